@@ -1,0 +1,46 @@
+# Everything runs in a virtual environment that these targets create: nothing else needs to be installed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+READY_DOCS := $(VENV)/.ready-docs
+
+.PHONY: help demo test check bench docs vectors clean
+
+help:  ## Show these targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hush needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(READY_DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+demo: $(READY)  ## Simulate a population, randomise, tally, estimate: truth beside estimate
+	$(BIN)/python -m hush.demo
+
+test: $(READY)  ## Run the tests
+	$(BIN)/python -m pytest -n auto
+
+check: $(READY)  ## Format, lint, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)  ## Measure speed, as ratios within one run
+	$(BIN)/python benchmarks/scalar.py
+
+vectors: $(READY)  ## Write spec/vectors anew
+	$(BIN)/python spec/generate.py
+
+docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are errors
+	$(BIN)/python docs/tables.py
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
+clean:  ## Remove everything that these targets made
+	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

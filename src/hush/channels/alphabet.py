@@ -1,0 +1,165 @@
+"""The outputs of a channel: how they are checked, written down and counted.
+
+There are two kinds. A `Symbols` output is one of `size` symbols, an integer. A `Subsets` output is a set of
+some of `size` members, a tuple of increasing integers; all sets, or those with `weight` members.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from hush.errors import ReportError, TallyError
+
+Output = int | tuple[int, ...]
+
+
+class Alphabet(ABC):
+    """What reports and tallies need to know of a channel."""
+
+    size: int
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many bytes an output takes in a binary report."""
+
+    @abstractmethod
+    def check(self, output: Output) -> None:
+        """Refuse what is not an output."""
+
+    @abstractmethod
+    def pack(self, output: Output) -> bytes:
+        """Write an output in `width` bytes."""
+
+    @abstractmethod
+    def unpack(self, data: bytes) -> Output:
+        """Read an output from `width` bytes."""
+
+    @abstractmethod
+    def from_json(self, value: Any) -> Output:
+        """Read an output from JSON values (it is written as it is: an integer or an array of them)."""
+
+    @abstractmethod
+    def count(self, counts: list[int], output: Output) -> None:
+        """Add a checked output to a vector of `size` counts."""
+
+    @abstractmethod
+    def check_counts(self, counts: Sequence[int], n: int) -> None:
+        """Refuse counts that n outputs cannot give."""
+
+
+@dataclass(frozen=True)
+class Symbols(Alphabet):
+    """One of `size` symbols."""
+
+    size: int
+
+    @property
+    def width(self) -> int:
+        """How many bytes an output takes in a binary report."""
+        return ((self.size - 1).bit_length() + 7) // 8
+
+    def check(self, output: Output) -> None:
+        """Refuse what is not one of the symbols."""
+        if type(output) is not int or not 0 <= output < self.size:
+            raise ReportError(f"an output must be an integer from 0 to {self.size - 1}")
+
+    def pack(self, output: Output) -> bytes:
+        """Write a symbol, most significant byte first."""
+        assert isinstance(output, int)
+        return output.to_bytes(self.width, "big")
+
+    def unpack(self, data: bytes) -> Output:
+        """Read a symbol."""
+        output = int.from_bytes(data, "big")
+        self.check(output)
+        return output
+
+    def from_json(self, value: Any) -> Output:
+        """Read a symbol from a JSON integer."""
+        self.check(value)
+        symbol: int = value
+        return symbol
+
+    def count(self, counts: list[int], output: Output) -> None:
+        """Count the symbol."""
+        assert isinstance(output, int)
+        counts[output] += 1
+
+    def check_counts(self, counts: Sequence[int], n: int) -> None:
+        """Refuse a histogram that does not add up to n."""
+        if min(counts) < 0 or sum(counts) != n:
+            raise TallyError("the counts of an attribute must add up to the number who answered it")
+
+
+@dataclass(frozen=True)
+class Subsets(Alphabet):
+    """A set of members of 0..size-1: with `weight` members, or with any number if that is None."""
+
+    size: int
+    weight: int | None = None
+
+    @property
+    def width(self) -> int:
+        """How many bytes an output takes in a binary report: one bit per member."""
+        return (self.size + 7) // 8
+
+    def check(self, output: Output) -> None:
+        """Refuse what is not such a set."""
+        if type(output) is not tuple or not all(type(member) is int for member in output):
+            raise ReportError("an output must be a set of integers")
+        if self.weight is not None and len(output) != self.weight:
+            raise ReportError(f"an output must have {self.weight} members")
+        if any(low >= high for low, high in pairwise(output)):
+            raise ReportError("the members of an output must increase")
+        if output and not 0 <= output[0] <= output[-1] < self.size:
+            raise ReportError(f"the members of an output must be from 0 to {self.size - 1}")
+
+    def pack(self, output: Output) -> bytes:
+        """Write a set as bits: member 0 is the lowest bit of the first byte."""
+        assert isinstance(output, tuple)
+        bits = 0
+        for member in output:
+            bits |= 1 << member
+        return bits.to_bytes(self.width, "little")
+
+    def unpack(self, data: bytes) -> Output:
+        """Read a set."""
+        output = members(int.from_bytes(data, "little"))
+        self.check(output)
+        return output
+
+    def from_json(self, value: Any) -> Output:
+        """Read a set from a JSON array."""
+        if type(value) is not list:
+            raise ReportError("an output must be an array of integers")
+        output = tuple(value)
+        self.check(output)
+        return output
+
+    def count(self, counts: list[int], output: Output) -> None:
+        """Count every member."""
+        assert isinstance(output, tuple)
+        for member in output:
+            counts[member] += 1
+
+    def check_counts(self, counts: Sequence[int], n: int) -> None:
+        """Refuse counts of members that n sets cannot give."""
+        if min(counts) < 0 or max(counts) > n:
+            raise TallyError("no count of an attribute may exceed the number who answered it")
+        if self.weight is not None and sum(counts) != n * self.weight:
+            raise TallyError(f"the counts of an attribute must add up to {self.weight} for each answer")
+
+
+def members(bits: int) -> tuple[int, ...]:
+    """Return the positions of the ones of an integer, in order."""
+    found = []
+    while bits:
+        low = bits & -bits
+        found.append(low.bit_length() - 1)
+        bits ^= low
+    return tuple(found)

@@ -1,0 +1,177 @@
+"""The signs channel: d numbers at once, reported as d signs. Duchi et al.'s multidimensional mechanism.
+
+Each input is rounded at random to a sign, +1 with probability (1+t)/2. The signs v are a corner of the d-cube; call
+the corners that agree with v in more than half of the dimensions near. There are
+
+    A = (2^d - ties)/2,    ties = C(d, d/2) if d is even, else 0
+
+of them. With probability T/2^64 the report is a uniform near corner, otherwise a uniform one of the others.
+
+**Privacy.** A corner has probability T/(2^64 A) if it is near and (2^64-T)/(2^64 (2^d - A)) if not, so the ratio
+is exactly T*(2^d - A)/((2^64-T)*A).
+
+**Mean.** Over all near corners the sum of (sign reported)*(sign of the input) in one dimension is
+G = C(d-1, floor(d/2)), over the others it is -G. With g = G * (T/(2^64 A) - (2^64-T)/(2^64 (2^d - A))), each
+reported sign times B = 1/g is unbiased.
+
+**Variance.** The square is always B^2, so it is B^2 - t^2.
+
+For odd d this is Algorithm 3 of Wang et al. (ICDE 2019), after Duchi, Jordan and Wainwright (2018). For even d that
+algorithm is not eps-LDP as printed, because ties belong to both sides; here they belong to the others. The known
+way out, a further dimension that is dropped from the report, has a B that is larger by exactly 1 (docs/errata.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import comb
+from typing import Any, ClassVar
+
+from hush import codec
+from hush.channels.alphabet import Output, Subsets, members
+from hush.channels.base import Channel, Coins, Reading, State, exact_t, require, rounds_up
+from hush.errors import PlanError
+from hush.exact import WORD
+from hush.schema import MAX_ATTRIBUTES, Attribute, Input, Numeric
+
+
+def near_corners(size: int) -> int:
+    """Return how many corners of a cube agree with a given one in more than half of the dimensions."""
+    ties = comb(size, size // 2) if size % 2 == 0 else 0
+    return ((1 << size) - ties) // 2
+
+
+@dataclass(frozen=True)
+class Signs(Channel):
+    """Signs of `size` numbers; `threshold`/2^64 is the probability of a near corner.
+
+    States and outputs are sets of the dimensions with a plus: a state as the bits of an integer.
+    """
+
+    size: int
+    threshold: int
+
+    kind: ClassVar[str] = "signs"
+
+    def __post_init__(self) -> None:
+        codec.integer(self.size, 1, MAX_ATTRIBUTES, PlanError, "the size of a signs channel")
+        codec.integer(self.threshold, 1, WORD - 1, PlanError, "the threshold of a signs channel")
+        require(self.ratio > 1, "a near corner must be likelier than another")
+
+    # -- what it is
+
+    @cached_property
+    def alphabet(self) -> Subsets:
+        """The sets of attributes whose sign is plus."""
+        return Subsets(self.size)
+
+    def mismatch(self, attributes: Sequence[Attribute]) -> str | None:
+        """Return why the channel cannot serve these attributes, or None if it can."""
+        if len(attributes) != self.size:
+            return f"this signs channel is for {self.size} attributes"
+        if any(not isinstance(attribute, Numeric) or attribute.optional for attribute in attributes):
+            return "a signs channel is for numeric attributes that are not optional"
+        return None
+
+    @cached_property
+    def _near(self) -> Fraction:
+        return Fraction(self.threshold, WORD * near_corners(self.size))
+
+    @cached_property
+    def _far(self) -> Fraction:
+        return Fraction(WORD - self.threshold, WORD * ((1 << self.size) - near_corners(self.size)))
+
+    @cached_property
+    def bound(self) -> Fraction:
+        """B: the size of every decoded value."""
+        return 1 / (comb(self.size - 1, self.size // 2) * (self._near - self._far))
+
+    def _is_near(self, corner: int, v: int) -> bool:
+        return 2 * (corner ^ v).bit_count() < self.size
+
+    # -- what it promises, exactly
+
+    @cached_property
+    def ratio(self) -> Fraction:
+        """The largest ratio of one output's probability under two inputs, exactly."""
+        return self._near / self._far
+
+    def states(self) -> Iterator[State]:
+        """Every corner."""
+        yield from range(1 << self.size)
+
+    def law(self, state: State) -> dict[Output, Fraction]:
+        """Return the exact probability of every output: 2^size of them."""
+        v = codec.integer(state, 0, (1 << self.size) - 1, PlanError, "the state of a signs channel")
+        law: dict[Output, Fraction] = {}
+        for corner in range(1 << self.size):
+            law[members(corner)] = self._near if self._is_near(corner, v) else self._far
+        return law
+
+    def decode(self, output: Output) -> tuple[Fraction, ...]:
+        """Return B or -B for every attribute."""
+        self.alphabet.check(output)
+        assert isinstance(output, tuple)
+        return tuple(self.bound if j in output else -self.bound for j in range(self.size))
+
+    def truth(self, state: State) -> tuple[Fraction, ...]:
+        """Return the signs."""
+        assert isinstance(state, int)
+        return tuple(Fraction(1 if state >> j & 1 else -1) for j in range(self.size))
+
+    def variance(self, t: Fraction | float) -> Fraction:
+        """Return the exact variance of one decoded value for its input t in [-1, 1]."""
+        return self.bound**2 - exact_t(t) ** 2
+
+    @cached_property
+    def worst_variance(self) -> Fraction:
+        """The largest variance: at t = 0."""
+        return self.variance(0)
+
+    # -- the device
+
+    def state(self, inputs: Sequence[Input], coins: Coins) -> State:
+        """Round every input in [0, 1] to a sign. One word each."""
+        v = 0
+        for j, u in enumerate(inputs):
+            assert isinstance(u, float)
+            v |= rounds_up(u, coins.word()) << j
+        return v
+
+    def draw(self, state: State, coins: Coins) -> Output:
+        """Choose near or not by a coin, then draw uniform corners until one is of that kind."""
+        assert isinstance(state, int)
+        near = coins.toss(self.threshold)
+        while True:
+            corner = 0
+            for start in range(0, self.size, 64):
+                corner |= coins.word() << start
+            corner &= (1 << self.size) - 1
+            if self._is_near(corner, state) == near:
+                return members(corner)
+
+    # -- the server
+
+    def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
+        """Return the mean of every attribute."""
+        values = (-float(self.bound), float(self.bound))
+        return [Reading(j, None, (n - count, count), values) for j, count in enumerate(counts)]
+
+    # -- the plan
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the channel as JSON values."""
+        return {
+            "kind": self.kind,
+            "size": self.size,
+            "threshold": str(self.threshold),
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> Signs:
+        """Read a channel back."""
+        size, threshold = cls._fields(value, "size", "threshold")
+        return cls(size, codec.big(threshold, PlanError, "a threshold"))

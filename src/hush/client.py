@@ -1,0 +1,33 @@
+"""The device: a record goes in, a report comes out."""
+
+from __future__ import annotations
+
+from hush.channels import draw_subset
+from hush.coins import Coins, SystemCoins
+from hush.plan import Plan
+from hush.report import Report
+from hush.schema import Record
+
+
+def randomise(plan: Plan, record: Record) -> Report:
+    """Return a fresh random report of a record, as private as the plan says.
+
+    The whole record is checked first; a bad one is refused before any randomness is drawn. Two reports of the
+    same record cost twice the epsilon: a device that may be asked again should use a `Ledger`.
+    """
+    return randomise_from(SystemCoins(), plan, record)
+
+
+def randomise_from(coins: Coins, plan: Plan, record: Record) -> Report:
+    """Return a report that is a function of these coins: for tests and vectors.
+
+    Nobody is protected unless the words are unpredictable. Everything but tests calls `randomise`.
+    """
+    inputs = plan.schema.encode(record)
+    answers = []
+    for index in draw_subset(coins, len(plan.questions), plan.k):
+        channel = plan.questions[index].channel
+        state = channel.state(inputs[plan.spans[index]], coins)
+        answers.append((index, channel.draw(state, coins)))
+    id_ = coins.word().to_bytes(8, "big") + coins.word().to_bytes(8, "big")
+    return Report(plan, id_, tuple(answers))

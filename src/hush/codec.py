@@ -1,0 +1,130 @@
+"""Canonical JSON out, strict JSON and bytes in: shared by plans, reports and tallies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from hush.errors import HushError
+
+MAX_TEXT = 16 * 1024 * 1024
+"""Longest JSON text that is read, in characters."""
+
+
+def dump(value: object) -> str:
+    """Return canonical JSON: sorted keys, no spaces, UTF-8 as it is, no NaN."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def load(text: str | bytes, error: type[HushError]) -> Any:
+    """Read JSON strictly: a repeated key, NaN or infinity is an error, and so is anything unreadable."""
+    if len(text) > MAX_TEXT:
+        raise error(f"JSON longer than {MAX_TEXT} is not read")
+    try:
+        return json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        # The parser's message may quote the text; a report or tally is not secret, but a plain rule is enough.
+        raise error("not valid JSON (or a key is repeated, or a number is not finite)") from None
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("repeated key")
+    return result
+
+
+def _refuse_constant(_: str) -> float:
+    raise ValueError("not a finite number")
+
+
+def fields(value: Any, names: Iterable[str], error: type[HushError], what: str) -> tuple[Any, ...]:
+    """Return the values of exactly these fields of a JSON object, in this order."""
+    expected = tuple(names)
+    if not isinstance(value, dict) or set(value) != set(expected):
+        raise error(f"{what} must be an object with exactly the fields {', '.join(expected)}")
+    return tuple(value[name] for name in expected)
+
+
+def integer(value: Any, low: int, high: int, error: type[HushError], what: str) -> int:
+    """Return value if it is an integer (not a boolean) in low..high."""
+    if type(value) is not int or not low <= value <= high:
+        raise error(f"{what} must be an integer from {low} to {high}")
+    return value
+
+
+def big(value: Any, error: type[HushError], what: str) -> int:
+    """Read an integer below 2^64 written as a decimal string, as JSON numbers are exact only below 2^53."""
+    if type(value) is not str or not value.isascii() or not value.isdigit() or len(value) > 20:
+        raise error(f"{what} must be an integer below 2^64, written as a string of decimal digits")
+    number = int(value)
+    if number >= 1 << 64 or str(number) != value:
+        raise error(f"{what} must be an integer below 2^64, written without leading zeros")
+    return number
+
+
+def listed(value: Any, error: type[HushError], what: str) -> list[Any]:
+    """Return value if it is a JSON array."""
+    if type(value) is not list:
+        raise error(f"{what} must be an array")
+    return value
+
+
+def hexadecimal(value: Any, size: int, error: type[HushError], what: str) -> bytes:
+    """Read `size` bytes written in lower-case hexadecimal."""
+    if type(value) is str and len(value) == 2 * size:
+        try:
+            data = bytes.fromhex(value)
+        except ValueError:
+            data = b""
+        if data.hex() == value:
+            return data
+    raise error(f"{what} must be {2 * size} lower-case hexadecimal digits")
+
+
+class Cursor:
+    """Reads bytes from front to back, and refuses what is missing or left over."""
+
+    def __init__(self, data: bytes, error: type[HushError], what: str) -> None:
+        if type(data) is not bytes:
+            raise error(f"{what} must be bytes")
+        self._data = data
+        self._at = 0
+        self._error = error
+        self._what = what
+
+    def take(self, size: int) -> bytes:
+        """Return the next `size` bytes."""
+        piece = self._data[self._at : self._at + size]
+        if len(piece) != size:
+            raise self._error(f"{self._what} is cut short")
+        self._at += size
+        return piece
+
+    def varint(self) -> int:
+        """Return the next unsigned integer in LEB128, which must be as short as possible and below 2^70."""
+        result = 0
+        for position in range(10):
+            byte = self.take(1)[0]
+            result |= (byte & 127) << (7 * position)
+            if byte < 128:
+                if byte == 0 and position:
+                    break
+                return result
+        raise self._error(f"{self._what} holds a badly written integer")
+
+    def end(self) -> None:
+        """Refuse bytes that are left over."""
+        if self._at != len(self._data):
+            raise self._error(f"{self._what} has {len(self._data) - self._at} bytes too many")
+
+
+def varint(value: int) -> bytes:
+    """Write an unsigned integer in LEB128."""
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)

@@ -1,0 +1,62 @@
+"""Randomness as an argument: words of 64 bits, and what is made of them exactly.
+
+Every random choice of a device is a function of words drawn here, so that the same words give the same
+report in every implementation (`spec/wire.md` fixes how many are drawn, and in which order). There is no
+seed: seeded words are in `hush.testing`, which nothing in production may import.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from abc import ABC, abstractmethod
+
+from hush.exact import WORD
+
+_BLOCK = struct.Struct("<16Q")
+
+
+class Coins(ABC):
+    """A source of independent uniform 64-bit words."""
+
+    @abstractmethod
+    def word(self) -> int:
+        """Return the next word, uniform in 0..2^64-1."""
+
+    def below(self, n: int) -> int:
+        """Return an exactly uniform integer in 0..n-1, for 1 <= n <= 2^64.
+
+        The high half of word*n is the answer, unless the low half is below 2^64 mod n: those words are the
+        excess that would make some answers likelier than others, and another is drawn in their place
+        (Lemire, Fast Random Integer Generation in an Interval, 2019).
+        """
+        if not 1 <= n <= WORD:
+            raise ValueError("below(n) is for 1 <= n <= 2^64")
+        excess = WORD % n
+        while True:
+            product = self.word() * n
+            if product & (WORD - 1) >= excess:
+                return product >> 64
+
+    def toss(self, threshold: int) -> bool:
+        """Return True with probability threshold/2^64."""
+        return self.word() < threshold
+
+
+class SystemCoins(Coins):
+    """Words from the operating system's cryptographic generator.
+
+    Words are read in small blocks that belong to this object. Make one for each record, as `randomise`
+    does: then nothing is shared between threads, and nothing is left to be repeated after a fork.
+    """
+
+    __slots__ = ("_block",)
+
+    def __init__(self) -> None:
+        self._block: list[int] = []
+
+    def word(self) -> int:
+        """Return the next word, uniform in 0..2^64-1."""
+        if not self._block:
+            self._block = list(_BLOCK.unpack(os.urandom(_BLOCK.size)))
+        return self._block.pop()

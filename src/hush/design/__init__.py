@@ -1,0 +1,8 @@
+"""Choosing channels and their integers. All of it is public knowledge, made before anybody is asked."""
+
+from __future__ import annotations
+
+from hush.design.categorical import CATEGORICAL
+from hush.design.numeric import BLOCK, NUMERIC
+
+__all__ = ["BLOCK", "CATEGORICAL", "NUMERIC"]

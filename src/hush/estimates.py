@@ -1,0 +1,152 @@
+"""From a tally to numbers for people: means, shares, standard errors, intervals.
+
+**What is estimated.** Respondents are taken to be drawn independently from some population. The target is the mean
+of a numeric attribute in that population (of the clipped values, where the schema clips), on the attribute's own
+scale, or the share of a category. An interval covers it with the stated probability; it accounts for the noise that
+the devices added and for who happened to respond. It does not account for people who declined, lied, were asked
+twice, or sent malicious reports; for the last see `manipulation`.
+
+**Ratio estimator** (the default): the average over those who answered the attribute. It is unbiased given how many
+did. **Paper's estimator**: the sum divided by n*k/d, the *expected* number who answered, as in Wang et al. (2019). It
+is unbiased too, but has a further variance of (d/k - 1)*mean^2/n, for nothing.
+
+Points are unbiased and may lie outside the domain, or be negative. `hush.postprocess` has named remedies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from hush.channels import Reading
+from hush.errors import EstimateError
+from hush.intervals import Interval, Ratio, Sample, interval, ratio, ratio_interval, summarise
+from hush.schema import MISSING, Attribute, Numeric
+from hush.tally import Tally
+
+Estimator = Literal["ratio", "paper"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean (category None) or the share of a category, from the n people who answered the attribute."""
+
+    attribute: str
+    category: str | int | None
+    point: float
+    stderr: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Manipulation:
+    """How far malicious reports can have moved a point, at most."""
+
+    attribute: str
+    category: str | int | None
+    shift: float
+
+
+def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio") -> list[Estimate]:
+    """Return an estimate for every numeric attribute and every category, in the schema's order.
+
+    For an optional numeric attribute the mean is that of the present, and the category `MISSING` has the share of
+    the missing. Reading a tally costs no privacy, however often it is done.
+    """
+    if not isinstance(level, float) or not 0 < level < 1:
+        raise EstimateError("level must be a number between 0 and 1, such as 0.95")
+    rows = []
+    for attribute, reading, n, sample in _targets(tally, estimator):
+        scale = _Scale(attribute, reading.symbol)
+        if isinstance(sample, Ratio):
+            point, stderr, bounds = sample.point, sample.stderr, ratio_interval(sample, level)
+        else:
+            point, stderr, bounds = sample.mean, sample.stderr, interval(sample, level)
+        low, high = scale.bounds(bounds)
+        category = _category(attribute, reading.symbol)
+        rows.append(Estimate(attribute.name, category, scale.value(point), scale.width * stderr, low, high, n))
+    return rows
+
+
+def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") -> list[Manipulation]:
+    """Return how far each point can have been moved if this many of the reports are malicious.
+
+    Malicious reports may name any attribute and any output, but nothing else, as every report is checked. Each
+    replaces at most one value by another of the channel's range: with n answers the point moves by at most
+    reports/n times that range, whatever the honest reports are.
+    """
+    if type(reports) is not int or reports < 0:
+        raise EstimateError("the number of malicious reports must be a whole number, 0 or more")
+    rows = []
+    for attribute, reading, _, sample in _targets(tally, estimator):
+        scale = _Scale(attribute, reading.symbol)
+        shift = scale.width * _shift(sample, reading, reports)
+        rows.append(Manipulation(attribute.name, _category(attribute, reading.symbol), shift))
+    return rows
+
+
+def _shift(sample: Sample | Ratio, reading: Reading, reports: int) -> float:
+    if isinstance(sample, Sample):
+        return min(1.0, reports / sample.n) * (sample.largest - sample.smallest) if sample.n else math.inf
+    # The ratio r = V/P moves by (dV - r*dP)/(P + dP), where each report changes (V, P) by one output's values.
+    assert reading.presence is not None
+    point = sample.point
+    mixed = [value - point * here for value, here in zip(reading.values, reading.presence, strict=True)]
+    present = sample.denominator.mean * sample.denominator.n
+    left = present - reports * (sample.denominator.largest - sample.denominator.smallest)
+    return reports * (max(mixed) - min(mixed)) / left if left > 0 else math.inf
+
+
+def _targets(tally: Tally, estimator: Estimator) -> Iterator[tuple[Attribute, Reading, int, Sample | Ratio]]:
+    if estimator not in ("ratio", "paper"):
+        raise EstimateError('estimator must be "ratio" or "paper"')
+    plan = tally.plan
+    for question, attributes, n, counts in zip(
+        plan.questions, plan.attributes, tally.answered, tally.counts, strict=True
+    ):
+        for reading in question.channel.readings(counts, n):
+            if reading.presence is not None:
+                # Both estimators agree: what they divide by cancels in the ratio.
+                sample: Sample | Ratio = ratio(reading.counts, reading.values, reading.presence)
+            elif estimator == "ratio" or plan.inclusion == 1:
+                sample = summarise(reading.counts, reading.values)
+            else:
+                # Those who were not asked count as 0, those who were as 1/inclusion times their value.
+                weight = float(1 / plan.inclusion)
+                scaled = [0.0, *(weight * value for value in reading.values)]
+                sample = summarise([tally.n - n, *reading.counts], scaled)
+            yield attributes[reading.attribute], reading, n, sample
+
+
+def _category(attribute: Attribute, symbol: int | None) -> str | int | None:
+    if symbol is None:
+        return None
+    return MISSING if isinstance(attribute, Numeric) else attribute.labels[symbol]
+
+
+class _Scale:
+    """Takes values of a channel to the scale of what is estimated."""
+
+    def __init__(self, attribute: Attribute, symbol: int | None) -> None:
+        self.low, self.high, self.width = 0.0, 1.0, 1.0
+        self._offset = 0.0
+        if isinstance(attribute, Numeric) and symbol is None:
+            self.low, self.high = attribute.low, attribute.high
+            # Halves are taken first, as high - low is finite but twice as much may not be.
+            self.width = attribute.high / 2 - attribute.low / 2
+            self._offset = attribute.low / 2 + attribute.high / 2
+
+    def value(self, value: float) -> float:
+        return self._offset + self.width * value
+
+    def bounds(self, bounds: Interval) -> Interval:
+        """Return an interval on this scale; where it has no bound, that of the domain holds all the same."""
+        low, high = bounds
+        return (
+            self.value(low) if math.isfinite(low) else self.low,
+            self.value(high) if math.isfinite(high) else self.high,
+        )

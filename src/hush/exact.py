@@ -1,0 +1,72 @@
+"""Rational bounds of e^x, and the integer thresholds that follow from them.
+
+Privacy is a comparison with e^epsilon, which is irrational. hush never compares floats here: it encloses
+e^epsilon between two rationals and stays below the lower one.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from math import gcd
+
+WORD = 1 << 64
+"""Probabilities of coins are integers out of this many."""
+
+_SCALE = 1 << 192  # fixed-point unit of the series; leaves bounds within 2^-180 of e^x, relatively
+
+
+@lru_cache(maxsize=1024)
+def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
+    """Return rationals (lower, upper) with lower <= e^x <= upper, for 0 <= x <= 64.
+
+    All terms of the Taylor series are positive, so a partial sum of terms rounded down is a lower bound.
+    For the upper bound terms are rounded up; we stop at a term of one unit past index 2x, where every later
+    term is at most half of the one before, so that all of them together are at most one unit more.
+    """
+    if not 0 <= x <= 64:
+        raise ValueError("exp_bounds is for 0 <= x <= 64")
+    p, q = x.numerator, x.denominator
+    low = term = _SCALE
+    i = 0
+    while term:
+        i += 1
+        term = term * p // (q * i)
+        low += term
+    high = term = _SCALE
+    i = 0
+    while term > 1 or i * q < 2 * p:
+        i += 1
+        term = -(-term * p // (q * i))
+        high += term
+    return Fraction(low, _SCALE), Fraction(high + 1, _SCALE)
+
+
+def largest_threshold(bound: Fraction, inside: int, outside: int) -> int:
+    """Return the largest T < 2^64 for which T/inside <= bound * (2^64 - T)/outside.
+
+    T/2^64 is the probability of a group of `inside` outputs, the rest that of the `outside` others, each
+    group uniform: then no output is more than `bound` times likelier than one of the other group.
+    """
+    top = WORD * bound.numerator * inside
+    bottom = outside * bound.denominator + bound.numerator * inside
+    return min(top // bottom, WORD - 1)
+
+
+def aligned_threshold(bound: Fraction, inside: int, outside: int) -> int:
+    """Return the largest such T that `inside` divides, with 2^64 - T divisible by `outside`.
+
+    One 64-bit word then decides the group *and* a member of it, exactly uniformly and without rejection.
+    Such T form an arithmetic progression of step lcm(inside, outside), and exist if and only if
+    gcd(inside, outside) divides 2^64, that is, if it is a power of two.
+    """
+    common = gcd(inside, outside)
+    if WORD % common:
+        raise ValueError("gcd(inside, outside) must be a power of two")
+    step = inside * outside // common
+    other = outside // common
+    first = inside * (WORD // common * pow(inside // common, -1, other) % other)
+    largest = largest_threshold(bound, inside, outside)
+    if largest < first:
+        raise ValueError("no aligned threshold is this small")
+    return first + (largest - first) // step * step

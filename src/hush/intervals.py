@@ -1,0 +1,198 @@
+"""From counts of values to a mean, its standard error, and an interval that keeps its word.
+
+The values of a channel are independent draws, bounded, and possibly few of them far from the rest. Three
+intervals share the work:
+
+- **Two values** (a category is supported or not, a sign is plus or minus): the count is binomial. The interval is
+  Wilson's (1927), or Clopper and Pearson's exact one (1934) if fewer than 10 fall on one side.
+- **Many values, enough reports**: the normal interval with the empirical variance. Enough means at least 100, and
+  at least 100 times the squared skewness of the values, four times what Cochran's rule asks for.
+- **Otherwise**: the empirical Bernstein interval of Maurer and Pontil (2009). It holds for every bounded
+  distribution and every n, and is wide.
+
+The share of missing values and the mean of the present have intervals of their own: see `ratio_interval`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import mul
+from statistics import NormalDist
+
+ENOUGH = 100
+FEW = 10
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is known of n independent values: their mean, unbiased variance and skewness, and their possible range."""
+
+    n: int
+    mean: float
+    variance: float
+    skewness: float
+    smallest: float
+    largest: float
+    two_valued: bool
+
+    @property
+    def stderr(self) -> float:
+        """The standard error of the mean."""
+        return math.sqrt(self.variance / self.n) if self.n > 1 else math.inf
+
+
+def summarise(counts: Sequence[int], values: Sequence[float]) -> Sample:
+    """Return the moments of values that occurred so often."""
+    n = sum(counts)
+    smallest, largest, two_valued = min(values), max(values), len(set(values)) == 2
+    if n == 0:
+        return Sample(0, math.nan, math.nan, math.nan, smallest, largest, two_valued)
+    mean = math.fsum(map(mul, counts, values)) / n
+    offsets = [value - mean for value in values]
+    second = math.fsum(count * d * d for count, d in zip(counts, offsets, strict=True)) / n
+    third = math.fsum(count * d * d * d for count, d in zip(counts, offsets, strict=True)) / n
+    skewness = third / second**1.5 if second > 0 else math.inf
+    variance = second * n / (n - 1) if n > 1 else math.nan
+    return Sample(n, mean, variance, skewness, smallest, largest, two_valued)
+
+
+def interval(sample: Sample, level: float) -> Interval:
+    """Return an interval that contains the mean of the values with probability `level`."""
+    if sample.n == 0:
+        return -math.inf, math.inf
+    if sample.two_valued:
+        width = sample.largest - sample.smallest
+        count = round((sample.mean - sample.smallest) / width * sample.n)
+        low, high = proportion(count, sample.n, level)
+        return sample.smallest + width * low, sample.smallest + width * high
+    if sample.n >= ENOUGH * max(1, sample.skewness**2):
+        margin = quantile(level) * sample.stderr
+        return sample.mean - margin, sample.mean + margin
+    return _bernstein(sample, level)
+
+
+def quantile(level: float) -> float:
+    """Return how many standard errors a normal interval of this level reaches to each side."""
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def _bernstein(sample: Sample, level: float) -> Interval:
+    """Empirical Bernstein: theorem 4 of Maurer and Pontil, on both sides."""
+    if sample.n < 2:
+        return sample.smallest, sample.largest
+    log = math.log(4 / (1 - level))
+    width = sample.largest - sample.smallest
+    margin = math.sqrt(2 * sample.variance * log / sample.n) + 7 * width * log / (3 * (sample.n - 1))
+    return max(sample.mean - margin, sample.smallest), min(sample.mean + margin, sample.largest)
+
+
+def proportion(count: int, n: int, level: float) -> Interval:
+    """Return an interval for the probability of an event that happened `count` times in n."""
+    if min(count, n - count) >= FEW:
+        z2 = quantile(level) ** 2
+        share = count / n
+        centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+        margin = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+        return centre - margin, centre + margin
+    if count > n - count:
+        low, high = proportion(n - count, n, level)
+        return 1 - high, 1 - low
+    tail = (1 - level) / 2
+    low = _solve(lambda p: _at_most(count - 1, n, p) - (1 - tail)) if count else 0.0
+    high = _solve(lambda p: _at_most(count, n, p) - tail)
+    return low, high
+
+
+def _at_most(count: int, n: int, p: float) -> float:
+    """Return the probability that a binomial variable is at most `count`, a small number."""
+    if p <= 0:
+        return 1.0
+    if p >= 1:
+        return float(count >= n)
+    odds, term = p / (1 - p), n * math.log1p(-p)
+    total = 0.0
+    for i in range(count + 1):
+        if i:
+            term += math.log((n - i + 1) / i * odds)
+        total += math.exp(term)
+    return total
+
+
+def _solve(decreasing: Callable[[float], float]) -> float:
+    """Return where a decreasing function crosses 0 between 0 and 1."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if decreasing(middle) > 0:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The ratio of two means of the same reports: of all values, and of presence."""
+
+    numerator: Sample
+    denominator: Sample
+    covariance: float
+
+    @property
+    def point(self) -> float:
+        """The mean of the present, or NaN if there seem to be none."""
+        if self.numerator.n == 0 or self.denominator.mean <= 0:
+            return math.nan
+        return self.numerator.mean / self.denominator.mean
+
+    @property
+    def stderr(self) -> float:
+        """The standard error to first order (the delta method)."""
+        if math.isnan(self.point) or self.numerator.n < 2:
+            return math.inf
+        spread = self.numerator.variance - 2 * self.point * self.covariance + self.point**2 * self.denominator.variance
+        return math.sqrt(max(spread, 0.0) / self.numerator.n) / self.denominator.mean
+
+
+def ratio(counts: Sequence[int], values: Sequence[float], presence: Sequence[float]) -> Ratio:
+    """Return the mean of the present, given the values and the presence that each output stands for."""
+    numerator, denominator = summarise(counts, values), summarise(counts, presence)
+    covariance = math.nan
+    if numerator.n > 1:
+        products = (
+            count * (value - numerator.mean) * (here - denominator.mean)
+            for count, value, here in zip(counts, values, presence, strict=True)
+        )
+        covariance = math.fsum(products) / (numerator.n - 1)
+    return Ratio(numerator, denominator, covariance)
+
+
+def ratio_interval(ratio: Ratio, level: float) -> Interval:
+    """Return an interval for the mean of the present.
+
+    With enough reports it is Fieller's (1954): all r for which the mean of (value - r*presence) is within the
+    normal margin of 0. With few, intervals of the two means hold together with the level asked for. Either may be
+    without bounds, if nearly all values may be missing.
+    """
+    top, bottom = ratio.numerator, ratio.denominator
+    if top.n < 2:
+        return -math.inf, math.inf
+    if top.n >= ENOUGH * max(1, top.skewness**2, bottom.skewness**2):
+        z2 = quantile(level) ** 2 / top.n
+        a = bottom.mean**2 - z2 * bottom.variance
+        b = top.mean * bottom.mean - z2 * ratio.covariance
+        c = top.mean**2 - z2 * top.variance
+        if a <= 0 or bottom.mean <= 0:
+            return -math.inf, math.inf
+        root = math.sqrt(max(b * b - a * c, 0.0))
+        return (b - root) / a, (b + root) / a
+    both = (1 + level) / 2
+    low, high = _bernstein(top, both)
+    fewest, most = _bernstein(bottom, both)
+    if fewest <= 0:
+        return -math.inf, math.inf
+    return min(low / fewest, low / most), max(high / fewest, high / most)

@@ -1,0 +1,158 @@
+"""The ledger: a device's memory of what it has answered, and what that cost.
+
+Two reports of one record to the same plan cost twice its epsilon, and averaging many of them reveals the record.
+So a device that may be asked again keeps a ledger: asking twice returns the *same* stored report, and a plan
+that would take the total above a cap is refused.
+
+It is one SQLite file, so that every answer is a transaction: a report is on disk before it is returned, a crash
+leaves either no trace or the whole answer, and two processes that ask at once get one report. It holds reports
+(already private), titles and costs, never a record. Lose the file and its protection is lost too; it is readable by
+its owner only.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from pathlib import Path
+
+from hush.client import randomise
+from hush.errors import BudgetError, LedgerError
+from hush.plan import Plan
+from hush.report import Report
+from hush.schema import Record
+
+VERSION = 1
+MAX_CAP = 1000
+_WAIT = 30.0  # seconds that one process waits for another's transaction
+
+_TABLES = """
+create table settings (version integer not null, cap text not null) strict;
+create table answers (plan text primary key, title text not null, epsilon text not null, report blob not null) strict;
+"""
+
+
+class Ledger:
+    """What this device has answered. `cap` bounds the sum of the epsilons of all plans it answers.
+
+    The cap is fixed when the file is made; open it later without one, or with the same. `raise_cap` changes it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], cap: float | None = None) -> None:
+        self.path = Path(path)
+        wanted = None if cap is None else _cap(cap)
+        if not self.path.exists():
+            if wanted is None:
+                raise LedgerError("a new ledger needs a cap: the total epsilon that this device may spend")
+            self._create(wanted)
+        stored = self.cap
+        if wanted is not None and wanted != stored:
+            raise LedgerError(f"this ledger has a cap of {float(stored)}: open it without one, or use raise_cap")
+
+    def _create(self, cap: Fraction) -> None:
+        """Make the file under another name and link it into place, so that nobody ever sees half of one."""
+        draft = self.path.with_name(f"{self.path.name}.{os.getpid()}.{os.urandom(4).hex()}.new")
+        try:
+            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            connection = sqlite3.connect(draft)
+            try:
+                connection.executescript(_TABLES)
+                connection.execute("insert into settings values (?, ?)", (VERSION, str(cap)))
+                connection.commit()
+            finally:
+                connection.close()
+            with suppress(FileExistsError):  # another process was faster: its ledger is as good
+                os.link(draft, self.path)
+        except OSError as error:
+            raise LedgerError(f"the ledger cannot be made: {error.strerror}") from None
+        finally:
+            draft.unlink(missing_ok=True)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Open the file for one transaction that excludes all others."""
+        try:
+            # mode=rw: never make an empty file where a ledger used to be.
+            address = f"{self.path.absolute().as_uri()}?mode=rw"
+            connection = sqlite3.connect(address, _WAIT, isolation_level=None, uri=True)
+            try:
+                connection.execute("pragma synchronous = full")
+                connection.execute("begin immediate")
+                yield connection
+                connection.execute("commit")
+            finally:
+                connection.close()  # rolls back what was not committed
+        except sqlite3.Error as error:
+            raise LedgerError(f"the ledger cannot be used: {error}") from None
+
+    @property
+    def cap(self) -> Fraction:
+        """The most that all answers together may cost."""
+        with self._transaction() as connection:
+            return self._cap(connection)
+
+    @staticmethod
+    def _cap(connection: sqlite3.Connection) -> Fraction:
+        version, cap = connection.execute("select version, cap from settings").fetchone()
+        if version != VERSION:
+            raise LedgerError(f"this ledger is not of version {VERSION}")
+        return Fraction(cap)
+
+    @staticmethod
+    def _spent(connection: sqlite3.Connection) -> Fraction:
+        rows = connection.execute("select epsilon from answers").fetchall()
+        return sum((Fraction(epsilon) for (epsilon,) in rows), Fraction(0))
+
+    @property
+    def spent(self) -> Fraction:
+        """What all answers together have cost, exactly: the sum of their epsilons."""
+        with self._transaction() as connection:
+            return self._spent(connection)
+
+    def raise_cap(self, cap: float) -> None:
+        """Allow more to be spent. This weakens the promise that the device has made so far."""
+        wanted = _cap(cap)
+        with self._transaction() as connection:
+            if wanted < self._cap(connection):
+                raise LedgerError("raise_cap cannot lower a cap")
+            connection.execute("update settings set cap = ?", (str(wanted),))
+
+    def report(self, plan: Plan) -> Report | None:
+        """Return the stored report to a plan, or None if it was not answered."""
+        with self._transaction() as connection:
+            return self._stored(connection, plan)
+
+    @staticmethod
+    def _stored(connection: sqlite3.Connection, plan: Plan) -> Report | None:
+        row = connection.execute("select report from answers where plan = ?", (plan.id,)).fetchone()
+        return None if row is None else Report.decode(plan, row[0])
+
+    def randomise(self, plan: Plan, record: Record) -> Report:
+        """Answer a plan once: return the stored report, or make one and store it before it is returned.
+
+        A plan that would take the total above the cap raises BudgetError, and nothing is drawn or stored.
+        """
+        with self._transaction() as connection:
+            stored = self._stored(connection, plan)
+            if stored is not None:
+                return stored
+            cap, spent = self._cap(connection), self._spent(connection)
+            if spent + plan.budget > cap:
+                raise BudgetError(
+                    f"this plan costs {plan.epsilon}; of a cap of {float(cap)} this device has spent {float(spent)}"
+                )
+            report = randomise(plan, record)
+            connection.execute(
+                "insert into answers values (?, ?, ?, ?)",
+                (plan.id, plan.title, str(plan.budget), report.encode()),
+            )
+        return report
+
+
+def _cap(cap: object) -> Fraction:
+    if isinstance(cap, (int, float)) and not isinstance(cap, bool) and 0 < cap <= MAX_CAP:
+        return Fraction(repr(float(cap)))
+    raise LedgerError(f"the cap of a ledger must be a number above 0 and at most {MAX_CAP}")

@@ -1,0 +1,270 @@
+"""The plan: everything that is public about a collection, frozen, and named by its hash.
+
+A plan lists *questions*. A question covers one attribute (or several, for a channel that reports them
+together) and has a channel with its integers already computed, so that no device computes an exponential. Each
+person answers k of the questions, drawn uniformly.
+
+**Privacy.** Which questions are answered does not depend on the record, and given the questions the answers are
+independent. So the ratio of any report's probabilities under two records is at most the product of the k largest
+ratios of questions. The constructor refuses a plan for which that product, an exact Fraction, exceeds a rational
+lower bound of e^epsilon. Decoding goes through the constructor: a plan that was tampered with to leak more than
+it claims does not load.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from numbers import Real
+from typing import Literal
+
+from hush import channels, codec
+from hush.channels import Channel
+from hush.design import BLOCK, CATEGORICAL, NUMERIC
+from hush.errors import DesignError, PlanError, SchemaError
+from hush.exact import exp_bounds
+from hush.schema import Attribute, Categorical, Numeric, Schema
+
+VERSION = 1
+MIN_EPSILON = Fraction(1, 1000)
+MAX_EPSILON = Fraction(16)
+MAX_TITLE = 256
+
+
+@dataclass(frozen=True)
+class Question:
+    """One or more attributes, and the channel that reports them."""
+
+    attributes: tuple[str, ...]
+    channel: Channel
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A collection: schema, epsilon per person, questions, and how many of them each person answers.
+
+    `budget` is the epsilon as an exact Fraction, `epsilon` the same as a float. Use `Plan.design` to make one.
+    The title is part of the plan, and so of its id: the same questions asked again under another title are
+    another collection, which costs its epsilon again.
+    """
+
+    schema: Schema
+    budget: Fraction
+    k: int
+    questions: tuple[Question, ...]
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.budget, Fraction) or not MIN_EPSILON <= self.budget <= MAX_EPSILON:
+            raise PlanError(f"epsilon must be from {float(MIN_EPSILON)} to {float(MAX_EPSILON)}")
+        if Fraction(repr(float(self.budget))) != self.budget:
+            raise PlanError("epsilon must be a decimal number that a float can hold")
+        if type(self.title) is not str or len(self.title) > MAX_TITLE or not self.title.isprintable():
+            raise PlanError(f"the title must be at most {MAX_TITLE} printable characters")
+        codec.integer(self.k, 1, len(self.questions), PlanError, "k")
+        asked = [name for question in self.questions for name in question.attributes]
+        if asked != [attribute.name for attribute in self.schema.attributes]:
+            raise PlanError("the questions must cover every attribute once, in the order of the schema")
+        for question, attributes in zip(self.questions, self.attributes, strict=True):
+            mismatch = question.channel.mismatch(attributes)
+            if mismatch:
+                raise PlanError(f"{_named(question)}: {mismatch}")
+        bound = exp_bounds(self.budget)[0]
+        if self.ratio > bound:
+            worst = max(self.questions, key=lambda question: question.channel.ratio)
+            raise PlanError(
+                f"{_named(worst)}: with this channel a report costs more than epsilon = {self.epsilon!r}: "
+                f"about {math.log(self.ratio):.6g}"
+            )
+
+    # -- what it is
+
+    @property
+    def epsilon(self) -> float:
+        """What answering costs one person."""
+        return float(self.budget)
+
+    @cached_property
+    def ratio(self) -> Fraction:
+        """The largest ratio of one report's probability under two records, exactly. At most e^epsilon."""
+        ratios = sorted((question.channel.ratio for question in self.questions), reverse=True)
+        return math.prod(ratios[: self.k], start=Fraction(1))
+
+    @cached_property
+    def attributes(self) -> tuple[tuple[Attribute, ...], ...]:
+        """The attributes of each question."""
+        return tuple(tuple(self.schema[name] for name in question.attributes) for question in self.questions)
+
+    @cached_property
+    def spans(self) -> tuple[slice, ...]:
+        """Where the inputs of each question lie among those of the schema."""
+        ends = [0]
+        for question in self.questions:
+            ends.append(ends[-1] + len(question.attributes))
+        return tuple(slice(start, end) for start, end in pairwise(ends))
+
+    @property
+    def inclusion(self) -> Fraction:
+        """The probability that a given question is asked of a person."""
+        return Fraction(self.k, len(self.questions))
+
+    def channel(self, attribute: str) -> Channel:
+        """Return the channel that reports an attribute."""
+        for question in self.questions:
+            if attribute in question.attributes:
+                return question.channel
+        raise SchemaError(f"no attribute is called {attribute!r}")
+
+    def __repr__(self) -> str:
+        return (
+            f"<Plan {self.id[:12]} {self.title!r}: epsilon={self.epsilon}, {len(self.schema)} attributes, "
+            f"k={self.k} of {len(self.questions)} questions>"
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    # -- how it is made
+
+    @classmethod
+    def design(
+        cls,
+        schema: Schema,
+        epsilon: float,
+        *,
+        numeric: str = "hybrid",
+        categorical: str = "subset",
+        k: int | Literal["paper"] = "paper",
+        budget: Literal["sample", "split"] = "sample",
+        title: str = "",
+    ) -> Plan:
+        """Choose channels for a schema and an epsilon per person.
+
+        numeric: hybrid, piecewise, piecewise-sub, duchi, laplace, scdf, staircase; or duchi-multi, which
+        reports all numeric attributes at once. categorical: subset, grr, oue, sue.
+
+        budget="sample": each person answers k questions with epsilon/k each; k="paper" is
+        max(1, min(d, floor(epsilon/2.5))). budget="split": everybody answers everything, each attribute with
+        epsilon/d, a block of attributes with their sum.
+        """
+        if not isinstance(schema, Schema):
+            raise DesignError("schema must be a Schema")
+        total = _budget(epsilon)
+        if categorical not in CATEGORICAL:
+            raise DesignError(f"categorical must be one of: {', '.join(CATEGORICAL)}")
+        if numeric not in NUMERIC and numeric not in BLOCK:
+            raise DesignError(f"numeric must be one of: {', '.join([*NUMERIC, *BLOCK])}")
+        blocks = _blocks(schema, together=numeric in BLOCK)
+        if budget == "split":
+            if k != "paper":
+                raise DesignError('k is for budget="sample"; with budget="split" every question is answered')
+            chosen = len(blocks)
+            shares = [total * len(block) / len(schema) for block in blocks]
+        elif budget == "sample":
+            if k == "paper":
+                chosen = max(1, min(len(blocks), math.floor(total / Fraction(5, 2))))
+            else:
+                chosen = codec.integer(k, 1, len(blocks), DesignError, 'k (if not "paper")')
+            shares = [total / chosen] * len(blocks)
+        else:
+            raise DesignError('budget must be "sample" or "split"')
+        questions = []
+        for block, share in zip(blocks, shares, strict=True):
+            channel = _channel(block, share, numeric, categorical)
+            questions.append(Question(tuple(attribute.name for attribute in block), channel))
+        return cls(schema, total, chosen, tuple(questions), title)
+
+    # -- how it travels
+
+    @cached_property
+    def _text(self) -> str:
+        questions = [
+            {"attributes": list(question.attributes), "channel": question.channel.to_json()}
+            for question in self.questions
+        ]
+        return codec.dump(
+            {
+                "hush": VERSION,
+                "title": self.title,
+                "epsilon": repr(self.epsilon),
+                "k": self.k,
+                "schema": self.schema.to_json(),
+                "questions": questions,
+            }
+        )
+
+    def to_json(self) -> str:
+        """Return the canonical JSON text. Its SHA-256 is the plan's id."""
+        return self._text
+
+    @cached_property
+    def id(self) -> str:
+        """The SHA-256 of the canonical JSON text, in hexadecimal."""
+        return hashlib.sha256(self._text.encode()).hexdigest()
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Plan:
+        """Read a plan back, and check all of it again, its privacy included."""
+        names = ("hush", "title", "epsilon", "k", "schema", "questions")
+        version, title, epsilon, k, schema, items = codec.fields(
+            codec.load(text, PlanError), names, PlanError, "a plan"
+        )
+        if type(version) is not int or version != VERSION:
+            raise PlanError(f"this is not a plan of version {VERSION}")
+        questions = []
+        for item in codec.listed(items, PlanError, "the questions"):
+            attributes, channel = codec.fields(item, ("attributes", "channel"), PlanError, "a question")
+            attributes = tuple(codec.listed(attributes, PlanError, "the attributes of a question"))
+            questions.append(Question(attributes, channels.from_json(channel)))
+        return cls(Schema.from_json(schema), _decimal(epsilon), k, tuple(questions), title)
+
+
+def _named(question: Question) -> str:
+    return "attribute " + ", ".join(map(repr, question.attributes))
+
+
+def _budget(epsilon: object) -> Fraction:
+    """Read epsilon as the decimal number that the user wrote: 0.1 is one tenth."""
+    if not isinstance(epsilon, bool) and isinstance(epsilon, Real):
+        number = float(epsilon)
+        if MIN_EPSILON <= number <= MAX_EPSILON:  # false for NaN
+            return Fraction(repr(number))
+    raise DesignError(f"epsilon must be a number from {float(MIN_EPSILON)} to {float(MAX_EPSILON)}")
+
+
+def _decimal(text: object) -> Fraction:
+    """Read epsilon from a plan, where it is a string that is written in one way only."""
+    if type(text) is str and len(text) < 32:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if math.isfinite(number) and repr(number) == text:
+            return Fraction(text)
+    raise PlanError("epsilon must be a decimal number, written as a string in the shortest way")
+
+
+def _blocks(schema: Schema, *, together: bool) -> list[list[Attribute]]:
+    """Return what each question covers."""
+    if not together:
+        return [[attribute] for attribute in schema.attributes]
+    numeric: list[Attribute] = [item for item in schema.attributes if isinstance(item, Numeric)]
+    if schema.attributes[: len(numeric)] != tuple(numeric) or not numeric:
+        raise DesignError("to report numeric attributes together, put them first in the schema")
+    return [numeric, *([attribute] for attribute in schema.attributes[len(numeric) :])]
+
+
+def _channel(block: Sequence[Attribute], share: Fraction, numeric: str, categorical: str) -> Channel:
+    first = block[0]
+    if isinstance(first, Categorical):
+        return CATEGORICAL[categorical](share, len(first.labels))
+    if numeric in NUMERIC:
+        return NUMERIC[numeric](share, first.optional)
+    if any(isinstance(attribute, Numeric) and attribute.optional for attribute in block):
+        raise DesignError(f"{numeric} cannot report missing values: choose another for optional attributes")
+    return BLOCK[numeric](share, len(block))

@@ -1,0 +1,145 @@
+"""Remedies for estimates that look odd, each under its own name, none of them a default.
+
+Unbiased estimates may be negative or leave the domain. What is done here looks better and often is closer to the
+truth, but it is biased: do not average its results, and do not feed them to `estimate`'s intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from operator import mul
+
+from hush.errors import EstimateError
+from hush.estimates import Estimate
+from hush.schema import Categorical, Numeric, Schema
+from hush.tally import Tally
+
+_POINTS_PER_BIN = 8
+_MAX_ITERATIONS = 2000
+_GAIN = 0.1
+
+
+def clip(estimates: Sequence[Estimate], schema: Schema) -> list[Estimate]:
+    """Move points and intervals into the domain: low to high for means, 0 to 1 for shares."""
+    rows = []
+    for row in estimates:
+        attribute = schema[row.attribute]
+        low, high = 0.0, 1.0
+        if isinstance(attribute, Numeric) and row.category is None:
+            low, high = attribute.low, attribute.high
+        inside = [min(max(value, low), high) for value in (row.point, row.low, row.high)]
+        rows.append(replace(row, point=inside[0], low=inside[1], high=inside[2]))
+    return rows
+
+
+def project(estimates: Sequence[Estimate], schema: Schema) -> list[Estimate]:
+    """Replace the shares of each categorical attribute by the nearest ones that are nonnegative and add up to 1.
+
+    Nearest in the Euclidean sense: the same amount is taken from every share, and what is negative then becomes 0
+    (known as Norm-Sub). Intervals stay those of the unbiased points. Other rows stay as they are.
+    """
+    groups: dict[str, list[float]] = {}
+    for row in estimates:
+        if isinstance(schema[row.attribute], Categorical):
+            groups.setdefault(row.attribute, []).append(row.point)
+    for name, points in groups.items():
+        attribute = schema[name]
+        assert isinstance(attribute, Categorical)
+        if len(points) != len(attribute.labels):
+            raise EstimateError(f"attribute {name!r}: all of its categories must be given to project them")
+        if any(math.isnan(point) for point in points):
+            continue
+        surplus = _surplus(points)
+        groups[name] = [max(point - surplus, 0.0) for point in points]
+    remaining = {name: iter(points) for name, points in groups.items()}
+    return [
+        replace(row, point=next(remaining[row.attribute])) if row.attribute in remaining else row for row in estimates
+    ]
+
+
+def _surplus(points: Sequence[float]) -> float:
+    """Return the amount to take from every point so that the positive rest adds up to 1."""
+    total, surplus = 0.0, 0.0
+    for rank, point in enumerate(sorted(points, reverse=True), start=1):
+        total += point
+        candidate = (total - 1) / rank
+        if point <= candidate:
+            break
+        surplus = candidate
+    return surplus
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The shares of a numeric attribute's present values in bins between edges, uniform within each."""
+
+    attribute: str
+    edges: tuple[float, ...]
+    shares: tuple[float, ...]
+
+    def quantile(self, q: float) -> float:
+        """Return the value below which a share q lies."""
+        if not 0 <= q <= 1:
+            raise EstimateError("a quantile is for a share from 0 to 1")
+        below = 0.0
+        for low, high, share in zip(self.edges, self.edges[1:], self.shares, strict=False):
+            if share > 0 and below + share >= q:
+                return low + (high - low) * min((q - below) / share, 1.0)
+            below += share
+        return self.edges[-1]
+
+
+def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distribution:
+    """Return the likeliest distribution of a numeric attribute, from the same reports as its mean.
+
+    Expectation maximisation with the exactly known channel, from a uniform start. It stops when a step gains less than
+    0.1 in log-likelihood: by then it fits noise, not people. The mean of the result is biased: for means use
+    `estimate`. Channels with two outputs, such as Duchi et al.'s, know nothing but the mean.
+    """
+    field = tally.plan.schema[attribute]
+    if not isinstance(field, Numeric):
+        raise EstimateError(f"attribute {attribute!r}: is categorical; its distribution is in its estimates")
+    if type(bins) is not int or not 2 <= bins <= 1024:
+        raise EstimateError("bins must be a whole number from 2 to 1024")
+    index = next(i for i, question in enumerate(tally.plan.questions) if attribute in question.attributes)
+    channel, counts, n = tally.plan.questions[index].channel, tally.counts[index], tally.answered[index]
+    if n == 0:
+        raise EstimateError(f"attribute {attribute!r}: nobody has answered it yet")
+    rows = []
+    for b in range(bins):
+        points = [(b + (i + 0.5) / _POINTS_PER_BIN) / bins for i in range(_POINTS_PER_BIN)]
+        laws = [channel.likelihood(point) for point in points]
+        if any(law is None for law in laws):
+            raise EstimateError(f"attribute {attribute!r}: its channel reports too little for a distribution")
+        rows.append([sum(column) / _POINTS_PER_BIN for column in zip(*laws, strict=True)])
+    if field.optional:
+        missing = channel.likelihood(None)
+        assert missing is not None
+        rows.append(missing)
+    shares = _maximise(rows, counts)[:bins]
+    total = sum(shares)
+    width = field.high / bins - field.low / bins
+    edges = (*(field.low + b * width for b in range(bins)), field.high)
+    return Distribution(attribute, edges, tuple(share / total for share in shares))
+
+
+def _maximise(rows: list[list[float]], counts: Sequence[int]) -> list[float]:
+    """Return weights of the rows for which the counts are likeliest, or hardly less likely than that."""
+    seen = [y for y, count in enumerate(counts) if count]
+    rows = [[row[y] for y in seen] for row in rows]
+    columns = list(zip(*rows, strict=True))
+    observed = [counts[y] for y in seen]
+    n = sum(observed)
+    weights = [1 / len(rows)] * len(rows)
+    previous = -math.inf
+    for _ in range(_MAX_ITERATIONS):
+        mixed = [sum(map(mul, column, weights)) for column in columns]
+        likelihood = sum(map(mul, observed, map(math.log, mixed)))
+        if likelihood - previous < _GAIN:
+            break
+        previous = likelihood
+        quotients = [count / (n * value) for count, value in zip(observed, mixed, strict=True)]
+        weights = [weight * sum(map(mul, row, quotients)) for weight, row in zip(weights, rows, strict=True)]
+    return weights

@@ -1,0 +1,295 @@
+"""The attributes of a record, and the only place where a person's values are read.
+
+`Schema.encode` turns a record into one small input per attribute: a number in [0, 1] for a numeric
+attribute, the index of a category for a categorical one, None for a number that is missing. It checks the
+whole record, also the attributes that will not be sampled, and draws no randomness. Its errors name the
+attribute and the rule, never the value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+from hush import codec
+from hush.errors import RecordError, SchemaError
+
+MAX_ATTRIBUTES = 1024
+MAX_CATEGORIES = 4096
+MAX_NAME = 128
+MAX_CATEGORY = 256
+MAX_CODE = (1 << 53) - 1
+
+MISSING = "(missing)"
+"""The category under which the share of missing values is estimated. No attribute may use it as a value."""
+
+_ABSENT = "attribute {!r}: is missing, and not declared optional"
+
+Input = float | int | None
+"""What a channel is given for one attribute."""
+
+Record = Mapping[str, Any] | Iterable[tuple[str, Any]]
+
+
+def _check_name(name: object) -> None:
+    if type(name) is not str or not 0 < len(name) <= MAX_NAME or not name.isprintable():
+        raise SchemaError(f"the name of an attribute must be 1 to {MAX_NAME} printable characters")
+
+
+def _check_flag(flag: object, name: str) -> None:
+    if type(flag) is not bool:
+        raise SchemaError(f"attribute {name!r}: optional must be True or False")
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A number from low to high. Means are estimated on this scale.
+
+    A number outside is an error, or with `out_of_range="clip"` counts as the nearer bound. NaN and
+    infinities are always errors. With `optional=True` a missing value (None, or no entry) is an answer like
+    any other, and as private: the share of missing and the mean of the present are both estimated.
+    """
+
+    name: str
+    low: float
+    high: float
+    out_of_range: Literal["error", "clip"] = "error"
+    optional: bool = False
+
+    kind: ClassVar[str] = "numeric"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        _check_flag(self.optional, self.name)
+        for bound in ("low", "high"):
+            value = getattr(self, bound)
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise SchemaError(f"attribute {self.name!r}: {bound} must be a number")
+            try:
+                number = float(value) + 0.0  # + 0.0 turns -0.0 into 0.0, which has one way to be written
+            except OverflowError:
+                number = math.inf
+            object.__setattr__(self, bound, number)
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise SchemaError(f"attribute {self.name!r}: low must be less than high, both finite")
+        if not math.isfinite(self.high - self.low) or self.high - self.low < 1e-300:
+            raise SchemaError(f"attribute {self.name!r}: high - low must be from 1e-300 to 1e308")
+        if self.out_of_range not in ("error", "clip"):
+            raise SchemaError(f'attribute {self.name!r}: out_of_range must be "error" or "clip"')
+
+    def encode(self, value: object) -> float | None:
+        """Return the position of a value between low (0.0) and high (1.0), or None if it is missing."""
+        if (type(value) is float or type(value) is int) and self.low <= value <= self.high:
+            return (float(value) - self.low) / (self.high - self.low)
+        return self._encode_unusual(value)
+
+    def _encode_unusual(self, value: object) -> float | None:
+        if value is None:
+            if not self.optional:
+                raise RecordError(_ABSENT.format(self.name))
+            return None
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise RecordError(f"attribute {self.name!r}: must be a number (int or float)")
+        if value != value:
+            raise RecordError(f"attribute {self.name!r}: must not be NaN")
+        if value in (math.inf, -math.inf):
+            raise RecordError(f"attribute {self.name!r}: must be finite")
+        number: Any = value  # typed loosely: comparing an int of any size with a float is exact
+        if not self.low <= number <= self.high:
+            if self.out_of_range == "error":
+                raise RecordError(
+                    f"attribute {self.name!r}: must be from {self.low!r} to {self.high!r} "
+                    '(or declare it with out_of_range="clip")'
+                )
+            return 0.0 if number < self.low else 1.0
+        return (float(number) - self.low) / (self.high - self.low)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the attribute as JSON values."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "low": self.low,
+            "high": self.high,
+            "out_of_range": self.out_of_range,
+            "optional": self.optional,
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> Numeric:
+        """Read an attribute back, strictly."""
+        names = ("kind", "name", "low", "high", "out_of_range", "optional")
+        _, name, low, high, rule, optional = codec.fields(value, names, SchemaError, "a numeric attribute")
+        if type(low) is not float or type(high) is not float:
+            raise SchemaError("the bounds of a numeric attribute must be written with a decimal point")
+        return cls(name, low, high, rule, optional)
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """One of a list of values: all strings, or all integers.
+
+    With `optional=True` a missing value (None, or no entry) is one category more.
+    """
+
+    name: str
+    values: tuple[str, ...] | tuple[int, ...]
+    optional: bool = False
+
+    kind: ClassVar[str] = "categorical"
+    _index: dict[object, int] = field(init=False, repr=False, compare=False)
+    _type: type = field(init=False, repr=False, compare=False)
+
+    def __init__(self, name: str, values: Sequence[str] | Sequence[int], optional: bool = False) -> None:
+        _check_name(name)
+        _check_flag(optional, name)
+        if isinstance(values, str) or not isinstance(values, Sequence):
+            raise SchemaError(f"attribute {name!r}: values must be a list of strings or a list of integers")
+        listed: tuple[Any, ...] = tuple(values)
+        texts = all(type(value) is str for value in listed)
+        if not texts and not all(type(value) is int for value in listed):
+            raise SchemaError(f"attribute {name!r}: values must be all strings or all integers")
+        if not 2 - optional <= len(listed) <= MAX_CATEGORIES:
+            raise SchemaError(f"attribute {name!r}: needs {2 - optional} to {MAX_CATEGORIES} values")
+        if len(set(listed)) != len(listed):
+            raise SchemaError(f"attribute {name!r}: a value is repeated")
+        for value in listed:
+            if isinstance(value, str):
+                if len(value) > MAX_CATEGORY or not value.isprintable() or value == MISSING:
+                    raise SchemaError(
+                        f"attribute {name!r}: a value must be at most {MAX_CATEGORY} printable characters, "
+                        f"and not {MISSING!r}"
+                    )
+            elif abs(value) > MAX_CODE:
+                raise SchemaError(f"attribute {name!r}: integers must be below 2^53 in size")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "values", listed)
+        object.__setattr__(self, "optional", optional)
+        object.__setattr__(self, "_index", {value: index for index, value in enumerate(listed)})
+        object.__setattr__(self, "_type", type(listed[0]))
+
+    @property
+    def labels(self) -> tuple[str | int, ...]:
+        """The categories whose shares are estimated, `MISSING` last if the attribute is optional."""
+        return (*self.values, MISSING) if self.optional else self.values
+
+    def encode(self, value: object) -> int:
+        """Return the index of a value in `labels`."""
+        if type(value) is self._type and value in self._index:
+            return self._index[value]
+        return self._encode_unusual(value)
+
+    def _encode_unusual(self, value: object) -> int:
+        if value is None:
+            if not self.optional:
+                raise RecordError(_ABSENT.format(self.name))
+            return len(self.values)
+        if self._type is str:
+            if not isinstance(value, str):
+                raise RecordError(f"attribute {self.name!r}: must be a string, one of those declared")
+        elif isinstance(value, bool) or not isinstance(value, Integral):
+            raise RecordError(f"attribute {self.name!r}: must be an integer, one of those declared")
+        else:
+            value = int(value)
+        index = self._index.get(value)
+        if index is None:
+            raise RecordError(f"attribute {self.name!r}: must be one of the {len(self.values)} values declared")
+        return index
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the attribute as JSON values."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "values": list(self.values),
+            "optional": self.optional,
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> Categorical:
+        """Read an attribute back, strictly."""
+        names = ("kind", "name", "values", "optional")
+        _, name, values, optional = codec.fields(value, names, SchemaError, "a categorical attribute")
+        return cls(name, codec.listed(values, SchemaError, "values"), optional)
+
+
+Attribute = Numeric | Categorical
+KINDS: dict[str, type[Numeric] | type[Categorical]] = {"numeric": Numeric, "categorical": Categorical}
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The attributes of a record, in order."""
+
+    attributes: tuple[Attribute, ...]
+    _encoders: dict[str, Callable[[object], Input]] = field(init=False, repr=False, compare=False)
+
+    def __init__(self, attributes: Iterable[Attribute]) -> None:
+        listed = tuple(attributes)
+        if not 1 <= len(listed) <= MAX_ATTRIBUTES:
+            raise SchemaError(f"a schema has 1 to {MAX_ATTRIBUTES} attributes")
+        if not all(isinstance(attribute, Attribute) for attribute in listed):
+            raise SchemaError("a schema is a list of Numeric and Categorical attributes")
+        seen: set[str] = set()
+        for attribute in listed:
+            if attribute.name in seen:
+                raise SchemaError(f"attribute {attribute.name!r}: declared more than once")
+            seen.add(attribute.name)
+        object.__setattr__(self, "attributes", listed)
+        object.__setattr__(self, "_encoders", {item.name: item.encode for item in listed})
+
+    def __len__(self) -> int:
+        return len(self.attributes)
+
+    def __getitem__(self, name: str) -> Attribute:
+        for attribute in self.attributes:
+            if attribute.name == name:
+                return attribute
+        raise SchemaError(f"no attribute is called {name!r}")
+
+    def encode(self, record: Record) -> list[Input]:
+        """Check a record and return one input per attribute, in the schema's order.
+
+        The record is a mapping, or pairs of name and value (in which a name may not be repeated).
+        """
+        values: Mapping[str, Any] = record if isinstance(record, Mapping) else self._paired(record)
+        value = values.get
+        inputs = [encode(value(name)) for name, encode in self._encoders.items()]
+        if not values.keys() <= self._encoders.keys():
+            unknown = next(name for name in values if name not in self._encoders)
+            shown = repr(unknown[:MAX_NAME]) if isinstance(unknown, str) else "(not a string)"
+            raise RecordError(f"attribute {shown}: is not in the schema")
+        return inputs
+
+    @staticmethod
+    def _paired(record: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        try:
+            pairs = [(name, value) for name, value in record]
+        except (TypeError, ValueError):
+            pairs = [("", None)]
+        for name, value in pairs:
+            if not isinstance(name, str) or not name:
+                raise RecordError("a record must be a mapping, or pairs of name and value")
+            if name in values:
+                raise RecordError(f"attribute {name[:MAX_NAME]!r}: is given more than once")
+            values[name] = value
+        return values
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the schema as JSON values."""
+        return [attribute.to_json() for attribute in self.attributes]
+
+    @classmethod
+    def from_json(cls, value: Any) -> Schema:
+        """Read a schema back, strictly."""
+        attributes: list[Attribute] = []
+        for item in codec.listed(value, SchemaError, "the schema"):
+            kind = item.get("kind") if isinstance(item, dict) else None
+            if type(kind) is not str or kind not in KINDS:
+                raise SchemaError(f"the kind of an attribute must be one of: {', '.join(KINDS)}")
+            attributes.append(KINDS[kind].from_json(item))
+        return cls(attributes)

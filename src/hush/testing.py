@@ -1,0 +1,54 @@
+"""Predictable words, for tests, vectors and simulations only.
+
+A report made from these words protects nobody. No module of hush imports this one: `make check` fails if
+one does.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+from hush.coins import Coins
+
+
+class SeededCoins(Coins):
+    """Words of a statistical generator with a seed. They protect nobody."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = random.Random(seed)
+
+    def word(self) -> int:
+        """Return the next word."""
+        return self._generator.getrandbits(64)
+
+
+class ListedCoins(Coins):
+    """Words from a list; `left` tells how many were not drawn. They protect nobody."""
+
+    def __init__(self, words: Iterable[int]) -> None:
+        self._words = list(words)[::-1]
+
+    def word(self) -> int:
+        """Return the next word of the list."""
+        if not self._words:
+            raise LookupError("the list of words is used up")
+        return self._words.pop()
+
+    @property
+    def left(self) -> int:
+        """How many words were not drawn."""
+        return len(self._words)
+
+
+class RecordedCoins(Coins):
+    """Passes words on from another source and keeps them in `words`, to make vectors."""
+
+    def __init__(self, source: Coins) -> None:
+        self._source = source
+        self.words: list[int] = []
+
+    def word(self) -> int:
+        """Return the next word of the source, and remember it."""
+        self.words.append(self._source.word())
+        return self.words[-1]

@@ -1,0 +1,220 @@
+"""Channels over a grid of epsilon and sizes, and tools to check them exactly."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from hush import Categorical, Numeric, Plan, Schema
+from hush.channels import Additive, Channel, Mixture, Output, Window
+from hush.coins import Coins
+from hush.design.categorical import grr, oue, subset, sue
+from hush.design.numeric import (
+    duchi,
+    hybrid,
+    laplace,
+    piecewise,
+    piecewise_sub,
+    scdf,
+    signs,
+    staircase,
+)
+from hush.exact import WORD, aligned_threshold, exp_bounds
+
+EPSILONS = [Fraction(text) for text in ("0.01", "0.1", "0.5", "1", "2", "4", "7.5", "10")]
+
+
+def exp_floor(epsilon: Fraction) -> Fraction:
+    """A lower bound of e^epsilon that shares no code with hush: correctly rounded decimals, rounded down."""
+    context = Context(prec=80, rounding=ROUND_FLOOR)
+    power = context.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
+    return Fraction(power.exp(context)) * (1 - Fraction(1, 10**75))
+
+
+def small_window(epsilon: Fraction, size: int, width: int, optional: bool = False) -> Window:
+    outside = size if optional else size - width
+    return Window(size, width, aligned_threshold(exp_bounds(epsilon)[0], width, outside), "even", optional)
+
+
+def uneven_window(epsilon: Fraction) -> Window:
+    """A window whose levels are not equally spaced, as a designer would make it."""
+    threshold = aligned_threshold(exp_bounds(epsilon)[0], 3, 5)
+    return Window(8, 3, threshold, (-1000, -700, -650, -10, 10, 650, 700, 1000))
+
+
+def small_mixture(epsilon: Fraction, optional: bool = False) -> Mixture:
+    parts = (small_window(epsilon, 7, 2, optional), duchi(epsilon, optional))
+    return Mixture((WORD // 3, WORD - WORD // 3), parts)
+
+
+def small_additive(epsilon: Fraction, shape: Callable[[int], float], steps: int) -> Additive:
+    """Additive noise with a short reach, so that its law can be listed."""
+    lower = exp_bounds(epsilon)[0]
+    decay = -(-WORD * lower.denominator // lower.numerator)
+    runs: list[tuple[int, int]] = []
+    for i in range(steps):
+        weight = math.ceil(shape(i) * 2**40)
+        if runs and runs[-1][1] == weight:
+            runs[-1] = (runs[-1][0] + 1, weight)
+        else:
+            runs.append((1, weight))
+    return Additive(tuple(runs), decay, 4 * steps)
+
+
+SMALL: dict[str, Callable[[Fraction], Channel]] = {
+    "duchi": duchi,
+    "duchi-optional": lambda e: duchi(e, True),
+    "window-5-2": lambda e: small_window(e, 5, 2),
+    "window-8-6": lambda e: small_window(e, 8, 6),
+    "window-16-3": lambda e: small_window(e, 16, 3),
+    "window-9-2-optional": lambda e: small_window(e, 9, 2, True),
+    "window-uneven": uneven_window,
+    "mixture": small_mixture,
+    "mixture-optional": lambda e: small_mixture(e, True),
+    "grr-2": lambda e: grr(e, 2),
+    "grr-5": lambda e: grr(e, 5),
+    "subset-2": lambda e: subset(e, 2),
+    "subset-9": lambda e: subset(e, 9),
+    "subset-12": lambda e: subset(e, 12),
+    "oue-2": lambda e: oue(e, 2),
+    "oue-6": lambda e: oue(e, 6),
+    "sue-6": lambda e: sue(e, 6),
+    "laplace": lambda e: small_additive(e, lambda i: math.exp(-float(e) * i / 4), 4),
+    "staircase": lambda e: small_additive(e, lambda i: 1 if i < 2 else math.exp(-float(e)), 5),
+    "signs-1": lambda e: signs(e, 1),
+    "signs-2": lambda e: signs(e, 2),
+    "signs-5": lambda e: signs(e, 5),
+    "signs-6": lambda e: signs(e, 6),
+}
+"""Channels whose whole law can be listed."""
+
+DESIGNED: dict[str, Callable[[Fraction], Channel]] = {
+    "piecewise": piecewise,
+    "piecewise-optional": lambda e: piecewise(e, True),
+    "piecewise-sub": piecewise_sub,
+    "hybrid": hybrid,
+    "hybrid-optional": lambda e: hybrid(e, True),
+    "laplace": laplace,
+    "scdf": scdf,
+    "staircase": staircase,
+    "subset-100": lambda e: subset(e, 100),
+    "subset-4096": lambda e: subset(e, 4096),
+    "grr-1000": lambda e: grr(e, 1000),
+    "oue-1000": lambda e: oue(e, 1000),
+    "sue-1000": lambda e: sue(e, 1000),
+    "signs-300": lambda e: signs(e, 300),
+    "signs-301": lambda e: signs(e, 301),
+    "signs-1000": lambda e: signs(e, 1000),
+}
+"""Channels of real size, whose law is too long to list."""
+
+
+class Branches(Coins):
+    """Explores every outcome of a sampler, with its exact probability.
+
+    A word is explored in its lowest `bits` bits only, which is exact for samplers that use no others.
+    """
+
+    def __init__(self, path: list[int], bits: int) -> None:
+        self._path = path
+        self._at = 0
+        self._bits = bits
+        self.probability = Fraction(1)
+        self.widths: list[int] = []
+
+    def _choose(self, weights: list[Fraction]) -> int:
+        if self._at == len(self._path):
+            self._path.append(0)
+        choice = self._path[self._at]
+        self._at += 1
+        self.widths.append(len(weights))
+        self.probability *= weights[choice]
+        return choice
+
+    def word(self) -> int:
+        return self._choose([Fraction(1, 1 << self._bits)] * (1 << self._bits))
+
+    def below(self, n: int) -> int:
+        return self._choose([Fraction(1, n)] * n)
+
+    def toss(self, threshold: int) -> bool:
+        return not self._choose([Fraction(threshold, WORD), 1 - Fraction(threshold, WORD)])
+
+
+def branches(sample: Callable[[Coins], Output], bits: int = 0) -> dict[Output, Fraction]:
+    """Return the exact law of a sampler, by following every path that it can take."""
+    law: dict[Output, Fraction] = defaultdict(Fraction)
+    path: list[int] = []
+    while True:
+        coins = Branches(path, bits)
+        law[sample(coins)] += coins.probability
+        while path and path[-1] + 1 == coins.widths[len(path) - 1]:
+            path.pop()
+        if not path:
+            return law
+        path[-1] += 1
+
+
+def largest_ratio(channel: Channel, states: list[object]) -> Fraction:
+    """The largest ratio of one output's probabilities, by comparing all laws."""
+    laws = [channel.law(state) for state in states]
+    assert all(law.keys() == laws[0].keys() for law in laws)
+    worst = Fraction(1)
+    for output in laws[0]:
+        probabilities = {law[output] for law in laws}
+        worst = max(worst, max(probabilities) / min(probabilities))
+    return worst
+
+
+MIXED = Schema(
+    [
+        Numeric("age", 0, 120),
+        Numeric("height", -1.5, 2.5, out_of_range="clip"),
+        Numeric("income", 0, 1e6, optional=True),
+        Categorical("os", ["linux", "mac", "other"]),
+        Categorical("code", [1, 2, 3, 5, 8, 13, 21, 34]),
+        Categorical("smokes", ["yes", "no"], optional=True),
+    ]
+)
+
+RECORD = {"age": 41, "height": 0.25, "income": None, "os": "mac", "code": 13, "smokes": "no"}
+
+NUMBERS = Schema([Numeric(name, -1, 1) for name in "abcde"])
+
+
+def plans() -> dict[str, Plan]:
+    """Plans that use every channel between them."""
+    plain = Schema(
+        [Numeric("x", 0, 10), Numeric("y", -1, 1), Categorical("c", list("abcdefghij")), Categorical("b", ["0", "1"])]
+    )
+    result = {
+        "default": Plan.design(MIXED, 1.0),
+        "titled": Plan.design(MIXED, 1.0, title="größer ☂"),
+        "k=3": Plan.design(MIXED, 4.0, k=3),
+        "split": Plan.design(MIXED, 3.0, budget="split"),
+        "multi": Plan.design(NUMBERS, 1.0, numeric="duchi-multi"),
+        "multi-even": Plan.design(Schema(NUMBERS.attributes[:4]), 1.0, numeric="duchi-multi"),
+        "multi-split": Plan.design(plain, 2.0, numeric="duchi-multi", categorical="oue", budget="split"),
+        "wide": Plan.design(Schema([Categorical(f"c{i}", [1, 2]) for i in range(300)]), 1.0),
+    }
+    for numeric in ("hybrid", "piecewise", "piecewise-sub", "duchi", "laplace", "scdf", "staircase"):
+        result[numeric] = Plan.design(plain, 2.0, numeric=numeric, k=2)
+    for categorical in ("subset", "grr", "oue", "sue"):
+        result[categorical] = Plan.design(plain, 1.0, categorical=categorical)
+    return result
+
+
+def any_record(plan: Plan, choose: Callable[[int], int]) -> dict[str, object]:
+    """A valid record whose values are picked by `choose(n)`, an index below n."""
+    record: dict[str, object] = {}
+    for attribute in plan.schema.attributes:
+        if attribute.optional and choose(4) == 0:
+            record[attribute.name] = None
+        elif isinstance(attribute, Numeric):
+            record[attribute.name] = attribute.low + (attribute.high - attribute.low) * choose(1001) / 1000
+        else:
+            record[attribute.name] = attribute.values[choose(len(attribute.values))]
+    return record

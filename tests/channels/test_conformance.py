@@ -1,0 +1,269 @@
+"""Every channel keeps the promises of the protocol, checked exactly in rational arithmetic.
+
+That the sampler has the law, exactly, is shown channel by channel in the files beside this one.
+"""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hush import PlanError, ReportError
+from hush.channels import CHANNELS, Additive, Channel, Mixture, Window, from_json
+from hush.exact import WORD
+from hush.testing import ListedCoins, SeededCoins
+from tests.cases import DESIGNED, EPSILONS, SMALL, exp_floor, largest_ratio
+
+GRID = [(name, epsilon) for name in SMALL for epsilon in EPSILONS]
+FEW = [(name, Fraction(text)) for name in SMALL for text in ("0.5", "4")]
+
+
+def test_every_kind_of_channel_is_covered() -> None:
+    kinds = {make(Fraction(1)).kind for make in SMALL.values()}
+    assert kinds == set(CHANNELS)
+
+
+@pytest.mark.parametrize(("name", "epsilon"), GRID)
+def test_privacy_by_enumeration(name: str, epsilon: Fraction) -> None:
+    channel = SMALL[name](epsilon)
+    ratio = largest_ratio(channel, [*channel.states()])
+    assert ratio == channel.ratio
+    assert ratio <= exp_floor(epsilon)
+
+
+@pytest.mark.parametrize(("name", "epsilon"), GRID)
+def test_little_of_epsilon_is_wasted(name: str, epsilon: Fraction) -> None:
+    assert SMALL[name](epsilon).ratio > exp_floor(epsilon) * (1 - Fraction(1, 2**44))
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("name", DESIGNED)
+def test_privacy_at_real_sizes(name: str, epsilon: Fraction) -> None:
+    channel = DESIGNED[name](epsilon)
+    assert 1 < channel.ratio <= exp_floor(epsilon)
+    assert channel.ratio > exp_floor(epsilon) * (1 - Fraction(1, 2**40))
+    if isinstance(channel, Window):  # list the laws of some states, those at the ends among them
+        states = [*channel.states()]
+        chosen = states[:: max(1, len(states) // 7)] + states[-2:]
+        assert largest_ratio(channel, chosen) == channel.ratio
+
+
+@pytest.mark.parametrize(("name", "epsilon"), GRID)
+def test_a_law_adds_up_to_one(name: str, epsilon: Fraction) -> None:
+    channel = SMALL[name](epsilon)
+    for state in channel.states():
+        law = channel.law(state)
+        assert sum(law.values()) == 1
+        assert min(law.values()) > 0
+        for output in law:
+            channel.alphabet.check(output)
+
+
+@pytest.mark.parametrize(("name", "epsilon"), GRID)
+def test_decoded_values_are_exactly_unbiased(name: str, epsilon: Fraction) -> None:
+    channel = SMALL[name](epsilon)
+    for state in channel.states():
+        means = [Fraction(0)] * len(channel.truth(state))
+        for output, probability in channel.law(state).items():
+            for target, value in enumerate(channel.decode(output)):
+                means[target] += probability * value
+        if isinstance(channel, Additive):
+            # Only the far tails are missing: those beyond the reach, whose mean excess is known.
+            assert abs(means[0] - channel.truth(state)[0]) <= tail_bias(channel)
+        else:
+            assert tuple(means) == channel.truth(state)
+
+
+def tail_bias(channel: Additive) -> Fraction:
+    """The mean by which noise exceeds the reach: the sum over z of P(noise > reach + z), on the scale [-1, 1]."""
+    b = Fraction(channel.decay, WORD)
+    # One period beyond the reach has at most b^(reach/steps) of the mass of the first, and so on.
+    periods = channel.reach // channel.steps
+    return Fraction(2, channel.steps) * channel.steps * b**periods / (1 - b) ** 2
+
+
+@pytest.mark.parametrize("epsilon", [Fraction("0.05"), Fraction(1), Fraction(8)])
+@pytest.mark.parametrize("name", ["laplace", "scdf", "staircase"])
+def test_the_tails_that_are_cut_off_are_negligible_in_real_plans(name: str, epsilon: Fraction) -> None:
+    channel = DESIGNED[name](epsilon)
+    assert isinstance(channel, Additive)
+    assert tail_bias(channel) < Fraction(1, 2**50)
+
+
+@pytest.mark.parametrize(("name", "epsilon"), FEW)
+def test_variance_is_that_of_the_law(name: str, epsilon: Fraction) -> None:
+    channel = SMALL[name](epsilon)
+    if isinstance(channel, Additive):
+        channel = Additive(channel.runs, channel.decay, 60 * channel.steps)  # longer tails
+    for state in islice(channel.states(), 5):
+        if state is None or (isinstance(state, tuple) and None in state):
+            continue
+        truth = channel.truth(state)[0]
+        law = channel.law(state).items()
+        variance = sum((p * (channel.decode(y)[0] - truth) ** 2 for y, p in law), Fraction(0))
+        if isinstance(channel, Mixture):
+            # Its states combine states of parts that stand for different inputs; compare with the parts.
+            variance = sum(
+                (
+                    share * part.variance(part.truth(inner)[0])
+                    for share, part, inner in zip(channel.shares, channel.parts, state, strict=True)  # type: ignore[call-overload]
+                ),
+                Fraction(0),
+            )
+            spread = [part.truth(inner)[0] for part, inner in zip(channel.parts, state, strict=True)]  # type: ignore[call-overload]
+            if len(set(spread)) > 1:
+                continue
+            variance /= WORD
+        if isinstance(channel, Additive):
+            assert abs(variance - channel.variance(truth)) < Fraction(1, 10**6)
+        else:
+            assert variance == channel.variance(truth)
+
+
+@pytest.mark.parametrize(("name", "epsilon"), FEW)
+def test_the_worst_variance_is_a_maximum_that_is_reached(name: str, epsilon: Fraction) -> None:
+    channel = SMALL[name](epsilon)
+    low = 0 if channel.kind in ("subset", "unary") else -1
+    points = [low + Fraction(i * (1 - low), 997) for i in range(998)]
+    largest = max(channel.variance(t) for t in points)
+    assert largest <= channel.worst_variance
+    assert float(largest) > float(channel.worst_variance) * (1 - 1e-4)
+    for beyond in (Fraction(low) - Fraction(1, 10**9), 1.0000001):
+        with pytest.raises(ValueError, match="t must be"):
+            channel.variance(beyond)
+
+
+# -- rounding of the input
+
+
+@pytest.mark.parametrize("name", ["duchi", "window-16-3", "window-uneven", "laplace", "staircase", "signs-1"])
+def test_rounding_keeps_the_mean(name: str) -> None:
+    """The share of words that round up is the position between the two states, to about 2^-53."""
+    channel = SMALL[name](Fraction(2))
+    for u in (0.0, 1e-17, 0.1, 0.25, 1 / 3, 0.5, 0.731, 0.999999, 1.0):
+        low = channel.state([u], ListedCoins([WORD - 1]))  # the largest word never rounds up, unless it must
+        high = channel.state([u], ListedCoins([0]))
+        bottom, top = channel.truth(low)[0], channel.truth(high)[0]
+        target = 2 * Fraction(u) - 1
+        # Bisect for the share of words that round up.
+        least, most = 0, WORD
+        while least < most:
+            middle = (least + most) // 2
+            if channel.state([u], ListedCoins([middle])) == high:
+                least = middle + 1
+            else:
+                most = middle
+        share = Fraction(least, WORD)
+        assert abs(bottom + share * (top - bottom) - target) < Fraction(1, 2**51)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_same_words_give_the_same_output(name: str) -> None:
+    channel = SMALL[name](Fraction(1))
+    for state in islice(channel.states(), 4):
+        outputs = {channel.draw(state, SeededCoins(11)) for _ in range(3)}
+        assert len(outputs) == 1
+
+
+# -- outputs on the wire
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_outputs_travel(name: str) -> None:
+    channel = SMALL[name](Fraction(1))
+    alphabet = channel.alphabet
+    coins = SeededCoins(3)
+    for state in islice(channel.states(), 6):
+        for _ in range(20):
+            output = channel.draw(state, coins)
+            data = alphabet.pack(output)
+            assert len(data) == alphabet.width
+            assert alphabet.unpack(data) == output
+            assert alphabet.from_json(json.loads(json.dumps(output))) == output
+
+
+@pytest.mark.parametrize("name", SMALL)
+@given(junk=st.one_of(st.none(), st.booleans(), st.floats(), st.text(), st.lists(st.integers(-3, 30)), st.integers()))
+def test_junk_outputs_are_refused(name: str, junk: object) -> None:
+    alphabet = SMALL[name](Fraction(1)).alphabet
+    try:
+        output = alphabet.from_json(junk)
+    except ReportError:
+        return
+    assert alphabet.unpack(alphabet.pack(output)) == output
+
+
+# -- channels in a plan
+
+
+@pytest.mark.parametrize("name", [*SMALL, *DESIGNED])
+def test_a_channel_reads_back(name: str) -> None:
+    channel = {**SMALL, **DESIGNED}[name](Fraction(2))
+    again = from_json(json.loads(json.dumps(channel.to_json())))
+    assert again == channel
+    assert again.ratio == channel.ratio
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_field_of_a_channel_is_checked(name: str) -> None:
+    channel = SMALL[name](Fraction(2))
+    values = channel.to_json()
+    junks: list[Any] = [None, 7, "x", [], [values], {}, values | {"extra": 1}, values | {"kind": "other"}]
+    for junk in junks:
+        with pytest.raises(PlanError):
+            from_json(junk)
+    junks = [None, -1, 0, True, 1.5, "", "-1", "01", "x", str(WORD), str(10**30), [], [[]], {}, 10**30]
+    for field in values:
+        for junk in junks:
+            try:
+                changed = from_json(values | {field: junk})
+            except PlanError:
+                continue
+            assert changed.ratio > 1
+
+
+BROKEN: dict[str, tuple[str, dict[str, object], str]] = {
+    "threshold of no multiple": ("window-5-2", {"threshold": "12345678901234567891"}, "must divide"),
+    "window as wide as all": ("window-5-2", {"width": 5}, "width"),
+    "levels too few": ("window-uneven", {"levels": [-1, 1]}, "one level per cell"),
+    "levels lopsided": ("window-uneven", {"levels": [-9, -3, -2, -1, 1, 2, 3, 8]}, "antisymmetric"),
+    "levels fall": ("window-uneven", {"levels": [-9, -3, -2, 1, -1, 2, 3, 9]}, "not decrease"),
+    "levels flat": ("window-uneven", {"levels": [0] * 8}, "larger sum"),
+    "levels huge": ("window-uneven", {"levels": [-(2**31), -3, -2, -1, 1, 2, 3, 2**31]}, "level"),
+    "window less likely": ("duchi", {"threshold": str(WORD // 4)}, "likelier"),
+    "set of all": ("subset-9", {"weight": 9}, "weight"),
+    "set less likely": ("grr-5", {"threshold": str(WORD // 10)}, "likelier"),
+    "bits swapped": ("oue-6", {"true": "5", "other": "6"}, "likelier"),
+    "weights rise": ("laplace", {"runs": [[1, 5], [1, 6]]}, "decrease"),
+    "weights fall too fast": ("laplace", {"runs": [[1, 10**9], [1, 1]]}, "at least decay"),
+    "reach too short": ("laplace", {"reach": 1}, "reach"),
+    "signs less likely": ("signs-5", {"threshold": "77"}, "likelier"),
+    "shares do not add up": ("mixture", {"shares": ["1", "2"]}, "add up"),
+    "shares too many": ("mixture", {"shares": ["1", "2", "3"]}, "one share per part"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_channel_does_not_load(case: str) -> None:
+    name, change, rule = BROKEN[case]
+    with pytest.raises(PlanError, match=rule):
+        from_json(SMALL[name](Fraction(1)).to_json() | change)
+
+
+def broken_twin(channel: Channel) -> Channel:
+    """The same channel with a threshold that is too high by one part in a thousand."""
+    values = channel.to_json()
+    values["threshold"] = str(int(values["threshold"]) + WORD // 1000)
+    return from_json(values)
+
+
+@pytest.mark.parametrize("name", ["duchi", "grr-5", "subset-9", "signs-5"])
+def test_the_exact_check_catches_a_threshold_that_is_too_high(name: str) -> None:
+    channel = broken_twin(SMALL[name](Fraction(1)))
+    assert largest_ratio(channel, [*channel.states()]) > exp_floor(Fraction(1))

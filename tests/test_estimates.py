@@ -1,0 +1,228 @@
+"""Estimates on the attribute's own scale, exactly as the channel's law says they should be on average."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from hush import MISSING, Categorical, EstimateError, Numeric, Plan, Schema, Tally, estimate, manipulation
+from hush.channels import Subsets
+from hush.client import randomise_from
+from hush.plan import Question
+from hush.testing import SeededCoins
+from tests.cases import MIXED, RECORD, SMALL, any_record, plans
+
+
+def ideal_counts(channel: Any, mix: dict[Any, Fraction]) -> tuple[int, list[int]]:
+    """Counts in proportion to the law of a mix of states: an average crowd, up to rounding of 1e-12."""
+    n = 10**15
+    size = channel.alphabet.size
+    counts = [Fraction(0)] * size
+    for state, weight in mix.items():
+        for output, probability in channel.law(state).items():
+            for symbol in output if isinstance(output, tuple) else (output,):
+                counts[symbol] += weight * probability * n
+    rounded = [round(count) for count in counts]
+    if isinstance(channel.alphabet, Subsets):
+        if channel.alphabet.weight:
+            rounded[-1] = n * channel.alphabet.weight - sum(rounded[:-1])
+    else:
+        rounded[-1] = n - sum(rounded[:-1])
+    return n, rounded
+
+
+def single(channel: Any, attribute: Any, mix: dict[Any, Fraction]) -> Tally:
+    n, counts = ideal_counts(channel, mix)
+    plan = Plan(Schema([attribute]), Fraction(16), 1, (Question((attribute.name,), channel),))
+    return Tally(plan, n, [n], [counts])
+
+
+@pytest.mark.parametrize("name", ["duchi", "window-16-3", "window-uneven", "laplace", "staircase", "mixture"])
+def test_means_come_out_on_the_attributes_scale(name: str) -> None:
+    channel = SMALL[name](Fraction(8))
+    states = [*channel.states()]
+    mix = {states[0]: Fraction(3, 4), states[-1]: Fraction(1, 4)}
+    (row,) = estimate(single(channel, Numeric("x", 10, 30), mix))
+    tolerance = 1e-9 if channel.kind != "additive" else 1e-6  # the short tails of the test channel
+    assert row.point == pytest.approx(15, rel=tolerance)
+    assert row.low <= row.point <= row.high
+    assert (row.attribute, row.category, row.n) == ("x", None, 10**15)
+
+
+@pytest.mark.parametrize("name", ["grr-5", "subset-9", "oue-6", "sue-6"])
+def test_shares_come_out(name: str) -> None:
+    channel: Any = SMALL[name](Fraction(2))
+    mix: dict[Any, Fraction] = {0: Fraction(1, 2), 1: Fraction(1, 3), 2: Fraction(1, 6)}
+    rows = estimate(single(channel, Categorical("c", range(channel.size)), mix))
+    assert [row.category for row in rows] == [*range(channel.size)]
+    for row in rows:
+        assert row.point == pytest.approx(float(mix.get(row.category, 0)), abs=1e-9)
+        assert row.low <= row.point <= row.high
+
+
+@pytest.mark.parametrize("name", ["duchi-optional", "window-9-2-optional", "mixture-optional"])
+def test_the_mean_of_the_present_and_the_share_of_the_missing(name: str) -> None:
+    channel = SMALL[name](Fraction(3))
+    *present, missing = [*channel.states()]
+    mix = {present[0]: Fraction(3, 20), present[-1]: Fraction(9, 20), missing: Fraction(2, 5)}
+    mean, share = estimate(single(channel, Numeric("x", 0, 100, optional=True), mix))
+    assert (mean.category, share.category) == (None, MISSING)
+    assert mean.point == pytest.approx(75, rel=1e-9)
+    assert share.point == pytest.approx(0.4, rel=1e-9)
+    assert mean.low < 75 < mean.high
+    assert share.low < 0.4 < share.high
+
+
+def test_signs_give_all_means_at_once() -> None:
+    plan = plans()["multi"]
+    channel: Any = plan.channel("a")
+    mix = {0b00001: Fraction(1, 2), 0b10101: Fraction(1, 2)}
+    n, counts = ideal_counts(channel, mix)
+    rows = estimate(Tally(plan, n, [n], [counts]))
+    assert [row.attribute for row in rows] == [*"abcde"]
+    assert [row.point for row in rows] == pytest.approx([1, -1, 0, -1, 0], abs=1e-9)
+
+
+def filled(plan: Plan, n: int, seed: int = 1, record: dict[str, Any] | None = None) -> Tally:
+    coins, tally = SeededCoins(seed), Tally(plan)
+    for _ in range(n):
+        tally.add(randomise_from(coins, plan, record or any_record(plan, coins.below)))
+    return tally
+
+
+def test_the_ratio_estimator_divides_by_those_who_answered_the_papers_by_those_expected() -> None:
+    plan = Plan.design(Schema([Numeric("x", -1, 1), Categorical("c", ["a", "b", "c"])]), 2.0)
+    tally = filled(plan, 999, record={"x": 0.8, "c": "b"})
+    ratio, paper = estimate(tally), estimate(tally, estimator="paper")
+    for index, rows in ((0, slice(0, 1)), (1, slice(1, 4))):
+        factor = tally.answered[index] / (999 / 2)
+        assert factor != 1
+        for ours, theirs in zip(ratio[rows], paper[rows], strict=True):
+            assert theirs.point == pytest.approx(ours.point * factor)
+            assert theirs.n == ours.n == tally.answered[index]
+    # The variance that the paper's estimator adds for nothing: (d/k - 1) * mean^2 / n.
+    assert paper[0].stderr > ratio[0].stderr
+    assert paper[0].stderr ** 2 - ratio[0].stderr ** 2 == pytest.approx(0.64 / 999, rel=0.6)
+
+
+def test_both_estimators_agree_if_everybody_answers_everything() -> None:
+    tally = filled(Plan.design(MIXED, 6.0, budget="split"), 200, record=RECORD)
+    for ours, theirs in zip(estimate(tally), estimate(tally, estimator="paper"), strict=True):
+        assert ours == theirs or math.isnan(ours.point)
+
+
+def test_an_empty_tally_says_that_it_knows_nothing() -> None:
+    for row in estimate(Tally(plans()["default"])):
+        assert math.isnan(row.point)
+        assert math.isinf(row.stderr)
+        assert row.n == 0
+        field = MIXED[row.attribute]
+        if isinstance(field, Numeric) and row.category is None:
+            assert (row.low, row.high) == (field.low, field.high)
+        else:
+            assert (row.low, row.high) == (0, 1)
+
+
+def test_one_report_is_hardly_anything() -> None:
+    rows = estimate(filled(plans()["default"], 1))
+    assert sum(row.n for row in rows) >= 1
+    for row in rows:
+        assert row.low <= row.high
+        assert row.stderr > 0
+
+
+def test_rows_come_in_the_order_of_the_schema() -> None:
+    rows = estimate(filled(plans()["default"], 50))
+    assert [(row.attribute, row.category) for row in rows] == [
+        ("age", None),
+        ("height", None),
+        ("income", None),
+        ("income", MISSING),
+        *(("os", value) for value in ("linux", "mac", "other")),
+        *(("code", value) for value in (1, 2, 3, 5, 8, 13, 21, 34)),
+        *(("smokes", value) for value in ("yes", "no", MISSING)),
+    ]
+
+
+def test_a_wider_level_has_wider_intervals() -> None:
+    tally = filled(plans()["default"], 2000)
+    for narrow, wide in zip(estimate(tally, level=0.8), estimate(tally, level=0.999), strict=True):
+        assert wide.low <= narrow.low <= narrow.high <= wide.high
+
+
+def test_huge_domains_do_not_overflow() -> None:
+    plan = Plan.design(Schema([Numeric("x", -8e307, 8e307)]), 4.0)
+    (row,) = estimate(filled(plan, 2000, record={"x": 4e307}))
+    assert row.low < 4e307 < row.high
+    assert math.isfinite(row.high - row.low)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -1.0, 95.0, float("nan"), "0.95", None])
+def test_levels_are_probabilities(level: Any) -> None:
+    with pytest.raises(EstimateError, match="level"):
+        estimate(Tally(plans()["default"]), level=level)
+
+
+def test_estimators_have_names() -> None:
+    with pytest.raises(EstimateError, match="ratio"):
+        estimate(Tally(plans()["default"]), estimator="best")  # type: ignore[arg-type]
+
+
+# -- manipulation
+
+
+@pytest.mark.parametrize("name", ["default", "titled", "multi", "laplace", "oue", "split"])
+def test_malicious_reports_move_no_point_further_than_the_bound(name: str) -> None:
+    """Replace reports by the worst ones for each target, and look."""
+    plan = plans()[name]
+    coins = SeededCoins(9)
+    honest = [randomise_from(coins, plan, any_record(plan, coins.below)) for _ in range(300)]
+    # Malicious reports: whatever a device may send, concentrated on a few outputs.
+    malicious = [randomise_from(SeededCoins(seed % 3), plan, any_record(plan, lambda n: n - 1)) for seed in range(40)]
+    clean, dirty = Tally(plan), Tally(plan)
+    clean.update(honest)
+    dirty.update(honest[40:] + malicious)
+    bounds = manipulation(dirty, 40)
+    for before, after, bound in zip(estimate(clean), estimate(dirty), bounds, strict=True):
+        assert (bound.attribute, bound.category) == (after.attribute, after.category)
+        if math.isnan(before.point) or math.isnan(after.point):
+            continue
+        # The number who answered may have changed too: up to 40 answers more or fewer.
+        assert abs(after.point - before.point) <= bound.shift + 40 / max(before.n, 1) * abs(bound.shift)
+
+
+def test_the_bound_is_reached() -> None:
+    """Duchi with n answers: m of them moved from one end to the other move the mean by 2B*m/n."""
+    plan = Plan.design(Schema([Numeric("x", 0, 10)]), 1.0, numeric="duchi")
+    clean, dirty = Tally(plan, 100, [100], [[60, 40]]), Tally(plan, 100, [100], [[50, 50]])
+    (bound,) = manipulation(clean, 10)
+    moved = estimate(dirty)[0].point - estimate(clean)[0].point
+    assert moved == pytest.approx(bound.shift)
+    assert bound.shift == pytest.approx(10 / 100 * 2 * (math.e + 1) / (math.e - 1) * 5)
+
+
+def test_the_bound_for_the_mean_of_the_present() -> None:
+    plan = Plan.design(Schema([Numeric("x", 0, 10, optional=True)]), 1.0, numeric="duchi")
+    clean = Tally(plan, 1000, [1000], [[400, 350, 250]])
+    mean, share = manipulation(clean, 10)
+    assert share.category == MISSING
+    for change in ([10, -10, 0], [-10, 10, 0], [10, 0, -10], [0, 10, -10], [-10, 0, 10], [0, -10, 10]):
+        dirty = Tally(plan, 1000, [1000], [[a + b for a, b in zip(clean.counts[0], change, strict=True)]])
+        for bound, before, after in zip((mean, share), estimate(clean), estimate(dirty), strict=True):
+            assert abs(after.point - before.point) <= bound.shift * (1 + 1e-9)
+
+
+def test_without_answers_the_bound_is_infinite() -> None:
+    assert all(math.isinf(row.shift) for row in manipulation(Tally(plans()["default"]), 1))
+    assert all(row.shift == 0 for row in manipulation(filled(plans()["grr"], 100), 0))
+    with pytest.raises(EstimateError, match="whole number"):
+        manipulation(Tally(plans()["default"]), -1)
+
+
+def test_the_papers_estimator_is_bounded_too() -> None:
+    tally = filled(plans()["grr"], 100)
+    for ours, theirs in zip(manipulation(tally, 5), manipulation(tally, 5, estimator="paper"), strict=True):
+        assert 0 < theirs.shift < 20 * ours.shift

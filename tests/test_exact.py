@@ -1,0 +1,60 @@
+"""Rational bounds of e^x, and thresholds that are the largest which privacy permits."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
+from tests.cases import EPSILONS, exp_floor
+
+
+@pytest.mark.parametrize("x", [*EPSILONS, Fraction(0), Fraction(1, 10**6), Fraction(16), Fraction(64), Fraction(2, 3)])
+def test_bounds_enclose_the_exponential_tightly(x: Fraction) -> None:
+    low, high = exp_bounds(x)
+    reference = exp_floor(x)  # within 1e-74 of e^x, relatively, and not above it
+    assert low <= reference * (1 + Fraction(3, 10**75))
+    assert high >= reference
+    assert high - low < reference / 2**180
+
+
+def test_bounds_are_for_small_nonnegative_numbers() -> None:
+    for x in (Fraction(-1, 10), Fraction(65)):
+        with pytest.raises(ValueError, match="0 <= x <= 64"):
+            exp_bounds(x)
+
+
+@given(st.fractions(Fraction(1001, 1000), 10**7), st.integers(1, 5000), st.integers(1, 5000))
+def test_the_largest_threshold_is_private_and_one_more_is_not(bound: Fraction, inside: int, outside: int) -> None:
+    threshold = largest_threshold(bound, inside, outside)
+    assert threshold * outside <= bound * (WORD - threshold) * inside
+    more = threshold + 1
+    assert more == WORD or more * outside > bound * (WORD - more) * inside
+
+
+@given(st.fractions(Fraction(1001, 1000), 10**7), st.integers(1, 4096), st.integers(1, 4096))
+def test_the_aligned_threshold_divides_evenly_and_is_the_largest_such(
+    bound: Fraction, inside: int, outside: int
+) -> None:
+    while True:  # leave only powers of two in common
+        common = next((p for p in range(3, 65, 2) if inside % p == 0 and outside % p == 0), 0)
+        if not common:
+            break
+        inside //= common
+    step = inside * outside
+    try:
+        threshold = aligned_threshold(bound, inside, outside)
+    except ValueError:
+        return
+    assert threshold % inside == 0
+    assert (WORD - threshold) % outside == 0
+    largest = largest_threshold(bound, inside, outside)
+    assert largest - step < threshold <= largest
+
+
+def test_no_aligned_threshold_exists_if_an_odd_number_divides_both() -> None:
+    with pytest.raises(ValueError, match="power of two"):
+        aligned_threshold(Fraction(3), 3, 6)

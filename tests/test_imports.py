@@ -1,0 +1,84 @@
+"""What is loaded, and when: the trust boundary is an import boundary."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hush
+
+SOURCE = Path(hush.__file__).parent.parent
+
+
+def isolated(code: str) -> str:
+    """Run code without site-packages: an import of anything but hush and the standard library fails."""
+    program = f"import sys; sys.path.insert(0, {str(SOURCE)!r}); {code}"
+    result = subprocess.run(  # noqa: S603
+        [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+SESSION = """
+import hush
+schema = hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b"])])
+plan = hush.Plan.from_json(hush.Plan.design(schema, 1.0).to_json())
+tally = hush.Tally(plan)
+for _ in range(200):
+    tally.add(hush.Report.decode(plan, hush.randomise(plan, {"x": 0.5, "c": "a"}).encode()))
+rows = hush.estimate(hush.Tally.from_json(plan, tally.to_json()))
+print(len(rows))
+"""
+
+
+def test_the_whole_flow_needs_the_standard_library_alone() -> None:
+    assert isolated(f"exec({SESSION!r})").strip() == "3"
+
+
+def test_every_public_name_loads() -> None:
+    for name in hush.__all__:
+        assert getattr(hush, name) is not None
+    assert set(hush.__all__) <= set(dir(hush))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        hush.nothing  # noqa: B018
+
+
+def test_the_public_names_are_listed_once() -> None:
+    """The facade lists names for type checkers, for people and for loading: the lists agree."""
+    assert sorted(hush._HOME) == sorted(hush.__all__)
+    text = Path(hush.__file__).read_text()
+    block = text.split("if TYPE_CHECKING:")[1].split("__version__")[0]
+    for name in hush.__all__:
+        assert name in block
+
+
+@pytest.mark.parametrize(
+    ("use", "absent"),
+    [
+        ("hush.Plan, hush.randomise", ["hush.tally", "hush.estimates", "sqlite3"]),
+        ("hush.Tally, hush.estimate", ["hush.client", "hush.coins", "hush.ledger"]),
+        ("hush.__version__", ["hush.plan", "hush.channels", "fractions"]),
+    ],
+)
+def test_a_role_loads_only_its_own_code(use: str, absent: list[str]) -> None:
+    loaded = isolated(f"import hush; {use}; print(*sys.modules)").split()
+    assert not set(absent) & set(loaded)
+    assert "random" not in loaded or "statistics" in loaded  # the standard library's normal quantile loads it
+    assert "hush.testing" not in loaded
+
+
+def test_the_device_never_loads_a_statistical_generator() -> None:
+    loaded = isolated("import hush; hush.randomise, hush.Ledger; print(*sys.modules)").split()
+    assert "random" not in loaded
+    assert "numpy" not in loaded
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    import tomllib
+
+    project = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["project"]
+    assert project["version"] == hush.__version__

@@ -1,0 +1,216 @@
+"""The ledger: one report per plan, a cap on the sum, and no way to lose either."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hush
+from hush import BudgetError, Ledger, LedgerError, Plan, RecordError
+from hush.coins import SystemCoins
+from tests.cases import MIXED, RECORD
+
+
+def plan(title: str, epsilon: float = 1.0) -> Plan:
+    return Plan.design(MIXED, epsilon, title=title)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path / "ledger", cap=2.5)
+
+
+def test_asking_twice_returns_the_same_report(ledger: Ledger) -> None:
+    first = ledger.randomise(plan("a"), RECORD)
+    assert ledger.randomise(plan("a"), RECORD) == first
+    assert ledger.randomise(plan("a"), RECORD | {"age": 99}) == first  # even if the record has changed
+    assert Ledger(ledger.path).randomise(plan("a"), {}) == first
+    assert ledger.report(plan("a")) == first
+    assert ledger.spent == 1
+
+
+def test_the_cap_bounds_the_sum(ledger: Ledger) -> None:
+    ledger.randomise(plan("a"), RECORD)
+    ledger.randomise(plan("b"), RECORD)
+    with pytest.raises(BudgetError, match=r"costs 1\.0; of a cap of 2\.5 this device has spent 2\.0"):
+        ledger.randomise(plan("c"), RECORD)
+    assert ledger.report(plan("c")) is None
+    ledger.randomise(plan("c", 0.5), RECORD)
+    assert ledger.spent == ledger.cap == Fraction(5, 2)
+    with pytest.raises(BudgetError):
+        ledger.randomise(plan("d", 0.001), RECORD)
+    ledger.randomise(plan("a"), RECORD)  # a retry is free
+
+
+def test_costs_are_added_exactly(tmp_path: Path) -> None:
+    """Ten times 0.1 is 1, though not in floating point."""
+    ledger = Ledger(tmp_path / "ledger", cap=1.0)
+    for week in range(10):
+        ledger.randomise(plan(f"week {week}", 0.1), RECORD)
+    assert ledger.spent == 1
+    with pytest.raises(BudgetError):
+        ledger.randomise(plan("week 10", 0.001), RECORD)
+
+
+def test_a_refused_plan_draws_no_randomness(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: SystemCoins) -> int:
+        raise AssertionError("a word was drawn")
+
+    monkeypatch.setattr(SystemCoins, "word", fail)
+    with pytest.raises(BudgetError):
+        ledger.randomise(plan("a", 3.0), RECORD)
+
+
+def test_a_bad_record_leaves_no_trace(ledger: Ledger) -> None:
+    with pytest.raises(RecordError):
+        ledger.randomise(plan("a"), RECORD | {"age": 1000})
+    assert ledger.spent == 0
+    ledger.randomise(plan("a"), RECORD)
+
+
+def test_the_file_holds_no_record(ledger: Ledger) -> None:
+    ledger.randomise(plan("a"), RECORD | {"os": "linux"})
+    data = ledger.path.read_bytes()
+    for text in (b"linux", b"height", b"smokes"):
+        assert text not in data
+
+
+def test_the_file_is_the_owners_only(ledger: Ledger) -> None:
+    assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
+    assert [path.name for path in ledger.path.parent.iterdir()] == ["ledger"]
+
+
+def test_the_cap_is_kept(ledger: Ledger) -> None:
+    assert Ledger(ledger.path).cap == Fraction(5, 2)
+    assert Ledger(ledger.path, cap=2.5).cap == Fraction(5, 2)
+    with pytest.raises(LedgerError, match=r"cap of 2\.5"):
+        Ledger(ledger.path, cap=9.0)
+    ledger.raise_cap(3.0)
+    assert Ledger(ledger.path).cap == 3
+    with pytest.raises(LedgerError, match="lower"):
+        ledger.raise_cap(1.0)
+
+
+def test_a_new_ledger_needs_a_cap(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="needs a cap"):
+        Ledger(tmp_path / "ledger")
+    for cap in (0, -1.0, 1001, float("nan"), True, "1"):
+        with pytest.raises(LedgerError, match="must be a number"):
+            Ledger(tmp_path / "ledger", cap=cap)  # type: ignore[arg-type]
+    with pytest.raises(LedgerError, match="cannot be made"):
+        Ledger(tmp_path / "nowhere" / "ledger", cap=1.0)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ledger"
+    path.write_bytes(b"something else entirely, and long enough to be read as a header" * 20)
+    with pytest.raises(LedgerError, match="cannot be used"):
+        Ledger(path)
+
+
+def test_a_ledger_that_disappears_is_not_made_anew(ledger: Ledger) -> None:
+    ledger.path.unlink()
+    with pytest.raises(LedgerError, match="cannot be used"):
+        ledger.randomise(plan("a"), RECORD)
+    assert not ledger.path.exists()
+
+
+def test_a_newer_version_is_refused(ledger: Ledger) -> None:
+    with sqlite3.connect(ledger.path) as connection:
+        connection.execute("update settings set version = 2")
+    connection.close()
+    with pytest.raises(LedgerError, match="version 1"):
+        ledger.randomise(plan("a"), RECORD)
+
+
+def answer(path: str, titles: list[str], queue: Any) -> None:
+    ledger = Ledger(path, cap=5.0)
+    results: dict[str, bytes | None] = {}
+    for title in titles:
+        try:
+            results[title] = ledger.randomise(plan(title), RECORD).encode()
+        except BudgetError:
+            results[title] = None
+    queue.put(results)
+
+
+def test_processes_that_ask_at_once_get_one_report(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    queue: Any = context.Queue()
+    titles = [f"plan {i}" for i in range(8)]
+    workers = [
+        context.Process(target=answer, args=(str(tmp_path / "ledger"), titles[i:] + titles[:i], queue))
+        for i in range(4)
+    ]
+    for worker in workers:
+        worker.start()
+    results = [queue.get(timeout=120) for _ in workers]
+    for worker in workers:
+        worker.join()
+    ledger = Ledger(tmp_path / "ledger")
+    assert ledger.spent == 5
+    for title in titles:
+        answers = {result[title] for result in results} - {None}
+        stored = ledger.report(plan(title))
+        assert answers <= {stored.encode()} if stored else not answers
+    assert sum(ledger.report(plan(title)) is not None for title in titles) == 5
+
+
+KILLED = """
+import sys, hush
+from tests.cases import MIXED, RECORD
+ledger = hush.Ledger(sys.argv[1], cap=1000)
+i = int(sys.argv[2])
+while True:
+    report = ledger.randomise(hush.Plan.design(MIXED, 1.0, title=str(i)), RECORD)
+    print(i, report.encode().hex(), flush=True)
+    i += 1
+"""
+
+
+def test_what_was_returned_survives_kill_9(tmp_path: Path) -> None:
+    path = tmp_path / "ledger"
+    seen: dict[int, str] = {}
+    for round_ in range(5):
+        worker = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-c", KILLED, str(path), str(len(seen))],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parent.parent,
+        )
+        assert worker.stdout is not None
+        for _ in range(3 + round_):
+            index, report = worker.stdout.readline().split()
+            seen[int(index)] = report
+        worker.send_signal(signal.SIGKILL)
+        for line in worker.stdout.read().splitlines():
+            if len(fields := line.split()) == 2 and len(fields[1]) == len(report):
+                seen[int(fields[0])] = fields[1]
+        worker.wait()
+        worker.stdout.close()
+        ledger = Ledger(path)
+        for number, encoded in seen.items():
+            stored = ledger.report(plan(str(number)))
+            assert stored is not None
+            assert stored.encode().hex() == encoded
+        assert 0 <= ledger.spent - len(seen) <= 1  # at most the one that was not yet returned
+        if ledger.spent > len(seen):
+            stored = ledger.report(plan(str(len(seen))))
+            assert stored is not None
+            seen[len(seen)] = stored.encode().hex()
+
+
+def test_averaging_gains_nothing(ledger: Ledger) -> None:
+    reports = {ledger.randomise(plan("a"), RECORD).encode() for _ in range(20)}
+    assert len(reports) == 1
+    assert len({hush.randomise(plan("a"), RECORD).encode() for _ in range(20)}) == 20

@@ -1,0 +1,313 @@
+"""Plans: what is chosen, what is checked, and what a tampered one does."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hush import Categorical, DesignError, HushError, Numeric, Plan, PlanError, Schema, SchemaError
+from hush.channels import Mixture, Signs, Subset, Unary, Window
+from hush.exact import WORD
+from hush.plan import Question
+from tests.cases import MIXED, NUMBERS, exp_floor, plans
+
+PLANS = plans()
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan_is_as_private_as_it_says(name: str) -> None:
+    plan = PLANS[name]
+    ratios = sorted((question.channel.ratio for question in plan.questions), reverse=True)
+    total = Fraction(1)
+    for ratio in ratios[: plan.k]:
+        total *= ratio
+    assert total == plan.ratio <= exp_floor(plan.budget)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan_reads_back(name: str) -> None:
+    plan = PLANS[name]
+    again = Plan.from_json(plan.to_json())
+    assert again == plan
+    assert again.id == plan.id == hashlib.sha256(plan.to_json().encode()).hexdigest()
+    assert again.to_json() == plan.to_json()
+    assert hash(again) == hash(plan)
+    pretty = json.dumps(json.loads(plan.to_json()), indent=2)
+    assert Plan.from_json(pretty).id == plan.id
+    assert Plan.from_json(pretty.encode()).id == plan.id
+
+
+def test_the_id_is_stable() -> None:
+    """It changes only with the format, and then VERSION must too."""
+    schema = Schema([Numeric("age", 0, 120), Categorical("os", ["linux", "mac", "other"])])
+    plan = Plan.design(schema, 1.0, numeric="duchi", categorical="grr")
+    assert plan.to_json() == (
+        '{"epsilon":"1.0","hush":1,"k":1,"questions":['
+        '{"attributes":["age"],"channel":{"kind":"window","levels":"even","optional":false,"size":2,'
+        '"threshold":"13485650502877570762","width":1}},'
+        '{"attributes":["os"],"channel":{"kind":"subset","size":3,"threshold":"10627480729818066791","weight":1}}],'
+        '"schema":[{"high":120.0,"kind":"numeric","low":0.0,"name":"age","optional":false,"out_of_range":"error"},'
+        '{"kind":"categorical","name":"os","optional":false,"values":["linux","mac","other"]}],"title":""}'
+    )
+
+
+def test_a_title_makes_another_plan() -> None:
+    assert Plan.design(MIXED, 1.0).id != Plan.design(MIXED, 1.0, title="week 2").id
+
+
+def test_a_plan_is_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        PLANS["default"].k = 2  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        PLANS["default"].channel("age").threshold = 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("epsilon", "d", "k"), [(0.5, 6, 1), (4.9, 6, 1), (5.0, 6, 2), (7.5, 6, 3), (16.0, 3, 3)])
+def test_k_by_the_rule_of_the_paper(epsilon: float, d: int, k: int) -> None:
+    schema = Schema([Numeric(f"x{i}", 0, 1) for i in range(d)])
+    plan = Plan.design(schema, epsilon, k="paper")
+    assert plan.k == k
+    assert plan.inclusion == Fraction(k, d)
+    for question in plan.questions:
+        assert question.channel.ratio <= exp_floor(plan.budget / k)
+
+
+def test_split_gives_each_attribute_its_part() -> None:
+    plan = Plan.design(MIXED, 3.0, budget="split")
+    assert plan.k == len(plan.questions) == 6
+    for question in plan.questions:
+        assert (
+            exp_floor(Fraction(1, 2)) * (1 - Fraction(1, 2**40)) < question.channel.ratio <= exp_floor(Fraction(1, 2))
+        )
+
+
+def test_duchi_for_all_numeric_attributes_together() -> None:
+    plan = Plan.design(NUMBERS, 1.0, numeric="duchi-multi")
+    assert plan.k == 1
+    assert [question.attributes for question in plan.questions] == [tuple("abcde")]
+    assert isinstance(plan.channel("c"), Signs)
+    mixed = Schema([*NUMBERS.attributes, Categorical("x", [1, 2]), Categorical("y", [1, 2, 3])])
+    split = Plan.design(mixed, 7.0, numeric="duchi-multi", categorical="oue", budget="split")
+    shares = [question.channel.ratio for question in split.questions]
+    for ratio, epsilon in zip(shares, (5, 1, 1), strict=True):  # d_n*eps/d to the block, as the paper composes them
+        assert exp_floor(Fraction(epsilon)) * (1 - Fraction(1, 2**40)) < ratio <= exp_floor(Fraction(epsilon))
+
+
+def test_optional_attributes_have_optional_channels() -> None:
+    plan = PLANS["default"]
+    income = plan.channel("income")
+    assert isinstance(income, Window | Mixture)
+    assert income.optional
+    smokes = plan.channel("smokes")
+    assert isinstance(smokes, Subset)
+    assert smokes.size == 3
+    oue = Plan.design(MIXED, 1.0, categorical="oue").channel("smokes")
+    assert isinstance(oue, Unary)
+    assert oue.size == 3
+
+
+BAD_DESIGNS: list[tuple[Callable[[], object], str]] = [
+    (lambda: Plan.design(MIXED, 0.0009), "0.001 to 16"),
+    (lambda: Plan.design(MIXED, 16.1), "0.001 to 16"),
+    (lambda: Plan.design(MIXED, float("nan")), "0.001 to 16"),
+    (lambda: Plan.design(MIXED, float("inf")), "0.001 to 16"),
+    (lambda: Plan.design(MIXED, True), "0.001 to 16"),
+    (lambda: Plan.design(MIXED, "1"), "0.001 to 16"),  # type: ignore[arg-type]
+    (lambda: Plan.design(MIXED, 1.0, numeric="gauss"), "numeric must be one of: hybrid"),
+    (lambda: Plan.design(MIXED, 1.0, categorical="hash"), "categorical must be one of: subset"),
+    (lambda: Plan.design(MIXED, 1.0, k=0), "from 1 to 6"),
+    (lambda: Plan.design(MIXED, 1.0, k=7), "from 1 to 6"),
+    (lambda: Plan.design(MIXED, 1.0, k=1.0), "from 1 to 6"),  # type: ignore[arg-type]
+    (lambda: Plan.design(MIXED, 1.0, k=True), "from 1 to 6"),
+    (lambda: Plan.design(MIXED, 1.0, budget="all"), "sample"),  # type: ignore[arg-type]
+    (lambda: Plan.design(MIXED, 1.0, budget="split", k=2), "every question"),
+    (lambda: Plan.design(MIXED, 1.0, numeric="laplace"), "missing"),
+    (lambda: Plan.design(MIXED, 1.0, numeric="duchi-multi"), "missing"),
+    (lambda: Plan.design(Schema([Categorical("x", [1, 2]), Numeric("y", 0, 1)]), 1.0, numeric="duchi-multi"), "first"),
+    (lambda: Plan.design(Schema([Categorical("x", [1, 2])]), 1.0, numeric="duchi-multi"), "first"),
+    (lambda: Plan.design([Numeric("x", 0, 1)], 1.0), "Schema"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("make", "rule"), BAD_DESIGNS)
+def test_what_cannot_be_designed_is_refused(make: Callable[[], object], rule: str) -> None:
+    with pytest.raises(DesignError, match=rule):
+        make()
+
+
+def test_a_bad_title_is_refused() -> None:
+    for title in ("a\nb", "x" * 257):
+        with pytest.raises(PlanError, match="title"):
+            Plan.design(MIXED, 1.0, title=title)
+
+
+@pytest.mark.parametrize("epsilon", [1, np.float64(1.0), np.float32(1.0), Fraction(1)])
+def test_epsilon_is_any_real_number(epsilon: Any) -> None:
+    assert Plan.design(MIXED, epsilon).id == Plan.design(MIXED, 1.0).id
+
+
+def test_epsilon_is_the_decimal_that_was_written() -> None:
+    plan = Plan.design(MIXED, 0.1)
+    assert plan.budget == Fraction(1, 10)
+    assert plan.epsilon == 0.1
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 16.0])
+@pytest.mark.parametrize("budget", ["sample", "split"])
+def test_the_largest_schema_at_the_ends_of_epsilon(epsilon: float, budget: Any) -> None:
+    schema = Schema([Numeric("x", 0, 1), *(Categorical(f"c{i}", [1, 2]) for i in range(1023))])
+    plan = Plan.design(schema, epsilon, budget=budget)
+    assert plan.ratio <= exp_floor(plan.budget)
+
+
+# -- tampering
+
+
+def tampered(plan: Plan, change: Callable[[Any], None]) -> str:
+    values = json.loads(plan.to_json())
+    change(values)
+    return json.dumps(values)
+
+
+def raise_threshold(values: Any, by: int) -> None:
+    channel = values["questions"][0]["channel"]
+    channel["threshold"] = str(int(channel["threshold"]) + by)
+
+
+def test_a_threshold_that_breaks_epsilon_is_refused() -> None:
+    plan = Plan.design(Schema([Numeric("age", 0, 1)]), 1.0, numeric="duchi")
+    assert Plan.from_json(tampered(plan, lambda values: raise_threshold(values, -1))).id != plan.id
+    with pytest.raises(PlanError, match=r"'age'.*costs more than epsilon = 1\.0"):
+        Plan.from_json(tampered(plan, lambda values: raise_threshold(values, 1)))
+
+
+def test_one_question_cannot_borrow_from_another() -> None:
+    """With k = 1 each question must keep to the whole epsilon by itself."""
+    plan = Plan.design(Schema([Numeric("a", 0, 1), Numeric("b", 0, 1)]), 1.0, numeric="duchi")
+    values = json.loads(plan.to_json())
+    values["questions"][1]["channel"]["threshold"] = str(WORD * 6 // 10)
+    assert Plan.from_json(json.dumps(values)).ratio <= plan.ratio
+    values["questions"][0]["channel"]["threshold"] = str(WORD * 8 // 10)
+    with pytest.raises(PlanError, match="costs more"):
+        Plan.from_json(json.dumps(values))
+
+
+def test_raising_k_is_refused() -> None:
+    plan = Plan.design(Schema([Numeric("a", 0, 1), Numeric("b", 0, 1)]), 1.0)
+    with pytest.raises(PlanError, match="costs more"):
+        Plan.from_json(tampered(plan, lambda values: values.update(k=2)))
+
+
+def test_lowering_the_claim_is_refused() -> None:
+    with pytest.raises(PlanError, match="costs more"):
+        Plan.from_json(tampered(PLANS["default"], lambda values: values.update(epsilon="0.99")))
+
+
+BAD_TEXTS = [
+    "",
+    "null",
+    "[]",
+    "{",
+    "[" * 100_000,
+    "1" * 5000,
+    '{"hush":1,"hush":1}',
+    '{"epsilon":NaN}',
+    "\ud800",
+]
+
+
+@pytest.mark.parametrize("text", BAD_TEXTS)
+def test_junk_is_not_a_plan(text: str) -> None:
+    with pytest.raises(PlanError):
+        Plan.from_json(text)
+    with pytest.raises(PlanError):
+        Plan.from_json(text.encode(errors="surrogatepass"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"hush": 2},
+        {"hush": True},
+        {"hush": "1"},
+        {"epsilon": 1.0},
+        {"epsilon": "1"},
+        {"epsilon": "1e0"},
+        {"epsilon": "nan"},
+        {"epsilon": " 1.0"},
+        {"epsilon": "99.0"},
+        {"epsilon": "1.00000000000000000000000000000000001"},
+        {"k": 0},
+        {"k": 7},
+        {"k": "1"},
+        {"k": 1.0},
+        {"title": 5},
+        {"questions": {}},
+        {"questions": []},
+        {"schema": []},
+        {"extra": 1},
+    ],
+)
+def test_a_changed_field_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises((PlanError, SchemaError)):
+        Plan.from_json(tampered(PLANS["default"], lambda values: values.update(change)))
+
+
+def test_questions_must_cover_the_schema() -> None:
+    def drop(values: Any) -> None:
+        del values["questions"][0]
+
+    def swap(values: Any) -> None:
+        values["questions"].reverse()
+
+    def double(values: Any) -> None:
+        values["questions"].append(values["questions"][0])
+
+    for change in (drop, swap, double):
+        with pytest.raises(PlanError, match="every attribute once"):
+            Plan.from_json(tampered(PLANS["default"], change))
+
+
+def test_a_channel_must_fit_its_attribute() -> None:
+    plan = PLANS["default"]
+    by_name = {question.attributes[0]: question.channel for question in plan.questions}
+    for name, other, rule in (
+        ("age", "os", "one categorical"),
+        ("os", "age", "one numeric"),
+        ("age", "income", "both be optional"),
+        ("os", "code", "3 categories"),
+    ):
+        questions = tuple(
+            Question(q.attributes, by_name[other]) if q.attributes == (name,) else q for q in plan.questions
+        )
+        with pytest.raises(PlanError, match=rule):
+            Plan(plan.schema, plan.budget, plan.k, questions)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(["default", "multi", "oue", "hybrid", "laplace"]), st.data())
+def test_any_edit_of_a_plan_is_refused_or_is_a_private_plan(name: str, data: st.DataObject) -> None:
+    text = PLANS[name].to_json()
+    at = data.draw(st.integers(0, len(text) - 1))
+    edit = data.draw(st.one_of(st.text(max_size=2), st.sampled_from(["0", "9", "[", "]", '"', "-", "null", "e9"])))
+    try:
+        plan = Plan.from_json(text[:at] + edit + text[at + data.draw(st.integers(0, 2)) :])
+    except HushError:
+        return
+    assert plan.ratio <= exp_floor(plan.budget)
+
+
+def test_plans_describe_themselves() -> None:
+    plan = PLANS["default"]
+    assert plan.id[:12] in repr(plan)
+    with pytest.raises(SchemaError, match="'nobody'"):
+        plan.channel("nobody")

@@ -1,0 +1,214 @@
+"""What a record may be. Everything else is refused, by attribute and rule, before randomness is drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hush import MISSING, Categorical, Numeric, Plan, RecordError, Schema, SchemaError
+from hush.client import randomise_from
+from hush.testing import ListedCoins
+from tests.cases import MIXED, RECORD
+
+BAD_VALUES: list[tuple[str, Any, str]] = [
+    ("age", None, "missing"),
+    ("age", math.nan, "NaN"),
+    ("age", math.inf, "finite"),
+    ("age", -math.inf, "finite"),
+    ("age", 120.00000000000001, "from 0.0 to 120.0"),
+    ("age", 10**400, "from 0.0 to 120.0"),
+    ("age", -5e-324, "from 0.0 to 120.0"),
+    ("age", "41", "must be a number"),
+    ("age", True, "must be a number"),
+    ("age", Decimal(41), "must be a number"),
+    ("age", 41 + 0j, "must be a number"),
+    ("age", [41], "must be a number"),
+    ("age", np.array([41.0]), "must be a number"),
+    ("height", math.nan, "NaN"),
+    ("height", math.inf, "finite"),
+    ("os", None, "missing"),
+    ("os", "Mac", "one of the 3 values"),
+    ("os", b"mac", "must be a string"),
+    ("os", 1, "must be a string"),
+    ("os", ["mac"], "must be a string"),
+    ("os", MISSING, "one of the 3 values"),
+    ("code", 4, "one of the 8 values"),
+    ("code", "13", "must be an integer"),
+    ("code", 13.0, "must be an integer"),
+    ("code", True, "must be an integer"),
+    ("income", math.nan, "NaN"),
+    ("smokes", "maybe", "one of the 2 values"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "rule"), BAD_VALUES)
+def test_a_bad_value_is_refused_before_any_randomness_is_drawn(name: str, value: Any, rule: str) -> None:
+    plan = Plan.design(MIXED, 1.0)
+    with pytest.raises(RecordError, match=rule) as caught:
+        randomise_from(ListedCoins([]), plan, RECORD | {name: value})  # drawing a word would be a LookupError
+    assert repr(name) in str(caught.value)
+
+
+def test_every_attribute_is_checked_not_only_those_sampled() -> None:
+    plan = Plan.design(MIXED, 1.0, k=1)
+    for _ in range(50):
+        with pytest.raises(RecordError):
+            randomise_from(ListedCoins(range(100)), plan, RECORD | {"smokes": "maybe"})
+
+
+@given(
+    st.sampled_from(["age", "os", "code"]),
+    st.one_of(
+        st.text(min_size=6),
+        st.integers(10**6),
+        st.floats(1e6, allow_infinity=False),
+        st.binary(min_size=8),
+        st.lists(st.integers(10**6), min_size=2),
+    ),
+)
+def test_no_message_contains_the_value(name: str, value: Any) -> None:
+    with pytest.raises(RecordError) as caught:
+        MIXED.encode(RECORD | {name: value})
+    assert str(value) not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@given(st.dictionaries(st.one_of(st.sampled_from([*RECORD]), st.text()), st.one_of(st.none(), st.floats(), st.text())))
+def test_junk_is_refused_or_encoded_never_anything_else(record: dict[str, Any]) -> None:
+    for form in (record, [*record.items()], [*record]):
+        try:
+            inputs = MIXED.encode(form)  # type: ignore[arg-type]
+        except RecordError:
+            continue
+        assert len(inputs) == len(MIXED)
+
+
+def test_unknown_and_repeated_attributes_are_refused() -> None:
+    with pytest.raises(RecordError, match=r"attribute 'agee': is not in the schema"):
+        MIXED.encode(RECORD | {"agee": 1})
+    with pytest.raises(RecordError, match=r"attribute 'age': is given more than once"):
+        MIXED.encode([*RECORD.items(), ("age", 41)])
+    with pytest.raises(RecordError, match="not a string"):
+        MIXED.encode(RECORD | {7: 1})  # type: ignore[arg-type]
+    for junk in (5, None, [1, 2], [("age",)], [(1, 2)], "age"):
+        with pytest.raises(RecordError):
+            MIXED.encode(junk)  # type: ignore[arg-type]
+
+
+def test_values_become_positions_and_indices() -> None:
+    assert MIXED.encode(RECORD) == [41 / 120, 1.75 / 4, None, 1, 5, 1]
+    assert MIXED.encode([*RECORD.items()]) == MIXED.encode(RECORD)
+    assert MIXED.encode({key: value for key, value in RECORD.items() if value is not None}) == MIXED.encode(RECORD)
+    clipped = MIXED.encode(RECORD | {"height": 1e300, "income": 0, "smokes": None})
+    assert clipped[1:3] == [1.0, 0.0]
+    assert clipped[5] == 2
+    assert MIXED.encode(RECORD | {"height": -(10**400)})[1] == 0.0
+
+
+@pytest.mark.parametrize("value", [np.float64(41), np.float32(41), np.int64(41), Fraction(41), 41])
+def test_numbers_of_all_kinds_are_welcome(value: Any) -> None:
+    assert Numeric("age", 0, 120).encode(value) == 41 / 120
+
+
+@pytest.mark.parametrize("value", [np.int64(41), np.uint8(41), 41])
+def test_integers_of_all_kinds_are_welcome(value: Any) -> None:
+    assert Categorical("code", [40, 41]).encode(value) == 1
+
+
+def test_strings_of_numpy_are_strings() -> None:
+    assert Categorical("os", ["linux", "mac"]).encode(np.str_("mac")) == 1
+
+
+@given(
+    st.floats(-1e300, 1e300, allow_nan=False),
+    st.floats(1e-250, 1e300, allow_nan=False),
+    st.floats(0, 1),
+)
+def test_positions_never_leave_the_unit_interval(low: float, width: float, share: float) -> None:
+    high = low + width
+    if not low < high or high - low < 1e-300:
+        return
+    attribute = Numeric("x", low, high)
+    for value in (low, high, min(max(low + share * width, low), high)):
+        position = attribute.encode(value)
+        assert position is not None
+        assert 0 <= position <= 1
+    assert attribute.encode(low) == 0
+    assert attribute.encode(high) == 1
+
+
+BAD_ATTRIBUTES: list[tuple[Callable[[], object], str]] = [
+    (lambda: Numeric("", 0, 1), "printable"),
+    (lambda: Numeric("x" * 129, 0, 1), "printable"),
+    (lambda: Numeric("a\nb", 0, 1), "printable"),
+    (lambda: Numeric("\ud800", 0, 1), "printable"),
+    (lambda: Numeric(5, 0, 1), "printable"),  # type: ignore[arg-type]
+    (lambda: Numeric("x", 1, 1), "less than high"),
+    (lambda: Numeric("x", 2, 1), "less than high"),
+    (lambda: Numeric("x", math.nan, 1), "less than high"),
+    (lambda: Numeric("x", 0, math.inf), "less than high"),
+    (lambda: Numeric("x", 0, 10**400), "less than high"),
+    (lambda: Numeric("x", -1e308, 1e308), "1e308"),
+    (lambda: Numeric("x", 0, 5e-324), "1e-300"),
+    (lambda: Numeric("x", "0", 1), "low must be a number"),  # type: ignore[arg-type]
+    (lambda: Numeric("x", False, 1), "low must be a number"),
+    (lambda: Numeric("x", 0, 1, "wrap"), "out_of_range"),  # type: ignore[arg-type]
+    (lambda: Numeric("x", 0, 1, optional=1), "optional"),  # type: ignore[arg-type]
+    (lambda: Categorical("x", ["a"]), "2 to 4096"),
+    (lambda: Categorical("x", []), "2 to 4096"),
+    (lambda: Categorical("x", range(4097)), "2 to 4096"),
+    (lambda: Categorical("x", ["a", "a"]), "repeated"),
+    (lambda: Categorical("x", ["a", 1]), "all strings or all integers"),  # type: ignore[arg-type]
+    (lambda: Categorical("x", [1.0, 2.0]), "all strings or all integers"),  # type: ignore[arg-type]
+    (lambda: Categorical("x", [True, False]), "all strings or all integers"),
+    (lambda: Categorical("x", "ab"), "must be a list"),
+    (lambda: Categorical("x", {"a", "b"}), "must be a list"),  # type: ignore[arg-type]
+    (lambda: Categorical("x", ["a", MISSING]), "printable"),
+    (lambda: Categorical("x", ["a", "b" * 257]), "printable"),
+    (lambda: Categorical("x", ["a", "\x00"]), "printable"),
+    (lambda: Categorical("x", [1, 2**53]), "below 2\\^53"),
+    (lambda: Schema([]), "1 to 1024"),
+    (lambda: Schema([Numeric(f"x{i}", 0, 1) for i in range(1025)]), "1 to 1024"),
+    (lambda: Schema([Numeric("x", 0, 1), Categorical("x", [1, 2])]), "more than once"),
+    (lambda: Schema(["x"]), "Numeric and Categorical"),  # type: ignore[list-item]
+]
+
+
+@pytest.mark.parametrize(("make", "rule"), BAD_ATTRIBUTES)
+def test_attributes_that_make_no_sense_are_refused(make: Callable[[], object], rule: str) -> None:
+    with pytest.raises(SchemaError, match=rule):
+        make()
+
+
+def test_limits_are_reached() -> None:
+    assert len(Schema([Numeric(f"x{i}", 0, 1) for i in range(1024)])) == 1024
+    assert len(Categorical("x", range(4096), optional=True).labels) == 4097
+    assert Categorical("x", ["only"], optional=True).labels == ("only", MISSING)
+    Numeric("x", -8e307, 8e307)
+
+
+def test_a_schema_finds_attributes_by_name() -> None:
+    assert MIXED["os"].name == "os"
+    with pytest.raises(SchemaError, match="'nobody'"):
+        MIXED["nobody"]
+
+
+def test_a_schema_reads_back_strictly() -> None:
+    values = MIXED.to_json()
+    assert Schema.from_json(values) == MIXED
+    assert Numeric("x", -0.0, 1).to_json()["low"].hex() == "0x0.0p+0"
+    for change in ({"extra": 1}, {"kind": "other"}, {"kind": 5}, {"low": 0}, {"optional": "no"}):
+        with pytest.raises(SchemaError):
+            Schema.from_json([values[0] | change])
+    broken: list[Any] = [None, {}, [None], [[]], "x"]
+    for junk in broken:
+        with pytest.raises(SchemaError):
+            Schema.from_json(junk)

@@ -1,0 +1,183 @@
+"""Tallies add up: in any order, on any machine, exactly."""
+
+from __future__ import annotations
+
+import json
+from functools import reduce
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hush import Plan, Report, Tally, TallyError
+from hush.channels import Subsets
+from hush.client import randomise_from
+from hush.testing import SeededCoins
+from tests.cases import any_record, plans
+
+PLANS = plans()
+NAMES = st.sampled_from([name for name in PLANS if name != "wide"])
+
+
+def reports(name: str, n: int, seed: int = 1) -> list[Report]:
+    coins = SeededCoins(seed)
+    return [randomise_from(coins, PLANS[name], any_record(PLANS[name], coins.below)) for _ in range(n)]
+
+
+def tally(name: str, n: int, seed: int = 1) -> Tally:
+    result = Tally(PLANS[name])
+    result.update(reports(name, n, seed))
+    return result
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_tally_counts_what_was_reported(name: str) -> None:
+    sent = reports(name, 40)
+    result = Tally(PLANS[name])
+    for report in sent:
+        result.add(report)
+    assert result.n == 40
+    for index, question in enumerate(PLANS[name].questions):
+        outputs = [output for report in sent for j, output in report.answers if j == index]
+        assert result.answered[index] == len(outputs)
+        for symbol, count in enumerate(result.counts[index]):
+            if isinstance(question.channel.alphabet, Subsets):
+                assert count == sum(symbol in output for output in outputs if isinstance(output, tuple))
+            else:
+                assert count == outputs.count(symbol)
+
+
+@settings(max_examples=40)
+@given(NAMES, st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), max_size=6), st.randoms())
+def test_order_and_grouping_do_not_matter(name: str, batches: list[tuple[int, int]], random: Any) -> None:
+    parts = [tally(name, n, seed) for n, seed in batches]
+    whole = Tally(PLANS[name])
+    for n, seed in batches:
+        for report in reports(name, n, seed):
+            whole.add(report)
+    random.shuffle(parts)
+    assert reduce(Tally.__add__, parts, Tally(PLANS[name])) == whole
+    if len(parts) > 2:
+        a, b, c = parts[:3]
+        assert (a + b) + c == a + (b + c) == c + (b + a)
+
+
+def test_adding_leaves_the_parts_as_they_were() -> None:
+    a, b = tally("default", 5), tally("default", 7, 2)
+    before = a.to_json(), b.to_json()
+    total = a + b
+    total.add(reports("default", 1, 3)[0])
+    assert (a.to_json(), b.to_json()) == before
+    assert a.copy() == a
+    assert a.copy() is not a
+
+
+@settings(max_examples=60)
+@given(NAMES, st.integers(0, 30), st.integers(0, 5))
+def test_tallies_travel_in_both_forms(name: str, n: int, seed: int) -> None:
+    plan, original = PLANS[name], tally(name, n, seed)
+    assert Tally.from_json(plan, original.to_json()) == original
+    assert Tally.decode(plan, original.encode()) == original
+    assert Tally.from_json(plan, json.dumps(json.loads(original.to_json()), indent=1)) == original
+
+
+def test_large_counts_travel() -> None:
+    plan = PLANS["grr"]
+    n = 10**15
+    counts = [[0] * question.channel.alphabet.size for question in plan.questions]
+    for vector in counts:
+        vector[1] = n
+    big = Tally(plan, 4 * n, [n] * 4, counts)
+    assert Tally.decode(plan, big.encode()) == big
+    assert Tally.from_json(plan, big.to_json()) == big
+    assert (big + big).n == 8 * n
+
+
+def test_other_plans_are_refused_and_nothing_changes() -> None:
+    target = tally("default", 3)
+    before = target.to_json()
+    foreign = reports("titled", 1)[0]
+    with pytest.raises(TallyError, match="another plan"):
+        target.add(foreign)
+    with pytest.raises(TallyError, match="another plan"):
+        target.update([*reports("default", 3), foreign])
+    with pytest.raises(TallyError, match="different plans"):
+        target + tally("titled", 1)
+    with pytest.raises(TallyError, match="another plan"):
+        Tally.from_json(PLANS["titled"], target.to_json())
+    with pytest.raises(TallyError, match="another plan"):
+        Tally.decode(PLANS["titled"], target.encode())
+    with pytest.raises(TallyError, match="only reports"):
+        target.add(target)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        target + 1  # type: ignore[operator]
+    assert target.to_json() == before
+    assert target != 1
+    with pytest.raises(TypeError):
+        hash(target)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"n": 4}, "has 1 answers"),
+        ({"n": -1}, "number of reports"),
+        ({"n": 3.0}, "number of reports"),
+        ({"n": True}, "number of reports"),
+        ({"answered": [3]}, "one vector"),
+        ({"answered": [3, 0, 0, -1]}, "number who answered"),
+        ({"answered": [1, 1, 1, 0]}, "add up"),
+        ({"answered": None}, "array"),
+        ({"counts": []}, "one vector"),
+        ({"counts": [1, 2, 3, 4]}, "array"),
+        ({"hush": 2}, "version 1"),
+        ({"extra": 1}, "exactly the fields"),
+    ],
+)
+def test_tallies_that_cannot_be_are_refused(change: dict[str, Any], rule: str) -> None:
+    values = json.loads(tally("grr", 3, 4).to_json())
+    with pytest.raises(TallyError, match=rule):
+        Tally.from_json(PLANS["grr"], json.dumps(values | change))
+
+
+def impossible(name: str, index: int, vector: list[int]) -> Tally:
+    plan = PLANS[name]
+    good = tally(name, 30, 2)
+    counts = [list(values) for values in good.counts]
+    counts[index] = vector
+    return Tally(plan, good.n, good.answered, counts)
+
+
+def test_counts_that_no_reports_can_give_are_refused() -> None:
+    plan = PLANS["subset"]
+    good = tally("subset", 30, 2)
+    answered, alphabet = good.answered[2], plan.questions[2].channel.alphabet
+    assert isinstance(alphabet, Subsets)
+    assert alphabet.weight is not None
+    with pytest.raises(TallyError, match="may exceed"):
+        impossible("subset", 2, [answered + 1, *[0] * 9])
+    with pytest.raises(TallyError, match="for each answer"):
+        impossible("subset", 2, [answered, *[0] * 9])
+    with pytest.raises(TallyError, match="may exceed"):
+        impossible("subset", 2, [-1, *[0] * 9])
+    with pytest.raises(TallyError, match="10 integer counts"):
+        impossible("subset", 2, [0] * 9)
+    with pytest.raises(TallyError, match="10 integer counts"):
+        impossible("subset", 2, [1.0, *[0] * 9])  # type: ignore[list-item]
+
+
+@settings(max_examples=300)
+@given(NAMES, st.integers(0, 4), st.data())
+def test_a_mutated_tally_is_refused_or_possible(name: str, seed: int, data: st.DataObject) -> None:
+    plan: Plan = PLANS[name]
+    encoded = bytearray(tally(name, 10, seed).encode())
+    at = data.draw(st.integers(0, len(encoded) - 1))
+    edit = data.draw(st.binary(max_size=3))
+    encoded[at : at + data.draw(st.integers(0, 3))] = edit
+    try:
+        decoded = Tally.decode(plan, bytes(encoded))
+    except TallyError:
+        return
+    assert decoded.encode() == encoded
+    assert sum(decoded.answered) == decoded.n * plan.k
