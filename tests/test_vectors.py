@@ -1,0 +1,98 @@
+"""Replays spec/vectors, to which every implementation is held. They are up to date, and the bad ones are refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spec import generate
+
+from hush import HushError, Plan, RecordError, Report, ReportError, Tally
+from hush.channels import CHANNELS
+from hush.client import randomise_from
+from hush.exact import exp_bounds
+from hush.testing import ListedCoins
+
+FOLDER = Path(__file__).parent.parent / "spec" / "vectors"
+FILES = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}
+CHANNEL_FILES = [name for name in FILES if name.startswith("channel-")]
+
+
+def test_the_files_are_up_to_date() -> None:
+    current = generate.files()
+    assert sorted(current) == sorted(FILES)
+    for name, content in current.items():
+        assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == generate.render(content), (
+            f"make vectors: {name}"
+        )
+
+
+def test_every_channel_has_vectors() -> None:
+    kinds = set()
+    for name in CHANNEL_FILES:
+        for question in Plan.from_json(FILES[name]["plan"]).questions:
+            kinds.add(question.channel.kind)
+    assert kinds == set(CHANNELS)
+
+
+def numbered(value: Any) -> Any:
+    return float(value["number"]) if isinstance(value, dict) else value
+
+
+@pytest.mark.parametrize("name", CHANNEL_FILES)
+def test_words_in_reports_out(name: str) -> None:
+    file = FILES[name]
+    plan = Plan.from_json(file["plan"])
+    assert plan.id == file["id"]
+    tally = Tally(plan)
+    for vector in file["good"]:
+        coins = ListedCoins([int(word, 16) for word in vector["words"]])
+        report = randomise_from(coins, plan, vector["record"])
+        assert coins.left == 0
+        assert report.encode().hex() == vector["report"]
+        assert report.to_json() == vector["json"]
+        assert Report.decode(plan, bytes.fromhex(vector["report"])) == report
+        assert Report.from_json(plan, vector["json"]) == report
+        tally.add(report)
+    assert tally.to_json() == file["tally"]["json"]
+    assert tally.encode().hex() == file["tally"]["binary"]
+    assert Tally.decode(plan, bytes.fromhex(file["tally"]["binary"])) == tally
+
+
+@pytest.mark.parametrize("name", CHANNEL_FILES)
+def test_bad_vectors_are_refused(name: str) -> None:
+    file = FILES[name]
+    plan = Plan.from_json(file["plan"])
+    assert len(file["bad_records"]) >= 5
+    for vector in file["bad_records"]:
+        record = {key: numbered(value) for key, value in vector["record"].items()}
+        with pytest.raises(RecordError):
+            randomise_from(ListedCoins([]), plan, record)
+    for vector in file["bad_reports"]:
+        with pytest.raises(ReportError):
+            Report.decode(plan, bytes.fromhex(vector["report"]))
+    for vector in file["bad_json"]:
+        with pytest.raises(ReportError):
+            Report.from_json(plan, vector["text"])
+
+
+def test_bad_plans_are_refused() -> None:
+    file = FILES["bad-plans"]
+    Plan.from_json(file["good"])
+    for vector in file["bad"]:
+        with pytest.raises(HushError):
+            Plan.from_json(vector["text"])
+
+
+def test_coins_and_bounds() -> None:
+    for vector in FILES["coins"]["cases"]:
+        coins = ListedCoins([int(word, 16) for word in vector["words"]])
+        assert coins.below(int(vector["n"])) == int(vector["below"])
+        assert coins.left == 0
+    for vector in FILES["exp"]["cases"]:
+        assert exp_bounds(Fraction(vector["x"]))[0] == Fraction(int(vector["lower"]), 2**192)
+        assert math.isclose(int(vector["lower"]) / 2**192, math.exp(float(vector["x"])))
