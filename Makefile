@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+CORE := $(VENV)/.ready-core
 READY := $(VENV)/.ready
 READY_DOCS := $(VENV)/.ready-docs
 
@@ -10,17 +12,21 @@ READY_DOCS := $(VENV)/.ready-docs
 help:  ## Show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(READY): pyproject.toml
+$(CORE): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hush needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(INSTALL) .
+	@touch $@
+
+$(READY): $(CORE)
+	$(INSTALL) '.[dev]'
 	@touch $@
 
 $(READY_DOCS): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(INSTALL) '.[docs]'
 	@touch $@
 
-demo: $(READY)  ## Simulate a population, randomise, tally, estimate: truth beside estimate
+demo: $(CORE)  ## Simulate a population, randomise, tally, estimate: truth beside estimate
 	$(BIN)/python -m hush.demo
 
 test: $(READY)  ## Run the tests

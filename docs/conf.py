@@ -9,5 +9,3 @@ html_theme = "furo"
 html_title = "hush"
 html_static_path: list[str] = []
 myst_heading_anchors = 3
-# Pages of the repository are included as they are; a test checks their links to files.
-suppress_warnings = ["myst.xref_missing"]

@@ -55,3 +55,5 @@ def test_a_record_of_another_schema_is_refused() -> None:
     plan = hush.Plan.design(MIXED, 1.0)
     with pytest.raises(hush.RecordError):
         hush.randomise(plan, {"age": 3})
+    with pytest.raises(hush.PlanError, match="needs a Plan"):
+        hush.randomise(MIXED, RECORD)  # type: ignore[arg-type]

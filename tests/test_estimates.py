@@ -160,13 +160,15 @@ def test_huge_domains_do_not_overflow() -> None:
     assert math.isfinite(row.high - row.low)
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, -1.0, 95.0, float("nan"), "0.95", None])
+@pytest.mark.parametrize("level", [0.0, 1.0, -1.0, 95.0, 0.9999999999999999, float("nan"), "0.95", None])
 def test_levels_are_probabilities(level: Any) -> None:
     with pytest.raises(EstimateError, match="level"):
         estimate(Tally(plans()["default"]), level=level)
 
 
 def test_estimators_have_names() -> None:
+    with pytest.raises(EstimateError, match="needs a Tally"):
+        estimate(plans()["default"])  # type: ignore[arg-type]
     with pytest.raises(EstimateError, match="ratio"):
         estimate(Tally(plans()["default"]), estimator="best")  # type: ignore[arg-type]
 

@@ -29,8 +29,8 @@ def test_nothing_known_is_said_so() -> None:
 
 
 def test_wilson_has_the_textbook_value() -> None:
-    low, high = proportion(15, 50, 0.95)  # Newcombe's formula: (0.191, 0.438)
-    assert [low, high] == pytest.approx([0.1910, 0.4375], abs=1e-4)
+    low, high = proportion(150, 500, 0.95)
+    assert [low, high] == pytest.approx([0.2614, 0.3416], abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_an_interval_contains_its_share_and_is_symmetric(n: int, count: int, lev
 
 
 def test_two_values_are_a_proportion() -> None:
-    sample = summarise([35, 15], [-3.0, 5.0])
-    low, high = proportion(15, 50, 0.95)
+    sample = summarise([350, 150], [-3.0, 5.0])
+    low, high = proportion(150, 500, 0.95)
     assert [*interval(sample, 0.95)] == pytest.approx([-3 + 8 * low, -3 + 8 * high])
 
 
@@ -82,6 +82,19 @@ def test_no_spread_is_no_certainty() -> None:
     low, high = interval(summarise([1000, 0, 0], [-1.0, 0.0, 1.0]), 0.95)
     assert low == -1
     assert high > -1 + 0.015
+
+
+def test_a_value_never_seen_leaves_a_doubt() -> None:
+    sample = summarise([0, 98], [0.0, 1.0])
+    assert sample.variance == 0
+    assert sample.stderr == pytest.approx(math.sqrt(99 / 100 * 1 / 100 / 100))
+
+
+def test_rare_outputs_must_have_had_a_chance() -> None:
+    counts, values = [500, 500, 0], [-1.0, 1.0, 40.0]
+    margin = interval(summarise(counts, values), 0.95)[1]
+    assert margin == pytest.approx(1.96 * summarise(counts, values).stderr, rel=1e-3)
+    assert interval(summarise(counts, values, rare=0.001), 0.95)[1] > 3 * margin
 
 
 def test_the_ratio_of_a_constant_presence_is_the_mean() -> None:

@@ -96,6 +96,9 @@ def test_the_cap_is_kept(ledger: Ledger) -> None:
         Ledger(ledger.path, cap=9.0)
     ledger.raise_cap(3.0)
     assert Ledger(ledger.path).cap == 3
+    ledger.raise_cap(ledger.cap + Fraction(1, 3))
+    assert Ledger(ledger.path).cap == Fraction(10, 3)
+    assert "0.0 of 3.33" in repr(ledger)
     with pytest.raises(LedgerError, match="lower"):
         ledger.raise_cap(1.0)
 
@@ -123,6 +126,31 @@ def test_a_ledger_that_disappears_is_not_made_anew(ledger: Ledger) -> None:
     with pytest.raises(LedgerError, match="cannot be used"):
         ledger.randomise(plan("a"), RECORD)
     assert not ledger.path.exists()
+
+
+def test_a_ledger_stays_the_same_file(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    relative = Ledger("ledger")
+    first = relative.randomise(plan("a"), RECORD)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert relative.randomise(plan("a"), RECORD) == first
+
+
+def test_paths_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for path in (tmp_path / "file" / "ledger", tmp_path / ("x" * 300), "a\0b", 5):
+        with pytest.raises(LedgerError):
+            Ledger(path, cap=1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("change", ["delete from settings", "update settings set cap = 'much'"])
+def test_a_damaged_ledger_is_refused(ledger: Ledger, change: str) -> None:
+    with sqlite3.connect(ledger.path) as connection:
+        connection.execute(change)
+    connection.close()
+    with pytest.raises(LedgerError):
+        Ledger(ledger.path)
 
 
 def test_a_newer_version_is_refused(ledger: Ledger) -> None:

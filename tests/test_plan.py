@@ -30,7 +30,7 @@ def test_a_plan_is_as_private_as_it_says(name: str) -> None:
     total = Fraction(1)
     for ratio in ratios[: plan.k]:
         total *= ratio
-    assert total == plan.ratio <= exp_floor(plan.budget)
+    assert total == plan.ratio <= exp_floor(plan.cost)
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -78,7 +78,7 @@ def test_k_by_the_rule_of_the_paper(epsilon: float, d: int, k: int) -> None:
     assert plan.k == k
     assert plan.inclusion == Fraction(k, d)
     for question in plan.questions:
-        assert question.channel.ratio <= exp_floor(plan.budget / k)
+        assert question.channel.ratio <= exp_floor(plan.cost / k)
 
 
 def test_split_gives_each_attribute_its_part() -> None:
@@ -121,6 +121,7 @@ BAD_DESIGNS: list[tuple[Callable[[], object], str]] = [
     (lambda: Plan.design(MIXED, float("nan")), "0.001 to 16"),
     (lambda: Plan.design(MIXED, float("inf")), "0.001 to 16"),
     (lambda: Plan.design(MIXED, True), "0.001 to 16"),
+    (lambda: Plan.design(MIXED, 10**400), "0.001 to 16"),
     (lambda: Plan.design(MIXED, "1"), "0.001 to 16"),  # type: ignore[arg-type]
     (lambda: Plan.design(MIXED, 1.0, numeric="gauss"), "numeric must be one of: hybrid"),
     (lambda: Plan.design(MIXED, 1.0, categorical="hash"), "categorical must be one of: subset"),
@@ -133,7 +134,8 @@ BAD_DESIGNS: list[tuple[Callable[[], object], str]] = [
     (lambda: Plan.design(MIXED, 1.0, numeric="laplace"), "missing"),
     (lambda: Plan.design(MIXED, 1.0, numeric="duchi-multi"), "missing"),
     (lambda: Plan.design(Schema([Categorical("x", [1, 2]), Numeric("y", 0, 1)]), 1.0, numeric="duchi-multi"), "first"),
-    (lambda: Plan.design(Schema([Categorical("x", [1, 2])]), 1.0, numeric="duchi-multi"), "first"),
+    (lambda: Plan.design(Schema([Categorical("x", [1, 2])]), 1.0, numeric="duchi-multi"), "no numeric"),
+    (lambda: Plan.design(MIXED, 1.0, numeric=["duchi"]), "numeric must be one of"),  # type: ignore[arg-type]
     (lambda: Plan.design([Numeric("x", 0, 1)], 1.0), "Schema"),  # type: ignore[arg-type]
 ]
 
@@ -157,7 +159,7 @@ def test_epsilon_is_any_real_number(epsilon: Any) -> None:
 
 def test_epsilon_is_the_decimal_that_was_written() -> None:
     plan = Plan.design(MIXED, 0.1)
-    assert plan.budget == Fraction(1, 10)
+    assert plan.cost == Fraction(1, 10)
     assert plan.epsilon == 0.1
 
 
@@ -166,7 +168,7 @@ def test_epsilon_is_the_decimal_that_was_written() -> None:
 def test_the_largest_schema_at_the_ends_of_epsilon(epsilon: float, budget: Any) -> None:
     schema = Schema([Numeric("x", 0, 1), *(Categorical(f"c{i}", [1, 2]) for i in range(1023))])
     plan = Plan.design(schema, epsilon, budget=budget)
-    assert plan.ratio <= exp_floor(plan.budget)
+    assert plan.ratio <= exp_floor(plan.cost)
 
 
 # -- tampering
@@ -201,6 +203,39 @@ def test_one_question_cannot_borrow_from_another() -> None:
         Plan.from_json(json.dumps(values))
 
 
+def test_a_plan_far_beyond_its_claim_is_refused_as_well() -> None:
+    """Its ratio is too large for a float."""
+    plan = Plan.design(Schema([Numeric(f"x{i}", 0, 1) for i in range(40)]), 1.0, numeric="duchi", k=40)
+
+    def raise_all(values: Any) -> None:
+        for question in values["questions"]:
+            question["channel"]["threshold"] = str(WORD - 1)
+
+    with pytest.raises(PlanError, match="about 1774"):
+        Plan.from_json(tampered(plan, raise_all))
+
+
+def test_a_plan_cannot_exhaust_a_device() -> None:
+    """Large windows are small in JSON; their number is bounded before they are built."""
+    window = {
+        "kind": "window",
+        "size": 32768,
+        "width": 1,
+        "threshold": str(WORD - 32767 * (WORD // 65534)),
+        "levels": "even",
+        "optional": False,
+    }
+    mixture = {"kind": "mixture", "shares": [str(WORD // 8)] * 8, "parts": [window] * 8}
+
+    def enlarge(values: Any) -> None:
+        for question in values["questions"]:
+            question["channel"] = mixture
+
+    plan = Plan.design(Schema([Numeric(f"x{i}", 0, 1) for i in range(100)]), 16.0, numeric="duchi")
+    with pytest.raises(PlanError, match="1572864 outputs"):
+        Plan.from_json(tampered(plan, enlarge))
+
+
 def test_raising_k_is_refused() -> None:
     plan = Plan.design(Schema([Numeric("a", 0, 1), Numeric("b", 0, 1)]), 1.0)
     with pytest.raises(PlanError, match="costs more"):
@@ -231,6 +266,24 @@ def test_junk_is_not_a_plan(text: str) -> None:
         Plan.from_json(text)
     with pytest.raises(PlanError):
         Plan.from_json(text.encode(errors="surrogatepass"))
+
+
+@pytest.mark.parametrize("junk", [None, 5, {}, ["x"]])
+def test_what_is_not_text_is_not_a_plan(junk: Any) -> None:
+    with pytest.raises(PlanError, match="text or bytes"):
+        Plan.from_json(junk)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
+def test_only_utf_8_is_read(encoding: str) -> None:
+    with pytest.raises(PlanError, match="not valid JSON"):
+        Plan.from_json(PLANS["default"].to_json().encode(encoding))
+
+
+def test_a_bound_has_one_way_to_be_zero() -> None:
+    text = PLANS["default"].to_json()
+    with pytest.raises(SchemaError, match="0 without a sign"):
+        Plan.from_json(text.replace('"low":0.0', '"low":-0.0', 1))
 
 
 @pytest.mark.parametrize(
@@ -290,7 +343,7 @@ def test_a_channel_must_fit_its_attribute() -> None:
             Question(q.attributes, by_name[other]) if q.attributes == (name,) else q for q in plan.questions
         )
         with pytest.raises(PlanError, match=rule):
-            Plan(plan.schema, plan.budget, plan.k, questions)
+            Plan(plan.schema, plan.cost, plan.k, questions)
 
 
 @settings(max_examples=300)
@@ -303,7 +356,36 @@ def test_any_edit_of_a_plan_is_refused_or_is_a_private_plan(name: str, data: st.
         plan = Plan.from_json(text[:at] + edit + text[at + data.draw(st.integers(0, 2)) :])
     except HushError:
         return
-    assert plan.ratio <= exp_floor(plan.budget)
+    assert plan.ratio <= exp_floor(plan.cost)
+
+
+@pytest.mark.parametrize("name", ["default", "hybrid", "laplace", "oue"])
+def test_the_law_of_a_value_is_unbiased(name: str) -> None:
+    """Its mean is the value, to about 2^-51, with the rounding of the value included."""
+    plan = PLANS[name]
+    for attribute in plan.schema.attributes:
+        channel = plan.channel(attribute.name)
+        if isinstance(attribute, Numeric):
+            value = attribute.low + 0.3 * (attribute.high - attribute.low)
+            law = plan.law(attribute.name, value)
+            assert sum(law.values()) == 1
+            mean = sum((p * channel.decode(y)[0] for y, p in law.items()), Fraction(0))
+            assert abs(mean - Fraction(-2, 5)) < Fraction(1, 2**49)
+        else:
+            law = plan.law(attribute.name, attribute.values[1])
+            assert law == channel.law(1)
+
+
+def test_the_law_is_for_attributes_reported_alone() -> None:
+    with pytest.raises(PlanError, match="together"):
+        PLANS["multi"].law("a", 0.5)
+
+
+def test_a_plan_is_known_by_its_id() -> None:
+    plan = PLANS["default"]
+    assert Plan.from_json(plan.to_json(), id=plan.id) == plan
+    with pytest.raises(PlanError, match="another plan"):
+        Plan.from_json(plan.to_json(), id=PLANS["titled"].id)
 
 
 def test_plans_describe_themselves() -> None:

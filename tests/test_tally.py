@@ -71,6 +71,7 @@ def test_adding_leaves_the_parts_as_they_were() -> None:
     assert (a.to_json(), b.to_json()) == before
     assert a.copy() == a
     assert a.copy() is not a
+    assert sum([a, b]) == a + b
 
 
 @settings(max_examples=60)
@@ -116,6 +117,8 @@ def test_other_plans_are_refused_and_nothing_changes() -> None:
     assert target != 1
     with pytest.raises(TypeError):
         hash(target)
+    with pytest.raises(TallyError, match="needs a Plan"):
+        Tally(PLANS["default"].schema)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hush.channels import draw_subset
 from hush.coins import Coins, SystemCoins
+from hush.errors import PlanError
 from hush.plan import Plan
 from hush.report import Report
 from hush.schema import Record
@@ -15,6 +16,8 @@ def randomise(plan: Plan, record: Record) -> Report:
     The whole record is checked first; a bad one is refused before any randomness is drawn. Two reports of the
     same record cost twice the epsilon: a device that may be asked again should use a `Ledger`.
     """
+    if not isinstance(plan, Plan):
+        raise PlanError("randomise(plan, record) needs a Plan first")
     return randomise_from(SystemCoins(), plan, record)
 
 

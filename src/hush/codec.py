@@ -17,12 +17,15 @@ def dump(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
-def load(text: str | bytes, error: type[HushError]) -> Any:
+def load(text: str | bytes, error: type[HushError], longest: int = MAX_TEXT) -> Any:
     """Read JSON strictly: a repeated key, NaN or infinity is an error, and so is anything unreadable."""
-    if len(text) > MAX_TEXT:
-        raise error(f"JSON longer than {MAX_TEXT} is not read")
+    if not isinstance(text, str | bytes):
+        raise error("JSON must be given as text or bytes")
+    if len(text) > longest:
+        raise error(f"JSON longer than {longest} is not read")
     try:
-        return json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_refuse_constant)
+        plain = text.decode() if isinstance(text, bytes) else text  # UTF-8 and nothing else
+        return json.loads(plain, object_pairs_hook=_unrepeated, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         # The parser's message may quote the text; a report or tally is not secret, but a plain rule is enough.
         raise error("not valid JSON (or a key is repeated, or a number is not finite)") from None

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hush.client import randomise
+from hush.errors import DesignError
 from hush.estimates import Estimate, estimate
 from hush.plan import Plan
 from hush.report import Report
@@ -80,8 +81,13 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, default=2.0, help="what answering costs each of them (2.0)")
     parser.add_argument("--level", type=float, default=0.95, help="probability of the intervals (0.95)")
     options = parser.parse_args()
+    if options.people < 1 or not 0 < options.level < 1:
+        parser.error("--people must be at least 1, --level between 0 and 1")
 
-    plan = Plan.design(SCHEMA, options.epsilon, title="demo")
+    try:
+        plan = Plan.design(SCHEMA, options.epsilon, title="demo")
+    except DesignError as error:
+        parser.error(str(error))
     population = list(people(options.people, seed=2019))
     print(f"{plan}\n{len(population):,} people, each answers {plan.k} of {len(plan.questions)} questions, with noise.")
 

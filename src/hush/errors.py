@@ -1,4 +1,4 @@
-"""Everything that hush refuses, and nothing else that it raises.
+"""Everything that hush refuses on purpose.
 
     HushError (a ValueError)
     ├── SchemaError     an attribute or a schema that makes no sense
@@ -10,6 +10,9 @@
     ├── EstimateError   a question that a tally cannot answer
     └── LedgerError     a ledger that cannot be used
         └── BudgetError     answering would cost more privacy than the ledger's cap allows
+
+Whatever a record, plan, report or tally contains, one of these is raised, or nothing. Arguments of a wrong Python type
+may also meet a TypeError.
 
 Messages say which attribute and which rule, and what would be accepted. They never contain a private value.
 """

@@ -26,6 +26,8 @@ from hush.intervals import Interval, Ratio, Sample, interval, ratio, ratio_inter
 from hush.schema import MISSING, Attribute, Numeric
 from hush.tally import Tally
 
+MAX_LEVEL = 1 - 1e-9
+
 Estimator = Literal["ratio", "paper"]
 
 
@@ -57,8 +59,10 @@ def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio
     For an optional numeric attribute the mean is that of the present, and the category `MISSING` has the share of
     the missing. Reading a tally costs no privacy, however often it is done.
     """
-    if not isinstance(level, float) or not 0 < level < 1:
-        raise EstimateError("level must be a number between 0 and 1, such as 0.95")
+    if not isinstance(tally, Tally):
+        raise EstimateError("estimate(tally) needs a Tally")
+    if not isinstance(level, float) or not 0 < level <= MAX_LEVEL:
+        raise EstimateError(f"level must be a number between 0 and {MAX_LEVEL}, such as 0.95")
     rows = []
     for attribute, reading, n, sample in _targets(tally, estimator):
         scale = _Scale(attribute, reading.symbol)
@@ -67,8 +71,10 @@ def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio
         else:
             point, stderr, bounds = sample.mean, sample.stderr, interval(sample, level)
         low, high = scale.bounds(bounds)
-        category = _category(attribute, reading.symbol)
-        rows.append(Estimate(attribute.name, category, scale.value(point), scale.width * stderr, low, high, n))
+        point, stderr = scale.value(point), scale.half * stderr
+        if not math.isnan(point):  # rounding must not push an end of the interval past the point
+            low, high = min(low, point), max(high, point)
+        rows.append(Estimate(attribute.name, _category(attribute, reading.symbol), point, stderr, low, high, n))
     return rows
 
 
@@ -84,7 +90,7 @@ def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") 
     rows = []
     for attribute, reading, _, sample in _targets(tally, estimator):
         scale = _Scale(attribute, reading.symbol)
-        shift = scale.width * _shift(sample, reading, reports)
+        shift = scale.half * _shift(sample, reading, reports)
         rows.append(Manipulation(attribute.name, _category(attribute, reading.symbol), shift))
     return rows
 
@@ -111,14 +117,14 @@ def _targets(tally: Tally, estimator: Estimator) -> Iterator[tuple[Attribute, Re
         for reading in question.channel.readings(counts, n):
             if reading.presence is not None:
                 # Both estimators agree: what they divide by cancels in the ratio.
-                sample: Sample | Ratio = ratio(reading.counts, reading.values, reading.presence)
+                sample: Sample | Ratio = ratio(reading.counts, reading.values, reading.presence, reading.rare)
             elif estimator == "ratio" or plan.inclusion == 1:
-                sample = summarise(reading.counts, reading.values)
+                sample = summarise(reading.counts, reading.values, reading.rare)
             else:
                 # Those who were not asked count as 0, those who were as 1/inclusion times their value.
                 weight = float(1 / plan.inclusion)
                 scaled = [0.0, *(weight * value for value in reading.values)]
-                sample = summarise([tally.n - n, *reading.counts], scaled)
+                sample = summarise([tally.n - n, *reading.counts], scaled, reading.rare * float(plan.inclusion))
             yield attributes[reading.attribute], reading, n, sample
 
 
@@ -132,16 +138,16 @@ class _Scale:
     """Takes values of a channel to the scale of what is estimated."""
 
     def __init__(self, attribute: Attribute, symbol: int | None) -> None:
-        self.low, self.high, self.width = 0.0, 1.0, 1.0
-        self._offset = 0.0
+        self.low, self.high = 0.0, 1.0
+        self.half, self._offset = 1.0, 0.0  # a share is on its own scale already
         if isinstance(attribute, Numeric) and symbol is None:
             self.low, self.high = attribute.low, attribute.high
             # Halves are taken first, as high - low is finite but twice as much may not be.
-            self.width = attribute.high / 2 - attribute.low / 2
+            self.half = attribute.high / 2 - attribute.low / 2
             self._offset = attribute.low / 2 + attribute.high / 2
 
     def value(self, value: float) -> float:
-        return self._offset + self.width * value
+        return self._offset + self.half * value
 
     def bounds(self, bounds: Interval) -> Interval:
         """Return an interval on this scale; where it has no bound, that of the domain holds all the same."""

@@ -4,9 +4,10 @@ The values of a channel are independent draws, bounded, and possibly few of them
 intervals share the work:
 
 - **Two values** (a category is supported or not, a sign is plus or minus): the count is binomial. The interval is
-  Wilson's (1927), or Clopper and Pearson's exact one (1934) if fewer than 10 fall on one side.
-- **Many values, enough reports**: the normal interval with the empirical variance. Enough means at least 100, and
-  at least 100 times the squared skewness of the values, four times what Cochran's rule asks for.
+  Wilson's (1927), or Clopper and Pearson's exact one (1934) if fewer than 40 fall on one side.
+- **Many values, enough reports**: the normal interval with the empirical variance. Enough means at least 100; at
+  least 100 times the squared skewness of the values, four times what Cochran's rule asks for; and so many that outputs
+  which are rare for every input are expected 30 times, as a variance that has not met them is too small.
 - **Otherwise**: the empirical Bernstein interval of Maurer and Pontil (2009). It holds for every bounded
   distribution and every n, and is wide.
 
@@ -22,14 +23,18 @@ from operator import mul
 from statistics import NormalDist
 
 ENOUGH = 100
-FEW = 10
+SEEN = 30
+FEW = 40
 
 Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What is known of n independent values: their mean, unbiased variance and skewness, and their possible range."""
+    """What is known of n independent values: their mean, unbiased variance and skewness, and their possible range.
+
+    `rare` is a probability that outputs far from the typical ones have whatever the input.
+    """
 
     n: int
     mean: float
@@ -38,26 +43,36 @@ class Sample:
     smallest: float
     largest: float
     two_valued: bool
+    rare: float = 1.0
 
     @property
     def stderr(self) -> float:
-        """The standard error of the mean."""
-        return math.sqrt(self.variance / self.n) if self.n > 1 else math.inf
+        """The standard error of the mean. Of two values of which one was never seen, one further report has each."""
+        if self.n < 2:
+            return math.inf
+        if self.two_valued and self.variance == 0:
+            return (self.largest - self.smallest) * math.sqrt((self.n + 1) / (self.n + 2) ** 3)
+        return math.sqrt(self.variance / self.n)
+
+    @property
+    def normal(self) -> bool:
+        """Whether there are enough values for a normal interval."""
+        return self.n >= ENOUGH * max(1, self.skewness**2) and self.n * self.rare >= SEEN
 
 
-def summarise(counts: Sequence[int], values: Sequence[float]) -> Sample:
+def summarise(counts: Sequence[int], values: Sequence[float], rare: float = 1.0) -> Sample:
     """Return the moments of values that occurred so often."""
     n = sum(counts)
     smallest, largest, two_valued = min(values), max(values), len(set(values)) == 2
     if n == 0:
-        return Sample(0, math.nan, math.nan, math.nan, smallest, largest, two_valued)
+        return Sample(0, math.nan, math.nan, math.nan, smallest, largest, two_valued, rare)
     mean = math.fsum(map(mul, counts, values)) / n
     offsets = [value - mean for value in values]
     second = math.fsum(count * d * d for count, d in zip(counts, offsets, strict=True)) / n
     third = math.fsum(count * d * d * d for count, d in zip(counts, offsets, strict=True)) / n
     skewness = third / second**1.5 if second > 0 else math.inf
     variance = second * n / (n - 1) if n > 1 else math.nan
-    return Sample(n, mean, variance, skewness, smallest, largest, two_valued)
+    return Sample(n, mean, variance, skewness, smallest, largest, two_valued, rare)
 
 
 def interval(sample: Sample, level: float) -> Interval:
@@ -69,7 +84,7 @@ def interval(sample: Sample, level: float) -> Interval:
         count = round((sample.mean - sample.smallest) / width * sample.n)
         low, high = proportion(count, sample.n, level)
         return sample.smallest + width * low, sample.smallest + width * high
-    if sample.n >= ENOUGH * max(1, sample.skewness**2):
+    if sample.normal:
         margin = quantile(level) * sample.stderr
         return sample.mean - margin, sample.mean + margin
     return _bernstein(sample, level)
@@ -158,9 +173,9 @@ class Ratio:
         return math.sqrt(max(spread, 0.0) / self.numerator.n) / self.denominator.mean
 
 
-def ratio(counts: Sequence[int], values: Sequence[float], presence: Sequence[float]) -> Ratio:
+def ratio(counts: Sequence[int], values: Sequence[float], presence: Sequence[float], rare: float = 1.0) -> Ratio:
     """Return the mean of the present, given the values and the presence that each output stands for."""
-    numerator, denominator = summarise(counts, values), summarise(counts, presence)
+    numerator, denominator = summarise(counts, values, rare), summarise(counts, presence, rare)
     covariance = math.nan
     if numerator.n > 1:
         products = (
@@ -181,7 +196,7 @@ def ratio_interval(ratio: Ratio, level: float) -> Interval:
     top, bottom = ratio.numerator, ratio.denominator
     if top.n < 2:
         return -math.inf, math.inf
-    if top.n >= ENOUGH * max(1, top.skewness**2, bottom.skewness**2):
+    if top.normal and bottom.normal:
         z2 = quantile(level) ** 2 / top.n
         a = bottom.mean**2 - z2 * bottom.variance
         b = top.mean * bottom.mean - z2 * ratio.covariance

@@ -17,6 +17,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from fractions import Fraction
+from numbers import Real
 from pathlib import Path
 
 from hush.client import randomise
@@ -41,16 +42,23 @@ class Ledger:
     The cap is fixed when the file is made; open it later without one, or with the same. `raise_cap` changes it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], cap: float | None = None) -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | os.PathLike[str], cap: float | Fraction | None = None) -> None:
+        try:
+            self.path = Path(path).absolute()  # so that it stays the same file if the working directory changes
+            exists = self.path.exists()
+        except (OSError, ValueError, TypeError):
+            raise LedgerError("a ledger needs the path of a file") from None
         wanted = None if cap is None else _cap(cap)
-        if not self.path.exists():
+        if not exists:
             if wanted is None:
                 raise LedgerError("a new ledger needs a cap: the total epsilon that this device may spend")
             self._create(wanted)
         stored = self.cap
         if wanted is not None and wanted != stored:
             raise LedgerError(f"this ledger has a cap of {float(stored)}: open it without one, or use raise_cap")
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self.path}: {float(self.spent)} of {float(self.cap)} spent>"
 
     def _create(self, cap: Fraction) -> None:
         """Make the file under another name and link it into place, so that nobody ever sees half of one."""
@@ -59,6 +67,7 @@ class Ledger:
             os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             connection = sqlite3.connect(draft)
             try:
+                connection.execute("pragma synchronous = extra")
                 connection.executescript(_TABLES)
                 connection.execute("insert into settings values (?, ?)", (VERSION, str(cap)))
                 connection.commit()
@@ -66,20 +75,23 @@ class Ledger:
                 connection.close()
             with suppress(FileExistsError):  # another process was faster: its ledger is as good
                 os.link(draft, self.path)
-        except OSError as error:
-            raise LedgerError(f"the ledger cannot be made: {error.strerror}") from None
+            _sync(self.path.parent)
+        except (OSError, ValueError, sqlite3.Error) as error:
+            raise LedgerError(f"the ledger cannot be made: {error}") from None
         finally:
-            draft.unlink(missing_ok=True)
+            with suppress(OSError, ValueError):
+                draft.unlink()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Open the file for one transaction that excludes all others."""
         try:
             # mode=rw: never make an empty file where a ledger used to be.
-            address = f"{self.path.absolute().as_uri()}?mode=rw"
-            connection = sqlite3.connect(address, _WAIT, isolation_level=None, uri=True)
+            address = f"{self.path.as_uri()}?mode=rw"
+            connection = sqlite3.connect(address, timeout=_WAIT, isolation_level=None, uri=True)
             try:
-                connection.execute("pragma synchronous = full")
+                # extra: the directory is synced too, so that a power cut cannot bring back an old state.
+                connection.execute("pragma synchronous = extra")
                 connection.execute("begin immediate")
                 yield connection
                 connection.execute("commit")
@@ -96,15 +108,15 @@ class Ledger:
 
     @staticmethod
     def _cap(connection: sqlite3.Connection) -> Fraction:
-        version, cap = connection.execute("select version, cap from settings").fetchone()
-        if version != VERSION:
+        row = connection.execute("select version, cap from settings").fetchone()
+        if row is None or row[0] != VERSION:
             raise LedgerError(f"this ledger is not of version {VERSION}")
-        return Fraction(cap)
+        return _fraction(row[1])
 
     @staticmethod
     def _spent(connection: sqlite3.Connection) -> Fraction:
         rows = connection.execute("select epsilon from answers").fetchall()
-        return sum((Fraction(epsilon) for (epsilon,) in rows), Fraction(0))
+        return sum((_fraction(epsilon) for (epsilon,) in rows), Fraction(0))
 
     @property
     def spent(self) -> Fraction:
@@ -112,7 +124,7 @@ class Ledger:
         with self._transaction() as connection:
             return self._spent(connection)
 
-    def raise_cap(self, cap: float) -> None:
+    def raise_cap(self, cap: float | Fraction) -> None:
         """Allow more to be spent. This weakens the promise that the device has made so far."""
         wanted = _cap(cap)
         with self._transaction() as connection:
@@ -140,19 +152,36 @@ class Ledger:
             if stored is not None:
                 return stored
             cap, spent = self._cap(connection), self._spent(connection)
-            if spent + plan.budget > cap:
+            if spent + plan.cost > cap:
                 raise BudgetError(
                     f"this plan costs {plan.epsilon}; of a cap of {float(cap)} this device has spent {float(spent)}"
                 )
             report = randomise(plan, record)
             connection.execute(
                 "insert into answers values (?, ?, ?, ?)",
-                (plan.id, plan.title, str(plan.budget), report.encode()),
+                (plan.id, plan.title, str(plan.cost), report.encode()),
             )
         return report
 
 
+def _fraction(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except ValueError:
+        raise LedgerError("the ledger holds a number that cannot be read") from None
+
+
+def _sync(folder: Path) -> None:
+    """Make sure that a new name in a folder survives a power cut, where the system allows it."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 def _cap(cap: object) -> Fraction:
-    if isinstance(cap, (int, float)) and not isinstance(cap, bool) and 0 < cap <= MAX_CAP:
-        return Fraction(repr(float(cap)))
+    if isinstance(cap, Real) and not isinstance(cap, bool) and 0 < float(cap) <= MAX_CAP:
+        return cap if isinstance(cap, Fraction) else Fraction(repr(float(cap)))
     raise LedgerError(f"the cap of a ledger must be a number above 0 and at most {MAX_CAP}")

@@ -24,9 +24,9 @@ from numbers import Real
 from typing import Literal
 
 from hush import channels, codec
-from hush.channels import Channel
+from hush.channels import Channel, Output
 from hush.design import BLOCK, CATEGORICAL, NUMERIC
-from hush.errors import DesignError, PlanError, SchemaError
+from hush.errors import DesignError, PlanError
 from hush.exact import exp_bounds
 from hush.schema import Attribute, Categorical, Numeric, Schema
 
@@ -34,6 +34,7 @@ VERSION = 1
 MIN_EPSILON = Fraction(1, 1000)
 MAX_EPSILON = Fraction(16)
 MAX_TITLE = 256
+MAX_OUTPUTS = 3 << 19
 
 
 @dataclass(frozen=True)
@@ -48,25 +49,27 @@ class Question:
 class Plan:
     """A collection: schema, epsilon per person, questions, and how many of them each person answers.
 
-    `budget` is the epsilon as an exact Fraction, `epsilon` the same as a float. Use `Plan.design` to make one.
+    `cost` is the epsilon as an exact Fraction, `epsilon` the same as a float. Use `Plan.design` to make one.
     The title is part of the plan, and so of its id: the same questions asked again under another title are
     another collection, which costs its epsilon again.
     """
 
     schema: Schema
-    budget: Fraction
+    cost: Fraction
     k: int
     questions: tuple[Question, ...]
     title: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.budget, Fraction) or not MIN_EPSILON <= self.budget <= MAX_EPSILON:
+        if not isinstance(self.cost, Fraction) or not MIN_EPSILON <= self.cost <= MAX_EPSILON:
             raise PlanError(f"epsilon must be from {float(MIN_EPSILON)} to {float(MAX_EPSILON)}")
-        if Fraction(repr(float(self.budget))) != self.budget:
+        if Fraction(repr(float(self.cost))) != self.cost:
             raise PlanError("epsilon must be a decimal number that a float can hold")
         if type(self.title) is not str or len(self.title) > MAX_TITLE or not self.title.isprintable():
             raise PlanError(f"the title must be at most {MAX_TITLE} printable characters")
         codec.integer(self.k, 1, len(self.questions), PlanError, "k")
+        if sum(question.channel.alphabet.size for question in self.questions) > MAX_OUTPUTS:
+            raise PlanError(f"all channels together may have at most {MAX_OUTPUTS} outputs")
         asked = [name for question in self.questions for name in question.attributes]
         if asked != [attribute.name for attribute in self.schema.attributes]:
             raise PlanError("the questions must cover every attribute once, in the order of the schema")
@@ -74,12 +77,12 @@ class Plan:
             mismatch = question.channel.mismatch(attributes)
             if mismatch:
                 raise PlanError(f"{_named(question)}: {mismatch}")
-        bound = exp_bounds(self.budget)[0]
+        bound = exp_bounds(self.cost)[0]
         if self.ratio > bound:
             worst = max(self.questions, key=lambda question: question.channel.ratio)
             raise PlanError(
                 f"{_named(worst)}: with this channel a report costs more than epsilon = {self.epsilon!r}: "
-                f"about {math.log(self.ratio):.6g}"
+                f"about {_log(self.ratio):.6g}"
             )
 
     # -- what it is
@@ -87,7 +90,7 @@ class Plan:
     @property
     def epsilon(self) -> float:
         """What answering costs one person."""
-        return float(self.budget)
+        return float(self.cost)
 
     @cached_property
     def ratio(self) -> Fraction:
@@ -115,10 +118,29 @@ class Plan:
 
     def channel(self, attribute: str) -> Channel:
         """Return the channel that reports an attribute."""
-        for question in self.questions:
+        return self.questions[self.question(attribute)].channel
+
+    def question(self, attribute: str) -> int:
+        """Return the index of the question that covers an attribute."""
+        for index, question in enumerate(self.questions):
             if attribute in question.attributes:
-                return question.channel
-        raise SchemaError(f"no attribute is called {attribute!r}")
+                return index
+        self.schema[attribute]  # raises, and says which there are
+        raise AssertionError("the questions cover the schema")
+
+    def law(self, attribute: str, value: object) -> dict[Output, Fraction]:
+        """Return what a person with this value would report if asked: every output with its exact probability.
+
+        It is for channels of one attribute. The rounding of the value is included.
+        """
+        channel = self.channel(attribute)
+        if len(self.questions[self.question(attribute)].attributes) > 1:
+            raise PlanError(f"attribute {attribute!r}: is reported together with others; use its channel's law")
+        law: dict[Output, Fraction] = {}
+        for state, weight in channel.rounding([self.schema[attribute].encode(value)]).items():
+            for output, probability in channel.law(state).items():
+                law[output] = law.get(output, Fraction(0)) + weight * probability
+        return law
 
     def __repr__(self) -> str:
         return (
@@ -153,11 +175,11 @@ class Plan:
         epsilon/d, a block of attributes with their sum.
         """
         if not isinstance(schema, Schema):
-            raise DesignError("schema must be a Schema")
+            raise DesignError("the schema must be a Schema: hush.Schema([hush.Numeric(...), ...])")
         total = _budget(epsilon)
-        if categorical not in CATEGORICAL:
+        if not isinstance(categorical, str) or categorical not in CATEGORICAL:
             raise DesignError(f"categorical must be one of: {', '.join(CATEGORICAL)}")
-        if numeric not in NUMERIC and numeric not in BLOCK:
+        if not isinstance(numeric, str) or (numeric not in NUMERIC and numeric not in BLOCK):
             raise DesignError(f"numeric must be one of: {', '.join([*NUMERIC, *BLOCK])}")
         blocks = _blocks(schema, together=numeric in BLOCK)
         if budget == "split":
@@ -208,8 +230,11 @@ class Plan:
         return hashlib.sha256(self._text.encode()).hexdigest()
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Plan:
-        """Read a plan back, and check all of it again, its privacy included."""
+    def from_json(cls, text: str | bytes, id: str | None = None) -> Plan:  # noqa: A002
+        """Read a plan back, and check all of it again, its privacy included.
+
+        With the id under which the plan is known, refuse any other plan.
+        """
         names = ("hush", "title", "epsilon", "k", "schema", "questions")
         version, title, epsilon, k, schema, items = codec.fields(
             codec.load(text, PlanError), names, PlanError, "a plan"
@@ -217,11 +242,23 @@ class Plan:
         if type(version) is not int or version != VERSION:
             raise PlanError(f"this is not a plan of version {VERSION}")
         questions = []
+        outputs = 0
         for item in codec.listed(items, PlanError, "the questions"):
             attributes, channel = codec.fields(item, ("attributes", "channel"), PlanError, "a question")
             attributes = tuple(codec.listed(attributes, PlanError, "the attributes of a question"))
             questions.append(Question(attributes, channels.from_json(channel)))
-        return cls(Schema.from_json(schema), _decimal(epsilon), k, tuple(questions), title)
+            outputs += questions[-1].channel.alphabet.size
+            if outputs > MAX_OUTPUTS:  # checked as we go, before more memory is used
+                raise PlanError(f"all channels together may have at most {MAX_OUTPUTS} outputs")
+        plan = cls(Schema.from_json(schema), _decimal(epsilon), k, tuple(questions), title)
+        if id is not None and plan.id != id:
+            raise PlanError("this is another plan: its id is not the one that was asked for")
+        return plan
+
+
+def _log(ratio: Fraction) -> float:
+    """Return ln of a ratio that may be too large for a float."""
+    return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
 def _named(question: Question) -> str:
@@ -231,7 +268,10 @@ def _named(question: Question) -> str:
 def _budget(epsilon: object) -> Fraction:
     """Read epsilon as the decimal number that the user wrote: 0.1 is one tenth."""
     if not isinstance(epsilon, bool) and isinstance(epsilon, Real):
-        number = float(epsilon)
+        try:
+            number = float(epsilon)
+        except OverflowError:
+            number = math.inf
         if MIN_EPSILON <= number <= MAX_EPSILON:  # false for NaN
             return Fraction(repr(number))
     raise DesignError(f"epsilon must be a number from {float(MIN_EPSILON)} to {float(MAX_EPSILON)}")
@@ -254,7 +294,9 @@ def _blocks(schema: Schema, *, together: bool) -> list[list[Attribute]]:
     if not together:
         return [[attribute] for attribute in schema.attributes]
     numeric: list[Attribute] = [item for item in schema.attributes if isinstance(item, Numeric)]
-    if schema.attributes[: len(numeric)] != tuple(numeric) or not numeric:
+    if not numeric:
+        raise DesignError("there are no numeric attributes to report together")
+    if schema.attributes[: len(numeric)] != tuple(numeric):
         raise DesignError("to report numeric attributes together, put them first in the schema")
     return [numeric, *([attribute] for attribute in schema.attributes[len(numeric) :])]
 

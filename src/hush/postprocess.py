@@ -1,7 +1,7 @@
 """Remedies for estimates that look odd, each under its own name, none of them a default.
 
 Unbiased estimates may be negative or leave the domain. What is done here looks better and often is closer to the
-truth, but it is biased: do not average its results, and do not feed them to `estimate`'s intervals.
+truth, but it is biased: averages of its results over weeks or regions stay biased. Add tallies and estimate once.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from hush.tally import Tally
 _POINTS_PER_BIN = 8
 _MAX_ITERATIONS = 2000
 _GAIN = 0.1
+_TINY = 1e-300  # probabilities of far tails may underflow
 
 
 def clip(estimates: Sequence[Estimate], schema: Schema) -> list[Estimate]:
@@ -73,7 +74,10 @@ def _surplus(points: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Distribution:
-    """The shares of a numeric attribute's present values in bins between edges, uniform within each."""
+    """The shares of a numeric attribute's present values in bins between edges, uniform within each.
+
+    It comes without intervals: nothing here says how uncertain it is.
+    """
 
     attribute: str
     edges: tuple[float, ...]
@@ -103,7 +107,7 @@ def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distributio
         raise EstimateError(f"attribute {attribute!r}: is categorical; its distribution is in its estimates")
     if type(bins) is not int or not 2 <= bins <= 1024:
         raise EstimateError("bins must be a whole number from 2 to 1024")
-    index = next(i for i, question in enumerate(tally.plan.questions) if attribute in question.attributes)
+    index = tally.plan.question(attribute)
     channel, counts, n = tally.plan.questions[index].channel, tally.counts[index], tally.answered[index]
     if n == 0:
         raise EstimateError(f"attribute {attribute!r}: nobody has answered it yet")
@@ -136,10 +140,10 @@ def _maximise(rows: list[list[float]], counts: Sequence[int]) -> list[float]:
     previous = -math.inf
     for _ in range(_MAX_ITERATIONS):
         mixed = [sum(map(mul, column, weights)) for column in columns]
-        likelihood = sum(map(mul, observed, map(math.log, mixed)))
+        likelihood = sum(count * math.log(max(value, _TINY)) for count, value in zip(observed, mixed, strict=True))
         if likelihood - previous < _GAIN:
             break
         previous = likelihood
-        quotients = [count / (n * value) for count, value in zip(observed, mixed, strict=True)]
+        quotients = [count / (n * max(value, _TINY)) for count, value in zip(observed, mixed, strict=True)]
         weights = [weight * sum(map(mul, row, quotients)) for weight, row in zip(weights, rows, strict=True)]
     return weights

@@ -17,6 +17,7 @@ from hush.plan import Plan
 VERSION = 1
 ID_SIZE = 16
 TAG_SIZE = 8
+MAX_TEXT = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Report:
     @classmethod
     def from_json(cls, plan: Plan, text: str | bytes) -> Report:
         """Read the JSON form of a report of this plan. Anything else is a ReportError."""
-        return cls.from_values(plan, codec.load(text, ReportError))
+        return cls.from_values(plan, codec.load(text, ReportError, MAX_TEXT))
 
     @classmethod
     def from_values(cls, plan: Plan, value: Any) -> Report:

@@ -9,6 +9,7 @@ attribute and the rule, never the value.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -22,6 +23,7 @@ MAX_CATEGORIES = 4096
 MAX_NAME = 128
 MAX_CATEGORY = 256
 MAX_CODE = (1 << 53) - 1
+_SHOWN = 8  # how many categories or names a message lists
 
 MISSING = "(missing)"
 """The category under which the share of missing values is estimated. No attribute may use it as a value."""
@@ -82,22 +84,15 @@ class Numeric:
 
     def encode(self, value: object) -> float | None:
         """Return the position of a value between low (0.0) and high (1.0), or None if it is missing."""
-        if (type(value) is float or type(value) is int) and self.low <= value <= self.high:
-            return (float(value) - self.low) / (self.high - self.low)
-        return self._encode_unusual(value)
-
-    def _encode_unusual(self, value: object) -> float | None:
+        if type(value) is int and -MAX_CODE <= value <= MAX_CODE:
+            value = float(value)  # exactly
+        if type(value) is float and self.low <= value <= self.high:
+            return (value - self.low) / (self.high - self.low)
         if value is None:
             if not self.optional:
                 raise RecordError(_ABSENT.format(self.name))
             return None
-        if isinstance(value, bool) or not isinstance(value, Real):
-            raise RecordError(f"attribute {self.name!r}: must be a number (int or float)")
-        if value != value:
-            raise RecordError(f"attribute {self.name!r}: must not be NaN")
-        if value in (math.inf, -math.inf):
-            raise RecordError(f"attribute {self.name!r}: must be finite")
-        number: Any = value  # typed loosely: comparing an int of any size with a float is exact
+        number = self._number(value)
         if not self.low <= number <= self.high:
             if self.out_of_range == "error":
                 raise RecordError(
@@ -105,7 +100,25 @@ class Numeric:
                     '(or declare it with out_of_range="clip")'
                 )
             return 0.0 if number < self.low else 1.0
-        return (float(number) - self.low) / (self.high - self.low)
+        return (number - self.low) / (self.high - self.low)
+
+    def _number(self, value: object) -> float:
+        """Return a value as a plain float, once: what is compared with the bounds is what is then used.
+
+        Types such as numpy's float32 compare with the bounds in their own precision, and a subclass may compare as it
+        likes; a number let through by such a comparison could lie outside the domain.
+        """
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise RecordError(f"attribute {self.name!r}: must be a number (int or float)")
+        try:
+            number = float(value) * 1.0
+        except OverflowError:
+            number = sys.float_info.max if value > 0 else -sys.float_info.max  # type: ignore[operator]
+        if math.isnan(number):
+            raise RecordError(f"attribute {self.name!r}: must not be NaN")
+        if math.isinf(number):
+            raise RecordError(f"attribute {self.name!r}: must be finite")
+        return number
 
     def to_json(self) -> dict[str, Any]:
         """Return the attribute as JSON values."""
@@ -123,8 +136,9 @@ class Numeric:
         """Read an attribute back, strictly."""
         names = ("kind", "name", "low", "high", "out_of_range", "optional")
         _, name, low, high, rule, optional = codec.fields(value, names, SchemaError, "a numeric attribute")
-        if type(low) is not float or type(high) is not float:
-            raise SchemaError("the bounds of a numeric attribute must be written with a decimal point")
+        for bound in (low, high):
+            if type(bound) is not float or math.copysign(1, bound) != math.copysign(1, bound + 0.0):
+                raise SchemaError("a bound of a numeric attribute must be written as a float, and 0 without a sign")
         return cls(name, low, high, rule, optional)
 
 
@@ -196,7 +210,10 @@ class Categorical:
             value = int(value)
         index = self._index.get(value)
         if index is None:
-            raise RecordError(f"attribute {self.name!r}: must be one of the {len(self.values)} values declared")
+            shown = ", ".join(map(repr, self.values[:_SHOWN])) + (", ..." if len(self.values) > _SHOWN else "")
+            raise RecordError(
+                f"attribute {self.name!r}: must be one of the {len(self.values)} values declared: {shown}"
+            )
         return index
 
     def to_json(self) -> dict[str, Any]:
@@ -228,6 +245,8 @@ class Schema:
     _encoders: dict[str, Callable[[object], Input]] = field(init=False, repr=False, compare=False)
 
     def __init__(self, attributes: Iterable[Attribute]) -> None:
+        if isinstance(attributes, Attribute):
+            raise SchemaError("a schema is a list of attributes: hush.Schema([...])")
         listed = tuple(attributes)
         if not 1 <= len(listed) <= MAX_ATTRIBUTES:
             raise SchemaError(f"a schema has 1 to {MAX_ATTRIBUTES} attributes")
@@ -248,7 +267,12 @@ class Schema:
         for attribute in self.attributes:
             if attribute.name == name:
                 return attribute
-        raise SchemaError(f"no attribute is called {name!r}")
+        raise SchemaError(f"no attribute is called {name!r}; there are: {self._listed()}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the attributes, in order."""
+        return tuple(self._encoders)
 
     def encode(self, record: Record) -> list[Input]:
         """Check a record and return one input per attribute, in the schema's order.
@@ -256,13 +280,11 @@ class Schema:
         The record is a mapping, or pairs of name and value (in which a name may not be repeated).
         """
         values: Mapping[str, Any] = record if isinstance(record, Mapping) else self._paired(record)
-        value = values.get
-        inputs = [encode(value(name)) for name, encode in self._encoders.items()]
         if not values.keys() <= self._encoders.keys():
-            unknown = next(name for name in values if name not in self._encoders)
-            shown = repr(unknown[:MAX_NAME]) if isinstance(unknown, str) else "(not a string)"
-            raise RecordError(f"attribute {shown}: is not in the schema")
-        return inputs
+            # Which one is not said: in a record with names and values swapped it would be a value.
+            raise RecordError(f"the record has an attribute that is not in the schema; there are: {self._listed()}")
+        value = values.get
+        return [encode(value(name)) for name, encode in self._encoders.items()]
 
     @staticmethod
     def _paired(record: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -275,9 +297,12 @@ class Schema:
             if not isinstance(name, str) or not name:
                 raise RecordError("a record must be a mapping, or pairs of name and value")
             if name in values:
-                raise RecordError(f"attribute {name[:MAX_NAME]!r}: is given more than once")
+                raise RecordError("the record gives an attribute more than once")
             values[name] = value
         return values
+
+    def _listed(self) -> str:
+        return ", ".join(map(repr, self.names[:_SHOWN])) + (", ..." if len(self.names) > _SHOWN else "")
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the schema as JSON values."""

@@ -34,6 +34,8 @@ class Tally:
         answered: Sequence[int] | None = None,
         counts: Sequence[Sequence[int]] | None = None,
     ) -> None:
+        if not isinstance(plan, Plan):
+            raise TallyError("Tally(plan) needs a Plan")
         self.plan = plan
         self.n = n
         self.answered = [0] * len(plan.questions) if answered is None else list(answered)
@@ -59,7 +61,11 @@ class Tally:
             raise TallyError(f"every report of this plan has {self.plan.k} answers")
 
     def add(self, report: Report) -> None:
-        """Count a report of the same plan."""
+        """Count a report of the same plan.
+
+        A tally keeps no ids: a report that is added twice counts twice. Whoever receives reports over a network
+        must look at their ids first.
+        """
         if not isinstance(report, Report):
             raise TallyError("only reports are added to a tally; use + for tallies")
         if report.plan.id != self.plan.id:
@@ -98,6 +104,10 @@ class Tally:
         total._merge(self)
         total._merge(other)
         return total
+
+    def __radd__(self, other: object) -> Tally:
+        # So that sum() works, which starts from 0.
+        return self.copy() if type(other) is int and other == 0 else NotImplemented
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):

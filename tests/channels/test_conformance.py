@@ -6,6 +6,7 @@ That the sampler has the law, exactly, is shown channel by channel in the files 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -151,16 +152,58 @@ def test_rounding_keeps_the_mean(name: str) -> None:
         high = channel.state([u], ListedCoins([0]))
         bottom, top = channel.truth(low)[0], channel.truth(high)[0]
         target = 2 * Fraction(u) - 1
-        # Bisect for the share of words that round up.
-        least, most = 0, WORD
-        while least < most:
-            middle = (least + most) // 2
-            if channel.state([u], ListedCoins([middle])) == high:
-                least = middle + 1
-            else:
-                most = middle
-        share = Fraction(least, WORD)
+        share = channel.rounding([u]).get(high, Fraction(0)) if high != low else Fraction(1)
         assert abs(bottom + share * (top - bottom) - target) < Fraction(1, 2**51)
+        edge = int(share * WORD)
+        assert channel.state([u], ListedCoins([max(edge - 1, 0)])) == high
+        assert channel.state([u], ListedCoins([min(edge, WORD - 1)])) == low
+
+
+@pytest.mark.parametrize("name", ["window-9-2-optional", "mixture", "mixture-optional", "grr-5", "oue-6", "signs-2"])
+def test_rounding_is_known_exactly(name: str) -> None:
+    """Over words that are evenly spread, each state occurs as often as `rounding` says."""
+    channel = SMALL[name](Fraction(2))
+    inputs: list[list[Any]] = [[0.0], [0.3], [0.77], [1.0]]
+    if channel.kind in ("subset", "unary"):
+        inputs = [[0], [1]]
+    elif "optional" in name:
+        inputs.append([None])
+    elif name == "signs-2":
+        inputs = [[0.0, 1.0], [0.3, 0.8]]
+    n = 64 if len(inputs[0]) == 2 else 512
+    words = [(2 * i + 1) * WORD // (2 * n) for i in range(n)]
+    for values in inputs:
+        exact = channel.rounding(values)
+        assert sum(exact.values()) == 1
+        lists = [[a, b] for a in words for b in words] if len(values) == 2 else [[a] for a in words]
+        found = Counter(channel.state(values, ListedCoins(drawn)) for drawn in lists)
+        assert set(found) <= set(exact)
+        for state, probability in exact.items():
+            assert abs(found[state] / len(lists) - probability) <= 2 / n
+
+
+@pytest.mark.parametrize("name", [*SMALL, *DESIGNED])
+def test_whatever_the_float_the_state_is_one_of_the_channels(name: str) -> None:
+    """Even a position outside [0, 1] cannot make a state that no other input has."""
+    channel = {**SMALL, **DESIGNED}[name](Fraction(1))
+    if channel.kind in ("subset", "unary"):
+        return
+    size = channel.alphabet.size if channel.kind == "signs" else 1
+    few = channel.kind != "signs" or size < 8
+    states = set(channel.states()) if few else set()
+    for u in (-1e300, -1.0, -4e-8, -0.0, 0.0, 5e-324, 0.5, 1.0, 1.0000001, 2.0, 1e300):
+        for word in (0, 1 << 63, WORD - 1):
+            state = channel.state([u] * size, ListedCoins([word] * size))
+            assert state in states if few else isinstance(state, int) and 0 <= state < 1 << size
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_states_that_do_not_exist_are_refused(name: str) -> None:
+    channel = SMALL[name](Fraction(1))
+    for state in (-1, 10**6, "x", 0.5, (0,), (0, 0, 0), True):
+        for method in (channel.law, channel.truth):
+            with pytest.raises(PlanError):
+                method(state)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -225,7 +268,7 @@ def test_every_field_of_a_channel_is_checked(name: str) -> None:
                 changed = from_json(values | {field: junk})
             except PlanError:
                 continue
-            assert changed.ratio > 1
+            assert changed.to_json() == values | {field: junk}  # nothing was silently mended
 
 
 BROKEN: dict[str, tuple[str, dict[str, object], str]] = {

@@ -23,7 +23,7 @@ def test_the_sampler_has_the_law_exactly(name: str, epsilon: Fraction) -> None:
     """`draw` is constant on intervals of words: their ends are tried, and their lengths give the law."""
     channel = SMALL[name](epsilon)
     assert isinstance(channel, Window)
-    inside, outside = channel.threshold // channel.width, (WORD - channel.threshold) // channel.outside
+    inside, outside = channel.threshold // channel.width, (WORD - channel.threshold) // channel.cells_outside
     starts = [*range(0, channel.threshold, inside), *range(channel.threshold, WORD, outside)]
     for state in channel.states():
         found: dict[Output, int] = defaultdict(int)

@@ -71,7 +71,7 @@ def test_the_operating_systems_words_will_do_as_well() -> None:
 
 def twin_threshold(channel: Window) -> Channel:
     """The window is 4 % likelier than it should be."""
-    step = channel.width * channel.outside
+    step = channel.width * channel.cells_outside
     more = channel.threshold // 25 // step * step
     return Window(channel.size, channel.width, channel.threshold + more, channel.levels, channel.optional)
 

@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 
 from hush import codec
 from hush.channels.alphabet import Output, Symbols
-from hush.channels.base import Channel, Coins, Reading, State, exact_t, require, rounds_up
+from hush.channels.base import Channel, Coins, Reading, State, exact_t, require, rounding_up, rounds_up
 from hush.errors import PlanError
 from hush.exact import WORD
 from hush.schema import Attribute, Input, Numeric
@@ -124,7 +124,7 @@ class Additive(Channel):
 
     def law(self, state: State) -> dict[Output, Fraction]:
         """Return the exact probability of every output."""
-        x = codec.integer(state, 0, self.steps, PlanError, "the state of an additive channel")
+        x = self._point(state)
         last = self.alphabet.size - 1
         law: dict[Output, Fraction] = {0: self._tail(x + self.reach) / self._norm}
         for output in range(1, last):
@@ -141,8 +141,10 @@ class Additive(Channel):
 
     def truth(self, state: State) -> tuple[Fraction, ...]:
         """Return the input on the scale [-1, 1]. `decode` meets it but for the far tails."""
-        assert isinstance(state, int)
-        return (Fraction(2 * state, self.steps) - 1,)
+        return (Fraction(2 * self._point(state), self.steps) - 1,)
+
+    def _point(self, state: State) -> int:
+        return codec.integer(state, 0, self.steps, PlanError, "the state of an additive channel")
 
     @cached_property
     def _noise_variance(self) -> Fraction:
@@ -168,10 +170,21 @@ class Additive(Channel):
 
     def state(self, inputs: Sequence[Input], coins: Coins) -> State:
         """Round an input in [0, 1] to the lattice point below or above it. One word."""
-        assert isinstance(inputs[0], float)
-        position = inputs[0] * self.steps
-        x = min(int(position), self.steps - 1)
-        return x + rounds_up(position - x, coins.word())
+        x, up = self._between(inputs[0])
+        return x + rounds_up(up, coins.word())
+
+    def _between(self, u: Input) -> tuple[int, float]:
+        """Return the lattice point below an input, and how far it is on the way to the next."""
+        assert isinstance(u, float)
+        position = u * self.steps
+        x = min(max(int(position), 0), self.steps - 1)
+        return x, position - x
+
+    def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
+        """Return the exact probability of the one or two points to which an input may be rounded."""
+        x, up = self._between(inputs[0])
+        share = rounding_up(up)
+        return {state: p for state, p in ((x, 1 - share), (x + 1, share)) if p}
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -183,8 +196,8 @@ class Additive(Channel):
         assert isinstance(state, int)
         while True:
             magnitude = 0
-            while coins.toss(self.decay):
-                magnitude += self.steps
+            while magnitude <= self.reach + self.steps and coins.toss(self.decay):
+                magnitude += self.steps  # beyond this the output is the farthest one, however large the noise
             mass = coins.below(self._total)
             run = bisect_right(self._ends, mass)
             before = sum(length for length, _ in self.runs[:run])
@@ -203,7 +216,9 @@ class Additive(Channel):
 
     def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
         """Return the mean."""
-        return [Reading(0, None, counts, self._decoded)]
+        flat, weight = self.runs[0]
+        beyond = 1 - (2 * flat - 1) * weight / self._norm
+        return [Reading(0, None, counts, self._decoded, rare=float(beyond))]
 
     @cached_property
     def _pmf(self) -> list[float]:
@@ -215,10 +230,8 @@ class Additive(Channel):
 
     def likelihood(self, u: float | None) -> list[float] | None:
         """Return the probabilities of all outputs for an input in [0, 1], without the far tails."""
-        assert u is not None
         pmf, size = self._pmf, self.alphabet.size
-        x = min(int(u * self.steps), self.steps - 1)
-        up = u * self.steps - x
+        x, up = self._between(u)
         low, high = x + self.reach, x + 1 + self.reach
         return [pmf[abs(y - low)] * (1 - up) + pmf[abs(y - high)] * up for y in range(size)]
 

@@ -13,6 +13,7 @@ exactly `truth(state)`.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -47,7 +48,8 @@ class Reading:
     `attribute` is the position of the attribute among those that the channel covers; `symbol` the index of a
     category, or None for the mean of a numeric attribute. Values are on the scale [-1, 1] of a numeric
     attribute and the scale [0, 1] of a share. With `presence`, the target is the mean of the present: the
-    ratio of the average of `values` and the average of `presence`.
+    ratio of the average of `values` and the average of `presence`. `rare` is a probability that outputs far from
+    the typical ones have whatever the input: with few reports they may not have been seen yet.
     """
 
     attribute: int
@@ -55,6 +57,7 @@ class Reading:
     counts: Sequence[int]
     values: Sequence[float]
     presence: Sequence[float] | None = None
+    rare: float = 1.0
 
 
 class Channel(ABC):
@@ -109,6 +112,10 @@ class Channel(ABC):
     @abstractmethod
     def worst_variance(self) -> Fraction:
         """The largest `variance(t)` over all real t."""
+
+    @abstractmethod
+    def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
+        """Return the exact probability of every state to which `state` may round these inputs."""
 
     # -- the device
 
@@ -168,6 +175,11 @@ def draw_subset(coins: Coins, n: int, size: int) -> list[int]:
 def rounds_up(fraction: float, word: int) -> bool:
     """Return True for a share `fraction` of all words, to within 2^-53. Not a private step."""
     return word >> 11 < fraction * 9007199254740992.0
+
+
+def rounding_up(fraction: float) -> Fraction:
+    """Return the exact share of words for which `rounds_up`."""
+    return Fraction(min(max(math.ceil(fraction * 9007199254740992.0), 0), 1 << 53), 1 << 53)
 
 
 def exact_t(t: Fraction | float, low: int = -1) -> Fraction:

@@ -62,7 +62,11 @@ class Indicator(Channel):
 
     def truth(self, state: State) -> tuple[Fraction, ...]:
         """Return 1 for the true category and 0 for the others."""
-        return tuple(Fraction(category == state) for category in range(self.size))
+        true = self._category(state)
+        return tuple(Fraction(category == true) for category in range(self.size))
+
+    def _category(self, state: State) -> int:
+        return codec.integer(state, 0, self.size - 1, PlanError, f"the state of a {self.kind} channel")
 
     def variance(self, t: Fraction | float) -> Fraction:
         """Return the average variance that the channel adds, for a category held by a share t of people."""
@@ -73,6 +77,10 @@ class Indicator(Channel):
     def worst_variance(self) -> Fraction:
         """The larger of the variances for a category that everybody holds and one that nobody holds."""
         return max(self.variance(0), self.variance(1))
+
+    def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
+        """Return the category, with certainty: there is nothing to round."""
+        return {inputs[0]: Fraction(1)}
 
     def state(self, inputs: Sequence[Input], coins: Coins) -> State:
         """Return the category. No word: there is nothing to round."""

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, product
+from itertools import accumulate, pairwise, product
 from typing import Any, ClassVar
 
 from hush import codec
@@ -97,11 +97,16 @@ class Mixture(Channel):
             if len({state is None for state in combination}) == 1:
                 yield combination
 
+    def _states(self, state: State) -> tuple[State, ...]:
+        require(isinstance(state, tuple) and len(state) == len(self.parts), "a mixture's state has one state per part")
+        assert isinstance(state, tuple)
+        return state
+
     def law(self, state: State) -> dict[Output, Fraction]:
         """Return the exact probability of every output."""
-        assert isinstance(state, tuple)
+        states = self._states(state)
         law: dict[Output, Fraction] = {}
-        for start, share, part, inner in zip(self._starts, self.shares, self.parts, state, strict=False):
+        for start, share, part, inner in zip(self._starts, self.shares, self.parts, states, strict=False):
             for output, probability in part.law(inner).items():
                 assert isinstance(output, int)
                 law[start + output] = probability * Fraction(share, WORD)
@@ -114,8 +119,7 @@ class Mixture(Channel):
 
     def truth(self, state: State) -> tuple[Fraction, ...]:
         """Return the average of what the parts' states stand for."""
-        assert isinstance(state, tuple)
-        truths = [part.truth(inner) for part, inner in zip(self.parts, state, strict=True)]
+        truths = [part.truth(inner) for part, inner in zip(self.parts, self._states(state), strict=True)]
         return tuple(
             sum((value * share for value, share in zip(target, self.shares, strict=True)), Fraction(0)) / WORD
             for target in zip(*truths, strict=True)
@@ -135,6 +139,19 @@ class Mixture(Channel):
         """The largest variance over all t in [-1, 1]."""
         points = sorted({t for part in self.parts for t, _ in part.knots})
         return worst([(t, self._mean_square(t)) for t in points])
+
+    def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
+        """Return the exact probability of every combination of states: one word rounds up in all parts or in some."""
+        shares = [part.rounding(inputs) for part in self.parts]
+        limits = sorted({Fraction(0), Fraction(1), *(list(share.values())[-1] for share in shares)})
+        states: dict[State, Fraction] = {}
+        for low, high in pairwise(limits):
+            # For words below a part's share of rounding up it takes its upper state, for others the lower one.
+            chosen = tuple(
+                list(share)[-1] if high <= list(share.values())[-1] else next(iter(share)) for share in shares
+            )
+            states[chosen] = states.get(chosen, Fraction(0)) + high - low
+        return states
 
     # -- the device
 
@@ -163,11 +180,12 @@ class Mixture(Channel):
     def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
         """Return the mean; for an optional attribute the mean of the present and the share of missing."""
         levels, *missing = self.decoded
+        rare = min(share / WORD * part.rare for share, part in zip(self.shares, self.parts, strict=True))
         if not missing:
-            return [Reading(0, None, counts, levels)]
+            return [Reading(0, None, counts, levels, rare=rare)]
         return [
-            Reading(0, None, counts, levels, presence=[1 - value for value in missing[0]]),
-            Reading(0, 0, counts, missing[0]),
+            Reading(0, None, counts, levels, [1 - value for value in missing[0]], rare),
+            Reading(0, 0, counts, missing[0], rare=rare),
         ]
 
     def likelihood(self, u: float | None) -> list[float] | None:

@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 
 from hush import codec
 from hush.channels.alphabet import Output, Subsets, members
-from hush.channels.base import Channel, Coins, Reading, State, exact_t, require, rounds_up
+from hush.channels.base import Channel, Coins, Reading, State, exact_t, require, rounding_up, rounds_up
 from hush.errors import PlanError
 from hush.exact import WORD
 from hush.schema import MAX_ATTRIBUTES, Attribute, Input, Numeric
@@ -105,7 +105,7 @@ class Signs(Channel):
 
     def law(self, state: State) -> dict[Output, Fraction]:
         """Return the exact probability of every output: 2^size of them."""
-        v = codec.integer(state, 0, (1 << self.size) - 1, PlanError, "the state of a signs channel")
+        v = self._corner(state)
         law: dict[Output, Fraction] = {}
         for corner in range(1 << self.size):
             law[members(corner)] = self._near if self._is_near(corner, v) else self._far
@@ -119,8 +119,11 @@ class Signs(Channel):
 
     def truth(self, state: State) -> tuple[Fraction, ...]:
         """Return the signs."""
-        assert isinstance(state, int)
-        return tuple(Fraction(1 if state >> j & 1 else -1) for j in range(self.size))
+        v = self._corner(state)
+        return tuple(Fraction(1 if v >> j & 1 else -1) for j in range(self.size))
+
+    def _corner(self, state: State) -> int:
+        return codec.integer(state, 0, (1 << self.size) - 1, PlanError, "the state of a signs channel")
 
     def variance(self, t: Fraction | float) -> Fraction:
         """Return the exact variance of one decoded value for its input t in [-1, 1]."""
@@ -130,6 +133,18 @@ class Signs(Channel):
     def worst_variance(self) -> Fraction:
         """The largest variance: at t = 0."""
         return self.variance(0)
+
+    def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
+        """Return the exact probability of every corner: for few attributes, as there are 2^size of them."""
+        corners: dict[State, Fraction] = {}
+        for v in range(1 << self.size):
+            chance = Fraction(1)
+            for j, u in enumerate(inputs):
+                assert isinstance(u, float)
+                chance *= rounding_up(u) if v >> j & 1 else 1 - rounding_up(u)
+            if chance:
+                corners[v] = chance
+        return corners
 
     # -- the device
 

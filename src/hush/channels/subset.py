@@ -74,7 +74,7 @@ class Subset(Indicator):
 
     def law(self, state: State) -> dict[Output, Fraction]:
         """Return the exact probability of every output."""
-        true = codec.integer(state, 0, self.size - 1, PlanError, "the state of a subset channel")
+        true = self._category(state)
         inside = self.p / comb(self.size - 1, self.weight - 1)
         outside = (1 - self.p) / comb(self.size - 1, self.weight)
         if self.weight == 1:

@@ -74,12 +74,12 @@ class Unary(Indicator):
 
     def law(self, state: State) -> dict[Output, Fraction]:
         """Return the exact probability of every output: 2^size of them."""
-        codec.integer(state, 0, self.size - 1, PlanError, "the state of a unary channel")
+        true = self._category(state)
         law: dict[Output, Fraction] = {}
         for bits in product((0, 1), repeat=self.size):
             probability = Fraction(1)
             for category, bit in enumerate(bits):
-                one = self.p if category == state else self.q
+                one = self.p if category == true else self.q
                 probability *= one if bit else 1 - one
             law[tuple(category for category, bit in enumerate(bits) if bit)] = probability
         return law

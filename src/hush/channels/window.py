@@ -1,21 +1,21 @@
 """The window channel: one number, reported as one of N cells.
 
 A window of W neighbouring cells may start at s = 0..N-W. Given s, with probability T/2^64 the output is
-uniform in the window, otherwise uniform outside. Cell y has an integer shape a_y, antisymmetric
+uniform in the window, otherwise uniform outside. Cell y has an integer level a_y; levels are antisymmetric
 (a_y = -a_{N-1-y}) and nondecreasing.
 
 **Privacy.** A cell has probability T/(2^64 W) in the window and (2^64-T)/(2^64 O) outside, where O is the
 number of cells outside. No other probability occurs, so the ratio is exactly T*O/((2^64-T)*W).
 
-**Mean.** Let A(s) be the sum of the shape over the window. The shape adds up to 0, so outside it is -A(s):
+**Mean.** Let A(s) be the sum of the levels in the window. All levels add up to 0, so outside it is -A(s):
 
     E[a | s] = A(s) * c,    c = T/(2^64 W) - (2^64-T)/(2^64 O).
 
-A(s) increases with s and A(N-W) = -A(0). So the level of a cell is a_y / (c*A(N-W)), and the state s stands
+A(s) increases with s and A(N-W) = -A(0). So the value of a cell is a_y / (c*A(N-W)), and the state s stands
 for the input mu_s = A(s)/A(N-W), a quotient of small integers: mu_0 = -1, mu_{N-W} = 1. A real input
 between two of them is rounded at random to one of them, so that its mean is right.
 
-**Variance.** For an input t between mu_s and mu_{s+1}, E[level^2] is linear in t, and the variance is that
+**Variance.** For an input t between mu_s and mu_{s+1}, E[value^2] is linear in t, and the variance is that
 minus t^2: concave pieces, whose maximum is found exactly.
 
 **One word.** W divides T and O divides 2^64-T. A uniform word below T then gives the cell of the window as
@@ -23,12 +23,12 @@ word // (T/W), the others give the cell outside, each exactly uniform: no second
 
 **Missing values.** With `optional`, W further cells stand for "missing" and are merged into one output, N;
 they are the window of the state "missing", and outside for all others (O = N, and the ratio is as above).
-Their level is 0, and the mean of all levels is 0 for the state "missing" too: so the sum of levels estimates
+Their level is 0, and the mean level is 0 for the state "missing" too: so the sum of values estimates
 the sum of the present, the count of output N estimates the share of the missing, and both come from one
 report with the whole epsilon.
 
 Instances (`hush.design`): Duchi, Jordan and Wainwright's one-dimensional mechanism is N=2, W=1. The Piecewise
-Mechanism of Wang et al. (ICDE 2019) is the limit of equally spaced shapes with W/N near 1/(e^(eps/2)+1);
+Mechanism of Wang et al. (ICDE 2019) is the limit of equally spaced levels with W/N near 1/(e^(eps/2)+1);
 Zhao et al. (2020) take 1/(e^(eps/3)+1).
 """
 
@@ -44,7 +44,7 @@ from typing import Any, ClassVar, Literal
 
 from hush import codec
 from hush.channels.alphabet import Output, Symbols
-from hush.channels.base import Channel, Coins, Reading, State, exact_t, require, rounds_up
+from hush.channels.base import Channel, Coins, Reading, State, exact_t, require, rounding_up, rounds_up
 from hush.errors import PlanError
 from hush.exact import WORD
 from hush.schema import Attribute, Input, Numeric
@@ -58,7 +58,7 @@ _UNIT = 1 << 53
 class Window(Channel):
     """A window of `width` out of `size` cells; `threshold`/2^64 is the probability of the window.
 
-    `levels` are the integers of the shape, or "even" for equally spaced ones.
+    `levels` are integers, one for each cell, or "even" for equally spaced ones; only their proportions matter.
     """
 
     size: int
@@ -76,7 +76,7 @@ class Window(Channel):
         codec.integer(threshold, 1, WORD - 1, PlanError, "the threshold of a window")
         require(type(self.optional) is bool, "optional must be true or false")
         require(threshold % width == 0, "the width of a window must divide its threshold")
-        require((WORD - threshold) % self.outside == 0, "the cells outside must divide 2^64 minus the threshold")
+        require((WORD - threshold) % self.cells_outside == 0, "the cells outside must divide 2^64 minus the threshold")
         if self.levels != "even":
             levels = self.levels
             require(isinstance(levels, tuple) and len(levels) == size, "a window needs one level per cell")
@@ -87,17 +87,16 @@ class Window(Channel):
                 "levels must be antisymmetric",
             )
             require(all(a <= b for a, b in pairwise(levels)), "levels must not decrease")
-        sums = self._window_sums
-        require(
-            all(a < b for a, b in pairwise(sums)),
-            "each window must have a larger sum of levels than the one before",
-        )
+            require(
+                all(a < b for a, b in pairwise(self._window_sums)),
+                "each window must have a larger sum of levels than the one before",
+            )
         require(self.ratio > 1, "a cell of the window must be likelier than one outside")
 
     # -- what it is
 
     @property
-    def outside(self) -> int:
+    def cells_outside(self) -> int:
         """How many cells lie outside a window, those of "missing" included."""
         return self.size if self.optional else self.size - self.width
 
@@ -120,7 +119,7 @@ class Window(Channel):
         return None
 
     @cached_property
-    def shape(self) -> tuple[int, ...]:
+    def cell_levels(self) -> tuple[int, ...]:
         """The integers a_y."""
         if self.levels == "even":
             return tuple(range(1 - self.size, self.size, 2))
@@ -128,7 +127,7 @@ class Window(Channel):
 
     @cached_property
     def _window_sums(self) -> list[int]:
-        totals = [0, *accumulate(self.shape)]
+        totals = [0, *accumulate(self.cell_levels)]
         return [totals[s + self.width] - totals[s] for s in range(self.last + 1)]
 
     @cached_property
@@ -137,11 +136,11 @@ class Window(Channel):
 
     @cached_property
     def _outside_probability(self) -> Fraction:
-        return Fraction(WORD - self.threshold, WORD * self.outside)
+        return Fraction(WORD - self.threshold, WORD * self.cells_outside)
 
     @cached_property
     def _gain(self) -> Fraction:
-        """What divides the shape to give levels: c*A(N-W)."""
+        """What divides a level to give a value: c*A(N-W)."""
         return (self._inside_probability - self._outside_probability) * self._window_sums[-1]
 
     # -- what it promises, exactly
@@ -149,7 +148,7 @@ class Window(Channel):
     @property
     def ratio(self) -> Fraction:
         """The largest ratio of one output's probability under two inputs, exactly."""
-        return Fraction(self.threshold * self.outside, (WORD - self.threshold) * self.width)
+        return Fraction(self.threshold * self.cells_outside, (WORD - self.threshold) * self.width)
 
     def states(self) -> Iterator[State]:
         """Every start of a window, and then None for "missing"."""
@@ -157,22 +156,25 @@ class Window(Channel):
         if self.optional:
             yield None
 
+    def _start(self, state: State) -> int:
+        return codec.integer(state, 0, self.last, PlanError, "the state of a window")
+
     def law(self, state: State) -> dict[Output, Fraction]:
         """Return the exact probability of every output."""
         inside, outside = self._inside_probability, self._outside_probability
         if state is None and self.optional:
             return {y: outside if y < self.size else inside * self.width for y in range(self.size + 1)}
-        s = codec.integer(state, 0, self.last, PlanError, "the state of a window")
+        s = self._start(state)
         law: dict[Output, Fraction] = {y: inside if s <= y < s + self.width else outside for y in range(self.size)}
         if self.optional:
             law[self.size] = outside * self.width
         return law
 
     def decode(self, output: Output) -> tuple[Fraction, ...]:
-        """Return the level of a cell; for an optional attribute also the value for "missing"."""
+        """Return the value of a cell; for an optional attribute also the value for "missing"."""
         self.alphabet.check(output)
         assert isinstance(output, int)
-        level = self.shape[output] / self._gain if output < self.size else Fraction(0)
+        level = self.cell_levels[output] / self._gain if output < self.size else Fraction(0)
         if not self.optional:
             return (level,)
         missing = self._inside_probability * self.width
@@ -181,14 +183,15 @@ class Window(Channel):
 
     def truth(self, state: State) -> tuple[Fraction, ...]:
         """Return mu_s (0 if missing); for an optional attribute also 1 if missing and 0 if not."""
-        sums = self._window_sums
-        mean = Fraction(0) if state is None else Fraction(sums[state], sums[-1])  # type: ignore[call-overload]
-        return (mean, Fraction(state is None)) if self.optional else (mean,)
+        if state is None and self.optional:
+            return Fraction(0), Fraction(1)
+        mean = Fraction(self._window_sums[self._start(state)], self._window_sums[-1])
+        return (mean, Fraction(0)) if self.optional else (mean,)
 
     @cached_property
     def knots(self) -> list[tuple[Fraction, Fraction]]:
-        """For every state its input mu_s and the mean square of its level."""
-        squares = [0, *accumulate(a * a for a in self.shape)]
+        """For every state its input mu_s and the mean square of the value."""
+        squares = [0, *accumulate(a * a for a in self.cell_levels)]
         inside, outside, scale = self._inside_probability, self._outside_probability, self._gain**2
         extra, base = (inside - outside) / scale, squares[-1] * outside / scale
         total = self._window_sums[-1]
@@ -198,13 +201,13 @@ class Window(Channel):
         ]
 
     def mean_square(self, t: Fraction) -> Fraction:
-        """Return E[level^2] for a present input t: linear between knots."""
+        """Return E[value^2] for a present input t: linear between knots."""
         right = min(max(bisect_right(self.knots, t, key=lambda knot: knot[0]), 1), self.last)
         (left_t, left), (right_t, right_square) = self.knots[right - 1], self.knots[right]
         return left + (right_square - left) * (t - left_t) / (right_t - left_t)
 
     def variance(self, t: Fraction | float) -> Fraction:
-        """Return the exact variance of the level for a present input t in [-1, 1], rounding included."""
+        """Return the exact variance of the value for a present input t in [-1, 1], rounding included."""
         value = exact_t(t)
         return self.mean_square(value) - value * value
 
@@ -234,9 +237,23 @@ class Window(Channel):
         """Return the state of an input, given the word that decides whether it is rounded up."""
         if u is None:
             return None
+        s, up = self._between(u)
+        return s + rounds_up(up, word)
+
+    def _between(self, u: float) -> tuple[int, float]:
+        """Return the state below an input, and how far it is on the way to the next."""
         points, slopes = self._grid
-        s = min(bisect_right(points, u), self.last) - 1
-        return s + rounds_up((u - points[s]) * slopes[s], word)
+        # Whatever the float, the state is one of the channel's: privacy does not depend on what happened before.
+        s = min(max(bisect_right(points, u) - 1, 0), self.last - 1)
+        return s, (u - points[s]) * slopes[s]
+
+    def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
+        """Return the exact probability of the one or two states to which an input may be rounded."""
+        if inputs[0] is None:
+            return {None: Fraction(1)}
+        s, up = self._between(inputs[0])
+        share = rounding_up(up)
+        return {state: p for state, p in ((s, 1 - share), (s + 1, share)) if p}
 
     def draw(self, state: State, coins: Coins) -> Output:
         """Return a cell. One word."""
@@ -246,7 +263,7 @@ class Window(Channel):
                 return self.size
             assert isinstance(state, int)
             return state + word // (self.threshold // self.width)
-        cell = (word - self.threshold) // ((WORD - self.threshold) // self.outside)
+        cell = (word - self.threshold) // ((WORD - self.threshold) // self.cells_outside)
         if state is None:
             return cell
         assert isinstance(state, int)
@@ -266,12 +283,21 @@ class Window(Channel):
         """Return the mean; for an optional attribute the mean of the present and the share of missing."""
         levels, *missing = self.decoded
         if not missing:
-            return [Reading(0, None, counts, levels)]
+            return [Reading(0, None, counts, levels, rare=self.rare)]
         absent, missed = missing[0][0], missing[0][-1]
         return [
-            Reading(0, None, counts, levels, presence=[1 - value for value in missing[0]]),
+            Reading(0, None, counts, levels, [1 - value for value in missing[0]], self.rare),
             Reading(0, 0, (n - counts[-1], counts[-1]), (absent, missed)),
         ]
+
+    @cached_property
+    def rare(self) -> float:
+        """The probability of outputs far from the typical ones: outside the window, or "missing" for somebody present.
+
+        Of two cells neither is typical.
+        """
+        outside = 1 - self.threshold / WORD if self.size > 2 else 1.0
+        return outside * self.width / self.cells_outside if self.optional else outside
 
     def likelihood(self, u: float | None) -> list[float] | None:
         """Return the probabilities of all outputs for an input in [0, 1], or None if there are two cells."""
@@ -283,9 +309,7 @@ class Window(Channel):
         law = [outside] * self.size
         if u is None:
             return [*law, inside * self.width]
-        points, slopes = self._grid
-        s = min(bisect_right(points, u), self.last) - 1
-        up = (u - points[s]) * slopes[s]
+        s, up = self._between(u)
         law[s + 1 : s + self.width] = [inside] * (self.width - 1)
         law[s] += (inside - outside) * (1 - up)
         law[s + self.width] += (inside - outside) * up
