@@ -7,7 +7,7 @@ CORE := $(VENV)/.ready-core
 READY := $(VENV)/.ready
 READY_DOCS := $(VENV)/.ready-docs
 
-.PHONY: help demo test check bench docs vectors clean
+.PHONY: help demo test check bench limit docs vectors clean
 
 help:  ## Show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,9 @@ check: $(READY)  ## Format, lint, types, import contracts
 
 bench: $(READY)  ## Measure speed, as ratios within one run
 	$(BIN)/python benchmarks/scalar.py
+
+limit: $(READY)  ## Compute the least variance that any unbiased mechanism can have (minutes)
+	$(BIN)/python experiments/limit.py
 
 vectors: $(READY)  ## Write spec/vectors anew
 	$(BIN)/python spec/generate.py
