@@ -13,8 +13,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hush.audits import audit
     from hush.client import randomise
     from hush.errors import (
+        AuditError,
         BudgetError,
         DesignError,
         EstimateError,
@@ -37,8 +39,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 _HOMES = {
+    "audits": ["audit"],
     "client": ["randomise"],
     "errors": [
+        "AuditError",
         "BudgetError",
         "DesignError",
         "EstimateError",
@@ -62,6 +66,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "MISSING",
+    "AuditError",
     "BudgetError",
     "Categorical",
     "DesignError",
@@ -82,6 +87,7 @@ __all__ = [
     "SchemaError",
     "Tally",
     "TallyError",
+    "audit",
     "clip",
     "distribution",
     "estimate",

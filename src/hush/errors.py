@@ -7,6 +7,7 @@
     ├── PlanError       a plan or channel that is malformed, or not as private as it claims
     ├── ReportError     a report that is malformed, or belongs to another plan
     ├── TallyError      a tally that is malformed, or belongs to another plan
+    ├── AuditError      an audit that cannot be made as asked
     ├── EstimateError   a question that a tally cannot answer
     └── LedgerError     a ledger that cannot be used
         └── BudgetError     answering would cost more privacy than the ledger's cap allows
@@ -50,6 +51,10 @@ class TallyError(HushError):
 
 class EstimateError(HushError):
     """A question that a tally cannot answer."""
+
+
+class AuditError(HushError):
+    """An audit that cannot be made as asked."""
 
 
 class LedgerError(HushError):

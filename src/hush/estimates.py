@@ -23,6 +23,7 @@ from typing import Literal
 from hush.channels import Reading
 from hush.errors import EstimateError
 from hush.intervals import Interval, Ratio, Sample, interval, ratio, ratio_interval, summarise
+from hush.plan import Plan
 from hush.schema import MISSING, Attribute, Numeric
 from hush.tally import Tally
 
@@ -92,6 +93,27 @@ def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") 
         scale = _Scale(attribute, reading.symbol)
         shift = scale.half * _shift(sample, reading, reports)
         rows.append(Manipulation(attribute.name, _category(attribute, reading.symbol), shift))
+    return rows
+
+
+def leverage(plan: Plan) -> list[Manipulation]:
+    """Return how far one malicious report can move each point, times the number of answers.
+
+    With n answers the point moves by shift/n at most: to first order for the mean of an optional attribute, and if
+    all values are present (if only a share of them is, divide by that share).
+    """
+    rows = []
+    for question, attributes in zip(plan.questions, plan.attributes, strict=True):
+        for reading in question.channel.readings([0] * question.channel.alphabet.size, 0):
+            attribute = attributes[reading.attribute]
+            presence = reading.presence or [0.0] * len(reading.values)
+            # The point of a ratio may lie anywhere in the domain; what moves it is linear in it, so its ends decide.
+            ranges = []
+            for point in (-1.0, 1.0):
+                mixed = [value - point * here for value, here in zip(reading.values, presence, strict=True)]
+                ranges.append(max(mixed) - min(mixed))
+            shift = _Scale(attribute, reading.symbol).width * max(ranges)
+            rows.append(Manipulation(attribute.name, _category(attribute, reading.symbol), shift))
     return rows
 
 

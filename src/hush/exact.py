@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from math import gcd
+from math import gcd, log, nextafter
 
 WORD = 1 << 64
 """Probabilities of coins are integers out of this many."""
@@ -40,6 +40,19 @@ def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
         term = -(-term * p // (q * i))
         high += term
     return Fraction(low, _SCALE), Fraction(high + 1, _SCALE)
+
+
+def log_above(ratio: Fraction) -> float:
+    """Return a float that is proved to be at least ln(ratio), and by a few units of the last place more at most.
+
+    For 1 <= ratio <= e^64. It is for telling people what a ratio costs: never less than the truth.
+    """
+    if ratio <= 1:
+        return 0.0
+    x = max(log(ratio) * (1 - 2.0**-50), 0.0)
+    while exp_bounds(Fraction(x))[0] < ratio:
+        x = nextafter(x, 64.0)
+    return x
 
 
 def largest_threshold(bound: Fraction, inside: int, outside: int) -> int:

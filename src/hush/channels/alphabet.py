@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import comb
 from typing import Any
 
 from hush.errors import ReportError, TallyError
@@ -21,6 +22,11 @@ class Alphabet(ABC):
     """What reports and tallies need to know of a channel."""
 
     size: int
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """How many outputs there are."""
 
     @property
     @abstractmethod
@@ -57,6 +63,11 @@ class Symbols(Alphabet):
     """One of `size` symbols."""
 
     size: int
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs there are: one per symbol."""
+        return self.size
 
     @property
     def width(self) -> int:
@@ -102,6 +113,11 @@ class Subsets(Alphabet):
 
     size: int
     weight: int | None = None
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs there are: one per set."""
+        return 1 << self.size if self.weight is None else comb(self.size, self.weight)
 
     @property
     def width(self) -> int:
