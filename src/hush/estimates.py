@@ -112,7 +112,7 @@ def leverage(plan: Plan) -> list[Manipulation]:
             for point in (-1.0, 1.0):
                 mixed = [value - point * here for value, here in zip(reading.values, presence, strict=True)]
                 ranges.append(max(mixed) - min(mixed))
-            shift = _Scale(attribute, reading.symbol).width * max(ranges)
+            shift = _Scale(attribute, reading.symbol).half * max(ranges)
             rows.append(Manipulation(attribute.name, _category(attribute, reading.symbol), shift))
     return rows
 

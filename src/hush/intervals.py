@@ -17,10 +17,12 @@ The share of missing values and the mean of the present have intervals of their 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 from statistics import NormalDist
+
+from hush.binomial import lower_bound, upper_bound
 
 ENOUGH = 100
 SEEN = 30
@@ -113,40 +115,8 @@ def proportion(count: int, n: int, level: float) -> Interval:
         centre = (share + z2 / (2 * n)) / (1 + z2 / n)
         margin = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
         return centre - margin, centre + margin
-    if count > n - count:
-        low, high = proportion(n - count, n, level)
-        return 1 - high, 1 - low
     tail = (1 - level) / 2
-    low = _solve(lambda p: _at_most(count - 1, n, p) - (1 - tail)) if count else 0.0
-    high = _solve(lambda p: _at_most(count, n, p) - tail)
-    return low, high
-
-
-def _at_most(count: int, n: int, p: float) -> float:
-    """Return the probability that a binomial variable is at most `count`, a small number."""
-    if p <= 0:
-        return 1.0
-    if p >= 1:
-        return float(count >= n)
-    odds, term = p / (1 - p), n * math.log1p(-p)
-    total = 0.0
-    for i in range(count + 1):
-        if i:
-            term += math.log((n - i + 1) / i * odds)
-        total += math.exp(term)
-    return total
-
-
-def _solve(decreasing: Callable[[float], float]) -> float:
-    """Return where a decreasing function crosses 0 between 0 and 1."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if decreasing(middle) > 0:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    return lower_bound(count, n, tail), upper_bound(count, n, tail)
 
 
 @dataclass(frozen=True)

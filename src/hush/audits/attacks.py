@@ -20,8 +20,8 @@ from itertools import permutations
 from statistics import NormalDist
 from typing import Any
 
-from hush.audits.binomial import lower_bound, upper_bound
 from hush.audits.features import Feature, Kind, features, has_low_bits
+from hush.binomial import lower_bound, upper_bound
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Literal
 
-from hush.audits.binomial import at_least, at_most
+from hush.binomial import at_least, at_most
 from hush.channels import Channel, Output
 from hush.channels.base import State
 from hush.errors import ReportError

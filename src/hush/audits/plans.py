@@ -91,7 +91,7 @@ class PlanAudit:
     def failures(self) -> tuple[str, ...]:
         """What is wrong, in sentences; empty if nothing is."""
         found = [f"{words.quoted(item.attributes)}: {failure}" for item in self.questions for failure in item.failures]
-        if self.ratio > exp_bounds(self.plan.budget)[0]:
+        if self.ratio > exp_bounds(self.plan.cost)[0]:
             found.append(f"a report costs more than epsilon = {self.plan.epsilon!r}: {words.up(self.epsilon, 6)}")
         found += [f"a whole report leaks more: {item}" for item in self.attacks if item.lower > self.plan.epsilon]
         return tuple(found)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hush.audits.binomial import at_least, at_most, lower_bound, upper_bound
+from hush.binomial import at_least, at_most, lower_bound, upper_bound
 
 
 def exactly_at_least(count: int, n: int, p: Fraction) -> Fraction:

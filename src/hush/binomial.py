@@ -1,8 +1,8 @@
 """Exact binomial tails, and the bounds of Clopper and Pearson (1934) for any count.
 
-`hush.intervals` is exact for small counts only, where it matters for an estimate. An audit accuses somebody, with error
-rates of one in a million: its bounds have to hold for every count and far out in the tails. A binomial tail is a
-regularised incomplete beta function, which has a continued fraction that loses no digits there.
+Intervals of rare categories need them, and audits, which accuse somebody with error rates of one in a million: they hold
+for every count and far out in the tails. A binomial tail is a regularised incomplete beta function, which has a continued
+fraction that loses no digits there.
 """
 
 from __future__ import annotations
