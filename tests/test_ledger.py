@@ -94,6 +94,7 @@ def test_the_cap_is_kept(ledger: Ledger) -> None:
     assert Ledger(ledger.path, cap=2.5).cap == Fraction(5, 2)
     with pytest.raises(LedgerError, match=r"cap of 2\.5"):
         Ledger(ledger.path, cap=9.0)
+    ledger.raise_cap(2.5)  # which changes nothing
     ledger.raise_cap(3.0)
     assert Ledger(ledger.path).cap == 3
     ledger.raise_cap(ledger.cap + Fraction(1, 3))

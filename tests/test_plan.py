@@ -67,8 +67,12 @@ def test_a_title_makes_another_plan() -> None:
 def test_a_plan_is_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
         PLANS["default"].k = 2  # type: ignore[misc]
-    with pytest.raises(FrozenInstanceError):
-        PLANS["default"].channel("age").threshold = 1  # type: ignore[attr-defined]
+    for plan in PLANS.values():
+        for question in plan.questions[:6]:
+            for item in (question, question.channel):
+                for name in vars(item):
+                    with pytest.raises(FrozenInstanceError):
+                        setattr(item, name, 1)
 
 
 @pytest.mark.parametrize(("epsilon", "d", "k"), [(0.5, 6, 1), (4.9, 6, 1), (5.0, 6, 2), (7.5, 6, 3), (16.0, 3, 3)])
@@ -333,11 +337,13 @@ def test_questions_must_cover_the_schema() -> None:
 def test_a_channel_must_fit_its_attribute() -> None:
     plan = PLANS["default"]
     by_name = {question.attributes[0]: question.channel for question in plan.questions}
+    by_name["laplace"] = PLANS["laplace"].channel("x")
     for name, other, rule in (
         ("age", "os", "one categorical"),
         ("os", "age", "one numeric"),
         ("age", "income", "both be optional"),
         ("os", "code", "3 categories"),
+        ("os", "laplace", "one numeric"),
     ):
         questions = tuple(
             Question(q.attributes, by_name[other]) if q.attributes == (name,) else q for q in plan.questions

@@ -105,6 +105,12 @@ def test_a_distribution_with_two_humps_is_found(numeric: str, epsilon: float, op
         assert found.quantile(q) == pytest.approx(float(np.quantile(values, q)), abs=0.4)
 
 
+def test_many_missing_values_do_not_disturb_the_rest() -> None:
+    plan = Plan.design(Schema([Numeric("x", 0, 10, optional=True)]), 4.0, numeric="piecewise")
+    found = distribution(simulated(plan, np.full(300, 7.2), 700), "x", bins=10)
+    assert found.shares[7] > 0.7
+
+
 def test_the_broken_twin_is_seen() -> None:
     """With the channel of another epsilon the same counts give another distribution."""
     right = Plan.design(Schema([Numeric("x", 0, 10)]), 4.0, numeric="piecewise")
@@ -130,6 +136,7 @@ def test_quantiles_interpolate() -> None:
     found = Distribution("x", (0.0, 1.0, 2.0, 4.0), (0.5, 0.0, 0.5))
     assert [found.quantile(q) for q in (0.0, 0.25, 0.5, 0.75, 1.0)] == [0.0, 0.5, 1.0, 3.0, 4.0]
     assert found.quantile(0.500001) > 2
+    assert Distribution("x", (0.0, 1.0, 2.0), (0.5, 0.5 - 1e-12)).quantile(1.0) == 2.0
     with pytest.raises(EstimateError, match="from 0 to 1"):
         found.quantile(1.5)
 

@@ -176,6 +176,14 @@ def test_a_report_shows_what_it_sends_and_nothing_else() -> None:
     assert report.encode() == bytes([1]) + bytes.fromhex(PLANS["default"].id)[:8] + ID + bytes([3, 1])
 
 
+@pytest.mark.parametrize(("questions", "width"), [(256, 1), (257, 2)])
+def test_the_index_takes_one_byte_up_to_256_questions(questions: int, width: int) -> None:
+    plan = Plan.design(Schema([Categorical(f"c{i}", [1, 2]) for i in range(questions)]), 1.0)
+    report = Report(plan, ID, ((questions - 1, 1),))
+    assert len(report.encode()) == 25 + width + 1
+    assert Report.decode(plan, report.encode()) == report
+
+
 def test_all_questions_answered_need_no_index() -> None:
     plan = Plan.design(MIXED, 3.0, budget="split")
     report = randomise_from(SeededCoins(1), plan, RECORD)

@@ -101,9 +101,10 @@ def test_unknown_and_repeated_attributes_are_refused() -> None:
         assert str(unknown) not in str(caught.value)  # swapped names and values must not be shown
     with pytest.raises(RecordError, match="more than once"):
         MIXED.encode([*RECORD.items(), ("age", 41)])
-    for junk in (5, None, [1, 2], [("age",)], [(1, 2)], "age"):
-        with pytest.raises(RecordError):
-            MIXED.encode(junk)  # type: ignore[arg-type]
+    junks: list[Any] = [5, None, [1, 2], [("age",)], [(1, 2)], [([], 1)], [("", 1)], "age"]
+    for junk in junks:
+        with pytest.raises(RecordError, match="mapping, or pairs"):
+            MIXED.encode(junk)
 
 
 def test_values_become_positions_and_indices() -> None:
@@ -124,6 +125,14 @@ def test_numbers_of_all_kinds_are_welcome(value: Any) -> None:
 @pytest.mark.parametrize("value", [np.int64(41), np.uint8(41), 41])
 def test_integers_of_all_kinds_are_welcome(value: Any) -> None:
     assert Categorical("code", [40, 41]).encode(value) == 1
+
+
+@pytest.mark.parametrize("rule", ["error", "clip"])
+@pytest.mark.parametrize("kind", [float, np.float64, Fraction, int])
+def test_the_bounds_themselves_are_inside(rule: Any, kind: Any) -> None:
+    attribute = Numeric("x", -3, 7, out_of_range=rule)
+    assert attribute.encode(kind(-3)) == 0.0
+    assert attribute.encode(kind(7)) == 1.0
 
 
 def test_strings_of_numpy_are_strings() -> None:
@@ -196,6 +205,9 @@ BAD_ATTRIBUTES: list[tuple[Callable[[], object], str]] = [
     (lambda: Numeric("x", False, 1), "low must be a number"),
     (lambda: Numeric("x", 0, 1, "wrap"), "out_of_range"),  # type: ignore[arg-type]
     (lambda: Numeric("x", 0, 1, optional=1), "optional"),  # type: ignore[arg-type]
+    (lambda: Categorical("", ["a", "b"]), "printable"),
+    (lambda: Categorical("a\nb", ["a", "b"]), "printable"),
+    (lambda: Categorical("x" * 129, ["a", "b"]), "printable"),
     (lambda: Categorical("x", ["a"]), "2 to 4096"),
     (lambda: Categorical("x", []), "2 to 4096"),
     (lambda: Categorical("x", range(4097)), "2 to 4096"),

@@ -1,8 +1,8 @@
 """Exact binomial tails, and the bounds of Clopper and Pearson (1934) for any count.
 
-Intervals of rare categories need them, and audits, which accuse somebody with error rates of one in a million: they hold
-for every count and far out in the tails. A binomial tail is a regularised incomplete beta function, which has a continued
-fraction that loses no digits there.
+Intervals of rare categories need them, and audits, which accuse somebody with error rates of one in a million: they
+hold for every count and far out in the tails. A binomial tail is a regularised incomplete beta function, which has a
+continued fraction that loses no digits there.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -16,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hush import PlanError, ReportError
-from hush.channels import CHANNELS, Additive, Channel, Mixture, Window, from_json
+from hush.channels import CHANNELS, Additive, Channel, Mixture, Subset, Window, from_json
+from hush.design.categorical import grr
 from hush.exact import WORD
 from hush.testing import ListedCoins, SeededCoins
-from tests.cases import DESIGNED, EPSILONS, SMALL, exp_floor, largest_ratio
+from tests.cases import DESIGNED, EPSILONS, SMALL, exp_floor, largest_ratio, small_window
 
 GRID = [(name, epsilon) for name in SMALL for epsilon in EPSILONS]
 FEW = [(name, Fraction(text)) for name in SMALL for text in ("0.5", "4")]
@@ -238,6 +240,8 @@ def test_junk_outputs_are_refused(name: str, junk: object) -> None:
     try:
         output = alphabet.from_json(junk)
     except ReportError:
+        with pytest.raises(ReportError):
+            SMALL[name](Fraction(1)).decode(junk)  # type: ignore[arg-type]
         return
     assert alphabet.unpack(alphabet.pack(output)) == output
 
@@ -271,6 +275,7 @@ def test_every_field_of_a_channel_is_checked(name: str) -> None:
             assert changed.to_json() == values | {field: junk}  # nothing was silently mended
 
 
+PART = small_window(Fraction(1), 7, 2).to_json()
 BROKEN: dict[str, tuple[str, dict[str, object], str]] = {
     "threshold of no multiple": ("window-5-2", {"threshold": "12345678901234567891"}, "must divide"),
     "window as wide as all": ("window-5-2", {"width": 5}, "width"),
@@ -288,6 +293,27 @@ BROKEN: dict[str, tuple[str, dict[str, object], str]] = {
     "reach too short": ("laplace", {"reach": 1}, "reach"),
     "signs less likely": ("signs-5", {"threshold": "77"}, "likelier"),
     "shares do not add up": ("mixture", {"shares": ["1", "2"]}, "add up"),
+    "other bit never": ("oue-6", {"other": "0"}, "other bits"),
+    "true bit never": ("oue-6", {"true": "0"}, "true bit"),
+    "one category": ("oue-6", {"size": 1}, "size"),
+    "too many categories": ("oue-6", {"size": 4098}, "size"),
+    "too many categories in sets": ("subset-9", {"size": 4098}, "size"),
+    "threshold with a leading zero": (
+        "grr-2",
+        {"threshold": "0" + grr(Fraction(1), 2).to_json()["threshold"]},
+        "zeros",
+    ),
+    "a share of nothing": ("mixture", {"shares": ["0", str(WORD - 1)]}, "share of a part"),
+    "one part": (
+        "mixture",
+        {"shares": [str(WORD - 1)], "parts": [small_window(Fraction(1), 7, 2).to_json()]},
+        "2 to 8",
+    ),
+    "nine parts": ("mixture", {"parts": [small_window(Fraction(1), 7, 2).to_json()] * 9}, "2 to 8"),
+    "a part of another kind": ("mixture", {"parts": [grr(Fraction(1), 2).to_json()] * 2}, "window"),
+    "steps too many": ("laplace", {"runs": [[4096, 2], [1, 1]], "reach": 8000, "decay": "1"}, "4096 steps"),
+    "reach too long": ("laplace", {"reach": 32769}, "32768"),
+    "size too large": ("window-5-2", {"size": 32769}, "32768"),
     "shares too many": ("mixture", {"shares": ["1", "2", "3"]}, "one share per part"),
 }
 
@@ -297,6 +323,34 @@ def test_a_broken_channel_does_not_load(case: str) -> None:
     name, change, rule = BROKEN[case]
     with pytest.raises(PlanError, match=rule):
         from_json(SMALL[name](Fraction(1)).to_json() | change)
+
+
+def test_limits_are_reached() -> None:
+    half = WORD // 2
+    assert Window(32768, 16384, half + (1 << 20), "even").alphabet.size == 32768
+    assert Additive(((1, 1),), 1, 32768).alphabet.size == 2 + 2 * 32768
+    assert Additive(((4096, 1),), 1, 4096).steps == 4096
+    eight = Mixture((WORD // 8,) * 8, (small_window(Fraction(1), 7, 2),) * 8)
+    assert len(eight.parts) == 8
+
+
+def test_constructors_refuse_what_json_cannot_say() -> None:
+    window = small_window(Fraction(1), 7, 2)
+    broken: list[Callable[[], object]] = [
+        lambda: Mixture([WORD // 2, WORD // 2], (window, window)),  # type: ignore[arg-type]
+        lambda: Mixture((WORD // 2, WORD // 2), [window, window]),  # type: ignore[arg-type]
+        lambda: Mixture((WORD // 2, WORD // 2), (window, grr(Fraction(1), 2))),  # type: ignore[arg-type]
+        lambda: Subset(5, 1, WORD),
+        lambda: Subset(5, 1, True),
+        lambda: Subset(5, 1, 1.5),  # type: ignore[arg-type]
+        lambda: Window(5, 2, 0),
+        lambda: Window(5, 2, window.threshold, [1, 2]),  # type: ignore[arg-type]
+        lambda: Additive([(1, 1)], 1, 5),  # type: ignore[arg-type]
+        lambda: Additive(([1, 1],), 1, 5),  # type: ignore[arg-type]
+    ]
+    for make in broken:
+        with pytest.raises(PlanError):
+            make()
 
 
 def broken_twin(channel: Channel) -> Channel:
