@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hush.ledger import Ledger
     from hush.plan import Plan
     from hush.postprocess import Distribution, clip, distribution, project
+    from hush.predictions import Guess, Prediction, epsilon_needed, people_needed, predict
     from hush.report import Report
     from hush.schema import MISSING, Categorical, Numeric, Schema
     from hush.tally import Tally
@@ -58,6 +59,7 @@ _HOMES = {
     "ledger": ["Ledger"],
     "plan": ["Plan"],
     "postprocess": ["Distribution", "clip", "distribution", "project"],
+    "predictions": ["Guess", "Prediction", "epsilon_needed", "people_needed", "predict"],
     "report": ["Report"],
     "schema": ["MISSING", "Categorical", "Numeric", "Schema"],
     "tally": ["Tally"],
@@ -73,6 +75,7 @@ __all__ = [
     "Distribution",
     "Estimate",
     "EstimateError",
+    "Guess",
     "HushError",
     "Ledger",
     "LedgerError",
@@ -80,6 +83,7 @@ __all__ = [
     "Numeric",
     "Plan",
     "PlanError",
+    "Prediction",
     "RecordError",
     "Report",
     "ReportError",
@@ -90,8 +94,11 @@ __all__ = [
     "audit",
     "clip",
     "distribution",
+    "epsilon_needed",
     "estimate",
     "manipulation",
+    "people_needed",
+    "predict",
     "project",
     "randomise",
 ]

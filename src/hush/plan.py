@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,10 +25,10 @@ from typing import Literal
 
 from hush import channels, codec
 from hush.channels import Channel, Output
-from hush.design import BLOCK, CATEGORICAL, NUMERIC
+from hush.design import BLOCK, CATEGORICAL, NUMERIC, Makers, best_k, histogram
 from hush.errors import DesignError, PlanError
 from hush.exact import exp_bounds
-from hush.schema import Attribute, Categorical, Numeric, Schema
+from hush.schema import Attribute, Numeric, Schema
 
 VERSION = 1
 MIN_EPSILON = Fraction(1, 1000)
@@ -159,20 +159,27 @@ class Plan:
         schema: Schema,
         epsilon: float,
         *,
-        numeric: str = "hybrid",
+        numeric: str = "minimax",
         categorical: str = "subset",
-        k: int | Literal["paper"] = "paper",
+        k: int | Literal["best", "paper"] = "best",
         budget: Literal["sample", "split"] = "sample",
+        objective: str | Sequence[float] = "worst",
+        importance: Mapping[str, float] | None = None,
         title: str = "",
     ) -> Plan:
         """Choose channels for a schema and an epsilon per person.
 
-        numeric: hybrid, piecewise, piecewise-sub, duchi, laplace, scdf, staircase; or duchi-multi, which
+        numeric: minimax, hybrid, piecewise, piecewise-sub, duchi, laplace, scdf, staircase; or duchi-multi, which
         reports all numeric attributes at once. categorical: subset, grr, oue, sue.
 
-        budget="sample": each person answers k questions with epsilon/k each; k="paper" is
-        max(1, min(d, floor(epsilon/2.5))). budget="split": everybody answers everything, each attribute with
-        epsilon/d, a block of attributes with their sum.
+        budget="sample": each person answers k questions with epsilon/k each; k="best" has the least predicted error
+        (see `hush.design.choice`), k="paper" is max(1, min(d, floor(epsilon/2.5))). budget="split": everybody answers
+        everything, each attribute with epsilon/d, a block of attributes with their sum.
+
+        objective, for minimax: "worst" minimises the largest variance over all inputs; "uniform", "centre", or a list
+        of weights of equal bins of the domain, minimises the average under that public prior.
+
+        importance, for k="best": how much the error of an attribute counts (1 if it is not named).
         """
         if not isinstance(schema, Schema):
             raise DesignError("the schema must be a Schema: hush.Schema([hush.Numeric(...), ...])")
@@ -181,23 +188,29 @@ class Plan:
             raise DesignError(f"categorical must be one of: {', '.join(CATEGORICAL)}")
         if not isinstance(numeric, str) or (numeric not in NUMERIC and numeric not in BLOCK):
             raise DesignError(f"numeric must be one of: {', '.join([*NUMERIC, *BLOCK])}")
+        prior = None if objective == "worst" else histogram(objective)
+        if prior is not None and numeric != "minimax":
+            raise DesignError('an objective other than "worst" is for numeric="minimax"')
+        makers = Makers(numeric, categorical, prior)
         blocks = _blocks(schema, together=numeric in BLOCK)
         if budget == "split":
-            if k != "paper":
+            if k != "best":
                 raise DesignError('k is for budget="sample"; with budget="split" every question is answered')
             chosen = len(blocks)
             shares = [total * len(block) / len(schema) for block in blocks]
         elif budget == "sample":
             if k == "paper":
                 chosen = max(1, min(len(blocks), math.floor(total / Fraction(5, 2))))
+            elif k == "best":
+                chosen = best_k(makers, blocks, total, _importance(schema, importance))
             else:
-                chosen = codec.integer(k, 1, len(blocks), DesignError, 'k (if not "paper")')
+                chosen = codec.integer(k, 1, len(blocks), DesignError, 'k (if not "best" or "paper")')
             shares = [total / chosen] * len(blocks)
         else:
             raise DesignError('budget must be "sample" or "split"')
         questions = []
         for block, share in zip(blocks, shares, strict=True):
-            channel = _channel(block, share, numeric, categorical)
+            channel = makers.channel(block, share)
             questions.append(Question(tuple(attribute.name for attribute in block), channel))
         return cls(schema, total, chosen, tuple(questions), title)
 
@@ -301,12 +314,13 @@ def _blocks(schema: Schema, *, together: bool) -> list[list[Attribute]]:
     return [numeric, *([attribute] for attribute in schema.attributes[len(numeric) :])]
 
 
-def _channel(block: Sequence[Attribute], share: Fraction, numeric: str, categorical: str) -> Channel:
-    first = block[0]
-    if isinstance(first, Categorical):
-        return CATEGORICAL[categorical](share, len(first.labels))
-    if numeric in NUMERIC:
-        return NUMERIC[numeric](share, first.optional)
-    if any(isinstance(attribute, Numeric) and attribute.optional for attribute in block):
-        raise DesignError(f"{numeric} cannot report missing values: choose another for optional attributes")
-    return BLOCK[numeric](share, len(block))
+def _importance(schema: Schema, importance: Mapping[str, float] | None) -> dict[str, float]:
+    weights = dict.fromkeys(schema.names, 1.0)
+    for name, weight in (importance or {}).items():
+        schema[name]  # raises, and says which there are
+        if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= float(weight) < math.inf:
+            raise DesignError(f"attribute {name!r}: its importance must be a number, 0 or more")
+        weights[name] = float(weight)
+    if not any(weights.values()):
+        raise DesignError("some attribute must be of importance")
+    return weights

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from operator import mul
 
 from hush.errors import EstimateError
@@ -111,17 +112,15 @@ def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distributio
     channel, counts, n = tally.plan.questions[index].channel, tally.counts[index], tally.answered[index]
     if n == 0:
         raise EstimateError(f"attribute {attribute!r}: nobody has answered it yet")
+    if channel.likelihood(0.5) is None or len(list(islice(channel.states(), 4))) < 3 + field.optional:
+        raise EstimateError(f"attribute {attribute!r}: its channel reports too little for a distribution")
     rows = []
     for b in range(bins):
         points = [(b + (i + 0.5) / _POINTS_PER_BIN) / bins for i in range(_POINTS_PER_BIN)]
-        laws = [channel.likelihood(point) for point in points]
-        if any(law is None for law in laws):
-            raise EstimateError(f"attribute {attribute!r}: its channel reports too little for a distribution")
+        laws = [channel.likelihood(point) or [] for point in points]
         rows.append([sum(column) / _POINTS_PER_BIN for column in zip(*laws, strict=True)])
     if field.optional:
-        missing = channel.likelihood(None)
-        assert missing is not None
-        rows.append(missing)
+        rows.append(channel.likelihood(None) or [])
     shares = _maximise(rows, counts)[:bins]
     total = sum(shares)
     width = field.high / bins - field.low / bins

@@ -44,14 +44,10 @@ def test_likelihood_interpolates_the_law(name: str) -> None:
         u = float((left + 3 * right) / 4 + 1) / 2
         below, above = channel.law(s), channel.law(s + 1)
         expected = [float(below[y] / 4 + above[y] * 3 / 4) for y in below]
-        assert channel.plain_likelihood(u) == pytest.approx(expected, rel=1e-9)
+        assert channel.likelihood(u) == pytest.approx(expected, rel=1e-9)
     if channel.optional:
         missing = channel.law(None)
         assert channel.likelihood(None) == pytest.approx([float(p) for p in missing.values()], rel=1e-12)
-
-
-def test_two_cells_say_nothing_but_the_mean() -> None:
-    assert SMALL["duchi"](Fraction(1)).likelihood(0.3) is None
 
 
 def test_levels_reach_the_limits() -> None:

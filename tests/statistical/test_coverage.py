@@ -33,8 +33,7 @@ def skewed(rng: np.random.Generator) -> Any:
 def mixed_law(channel: Channel, positions: Any) -> Any:
     law = np.zeros(channel.alphabet.size)
     for u in positions:
-        plain: Any = getattr(channel, "plain_likelihood", channel.likelihood)
-        law += np.array(plain(float(u)))
+        law += np.array(channel.likelihood(float(u)))
     return law / len(positions)
 
 

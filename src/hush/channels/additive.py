@@ -228,7 +228,7 @@ class Additive(Channel):
             self.weights[z % self.steps] * b ** (z // self.steps) / norm for z in range(self.reach + self.steps + 1)
         ]
 
-    def likelihood(self, u: float | None) -> list[float] | None:
+    def likelihood(self, u: float | None) -> list[float]:
         """Return the probabilities of all outputs for an input in [0, 1], without the far tails."""
         pmf, size = self._pmf, self.alphabet.size
         x, up = self._between(u)

@@ -136,7 +136,7 @@ class Channel(ABC):
     def likelihood(self, u: float | None) -> list[float] | None:
         """Return the probabilities of all outputs for an input in [0, 1] (or None, missing).
 
-        None if the outputs say no more about a number than its mean, or are not about a number at all.
+        None if the outputs are not about one number.
         """
         return None
 

@@ -188,17 +188,10 @@ class Mixture(Channel):
             Reading(0, 0, counts, missing[0], rare=rare),
         ]
 
-    def likelihood(self, u: float | None) -> list[float] | None:
+    def likelihood(self, u: float | None) -> list[float]:
         """Return the probabilities of all outputs for an input in [0, 1] (or None, missing)."""
-        laws = [part.likelihood(u) for part in self.parts]
-        if all(law is None for law in laws):
-            return None
-        # A part with two outputs says little, but what it says is used beside the others.
-        return [
-            probability * share / WORD
-            for law, part, share in zip(laws, self.parts, self.shares, strict=True)
-            for probability in (law or part.plain_likelihood(u))
-        ]
+        parts = zip(self.parts, self.shares, strict=True)
+        return [probability * share / WORD for part, share in parts for probability in part.likelihood(u)]
 
     # -- the plan
 

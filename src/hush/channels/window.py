@@ -299,12 +299,8 @@ class Window(Channel):
         outside = 1 - self.threshold / WORD if self.size > 2 else 1.0
         return outside * self.width / self.cells_outside if self.optional else outside
 
-    def likelihood(self, u: float | None) -> list[float] | None:
-        """Return the probabilities of all outputs for an input in [0, 1], or None if there are two cells."""
-        return None if self.size == 2 else self.plain_likelihood(u)
-
-    def plain_likelihood(self, u: float | None) -> list[float]:
-        """Return the probabilities of all outputs, also if there are two cells."""
+    def likelihood(self, u: float | None) -> list[float]:
+        """Return the probabilities of all outputs for an input in [0, 1] (or None, missing)."""
         inside, outside = float(self._inside_probability), float(self._outside_probability)
         law = [outside] * self.size
         if u is None:

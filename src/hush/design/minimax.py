@@ -10,8 +10,8 @@ of cells inside and outside, i and o, and c = i - o, a state s has
 and mu of the last state must be 1. With rho = 1 the risk is the variance, for one attribute or the ratio estimator;
 rho = d/k is the paper's estimator for k of d attributes. Each risk is a convex quadratic function of the levels, so
 minimising the largest is a small convex program. It is solved by a primal-dual interior point method (Boyd and
-Vandenberghe, Convex Optimization, 11.7) in plain floats: the same on every machine, and no library needed. The result is
-rounded to integers, which the channel then treats exactly: rounding can cost a little accuracy, never privacy or bias.
+Vandenberghe, Convex Optimization, 11.7) in plain floats: the same on every machine, and no library needed. The result
+is rounded to integers, which the channel then treats exactly: rounding can cost a little accuracy, never privacy or bias.
 
 The width is searched, and the size grows with epsilon, as the rounding of inputs to N - W + 1 states adds variance: see
 `docs/minimax.md` for how close this comes to the limit that no unbiased mechanism can beat.
@@ -23,6 +23,7 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from operator import mul
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ from hush.exact import aligned_threshold, exp_bounds
 
 MAX_SIZE = 128
 _LEVEL = 1 << 16  # the largest level, as an integer
-_GAP = 1e-5  # relative gap between primal and dual at which the solver stops
+_GAP = 2e-4  # relative gap between primal and dual at which the solver stops
 _STEPS = 60
 
 
@@ -45,7 +46,8 @@ class Problem(NamedTuple):
     rho: float
 
 
-def _problem(ratio: float, size: int, width: int, optional: bool, rho: float) -> Problem:
+def problem_of(ratio: float, size: int, width: int, optional: bool, rho: float = 1.0) -> Problem:
+    """Return the problem of a window of this width, for a ratio e^epsilon."""
     cells = size if optional else size - width
     window = ratio * width / (ratio * width + cells)
     outside = (1 - window) / cells
@@ -133,7 +135,7 @@ def _minimise_largest(system: _System) -> list[float]:
         dual = [sum(map(mul, multipliers, column)) + nu * m for column, m in zip(columns, one, strict=True)]
         if gap < _GAP * tau and max(map(abs, dual)) < _GAP * tau:
             break
-        t = 10 * count / gap
+        t = 3 * count / gap
         relaxed = [1 / (t * slack) - multiplier for slack, multiplier in zip(slacks, multipliers, strict=True)]
         weights = list(map(lambda a, b: a / b, multipliers, slacks))
         total = sum(weights)
@@ -154,7 +156,7 @@ def _minimise_largest(system: _System) -> list[float]:
         while True:
             moved = [a + length * b for a, b in zip(u, step, strict=True)]
             means, risks = system.risks(moved)
-            if max(risks) < tau + length * step_tau:
+            if max(risks) < tau + length * step_tau or length < 1e-9:
                 break
             length *= 0.7
         u, tau, nu = moved, tau + length * step_tau, nu + length * step_nu
@@ -192,7 +194,7 @@ def _levels(problem: Problem, u: Sequence[float]) -> list[float]:
     return [*(-x for x in reversed(u)), *middle, *u]
 
 
-def _knots(problem: Problem, levels: Sequence[float]) -> list[tuple[float, float]]:
+def knots_of(problem: Problem, levels: Sequence[float]) -> list[tuple[float, float]]:
     """Return mu_s and rho*q_s of every state."""
     size, width, gain, outside, rho = problem
     total = sum(a * a for a in levels)
@@ -206,7 +208,7 @@ def _knots(problem: Problem, levels: Sequence[float]) -> list[tuple[float, float
 def _worst(knots: Sequence[tuple[float, float]]) -> float:
     """Return the largest risk over all real inputs, rounding included; infinite if the means do not increase."""
     largest = max(square - mu * mu for mu, square in knots)
-    for (left, low), (right, high) in zip(knots, knots[1:], strict=False):
+    for (left, low), (right, high) in pairwise(knots):
         if right - left < 1e-9:
             return math.inf
         slope = (high - low) / (right - left)
@@ -225,14 +227,11 @@ def _rounded(levels: Sequence[float]) -> tuple[int, ...]:
 
 
 def default_size(epsilon: float) -> int:
-    """Return how many cells keep the loss by rounding inputs near one per cent."""
-    for limit, size in ((2.2, 32), (3.2, 48), (4.4, 64), (6.1, 96)):
-        if epsilon <= limit:
-            return size
-    return MAX_SIZE
+    """Return how many cells keep the loss by rounding inputs near one per cent.
 
-
-Score = Callable[[Problem], tuple[float, list[float]]]
+    Powers of two, so that every width is allowed: see `hush.exact.aligned_threshold`.
+    """
+    return 32 if epsilon <= 2 else 64 if epsilon <= 4.5 else MAX_SIZE
 
 
 def _best_width(score: Callable[[int], tuple[float, list[float]]], size: int, guess: int) -> tuple[int, list[float]]:
@@ -247,21 +246,24 @@ def _best_width(score: Callable[[int], tuple[float, list[float]]], size: int, gu
         return known[width][0]
 
     width = guess
-    while at(width) == math.inf:  # a width that shares an odd factor with the size
+    while width > 1 and at(width) == math.inf:  # a width that shares an odd factor with the size
         width -= 1
     moved = True
     while moved:
         moved = False
-        for step in (1, -1, 2, -2):
+        for step in (1, -1):
             if at(width + step) < at(width):
                 width, moved = width + step, True
                 break
+    if at(width) == math.inf:  # at the largest epsilons there is nothing to gain over even spacing
+        return width, [float(level) for level in range(1 - size, size, 2)]
     return width, known[width][1]
 
 
 def _guess(epsilon: float, size: int) -> int:
-    """Return about the best width for rho = 1: half of the cells below 1, a share of 1/(e^(eps/3.6)+1) far above."""
-    share = 0.5 if epsilon < 1 else min(0.5, 1.12 / (math.exp(epsilon / 3.55) + 1))
+    """Return about the best width for rho = 1, from a fit to searches over all widths: the search starts there."""
+    logit = 0.02 + 0.2 * epsilon + 0.0125 * epsilon**2 if epsilon < 5 else 1.345 + (epsilon - 5) / 3
+    share = 0.5 if epsilon < 0.75 else 1 / (math.exp(logit) + 1)
     return min(max(1, round(share * size)), size // 2)
 
 
@@ -270,11 +272,18 @@ def worst_case(epsilon: float, size: int, *, optional: bool = False, rho: float 
     ratio = math.exp(epsilon)
 
     def score(width: int) -> tuple[float, list[float]]:
-        problem = _problem(ratio, size, width, optional, rho)
+        problem = problem_of(ratio, size, width, optional, rho)
         levels = _levels(problem, _minimise_largest(_System(problem)))
-        return _worst(_knots(problem, levels)), levels
+        return _worst(knots_of(problem, levels)), levels
 
     return _best_width(score, size, _guess(epsilon, size))
+
+
+def as_channel(epsilon: Fraction, width: int, levels: Sequence[float], optional: bool) -> Window:
+    """Return the channel with these levels, rounded to integers, and the largest threshold that is private."""
+    size = len(levels)
+    threshold = aligned_threshold(exp_bounds(epsilon)[0], width, size if optional else size - width)
+    return Window(size, width, threshold, _rounded(levels), optional)
 
 
 @lru_cache(maxsize=256)
@@ -282,6 +291,4 @@ def minimax(epsilon: Fraction, optional: bool = False, size: int = 0, rho: Fract
     """Return the window channel with the smallest worst-case risk: the default for numeric attributes."""
     cells = size or default_size(float(epsilon))
     width, levels = worst_case(float(epsilon), cells, optional=optional, rho=float(rho))
-    outside = cells if optional else cells - width
-    threshold = aligned_threshold(exp_bounds(epsilon)[0], width, outside)
-    return Window(cells, width, threshold, _rounded(levels), optional)
+    return as_channel(epsilon, width, levels, optional)

@@ -15,6 +15,8 @@ from functools import lru_cache
 from hush.channels import Additive, Channel, Mixture, Signs, Window
 from hush.channels.additive import MAX_REACH, MAX_STEPS
 from hush.channels.signs import near_corners
+from hush.design.average import average_variance, averaged
+from hush.design.minimax import minimax
 from hush.errors import DesignError
 from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
 
@@ -160,7 +162,24 @@ def signs(epsilon: Fraction, size: int) -> Signs:
     return Signs(size, largest_threshold(exp_bounds(epsilon)[0], near, (1 << size) - near))
 
 
+@lru_cache(maxsize=256)
+def best_worst_case(epsilon: Fraction, optional: bool = False) -> Window:
+    """The minimax design; at the largest epsilons, where its 128 cells are too few, PM-SUB if that is better."""
+    designed = minimax(epsilon, optional)
+    if epsilon <= 8:
+        return designed
+    return min(designed, piecewise_sub(epsilon, optional), key=lambda channel: channel.worst_variance)
+
+
+@lru_cache(maxsize=64)
+def best_average(epsilon: Fraction, prior: tuple[Fraction, ...], optional: bool = False) -> Window:
+    """The channel with the least average variance under a prior: designed for it, or a known one if that is better."""
+    rivals = (averaged(epsilon, prior, optional), piecewise_sub(epsilon, optional), minimax(epsilon, optional))
+    return min(rivals, key=lambda channel: average_variance(channel, prior))
+
+
 NUMERIC: dict[str, Callable[[Fraction, bool], Channel]] = {
+    "minimax": best_worst_case,
     "hybrid": hybrid,
     "piecewise": piecewise,
     "piecewise-sub": piecewise_sub,
