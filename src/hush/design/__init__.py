@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hush.design.categorical import CATEGORICAL
+from hush.design.joint import cells, cube
 from hush.design.numeric import BLOCK, NUMERIC
 
-__all__ = ["BLOCK", "CATEGORICAL", "NUMERIC"]
+__all__ = ["BLOCK", "CATEGORICAL", "NUMERIC", "cells", "cube"]

@@ -15,6 +15,7 @@ from functools import lru_cache
 from hush.channels import Additive, Channel, Mixture, Signs, Window
 from hush.channels.additive import MAX_REACH, MAX_STEPS
 from hush.channels.signs import near_corners
+from hush.design.joint import cube
 from hush.errors import DesignError
 from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
 
@@ -171,5 +172,5 @@ NUMERIC: dict[str, Callable[[Fraction, bool], Channel]] = {
 }
 """Channels for one numeric attribute."""
 
-BLOCK: dict[str, Callable[[Fraction, int], Channel]] = {"duchi-multi": signs}
+BLOCK: dict[str, Callable[[Fraction, int], Channel]] = {"duchi-multi": signs, "cube": cube}
 """Channels for all numeric attributes together."""
