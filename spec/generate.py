@@ -13,7 +13,7 @@ from math import comb
 from pathlib import Path
 from typing import Any
 
-from hush.channels import Cube, Window
+from hush.channels import Cube, Signed, Window
 from hush.client import randomise_from
 from hush.coins import Coins
 from hush.design.categorical import grr
@@ -197,6 +197,14 @@ def bad_reports(plan: Plan, report: Report) -> Iterator[dict[str, str]]:
             yield {"why": "output outside the alphabet", "report": encoded.hex()}
 
 
+def both_signs(plan: Plan, report: Report) -> Iterator[dict[str, str]]:
+    """Bytes of the right number of signs, two of them for one attribute."""
+    alphabet = plan.questions[report.answers[-1][0]].channel.alphabet
+    if isinstance(alphabet, Signed) and alphabet.weight is not None and alphabet.weight > 1:
+        pair = alphabet.pack((0, 1, *range(2, 2 * alphabet.weight - 2, 2)))
+        yield {"why": "both signs of an attribute", "report": (report.encode()[: -alphabet.width] + pair).hex()}
+
+
 def valid(plan: Plan, data: bytes) -> bool:
     """Whether these bytes are a report."""
     try:
@@ -247,7 +255,7 @@ def vectors(name: str, plan: Plan) -> dict[str, Any]:
         "good": [vector for vector, _ in cases],
         "tally": {"json": tally.to_json(), "binary": tally.encode().hex()},
         "bad_records": [*bad_records(plan)],
-        "bad_reports": [*bad_reports(plan, cases[4][1])],
+        "bad_reports": [*bad_reports(plan, cases[4][1]), *both_signs(plan, cases[4][1])],
         "bad_json": [*bad_json(cases[4][1])],
     }
 

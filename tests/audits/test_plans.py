@@ -36,7 +36,7 @@ def plan_of(channel: Channel, epsilon: Fraction = Fraction(1)) -> Plan:
     return Plan(Schema([attribute]), epsilon, 1, (Question(("a",), channel),))
 
 
-@pytest.mark.parametrize("name", ["default", "k=3", "multi", "multi-split", "laplace", "piecewise"])
+@pytest.mark.parametrize("name", ["default", "k=3", "multi", "multi-split", "cube", "cells", "laplace", "piecewise"])
 def test_plans_pass(name: str) -> None:
     plan = plans()[name]
     result = hush.audit(plan, draws=1500, confidence=CONFIDENCE)

@@ -49,6 +49,7 @@ def test_the_first_attribute_changes_slowest() -> None:
     channel = cells(Fraction(1), (2, None, 3))
     order = [*product(range(2), range(2), range(3))]
     assert [channel.position(cell) for cell in range(12)] == order
+    assert [channel.cell(values) for values in order] == [*range(12)]
     for cell, (a, sign, b) in enumerate(order):
         assert channel.state([a, float(sign), b], ListedCoins([WORD // 2])) == cell
 

@@ -8,11 +8,12 @@ from math import comb
 import pytest
 
 from hush import DesignError, Plan, ReportError, Tally, TallyError, estimate
-from hush.channels import Cube, Output, Signed, Signs
+from hush.audits.fits import by_targets
+from hush.channels import Coins, Cube, Output, Signed, Signs, State
 from hush.design.joint import cube, person_variance
 from hush.design.numeric import duchi, signs
 from hush.exact import WORD, exp_bounds, largest_threshold
-from hush.testing import ListedCoins
+from hush.testing import ListedCoins, SeededCoins
 from tests.cases import NUMBERS, branches, exp_floor, small_cube
 
 SHAPES = [(1, 1, 1), (3, 1, 1), (2, 2, 2), (4, 2, 2), (4, 3, 2), (4, 3, 3), (5, 4, 3), (5, 5, 3), (5, 5, 4), (4, 4, 4)]
@@ -156,3 +157,25 @@ def test_in_a_plan() -> None:
     assert plan.channel("c") == cube(Fraction(4), 5)
     assert isinstance(plan.channel("c"), Cube)
     assert Plan.from_json(plan.to_json()) == plan
+
+
+# -- audits
+
+
+class Favourite(Cube):
+    """The twin: a cube that always reports the same dimensions. Each sign alone has the right law."""
+
+    def draw(self, state: State, coins: Coins) -> Output:
+        first = small_cube(Fraction(4), self.sample, self.sample, self.agree)
+        assert isinstance(state, int)
+        return first.draw(state & (1 << self.sample) - 1, coins)
+
+
+def test_an_audit_notices_dimensions_that_are_not_drawn_uniformly() -> None:
+    """By counts of signs, as the law of 40 dimensions is too long to list. A false alarm has a probability of 1e-6."""
+    good = cube(Fraction(4), 40)
+    bad = Favourite(good.size, good.sample, good.agree, good.threshold)
+    for channel, expected in ((good, True), (bad, False)):
+        coins = SeededCoins(5)
+        outputs = [channel.draw(7, coins) for _ in range(2000)]
+        assert by_targets("seven", outputs, channel, 7, 1e-6).passed is expected

@@ -1,26 +1,27 @@
 """The cells channel: a few small attributes at once, by randomised response over the cells of their table.
 
-Each attribute has a few values: its categories ("missing" among them), or the two signs to which a number is rounded at
-random, plus with probability (1+t)/2. A cell has one value of each; there are C cells, the product. With probability
-T/2^64 the report is the true cell, otherwise a uniform one of the others. So all attributes share the whole epsilon, and
-the table of all of them together is reported, not its margins only.
+Each attribute has a few values: its categories ("missing" among them), or the two signs to which a number is rounded
+at random, plus with probability (1+t)/2. A cell has one value of each; there are C cells, the product. With
+probability T/2^64 the report is the true cell, otherwise a uniform one of the others. So all attributes share the
+whole epsilon, and the table of all of them together is reported, not its margins only.
 
 **Privacy.** It is the subset channel of the cells with weight 1: the ratio is exactly T*(C-1)/(2^64-T).
 
-**Mean.** A cell is reported with probability p = T/2^64 if it is the true one and q = (1-p)/(C-1) if not. A value of an
-attribute with s values has c = C/s cells. The cell reported has that value with probability p + (c-1)q if it is the
-true value, and cq if it is not. Their difference is p - q, for every attribute. So ((1 if it has the value) - cq)/(p - q)
-is 1 or 0 on average. For a number s = 2, both values together have probability p + (C-1)q = 1, and the sign reported
-times B = 1/(p - q) is unbiased.
+**Mean.** A cell is reported with probability p = T/2^64 if it is the true one and q = (1-p)/(C-1) if not. A value of
+an attribute with s values has c = C/s cells. The cell reported has that value with probability p + (c-1)q if it is
+the true value, and cq if it is not. Their difference is p - q, for every attribute. So ((1 if it has the value) -
+cq)/(p - q) is 1 or 0 on average. For a number s = 2, both values together have probability p + (C-1)q = 1, and the
+sign reported times B = 1/(p - q) is unbiased.
 
 **Variance.** With P the probability that the cell reported has the value, P(1-P)/(p-q)^2 for the share of a category,
 and B^2 - t^2 for a number. `variance` and `worst_variance` are the worst over all attributes, each on its own scale;
 `variance_of` is that of one attribute.
 
-A set of several cells (weight 2 or more) is not offered: it has more than two values for a margin, and for the small
-tables for which a joint report pays, those with fewer than about e^eps cells, one cell is the best weight. Sources: Warner,
-Randomized Response (1965); Kairouz, Oh and Viswanath, Extremal Mechanisms for Local Differential Privacy (2014); Wang,
-Wu and Hu, Using Randomized Response for Differential Privacy Preserving Data Collection (2016), for tables.
+A set of several cells (weight 2 or more) is not offered: a margin would then have more than two values, and for the
+small tables for which a joint report pays, those with at most about e^eps cells (docs/joint.md), one cell is the best
+weight of the subset channel. Sources: Warner, Randomized Response (1965); Kairouz, Oh and Viswanath, Extremal
+Mechanisms for Local Differential Privacy (2014); Wang, Wu and Hu, Using Randomized Response for Differential Privacy
+Preserving Data Collection (2016), for tables.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from math import prod
 from typing import Any, ClassVar
 
@@ -64,7 +66,7 @@ class Cells(Channel):
             if size is not None:
                 codec.integer(size, 2, MAX_CELLS, PlanError, "the number of categories (null for a number)")
         require(self.cells <= MAX_CELLS, f"a cells channel has at most {MAX_CELLS} cells")
-        self._whole.alphabet  # noqa: B018  # the subset channel checks the threshold
+        Subset(self.cells, 1, self.threshold)  # checks the threshold
 
     # -- what it is
 
@@ -106,6 +108,13 @@ class Cells(Channel):
             cell, value = divmod(cell, size)
             found.append(value)
         return tuple(reversed(found))
+
+    def cell(self, values: Sequence[int]) -> int:
+        """Return the cell that has these values."""
+        cell = 0
+        for size, value in zip(self.values, values, strict=True):
+            cell = size * cell + value
+        return cell
 
     # -- what it promises, exactly
 
@@ -180,31 +189,26 @@ class Cells(Channel):
 
     def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
         """Return the exact probability of every cell to which the inputs may be rounded."""
-        found = {0: Fraction(1)}
-        for size, u in zip(self.sizes, inputs, strict=True):
-            if size is None:
-                assert isinstance(u, float)
-                digits = {0: 1 - rounding_up(u), 1: rounding_up(u)}
-            else:
-                assert isinstance(u, int)
-                digits = {u: Fraction(1)}
-            base = size or 2
-            found = {c * base + v: p * chance for c, p in found.items() for v, chance in digits.items() if chance}
-        return dict(found)
+        law: dict[State, Fraction] = {}
+        for values in product(*map(_roundings, self.sizes, inputs)):
+            chance = prod((chance for _, chance in values), start=Fraction(1))
+            if chance:
+                law[self.cell([value for value, _ in values])] = chance
+        return law
 
     # -- the device
 
     def state(self, inputs: Sequence[Input], coins: Coins) -> State:
         """Return the cell, after rounding every number in [0, 1] to a sign. One word for each number."""
-        cell = 0
+        values = []
         for size, u in zip(self.sizes, inputs, strict=True):
             if size is None:
                 assert isinstance(u, float)
-                cell = 2 * cell + rounds_up(u, coins.word())
+                values.append(int(rounds_up(u, coins.word())))
             else:
                 assert isinstance(u, int)
-                cell = size * cell + u
-        return cell
+                values.append(u)
+        return self.cell(values)
 
     def draw(self, state: State, coins: Coins) -> Output:
         """Return a cell. One word for the coin, one (rarely more) for another cell."""
@@ -241,3 +245,12 @@ class Cells(Channel):
             tuple(codec.listed(sizes, PlanError, "the sizes of a cells channel")),
             codec.big(threshold, PlanError, "a threshold"),
         )
+
+
+def _roundings(size: int | None, u: Input) -> list[tuple[int, Fraction]]:
+    """Return the values that one input may get, each with its probability."""
+    if size is None:
+        assert isinstance(u, float)
+        return [(0, 1 - rounding_up(u)), (1, rounding_up(u))]
+    assert isinstance(u, int)
+    return [(u, Fraction(1))]

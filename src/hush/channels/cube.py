@@ -1,31 +1,32 @@
 """The cube channel: the signs of k out of d numbers, drawn at random, in one report. The sign-cube.
 
-Each of the d inputs is rounded at random to a sign, +1 with probability (1+t)/2. A uniform set of k dimensions is drawn,
-whatever the inputs. The k signs are a corner v of the k-cube; the corners that agree with v in at least `agree` places
-are near, and there are
+Each of the d inputs is rounded at random to a sign, +1 with probability (1+t)/2. A uniform set of k dimensions is
+drawn, whatever the inputs. The k signs are a corner v of the k-cube; the corners that agree with v in at least
+`agree` places are near, and there are
 
     A = C(k, agree) + C(k, agree+1) + ... + C(k, k)
 
-of them. With probability T/2^64 the report is a uniform near corner, otherwise a uniform one of the others; it names the
-k dimensions and their signs.
+of them. With probability T/2^64 the report is a uniform near corner, otherwise a uniform one of the others; it names
+the k dimensions and their signs.
 
 **Privacy.** Every set of dimensions is equally likely under all inputs. Given the set, a corner has probability
 T/(2^64 A) if it is near and (2^64-T)/(2^64 (2^k - A)) if not, so the ratio is exactly T*(2^k - A)/((2^64-T)*A).
 
 **Mean.** Take one dimension. Of the near corners with i agreements C(k-1, i-1) agree there and C(k-1, i) do not. Over
-i >= agree the sum of (sign reported)*(sign of the input) telescopes to G = C(k-1, agree-1); over the others it is -G, as
-over all corners it is 0. With g = G * (T/(2^64 A) - (2^64-T)/(2^64 (2^k - A))), each reported sign times B = 1/g is
-unbiased, given that its dimension was drawn.
+i >= agree the sum of (sign reported)*(sign of the input) telescopes to G = C(k-1, agree-1); over the others it is -G,
+as over all corners it is 0. With g = G * (T/(2^64 A) - (2^64-T)/(2^64 (2^k - A))), each reported sign times B = 1/g
+is unbiased, given that its dimension was drawn.
 
-**Variance.** Given that the dimension was drawn the square is always B^2, so `variance` is B^2 - t^2: that of one report
-*about the attribute*. It is what the ratio estimator divides by the number of such reports, a share k/d of all.
-`decode` must have a value for every report: 0 if the dimension was not drawn, else d/k times the sign times B. That is
-unbiased as well, with a variance of (d/k)*B^2 - t^2, and is the paper's estimator.
+**Variance.** Given that the dimension was drawn the square is always B^2, so `variance` is B^2 - t^2: that of one
+report *about the attribute*. It is what the ratio estimator divides by the number of such reports, a share k/d of
+all. `decode` must have a value for every report: 0 if the dimension was not drawn, else d/k times the sign times B.
+That is unbiased as well, with a variance of (d/k)*B^2 - t^2, and is the paper's estimator.
 
-For k = 1 this is Duchi et al. on a sampled attribute; for k = d and agree = floor(d/2) + 1 it is their multidimensional
-mechanism (the signs channel). Between them, one threshold on the number of agreements is the discrete cousin of
-PrivUnit's cap. Sources: Duchi, Jordan and Wainwright, Minimax Optimal Procedures for Locally Private Estimation (2018);
-Bhowmick et al., Protection Against Reconstruction and Its Applications in Private Federated Learning (2018).
+For k = 1 this is Duchi et al. on a sampled attribute; for k = d and agree = floor(d/2) + 1 it is their
+multidimensional mechanism (the signs channel). Between them, one threshold on the number of agreements is the
+discrete cousin of PrivUnit's cap. Sources: Duchi, Jordan and Wainwright, Minimax Optimal Procedures for Locally
+Private Estimation (2018); Bhowmick et al., Protection Against Reconstruction and Its Applications in Private
+Federated Learning (2018).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Channels that report several attributes together, with the whole epsilon.
 
-Everybody then says something about more attributes, at the price of more noise about each. That pays from epsilon 2 or 3
-on, where people differ much in what they hold; docs/joint.md has the numbers.
+Everybody then says something about more attributes, at the price of more noise about each. That pays from epsilon 2
+or 3 on, where people differ much in what they hold; docs/joint.md has the numbers.
 """
 
 from __future__ import annotations
