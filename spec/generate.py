@@ -9,13 +9,16 @@ import json
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
+from math import comb
 from pathlib import Path
 from typing import Any
 
-from hush.channels import Window
+from hush.channels import Cube, Signed, Window
 from hush.client import randomise_from
 from hush.coins import Coins
-from hush.exact import WORD, aligned_threshold, exp_bounds
+from hush.design.categorical import grr
+from hush.design.joint import cells
+from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
 from hush.plan import Plan, Question
 from hush.report import Report
 from hush.schema import Categorical, Numeric, Schema
@@ -45,6 +48,30 @@ def levelled() -> Plan:
     return Plan(Schema([Numeric("x", -1, 1)]), Fraction(2), 1, (Question(("x",), channel),), "levels")
 
 
+def largest_cube() -> Plan:
+    """As many signs as a cube may sample, where the ranks of corners need all 64 bits."""
+    schema = Schema([Numeric(f"x{i}", -1, 1) for i in range(70)])
+    near = sum(comb(64, i) for i in range(40, 65))
+    channel = Cube(70, 64, 40, largest_threshold(exp_bounds(Fraction(6))[0], near, (1 << 64) - near))
+    return Plan(schema, Fraction(6), 1, (Question(schema.names, channel),), "cube of 64")
+
+
+def joint() -> Plan:
+    """A block of numbers and categories in one cells channel, and an attribute beside it."""
+    schema = Schema(
+        [
+            Categorical("three", ["a", "b", "c"]),
+            Numeric("x", 0, 10),
+            Categorical("smokes", ["yes", "no"], optional=True),
+            Categorical("many", range(20)),
+            Numeric("y", -1.5, 2.25, out_of_range="clip"),
+            Categorical("z", [1, 2]),
+        ]
+    )
+    block = Question(schema.names[:5], cells(Fraction(4), (3, None, 3, 20, None)))
+    return Plan(schema, Fraction(4), 1, (block, Question(("z",), grr(Fraction(4), 2))), "joint")
+
+
 def plans() -> dict[str, Plan]:
     """One plan for each file."""
     signs = {d: Schema([Numeric(f"x{i}", -1, 1) for i in range(d)]) for d in (5, 4, 70)}
@@ -57,6 +84,10 @@ def plans() -> dict[str, Plan]:
         result[name] = Plan.design(LETTERS, 1.0, categorical=name)
     for d, schema in signs.items():
         result[f"duchi-multi-{d}"] = Plan.design(schema, 1.0, numeric="duchi-multi")
+    for d, epsilon in ((5, 4.0), (4, 2.0), (70, 8.0)):
+        result[f"cube-{d}"] = Plan.design(signs[d], epsilon, numeric="cube")
+    result["cube-64"] = largest_cube()
+    result["cells"] = joint()
     for name in ("duchi", "piecewise", "hybrid"):
         result[f"optional-{name}"] = Plan.design(OPTIONAL, 1.5, numeric=name)
     result["levels"] = levelled()
@@ -166,6 +197,14 @@ def bad_reports(plan: Plan, report: Report) -> Iterator[dict[str, str]]:
             yield {"why": "output outside the alphabet", "report": encoded.hex()}
 
 
+def both_signs(plan: Plan, report: Report) -> Iterator[dict[str, str]]:
+    """Bytes of the right number of signs, two of them for one attribute."""
+    alphabet = plan.questions[report.answers[-1][0]].channel.alphabet
+    if isinstance(alphabet, Signed) and alphabet.weight is not None and alphabet.weight > 1:
+        pair = alphabet.pack((0, 1, *range(2, 2 * alphabet.weight - 2, 2)))
+        yield {"why": "both signs of an attribute", "report": (report.encode()[: -alphabet.width] + pair).hex()}
+
+
 def valid(plan: Plan, data: bytes) -> bool:
     """Whether these bytes are a report."""
     try:
@@ -216,7 +255,7 @@ def vectors(name: str, plan: Plan) -> dict[str, Any]:
         "good": [vector for vector, _ in cases],
         "tally": {"json": tally.to_json(), "binary": tally.encode().hex()},
         "bad_records": [*bad_records(plan)],
-        "bad_reports": [*bad_reports(plan, cases[4][1])],
+        "bad_reports": [*bad_reports(plan, cases[4][1]), *both_signs(plan, cases[4][1])],
         "bad_json": [*bad_json(cases[4][1])],
     }
 

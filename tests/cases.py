@@ -9,9 +9,10 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from hush import Categorical, Numeric, Plan, Schema
-from hush.channels import Additive, Channel, Mixture, Output, Window
+from hush.channels import Additive, Channel, Cube, Mixture, Output, Window
 from hush.coins import Coins
 from hush.design.categorical import grr, oue, subset, sue
+from hush.design.joint import cells, cube
 from hush.design.numeric import (
     duchi,
     hybrid,
@@ -22,7 +23,8 @@ from hush.design.numeric import (
     signs,
     staircase,
 )
-from hush.exact import WORD, aligned_threshold, exp_bounds
+from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
+from hush.plan import Question
 
 EPSILONS = [Fraction(text) for text in ("0.01", "0.1", "0.5", "1", "2", "4", "7.5", "10")]
 
@@ -64,6 +66,11 @@ def small_additive(epsilon: Fraction, shape: Callable[[int], float], steps: int)
     return Additive(tuple(runs), decay, 4 * steps)
 
 
+def small_cube(epsilon: Fraction, size: int, sample: int, agree: int) -> Cube:
+    near = sum(math.comb(sample, i) for i in range(agree, sample + 1))
+    return Cube(size, sample, agree, largest_threshold(exp_bounds(epsilon)[0], near, (1 << sample) - near))
+
+
 SMALL: dict[str, Callable[[Fraction], Channel]] = {
     "duchi": duchi,
     "duchi-optional": lambda e: duchi(e, True),
@@ -88,6 +95,17 @@ SMALL: dict[str, Callable[[Fraction], Channel]] = {
     "signs-2": lambda e: signs(e, 2),
     "signs-5": lambda e: signs(e, 5),
     "signs-6": lambda e: signs(e, 6),
+    "cube-1-1-1": lambda e: small_cube(e, 1, 1, 1),
+    "cube-2-1-1": lambda e: small_cube(e, 2, 1, 1),
+    "cube-4-3-2": lambda e: small_cube(e, 4, 3, 2),
+    "cube-5-4-3": lambda e: small_cube(e, 5, 4, 3),
+    "cube-4-4-4": lambda e: small_cube(e, 4, 4, 4),
+    "cells-3": lambda e: cells(e, (3,)),
+    "cells-2-2-2": lambda e: cells(e, (2, 2, 2)),
+    "cells-4-3": lambda e: cells(e, (4, 3)),
+    "cells-number-3": lambda e: cells(e, (None, 3)),
+    "cells-2-number-number": lambda e: cells(e, (2, None, None)),
+    "cells-numbers": lambda e: cells(e, (None, None)),
 }
 """Channels whose whole law can be listed."""
 
@@ -108,6 +126,10 @@ DESIGNED: dict[str, Callable[[Fraction], Channel]] = {
     "signs-300": lambda e: signs(e, 300),
     "signs-301": lambda e: signs(e, 301),
     "signs-1000": lambda e: signs(e, 1000),
+    "cube-16": lambda e: cube(e, 16),
+    "cube-300": lambda e: cube(e, 300),
+    "cube-1000-64": lambda e: small_cube(e, 1000, 64, 36),
+    "cells-4096": lambda e: cells(e, (16, None, 2, 64)),
 }
 """Channels of real size, whose law is too long to list."""
 
@@ -185,6 +207,21 @@ RECORD = {"age": 41, "height": 0.25, "income": None, "os": "mac", "code": 13, "s
 NUMBERS = Schema([Numeric(name, -1, 1) for name in "abcde"])
 
 
+def joint_plan() -> Plan:
+    """A mixed block in one cells channel, and an attribute beside it."""
+    schema = Schema(
+        [
+            Numeric("x", 0, 10),
+            Categorical("c", list("abc")),
+            Categorical("s", ["yes", "no"], optional=True),
+            Categorical("z", [1, 2]),
+        ]
+    )
+    names = schema.names
+    questions = (Question(names[:3], cells(Fraction(3), (None, 3, 3))), Question(names[3:], grr(Fraction(3), 2)))
+    return Plan(schema, Fraction(3), 1, questions)
+
+
 def plans() -> dict[str, Plan]:
     """Plans that use every channel between them."""
     plain = Schema(
@@ -198,6 +235,9 @@ def plans() -> dict[str, Plan]:
         "multi": Plan.design(NUMBERS, 1.0, numeric="duchi-multi"),
         "multi-even": Plan.design(Schema(NUMBERS.attributes[:4]), 1.0, numeric="duchi-multi"),
         "multi-split": Plan.design(plain, 2.0, numeric="duchi-multi", categorical="oue", budget="split"),
+        "cube": Plan.design(NUMBERS, 4.0, numeric="cube"),
+        "cube-split": Plan.design(plain, 6.0, numeric="cube", budget="split"),
+        "cells": joint_plan(),
         "wide": Plan.design(Schema([Categorical(f"c{i}", [1, 2]) for i in range(300)]), 1.0),
     }
     for numeric in ("hybrid", "piecewise", "piecewise-sub", "duchi", "laplace", "scdf", "staircase"):

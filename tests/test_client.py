@@ -22,7 +22,7 @@ def test_subsets_are_exactly_uniform(n: int, size: int) -> None:
     assert law == dict.fromkeys(expected, Fraction(1, len(expected)))
 
 
-@pytest.mark.parametrize("name", ["default", "k=3", "split", "multi"])
+@pytest.mark.parametrize("name", ["default", "k=3", "split", "multi", "cube"])
 def test_k_questions_are_answered(name: str) -> None:
     plan = plans()[name]
     record = RECORD if plan.schema == MIXED else dict.fromkeys("abcde", 0.25)

@@ -133,20 +133,22 @@ def _targets(tally: Tally, estimator: Estimator) -> Iterator[tuple[Attribute, Re
     if estimator not in ("ratio", "paper"):
         raise EstimateError('estimator must be "ratio" or "paper"')
     plan = tally.plan
-    for question, attributes, n, counts in zip(
+    for question, attributes, answered, counts in zip(
         plan.questions, plan.attributes, tally.answered, tally.counts, strict=True
     ):
-        for reading in question.channel.readings(counts, n):
+        for reading in question.channel.readings(counts, answered):
+            n = sum(reading.counts)  # those whose report is about this attribute
+            inclusion = plan.inclusion * reading.share
             if reading.presence is not None:
                 # Both estimators agree: what they divide by cancels in the ratio.
                 sample: Sample | Ratio = ratio(reading.counts, reading.values, reading.presence, reading.rare)
-            elif estimator == "ratio" or plan.inclusion == 1:
+            elif estimator == "ratio" or inclusion == 1:
                 sample = summarise(reading.counts, reading.values, reading.rare)
             else:
                 # Those who were not asked count as 0, those who were as 1/inclusion times their value.
-                weight = float(1 / plan.inclusion)
+                weight = float(1 / inclusion)
                 scaled = [0.0, *(weight * value for value in reading.values)]
-                sample = summarise([tally.n - n, *reading.counts], scaled, reading.rare * float(plan.inclusion))
+                sample = summarise([tally.n - n, *reading.counts], scaled, reading.rare * float(inclusion))
             yield attributes[reading.attribute], reading, n, sample
 
 

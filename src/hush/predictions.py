@@ -58,7 +58,7 @@ def predict(plan: Plan, n: int, *, level: float = 0.95, guesses: Guesses | None 
     known = dict(guesses or {})
     for name in known:
         plan.schema[name]  # raises, and says which there are
-    answers = n * float(plan.inclusion)
+    asked = n * float(plan.inclusion)
     rows = []
     for question, attributes in zip(plan.questions, plan.attributes, strict=True):
         channel = question.channel
@@ -67,6 +67,7 @@ def predict(plan: Plan, n: int, *, level: float = 0.95, guesses: Guesses | None 
             category = _category(attribute, reading.symbol)
             deviation = math.sqrt(_variance(channel, reading, attribute, category, known.get(attribute.name)))
             scale = (attribute.high - attribute.low) / 2 if isinstance(attribute, Numeric) and category is None else 1.0
+            answers = asked * float(reading.share)
             stderr = scale * deviation / math.sqrt(answers)
             rows.append(Prediction(attribute.name, category, stderr, quantile(level) * stderr, answers))
     return rows

@@ -36,7 +36,7 @@ def plan_of(channel: Channel, epsilon: Fraction = Fraction(1)) -> Plan:
     return Plan(Schema([attribute]), epsilon, 1, (Question(("a",), channel),))
 
 
-@pytest.mark.parametrize("name", ["default", "k=3", "multi", "multi-split", "laplace", "piecewise"])
+@pytest.mark.parametrize("name", ["default", "k=3", "multi", "multi-split", "cube", "cells", "laplace", "piecewise"])
 def test_plans_pass(name: str) -> None:
     plan = plans()[name]
     result = hush.audit(plan, draws=1500, confidence=CONFIDENCE)
@@ -53,7 +53,7 @@ def test_plans_pass(name: str) -> None:
 
 def test_an_audit_reads_well() -> None:
     schema = Schema([Numeric("age", 0, 120), Categorical("os", ["linux", "mac", "other"])])
-    result = hush.audit(Plan.design(schema, 1.0), draws=4000, confidence=CONFIDENCE)
+    result = hush.audit(Plan.design(schema, 1.0, numeric="hybrid"), draws=4000, confidence=CONFIDENCE)
     text = str(result)
     assert all(0.3 < question.lower <= 1 for question in result.questions)
     assert "change by more than a factor 2.72." in text

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hush import PlanError, ReportError
-from hush.channels import CHANNELS, Additive, Channel, Mixture, Subset, Window, from_json
+from hush.channels import CHANNELS, Additive, Cells, Channel, Cube, Mixture, Subset, Window, from_json
 from hush.design.categorical import grr
 from hush.exact import WORD
 from hush.testing import ListedCoins, SeededCoins
@@ -125,6 +125,11 @@ def test_variance_is_that_of_the_law(name: str, epsilon: Fraction) -> None:
             variance /= WORD
         if isinstance(channel, Additive):
             assert abs(variance - channel.variance(truth)) < Fraction(1, 10**6)
+        elif isinstance(channel, Cube):
+            # Its variance is that of the reports about an attribute; of all reports it is larger.
+            assert variance == (channel.variance(truth) + truth**2) / channel.share - truth**2
+        elif isinstance(channel, Cells):
+            assert variance == channel.variance_of(0, truth) <= channel.variance(truth)
         else:
             assert variance == channel.variance(truth)
 
@@ -132,7 +137,8 @@ def test_variance_is_that_of_the_law(name: str, epsilon: Fraction) -> None:
 @pytest.mark.parametrize(("name", "epsilon"), FEW)
 def test_the_worst_variance_is_a_maximum_that_is_reached(name: str, epsilon: Fraction) -> None:
     channel = SMALL[name](epsilon)
-    low = 0 if channel.kind in ("subset", "unary") else -1
+    shares = channel.kind in ("subset", "unary") or (isinstance(channel, Cells) and None not in channel.sizes)
+    low = 0 if shares else -1
     points = [low + Fraction(i * (1 - low), 997) for i in range(998)]
     largest = max(channel.variance(t) for t in points)
     assert largest <= channel.worst_variance
@@ -188,10 +194,10 @@ def test_rounding_is_known_exactly(name: str) -> None:
 def test_whatever_the_float_the_state_is_one_of_the_channels(name: str) -> None:
     """Even a position outside [0, 1] cannot make a state that no other input has."""
     channel = {**SMALL, **DESIGNED}[name](Fraction(1))
-    if channel.kind in ("subset", "unary"):
+    if channel.kind in ("subset", "unary", "cells"):  # cells have a test of their own
         return
-    size = channel.alphabet.size if channel.kind == "signs" else 1
-    few = channel.kind != "signs" or size < 8
+    size = len(channel.truth(0)) if channel.kind in ("signs", "cube") else 1
+    few = size < 8
     states = set(channel.states()) if few else set()
     for u in (-1e300, -1.0, -4e-8, -0.0, 0.0, 5e-324, 0.5, 1.0, 1.0000001, 2.0, 1e300):
         for word in (0, 1 << 63, WORD - 1):
@@ -292,6 +298,13 @@ BROKEN: dict[str, tuple[str, dict[str, object], str]] = {
     "weights fall too fast": ("laplace", {"runs": [[1, 10**9], [1, 1]]}, "at least decay"),
     "reach too short": ("laplace", {"reach": 1}, "reach"),
     "signs less likely": ("signs-5", {"threshold": "77"}, "likelier"),
+    "cube less likely": ("cube-4-3-2", {"threshold": "77"}, "likelier"),
+    "cube of too many": ("cube-4-3-2", {"sample": 5}, "sample"),
+    "cube of half": ("cube-5-4-3", {"agree": 2}, "agree"),
+    "cells less likely": ("cells-4-3", {"threshold": "77"}, "likelier"),
+    "cells too many": ("cells-4-3", {"sizes": [64, 65]}, "4096"),
+    "cells of nothing": ("cells-4-3", {"sizes": []}, "attributes"),
+    "one category in cells": ("cells-4-3", {"sizes": [4, 1]}, "categories"),
     "shares do not add up": ("mixture", {"shares": ["1", "2"]}, "add up"),
     "other bit never": ("oue-6", {"other": "0"}, "other bits"),
     "true bit never": ("oue-6", {"true": "0"}, "true bit"),
@@ -356,7 +369,7 @@ def broken_twin(channel: Channel) -> Channel:
     return from_json(values)
 
 
-@pytest.mark.parametrize("name", ["duchi", "grr-5", "subset-9", "signs-5"])
+@pytest.mark.parametrize("name", ["duchi", "grr-5", "subset-9", "signs-5", "cube-4-3-2", "cells-4-3"])
 def test_the_exact_check_catches_a_threshold_that_is_too_high(name: str) -> None:
     channel = broken_twin(SMALL[name](Fraction(1)))
     assert largest_ratio(channel, [*channel.states()]) > exp_floor(Fraction(1))

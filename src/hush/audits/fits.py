@@ -91,6 +91,9 @@ def by_targets(name: str, outputs: Sequence[Output], channel: Channel, state: St
     for reading, truth in zip(channel.readings(counts, n), channel.truth(state), strict=True):
         without, within = reading.values
         p = (float(truth) - without) / (within - without)
-        tails += [at_least(reading.counts[1], n, p), at_most(reading.counts[1], n, p)]
+        about = sum(reading.counts)
+        tails += [at_least(reading.counts[1], about, p), at_most(reading.counts[1], about, p)]
+        if reading.share < 1:
+            tails += [at_least(about, n, float(reading.share)), at_most(about, n, float(reading.share))]
     smallest = min(1.0, min(tails) * len(tails))
     return Fit(name, "targets", smallest, smallest >= miss)

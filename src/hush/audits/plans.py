@@ -189,11 +189,13 @@ def _likelihood(ours: Law, theirs: Law) -> Feature:
 def _probes(attributes: Sequence[Attribute]) -> dict[str, Sequence[Input]]:
     """Return inputs to run the sampler with, by name: the extremes, one between, and missing."""
     first = attributes[0]
-    if isinstance(first, Numeric):
-        found: dict[str, Sequence[Input]] = {
-            name: [u] * len(attributes) for name, u in (("lowest", 0.0), ("middle", 0.5), ("highest", 1.0))
-        }
-        return {**found, MISSING: [None]} if first.optional else found
+    if len(attributes) > 1 or isinstance(first, Numeric):
+        found: dict[str, Sequence[Input]] = {}
+        for name, u in (("lowest", 0.0), ("highest", 1.0), ("middle", 0.5)):
+            values = [u if isinstance(item, Numeric) else round(u * (len(item.labels) - 1)) for item in attributes]
+            if values not in found.values():
+                found[name] = values
+        return {**found, MISSING: [None]} if isinstance(first, Numeric) and first.optional else found
     indices = sorted({0, 1, len(first.labels) - 1})
     return {repr(first.labels[index]): [index] for index in indices}
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from hush.channels.additive import Additive
-from hush.channels.alphabet import Alphabet, Output, Subsets, Symbols
+from hush.channels.alphabet import Alphabet, Output, Signed, Subsets, Symbols
 from hush.channels.base import Channel, Coins, Reading, State, draw_subset
+from hush.channels.cells import Cells
+from hush.channels.cube import Cube
 from hush.channels.mixture import Mixture
 from hush.channels.signs import Signs
 from hush.channels.subset import Subset
@@ -18,7 +20,7 @@ from hush.channels.window import Window
 from hush.errors import PlanError
 
 CHANNELS: dict[str, type[Channel]] = {
-    channel.kind: channel for channel in (Window, Mixture, Subset, Unary, Additive, Signs)
+    channel.kind: channel for channel in (Window, Mixture, Subset, Unary, Additive, Signs, Cube, Cells)
 }
 
 
@@ -34,11 +36,14 @@ __all__ = [
     "CHANNELS",
     "Additive",
     "Alphabet",
+    "Cells",
     "Channel",
     "Coins",
+    "Cube",
     "Mixture",
     "Output",
     "Reading",
+    "Signed",
     "Signs",
     "State",
     "Subset",

@@ -1,7 +1,8 @@
 """The outputs of a channel: how they are checked, written down and counted.
 
 There are two kinds. A `Symbols` output is one of `size` symbols, an integer. A `Subsets` output is a set of
-some of `size` members, a tuple of increasing integers; all sets, or those with `weight` members.
+some of `size` members, a tuple of increasing integers; all sets, or those with `weight` members. `Signed` sets
+are those in which the members come in pairs, minus and plus, of which at most one is in the set.
 """
 
 from __future__ import annotations
@@ -169,6 +170,30 @@ class Subsets(Alphabet):
             raise TallyError("no count of an attribute may exceed the number who answered it")
         if self.weight is not None and sum(counts) != n * self.weight:
             raise TallyError(f"the counts of an attribute must add up to {self.weight} for each answer")
+
+
+@dataclass(frozen=True)
+class Signed(Subsets):
+    """A sign for each of `weight` dimensions out of size/2: member 2j is the minus of dimension j, 2j+1 its plus."""
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs there are: one per choice of dimensions and signs."""
+        assert self.weight is not None
+        return comb(self.size // 2, self.weight) << self.weight
+
+    def check(self, output: Output) -> None:
+        """Refuse what is not such a set, or has both signs of one dimension."""
+        super().check(output)
+        assert isinstance(output, tuple)
+        if any(low // 2 == high // 2 for low, high in pairwise(output)):
+            raise ReportError("an output must not have both signs of one dimension")
+
+    def check_counts(self, counts: Sequence[int], n: int) -> None:
+        """Refuse counts of signs that n outputs cannot give."""
+        super().check_counts(counts, n)
+        if any(minus + plus > n for minus, plus in zip(counts[::2], counts[1::2], strict=True)):
+            raise TallyError("no attribute may have more signs than the number who answered")
 
 
 def members(bits: int) -> tuple[int, ...]:

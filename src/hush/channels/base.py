@@ -49,7 +49,8 @@ class Reading:
     category, or None for the mean of a numeric attribute. Values are on the scale [-1, 1] of a numeric
     attribute and the scale [0, 1] of a share. With `presence`, the target is the mean of the present: the
     ratio of the average of `values` and the average of `presence`. `rare` is a probability that outputs far from
-    the typical ones have whatever the input: with few reports they may not have been seen yet.
+    the typical ones have whatever the input: with few reports they may not have been seen yet. `counts` add up to
+    the reports that say something about the target: a `share` of those that answer the question, on average.
     """
 
     attribute: int
@@ -58,6 +59,7 @@ class Reading:
     values: Sequence[float]
     presence: Sequence[float] | None = None
     rare: float = 1.0
+    share: Fraction = Fraction(1)
 
 
 class Channel(ABC):

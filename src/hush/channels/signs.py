@@ -44,6 +44,28 @@ def near_corners(size: int) -> int:
     return ((1 << size) - ties) // 2
 
 
+def rounded_signs(inputs: Sequence[Input], coins: Coins) -> int:
+    """Round every input in [0, 1] to a sign, plus as a one: the bits of an integer. One word each."""
+    v = 0
+    for j, u in enumerate(inputs):
+        assert isinstance(u, float)
+        v |= rounds_up(u, coins.word()) << j
+    return v
+
+
+def rounding_signs(inputs: Sequence[Input]) -> dict[State, Fraction]:
+    """Return the exact probability of all signs that `rounded_signs` may give: for few inputs."""
+    corners: dict[State, Fraction] = {}
+    for v in range(1 << len(inputs)):
+        chance = Fraction(1)
+        for j, u in enumerate(inputs):
+            assert isinstance(u, float)
+            chance *= rounding_up(u) if v >> j & 1 else 1 - rounding_up(u)
+        if chance:
+            corners[v] = chance
+    return corners
+
+
 @dataclass(frozen=True)
 class Signs(Channel):
     """Signs of `size` numbers; `threshold`/2^64 is the probability of a near corner.
@@ -136,25 +158,13 @@ class Signs(Channel):
 
     def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
         """Return the exact probability of every corner: for few attributes, as there are 2^size of them."""
-        corners: dict[State, Fraction] = {}
-        for v in range(1 << self.size):
-            chance = Fraction(1)
-            for j, u in enumerate(inputs):
-                assert isinstance(u, float)
-                chance *= rounding_up(u) if v >> j & 1 else 1 - rounding_up(u)
-            if chance:
-                corners[v] = chance
-        return corners
+        return rounding_signs(inputs)
 
     # -- the device
 
     def state(self, inputs: Sequence[Input], coins: Coins) -> State:
         """Round every input in [0, 1] to a sign. One word each."""
-        v = 0
-        for j, u in enumerate(inputs):
-            assert isinstance(u, float)
-            v |= rounds_up(u, coins.word()) << j
-        return v
+        return rounded_signs(inputs, coins)
 
     def draw(self, state: State, coins: Coins) -> Output:
         """Choose near or not by a coin, then draw uniform corners until one is of that kind."""

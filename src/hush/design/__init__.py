@@ -5,6 +5,7 @@ from __future__ import annotations
 from hush.design.average import histogram
 from hush.design.categorical import CATEGORICAL
 from hush.design.choice import Makers, best_k
+from hush.design.joint import cells, cube
 from hush.design.numeric import BLOCK, NUMERIC
 
-__all__ = ["BLOCK", "CATEGORICAL", "NUMERIC", "Makers", "best_k", "histogram"]
+__all__ = ["BLOCK", "CATEGORICAL", "NUMERIC", "Makers", "best_k", "cells", "cube", "histogram"]

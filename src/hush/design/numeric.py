@@ -16,6 +16,7 @@ from hush.channels import Additive, Channel, Mixture, Signs, Window
 from hush.channels.additive import MAX_REACH, MAX_STEPS
 from hush.channels.signs import near_corners
 from hush.design.average import average_variance, averaged
+from hush.design.joint import cube
 from hush.design.minimax import minimax
 from hush.errors import DesignError
 from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
@@ -190,5 +191,5 @@ NUMERIC: dict[str, Callable[[Fraction, bool], Channel]] = {
 }
 """Channels for one numeric attribute."""
 
-BLOCK: dict[str, Callable[[Fraction, int], Channel]] = {"duchi-multi": signs}
+BLOCK: dict[str, Callable[[Fraction, int], Channel]] = {"duchi-multi": signs, "cube": cube}
 """Channels for all numeric attributes together."""
