@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 from hush.channels import Channel
 from hush.design.categorical import subset, total_variance
 from hush.design.joint import cells, cube, person_variance
 from hush.design.numeric import duchi, hybrid, piecewise_sub
 
-PAGE = Path(__file__).parent / "joint.md"
 EPSILONS = [Fraction(text) for text in ("1", "2", "4", "8")]
-START, END = "<!-- {} -->", "<!-- end of {} -->"
 GRID = [Fraction(2 * i + 1, 64) for i in range(32)]
 
 
@@ -99,15 +96,4 @@ def categories() -> str:
     return "\n".join(lines)
 
 
-def filled(text: str) -> str:
-    """Return the page with its tables made anew."""
-    for name, table in (("numbers", numbers()), ("categories", categories())):
-        start, end = START.format(name), END.format(name)
-        before, rest = text.split(start)
-        after = rest.split(end)[1]
-        text = f"{before}{start}\n{table}\n{end}{after}"
-    return text
-
-
-if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+TABLES = {"numbers": numbers, "categories": categories}

@@ -1,14 +1,24 @@
-"""Writes the tables of docs/mechanisms.md from the channels themselves. `make docs` runs it, a test compares."""
+"""Writes the tables of the documents from the channels themselves. `make docs` runs it, and a test compares."""
 
 from __future__ import annotations
 
+import json
+import sys
 from fractions import Fraction
 from pathlib import Path
 
+from hush.design.average import average_variance, histogram
 from hush.design.categorical import grr, oue, subset, sue, total_variance
-from hush.design.numeric import NUMERIC
+from hush.design.choice import Makers, best_k
+from hush.design.numeric import NUMERIC, best_average, best_worst_case, hybrid
+from hush.schema import Numeric
 
-PAGE = Path(__file__).parent / "mechanisms.md"
+FOLDER = Path(__file__).parent
+sys.path.insert(0, str(FOLDER))
+
+import joint_tables  # noqa: E402  # a neighbour, not a part of the package
+
+LIMITS = json.loads((FOLDER.parent / "experiments" / "results" / "limit.json").read_text())
 EPSILONS = [Fraction(text) for text in ("0.5", "1", "2", "4", "6")]
 START, END = "<!-- {} -->", "<!-- end of {} -->"
 
@@ -33,15 +43,83 @@ def categorical() -> str:
     return "\n".join(lines)
 
 
-def filled(text: str) -> str:
-    """Return the page with its tables made anew."""
-    for name, table in (("numeric", numeric()), ("categorical", categorical())):
+def limit() -> str:
+    """The minimax design beside the limit of linear programming."""
+    lines = ["| eps | N, W | worst variance | limit | above the limit | hybrid / minimax |", "|---" * 6 + "|"]
+    for row in LIMITS:
+        epsilon = Fraction(repr(row["eps"]))
+        channel = best_worst_case(epsilon)
+        worst = float(channel.worst_variance)
+        gain = float(hybrid(epsilon).worst_variance / channel.worst_variance)
+        above = 100 * (worst / row["limit"] - 1)
+        lines.append(
+            f"| {row['eps']:g} | {channel.size}, {channel.width} | {worst:.5g} | {row['limit']:.5g} "
+            f"| {above:.2f} % | {gain:.3f} |"
+        )
+    return "\n".join(lines)
+
+
+def averages() -> str:
+    """Average variance under priors: designed for the prior, and designed for the worst case."""
+    lines = ["| prior | " + " | ".join(f"eps = {float(e):g}" for e in EPSILONS[:4]) + " |", "|---" * 5 + "|"]
+    for prior in ("uniform", "centre"):
+        shares = histogram(prior)
+        cells = []
+        for epsilon in EPSILONS[:4]:
+            designed, worst = best_average(epsilon, shares), best_worst_case(epsilon)
+            cells.append(
+                f"{float(average_variance(designed, shares)):.4g} / {float(average_variance(worst, shares)):.4g}"
+            )
+        lines.append(f"| {prior} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def questions() -> str:
+    """How many of 16 numeric questions each person answers."""
+    epsilons = [Fraction(e) for e in (1, 2, 4, 5, 6, 8, 12, 16)]
+    blocks = [[Numeric(f"x{i}", 0, 1)] for i in range(16)]
+    makers = Makers("minimax", "subset", None)
+    importance = {f"x{i}": 1.0 for i in range(16)}
+    lines = ["| eps | best k | paper's k | error of the paper's k / of the best |", "|---" * 4 + "|"]
+    for epsilon in epsilons:
+        best = best_k(makers, blocks, epsilon, importance)
+        paper = max(1, min(16, int(epsilon / Fraction(5, 2))))
+        errors = [makers.error(blocks[0], epsilon / k) / k for k in (paper, best)]
+        lines.append(f"| {float(epsilon):g} | {best} | {paper} | {errors[0] / errors[1]:.3f} |")
+    return "\n".join(lines)
+
+
+def categories() -> str:
+    """Total variance over that of the subset channel, and its weight."""
+    lines = ["| K, eps | w | `grr` | `oue` | `sue` |", "|---" * 5 + "|"]
+    for size in (2, 4, 16, 64, 256, 1024):
+        for epsilon in (Fraction(1, 10), Fraction(1), Fraction(2), Fraction(4), Fraction(8)):
+            best = subset(epsilon, size)
+            cells = " | ".join(
+                f"{float(total_variance(make(epsilon, size)) / total_variance(best)):.3g}" for make in (grr, oue, sue)
+            )
+            lines.append(f"| {size}, {float(epsilon):g} | {best.weight} | {cells} |")
+    return "\n".join(lines)
+
+
+PAGES = {
+    "mechanisms.md": {"numeric": numeric, "categorical": categorical, "categories": categories},
+    "minimax.md": {"limit": limit, "averages": averages, "questions": questions},
+    "joint.md": joint_tables.TABLES,
+}
+
+
+def filled(page: str) -> str:
+    """Return a page with its tables made anew."""
+    text = (FOLDER / page).read_text(encoding="utf-8")
+    for name, make in PAGES[page].items():
         start, end = START.format(name), END.format(name)
         before, rest = text.split(start)
         after = rest.split(end)[1]
-        text = f"{before}{start}\n{table}\n{end}{after}"
+        text = f"{before}{start}\n{make()}\n{end}{after}"
     return text
 
 
 if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        (FOLDER / page).write_text(filled(page), encoding="utf-8")

@@ -91,8 +91,8 @@ def plans() -> dict[str, Plan]:
     for name in ("duchi", "piecewise", "hybrid"):
         result[f"optional-{name}"] = Plan.design(OPTIONAL, 1.5, numeric=name)
     result["levels"] = levelled()
-    result["mixed-k2"] = Plan.design(MIXED, 3.0, k=2, title="größer ☂")
-    result["mixed-split"] = Plan.design(MIXED, 5.0, budget="split")
+    result["mixed-k2"] = Plan.design(MIXED, 3.0, numeric="hybrid", k=2, title="größer ☂")
+    result["mixed-split"] = Plan.design(MIXED, 5.0, numeric="piecewise", budget="split")
     result["wide"] = Plan.design(wide, 1.0)
     return result
 

@@ -127,7 +127,7 @@ BAD_DESIGNS: list[tuple[Callable[[], object], str]] = [
     (lambda: Plan.design(MIXED, True), "0.001 to 16"),
     (lambda: Plan.design(MIXED, 10**400), "0.001 to 16"),
     (lambda: Plan.design(MIXED, "1"), "0.001 to 16"),  # type: ignore[arg-type]
-    (lambda: Plan.design(MIXED, 1.0, numeric="gauss"), "numeric must be one of: hybrid"),
+    (lambda: Plan.design(MIXED, 1.0, numeric="gauss"), "numeric must be one of: minimax, hybrid"),
     (lambda: Plan.design(MIXED, 1.0, categorical="hash"), "categorical must be one of: subset"),
     (lambda: Plan.design(MIXED, 1.0, k=0), "from 1 to 6"),
     (lambda: Plan.design(MIXED, 1.0, k=7), "from 1 to 6"),

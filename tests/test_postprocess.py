@@ -142,7 +142,9 @@ def test_quantiles_interpolate() -> None:
 
 
 def test_what_has_no_distribution_says_so() -> None:
-    plan = Plan.design(Schema([Numeric("x", 0, 1), Numeric("y", 0, 1), Categorical("c", [1, 2])]), 0.5)
+    plan = Plan.design(
+        Schema([Numeric("x", 0, 1), Numeric("y", 0, 1), Categorical("c", [1, 2])]), 0.5, numeric="hybrid"
+    )
     tally = Tally(plan, 3, [1, 1, 1], [[0, 1], [1, 0], [1, 0]])
     with pytest.raises(EstimateError, match="too little"):
         distribution(tally, "x")  # below 0.61 the hybrid mechanism is Duchi's, with two outputs

@@ -169,8 +169,8 @@ class Plan:
     ) -> Plan:
         """Choose channels for a schema and an epsilon per person.
 
-        numeric: minimax, hybrid, piecewise, piecewise-sub, duchi, laplace, scdf, staircase; or duchi-multi or cube, which
-        report all numeric attributes in one question. categorical: subset, grr, oue, sue.
+        numeric: minimax, hybrid, piecewise, piecewise-sub, duchi, laplace, scdf, staircase; or duchi-multi or cube,
+        which report all numeric attributes in one question. categorical: subset, grr, oue, sue.
 
         budget="sample": each person answers k questions with epsilon/k each; k="best" has the least predicted error
         (see `hush.design.choice`), k="paper" is max(1, min(d, floor(epsilon/2.5))). budget="split": everybody answers

@@ -1,8 +1,8 @@
 """Levels for people of whom something is known beforehand: the least *average* variance under a public prior.
 
 The worst case is for everybody. If it is public knowledge where values lie (most gradients are near 0, most incomes
-near the lower end), levels can do better on average. The prior is a histogram over equal bins of [-1, 1]. It must be public: a
-prior that was learnt from the people themselves leaks.
+near the lower end), levels can do better on average. The prior is a histogram over equal bins of [-1, 1]. It must be
+public: a prior that was learnt from the people themselves leaks.
 
 For given levels the mean square of a report is a function f(t), linear between the means mu_s of the states, and the
 average variance is the integral of prior(t)*(f(t) - t^2). Writing it as a function of the mu_s and of the mean squares
@@ -24,6 +24,7 @@ from itertools import accumulate, pairwise
 from hush.channels import Window
 from hush.design.minimax import Problem, as_channel, default_size, knots_of, problem_of, worst_case
 from hush.errors import DesignError
+from hush.exact import exp_bounds
 
 MAX_BINS = 256
 _ITERATIONS = 30
@@ -143,7 +144,7 @@ def averaged(epsilon: Fraction, prior: tuple[Fraction, ...], optional: bool = Fa
     ):
         if math.gcd(width, cells) & (math.gcd(width, cells) - 1):
             continue
-        problem = problem_of(math.exp(epsilon), cells, width, optional)
+        problem = problem_of(float(exp_bounds(epsilon)[0]), cells, width, optional)
         current = _monotone(problem, levels)
         for _ in range(_ITERATIONS):
             average, target = _improved(problem, current, density)

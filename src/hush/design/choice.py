@@ -6,10 +6,10 @@ of its estimate is
     (q/k) * (variance that the channel adds at epsilon/k  +  variance of the people themselves) / n.
 
 The first part grows with k, as epsilon/k shrinks; the second falls, as more people answer. What the people are like is
-not known beforehand: a uniform distribution over the domain is assumed (or the prior that was given), and equal shares of
-categories. Errors are added up over attributes, those of means on the scale [-1, 1], those of shares averaged over the
-categories, each times its importance, and the k with the least sum is taken. Large k never pay, as the noise grows like
-k^2 for small epsilon/k: the search stops when three values of k in a row are worse than the best.
+not known beforehand: a uniform distribution over the domain is assumed (or the prior that was given), and equal shares
+of categories. Errors are added up over attributes, those of means on the scale [-1, 1], those of shares averaged over
+the categories, each times its importance, and the k with the least sum is taken. Large k never pay, as the noise grows
+like k^2 for small epsilon/k: the search stops when three values of k in a row are worse than the best.
 """
 
 from __future__ import annotations

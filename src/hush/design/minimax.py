@@ -11,7 +11,7 @@ and mu of the last state must be 1. With rho = 1 the risk is the variance, for o
 rho = d/k is the paper's estimator for k of d attributes. Each risk is a convex quadratic function of the levels, so
 minimising the largest is a small convex program. It is solved by a primal-dual interior point method (Boyd and
 Vandenberghe, Convex Optimization, 11.7) in plain floats: the same on every machine, and no library needed. The result
-is rounded to integers, which the channel then treats exactly: rounding can cost a little accuracy, never privacy or bias.
+is rounded to integers, which the channel then treats exactly: rounding may cost a little accuracy, never privacy.
 
 The width is searched, and the size grows with epsilon, as the rounding of inputs to N - W + 1 states adds variance: see
 `docs/minimax.md` for how close this comes to the limit that no unbiased mechanism can beat.
@@ -269,7 +269,7 @@ def _guess(epsilon: float, size: int) -> int:
 
 def worst_case(epsilon: float, size: int, *, optional: bool = False, rho: float = 1.0) -> tuple[int, list[float]]:
     """Return width and real levels with the smallest worst-case risk."""
-    ratio = math.exp(epsilon)
+    ratio = float(exp_bounds(Fraction(epsilon))[0])  # the same on every machine, which exp is not
 
     def score(width: int) -> tuple[float, list[float]]:
         problem = problem_of(ratio, size, width, optional, rho)

@@ -109,8 +109,8 @@ def laplace(epsilon: Fraction, optional: bool = False) -> Additive:
     decay, periods = _decay(epsilon)
     steps = min(max(1, math.ceil(_FINE * epsilon)), max(1, MAX_REACH // periods))
     unit = 1 << 51
-    # Rounding up keeps the last weight above decay times the first.
-    weights = [math.ceil(unit * math.exp(-float(epsilon) * i / steps)) for i in range(steps)]
+    # Rounding up keeps the last weight above decay times the first. Rational bounds, as libraries differ in exp.
+    weights = [math.ceil(unit / exp_bounds(epsilon * i / steps)[0]) for i in range(steps)]
     return Additive(tuple((1, weight) for weight in weights), decay, _fitting(epsilon, steps, periods))
 
 
