@@ -7,7 +7,7 @@ CORE := $(VENV)/.ready-core
 READY := $(VENV)/.ready
 READY_DOCS := $(VENV)/.ready-docs
 
-.PHONY: help demo test check bench limit docs vectors clean
+.PHONY: help theory demo test check bench limit docs vectors clean
 
 help:  ## Show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -46,6 +46,10 @@ limit: $(READY)  ## Compute the least variance that any unbiased mechanism can h
 
 vectors: $(READY)  ## Write spec/vectors anew
 	$(BIN)/python spec/generate.py
+
+theory: $(READY)  ## Recompute the paper's theory, with pictures
+	$(INSTALL) '.[plot]'
+	$(BIN)/python experiments/theory.py
 
 docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are errors
 	$(BIN)/python docs/tables.py
