@@ -50,6 +50,7 @@ vectors: $(READY)  ## Write spec/vectors anew
 docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are errors
 	$(BIN)/python docs/tables.py
 	$(BIN)/python docs/joint_tables.py
+	$(BIN)/python docs/pictures.py
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 clean:  ## Remove everything that these targets made
