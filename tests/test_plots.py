@@ -55,7 +55,8 @@ def test_the_law_is_that_of_the_plan() -> None:
     for value in (20, 60):
         drawn = [row["probability"] for row in data if row["value"] == str(value)]
         assert drawn == [float(p) for p in PLAN.law("age", value).values()]
-    data = inline(plots.law(PLAN, "income", [None, 5]))
+    assert inline(plots.law(PLAN, "age", [20, 20])) == inline(plots.law(PLAN, "age", [20]))
+    data = inline(plots.law(PLAN, "income", [None, 5.0]))
     assert {row["value"] for row in data} == {MISSING, "5"}
     assert data[-1]["report"] == MISSING
 
@@ -82,7 +83,7 @@ def test_sets_of_categories_are_listed_or_told_by_membership() -> None:
     assert laws.favour(plan, "c", [0, 1]) == channel.ratio
     assert laws.favour(plan, "c", [1, 1]) == 1
     listed = laws.rows(plan, "d", ["a"])
-    assert [row.label for row in listed][:2] == ["(none)", "a"] or "(none)" in {row.label for row in listed}
+    assert {"(none)", "a", "a + d"} < {row.label for row in listed}
     assert sum((row.probabilities[0] for row in listed), Fraction(0)) == 1
     assert "includes" in plots.law(plan, "c", [0]).to_json()
     with pytest.raises(hush.DesignError):

@@ -139,8 +139,9 @@ def law(plan: Plan, attribute: str, values: Sequence[object]) -> alt.Chart:
     Where bars of two values are of similar height, a report hardly tells the values apart; no two are further apart
     than a factor e^epsilon.
     """
+    distinct = {_value_label(value): value for value in values}  # equal bars would be stacked
+    names, values = list(distinct), list(distinct.values())
     rows = laws.rows(plan, attribute, values, most=MAX_BARS)
-    names = [MISSING if value is None else str(value) for value in values]
     data = [
         {"order": order, "report": row.label, "value": name, "probability": float(probability)}
         for order, row in enumerate(rows)
@@ -149,19 +150,21 @@ def law(plan: Plan, attribute: str, values: Sequence[object]) -> alt.Chart:
     labels = json.dumps([row.label for row in rows])
     factor = math.ceil(laws.favour(plan, attribute, values) * 100) / 100  # rounded up: it is a bound
     subtitle = ["Each colour is what one person of that value might report, if asked about it."]
-    if len(set(names)) > 1:
+    if len(names) > 1:
         subtitle.append(f"No report is more than {factor:g} times likelier for one of them than for another.")
     if isinstance(plan.schema[attribute], Numeric):
         what = "what is reported, as the number that it counts as"
     else:
         what = "what is reported" if rows[0].partition else "what is in the report"
+    # Labels that overlap would be dropped, that of "missing" perhaps: some are chosen, and the last is kept.
+    ticks = sorted({*range(0, len(rows) - 1, math.ceil(len(rows) / 10)), len(rows) - 1})
     chart: alt.Chart = (
         alt.Chart(alt.InlineData(values=data))
         .mark_bar()
         .encode(
             x=alt.X(
                 "order:O",
-                axis=alt.Axis(title=what, labelExpr=f"{labels}[datum.value]", labelAngle=-45, labelOverlap=True),
+                axis=alt.Axis(title=what, labelExpr=f"{labels}[datum.value]", labelAngle=-45, values=ticks),
             ),
             xOffset=alt.XOffset("value:N", sort=names),
             y=alt.Y("probability:Q", axis=alt.Axis(title="probability", format="~%", tickCount=5)),
@@ -172,6 +175,12 @@ def law(plan: Plan, attribute: str, values: Sequence[object]) -> alt.Chart:
         )
     )
     return _styled(chart)
+
+
+def _value_label(value: object) -> str:
+    if value is None:
+        return MISSING
+    return f"{value:,.12g}" if isinstance(value, float) else str(value)
 
 
 def _styled(chart: T) -> T:
