@@ -324,7 +324,7 @@ def test_a_missing_library_says_what_to_install(
 def test_without_click_it_says_what_to_install() -> None:
     code = "import sys; sys.modules['click'] = None; from hush.cli import main; main()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert result.stderr == "hush: the command line needs more libraries: pip install 'hush[cli]'\n"
 
 

@@ -16,5 +16,6 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name != "click":
             raise
-        sys.exit("hush: the command line needs more libraries: pip install 'hush[cli]'")
+        print("hush: the command line needs more libraries: pip install 'hush[cli]'", file=sys.stderr)
+        sys.exit(2)
     program(prog_name="hush")
