@@ -48,11 +48,11 @@ vectors: $(READY)  ## Write spec/vectors anew
 	$(BIN)/python spec/generate.py
 
 theory: $(READY)  ## Recompute the paper's theory, with pictures
-	$(INSTALL) '.[plot]'
 	$(BIN)/python experiments/theory.py
 
 docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are errors
 	$(BIN)/python docs/tables.py
+	$(BIN)/python docs/pictures.py
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 clean:  ## Remove everything that these targets made

@@ -1,10 +1,11 @@
 """The paper's theory, recomputed from hush's channels, with pictures. `make theory` runs it.
 
-Three things are computed in exact arithmetic from the channels themselves, not from the paper's formulas: the worst-case
-variance of every one-dimensional mechanism against epsilon, with the limit of linear programming; the regions of the
-paper's Table 1, bounded by epsilon* and epsilon#; and the worst-case variance for d attributes as a fraction of that of
-Duchi et al.'s multidimensional mechanism, for the paper's PM and HM with its k and estimator, for Duchi in one dimension
-on a sampled attribute, and for the minimax design with the ratio estimator. Numbers go to experiments/results/theory.json, pictures to docs/images.
+Three things are computed in exact arithmetic from the channels themselves, not from the paper's formulas: the
+worst-case variance of every one-dimensional mechanism against epsilon, with the limit of linear programming; the
+regions of the paper's Table 1, bounded by epsilon* and epsilon#; and the worst-case variance for d attributes as a
+fraction of that of Duchi et al.'s multidimensional mechanism: for the paper's PM and HM with its k and estimator, for
+Duchi in one dimension on a sampled attribute, and for the minimax design with the ratio estimator. Numbers go to
+experiments/results/theory.json, pictures to docs/images.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def draw(results: dict[str, Any]) -> None:
 
     IMAGES.mkdir(exist_ok=True)
     lines = (
-        alt.Chart(alt.Data(values=results["one dimension"]))
+        alt.Chart(alt.InlineData(values=results["one dimension"]))
         .mark_line()
         .encode(
             x=alt.X("epsilon:Q").title("epsilon"),
@@ -113,7 +114,7 @@ def draw(results: dict[str, Any]) -> None:
     )
     lines.save(IMAGES / "worst-variance.svg")
     many = (
-        alt.Chart(alt.Data(values=results["many dimensions"]))
+        alt.Chart(alt.InlineData(values=results["many dimensions"]))
         .mark_line()
         .encode(
             x=alt.X("epsilon:Q").title("epsilon"),

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from experiments import theory
 
+from hush.design.numeric import NUMERIC, best_worst_case, signs
+
 ROOT = Path(__file__).parent.parent
 STORED: dict[str, Any] = json.loads((ROOT / "experiments" / "results" / "theory.json").read_text())
 
@@ -29,10 +31,10 @@ def test_the_numbers_are_up_to_date() -> None:
     for row in STORED["many dimensions"][::37]:
         epsilon = Fraction(row["epsilon"])
         if row["mechanism"] == "hush":
-            expected = row["d"] * float(theory.best_worst_case(epsilon).worst_variance)
-            rival = float(theory.signs(epsilon, row["d"]).worst_variance)
+            expected = row["d"] * float(best_worst_case(epsilon).worst_variance)
+            rival = float(signs(epsilon, row["d"]).worst_variance)
             assert row["fraction"] == pytest.approx(expected / rival, rel=1e-9)
-    assert {row["mechanism"] for row in STORED["one dimension"]} == {*theory.NUMERIC, "limit"}
+    assert {row["mechanism"] for row in STORED["one dimension"]} == {*NUMERIC, "limit"}
 
 
 def test_the_regions_are_those_of_the_paper() -> None:

@@ -75,7 +75,7 @@ def progress(population: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    """Randomise, tally, estimate and print."""
+    """Read the options, and run."""
     parser = argparse.ArgumentParser(prog="python -m hush.demo", description=__doc__.splitlines()[0])
     parser.add_argument("--people", type=int, default=100_000, help="how many people to make up (100000)")
     parser.add_argument("--epsilon", type=float, default=2.0, help="what answering costs each of them (2.0)")
@@ -85,10 +85,15 @@ def main() -> None:
         parser.error("--people must be at least 1, --level between 0 and 1")
 
     try:
-        plan = Plan.design(SCHEMA, options.epsilon, title="demo")
+        run(options.people, options.epsilon, options.level)
     except DesignError as error:
         parser.error(str(error))
-    population = list(people(options.people, seed=2019))
+
+
+def run(n: int = 100_000, epsilon: float = 2.0, level: float = 0.95) -> None:
+    """Randomise, tally, estimate and print."""
+    plan = Plan.design(SCHEMA, epsilon, title="demo")
+    population = list(people(n, seed=2019))
     print(f"{plan}\n{len(population):,} people, each answers {plan.k} of {len(plan.questions)} questions, with noise.")
 
     start = time.perf_counter()
@@ -101,8 +106,8 @@ def main() -> None:
     seconds = time.perf_counter() - start
     print(f"{tally.n:,} reports of {size / tally.n:.1f} bytes on average, in {seconds:.1f} s.\n")
 
-    rows = estimate(tally, level=options.level)
-    interval = f"{options.level:.0%} interval"
+    rows = estimate(tally, level=level)
+    interval = f"{level:.0%} interval"
     print(f"{'attribute':<14}{'category':<12}{'truth':>11}{'estimate':>11}{interval:>25}{'n':>9}")
     inside = 0
     for row in rows:

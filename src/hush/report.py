@@ -117,6 +117,13 @@ class Report:
         return cls(plan, codec.hexadecimal(id_, ID_SIZE, ReportError, "the id of a report"), tuple(answers))
 
 
+def sizes(plan: Plan) -> tuple[int, int]:
+    """Return how many bytes the shortest and the longest binary report of a plan take."""
+    widths = sorted(question.channel.alphabet.width for question in plan.questions)
+    fixed = 1 + TAG_SIZE + ID_SIZE + plan.k * _index_width(plan)
+    return fixed + sum(widths[: plan.k]), fixed + sum(widths[-plan.k :])
+
+
 def _index_width(plan: Plan) -> int:
     """Return how many bytes the index of a question takes: none if all questions are answered."""
     if plan.k == len(plan.questions):

@@ -1,0 +1,21 @@
+"""The command line: `hush plan`, `predict`, `audit`, `law`, `demo`. It needs `pip install 'hush[cli]'`.
+
+Files in, a table or JSON out. Help must come at once, so modules of hush, Rich and Altair are imported by the command
+that needs them.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; say what to install if that is missing."""
+    try:
+        from hush.cli.commands import program
+    except ModuleNotFoundError as error:
+        if error.name != "click":
+            raise
+        print("hush: the command line needs more libraries: pip install 'hush[cli]'", file=sys.stderr)
+        sys.exit(2)
+    program(prog_name="hush")

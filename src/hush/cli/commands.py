@@ -1,0 +1,287 @@
+"""The commands. Each imports what it needs when it runs, and prints a table, or JSON with --json."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from hush.cli.program import JSON, PICTURE, PLAN, Refused, as_json, program
+
+__all__ = ["program"]
+
+
+@program.command()
+@click.argument("schema", metavar="SCHEMA.json")
+@click.option("--epsilon", type=float, required=True, help="What answering costs each person, 0.001 to 16.")
+@click.option(
+    "--numeric",
+    default="minimax",
+    show_default=True,
+    metavar="NAME",
+    help="minimax, hybrid, piecewise, piecewise-sub, duchi, laplace, scdf, staircase, duchi-multi or cube.",
+)
+@click.option("--categorical", default="subset", show_default=True, metavar="NAME", help="subset, grr, oue or sue.")
+@click.option("-k", default="best", show_default=True, metavar="best|paper|N", help="How many questions each answers.")
+@click.option(
+    "--budget",
+    default="sample",
+    show_default=True,
+    metavar="sample|split",
+    help="sample: k questions share epsilon; split: all questions do.",
+)
+@click.option(
+    "--objective",
+    default="worst",
+    show_default=True,
+    metavar="NAME|WEIGHTS",
+    help="For minimax: worst, uniform, centre, or weights of equal bins such as 1,4,1.",
+)
+@click.option("--importance", multiple=True, metavar="NAME=WEIGHT", help="How much an attribute counts for k (1).")
+@click.option("--title", default="", help="Part of the plan: another title is another collection.")
+@click.option("-o", "--output", metavar="FILE", help="Write the plan here, as canonical JSON.")
+@click.option("--json", "machine", is_flag=True, help="Print the plan itself, as canonical JSON.")
+def plan(
+    schema: str,
+    epsilon: float,
+    numeric: str,
+    categorical: str,
+    k: str,
+    budget: str,
+    objective: str,
+    importance: tuple[str, ...],
+    title: str,
+    output: str | None,
+    machine: bool,
+) -> None:
+    """Design a plan for a schema, and show what it costs.
+
+    The schema is {"attributes": [...]}, or the array alone. A number has low and high, and may have "out_of_range":
+    "clip"; a category has values; both may have "optional": true.
+
+    \b
+    Example:
+      hush plan schema.json --epsilon 1.0 --title "spring survey" -o plan.json
+    """
+    from hush.cli import files
+    from hush.plan import Plan
+
+    made = Plan.design(
+        files.read_schema(schema),
+        epsilon,
+        numeric=numeric,
+        categorical=categorical,
+        k=int(k) if k.isdecimal() else k,  # type: ignore[arg-type]  # anything else is refused there
+        budget=budget,  # type: ignore[arg-type]
+        objective=[_number(part, "--objective") for part in objective.split(",")] if "," in objective else objective,
+        importance=dict(_pair(text) for text in importance),
+        title=title,
+    )
+    if output:
+        Path(output).write_text(made.to_json(), encoding="utf-8", newline="")  # its SHA-256 is the plan's id
+    if machine:
+        click.echo(made.to_json(), nl=sys.stdout.isatty())
+        return
+    from hush.cli import tables
+
+    tables.show_plan(made)
+    if output:
+        tables.say(f"Written to {output}.")
+
+
+def _number(text: str, option: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise Refused(f"{option}: {text!r} is not a number") from None
+
+
+def _pair(text: str) -> tuple[str, float]:
+    name, equals, weight = text.rpartition("=")
+    if not equals:
+        raise Refused("--importance is written NAME=WEIGHT")
+    return name, _number(weight, "--importance")
+
+
+@program.command()
+@PLAN
+@click.option("--people", type=int, help="How many people are asked.")
+@click.option("--margin", type=float, help="Ask the other way round: how many people are needed for this margin?")
+@click.option("--attribute", "attributes", multiple=True, metavar="NAME", help="Only this attribute (repeatable).")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Probability of the intervals.")
+@click.option("--guesses", metavar="FILE", help='What is assumed of the people: {"age": {"mean": 40, "spread": 15}}.')
+@PICTURE
+@JSON
+def predict(
+    plan: str,
+    people: int | None,
+    margin: float | None,
+    attributes: tuple[str, ...],
+    level: float,
+    guesses: str | None,
+    picture: str | None,
+    machine: bool,
+) -> None:
+    """Predict standard errors and margins before anybody is asked.
+
+    Without guesses the worst population is assumed for each estimate.
+
+    \b
+    Example:
+      hush predict plan.json --people 100000 --picture margins.svg
+      hush predict plan.json --margin 0.5 --attribute age
+    """
+    from hush import predictions
+    from hush.cli import files
+
+    if (people is None) == (margin is None):
+        raise Refused("give either --people, or --margin to learn how many are needed")
+    made = files.read_plan(plan)
+    known = files.read_guesses(guesses, made.schema) if guesses else None
+    for name in attributes:
+        made.schema[name]  # raises, and says which there are
+    if margin is not None:
+        needed = max(
+            predictions.people_needed(made, margin, attribute=name, level=level, guesses=known)
+            for name in attributes or [None]
+        )
+        if machine:
+            as_json({"plan": made.id, "margin": margin, "level": level, "attributes": attributes, "people": needed})
+        else:
+            from hush.cli import tables
+
+            of = " and ".join(attributes) or "every attribute"
+            tables.say(f"{needed:,} people are needed for a margin of ±{margin:g} of {of}, at level {level:g}.")
+        people = needed
+    else:
+        assert people is not None
+        rows = predictions.predict(made, people, level=level, guesses=known)
+        rows = [row for row in rows if not attributes or row.attribute in attributes]
+        if machine:
+            as_json({"plan": made.id, "people": people, "level": level, "rows": [vars(row) for row in rows]})
+        else:
+            from hush.cli import tables
+
+            tables.show_predictions(rows, people, level)
+    if picture:
+        from hush import plots
+
+        plots.save(plots.margins(made, n=people, level=level, attributes=attributes, guesses=known), picture)
+
+
+@program.command()
+@PLAN
+@click.option("--draws", type=int, default=20_000, show_default=True, help="How often each sampler is run.")
+@JSON
+def audit(plan: str, draws: int, machine: bool) -> None:
+    """Prove what a plan costs, and attack it.
+
+    Its samplers are run and compared with their laws. The exit code is 1 if anything is wrong.
+
+    \b
+    Example:
+      hush audit plan.json --draws 5000
+    """
+    from hush import audits
+    from hush.cli import files
+
+    result = audits.audit(files.read_plan(plan), draws=draws)
+    if machine:
+        questions = [
+            {
+                "attributes": item.attributes,
+                "channel": item.kind,
+                "epsilon": item.epsilon,
+                "ratio": str(item.proof.ratio),
+                "proof": item.proof.method,
+                "attack": item.lower,
+                "p_value": min(fit.p_value for fit in item.fits),
+            }
+            for item in result.questions
+        ]
+        as_json(
+            {
+                "plan": result.plan.id,
+                "passed": result.passed,
+                "failures": result.failures,
+                "epsilon": result.epsilon,
+                "ratio": str(result.ratio),
+                "draws": draws,
+                "questions": questions,
+            }
+        )
+    else:
+        from hush.cli import tables
+
+        tables.say(*result.lines())
+    if not result.passed:
+        sys.exit(1)
+
+
+@program.command()
+@PLAN
+@click.argument("attribute")
+@click.option(
+    "--value",
+    "texts",
+    multiple=True,
+    required=True,
+    metavar="V",
+    help="A value of the attribute, or (missing). Repeat it to compare.",
+)
+@click.option("--rows", type=click.IntRange(1), default=16, show_default=True, help="Longer tables are grouped.")
+@PICTURE
+@JSON
+def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: str | None, machine: bool) -> None:
+    """Show what one report says about a person.
+
+    Every report has its probability, for each of the values given. With --json nothing is grouped, and
+    probabilities are exact fractions.
+
+    \b
+    Example:
+      hush law plan.json age --value 20 --value 60 --picture age.svg
+    """
+    from hush import laws
+    from hush.cli import files
+
+    made = files.read_plan(plan)
+    values = [files.value_of(made.schema[attribute], text) for text in texts]
+    favour = laws.favour(made, attribute, values)
+    if machine:
+        found = [
+            {"report": row.label, "probabilities": list(map(str, row.probabilities))}
+            for row in laws.rows(made, attribute, values)
+        ]
+        as_json({"plan": made.id, "attribute": attribute, "values": texts, "favour": str(favour), "rows": found})
+    else:
+        from hush.cli import tables
+
+        tables.show_law(laws.rows(made, attribute, values, most=rows), texts, favour, made.channel(attribute).ratio)
+    if picture:
+        from hush import plots
+
+        plots.save(plots.law(made, attribute, values), picture)
+
+
+@program.command()
+@click.option("--people", type=click.IntRange(1), default=100_000, show_default=True, help="How many to make up.")
+@click.option("--epsilon", type=float, default=2.0, show_default=True, help="What answering costs each of them.")
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Probability of the intervals.",
+)
+def demo(people: int, epsilon: float, level: float) -> None:
+    """Simulate a population: truth beside estimate.
+
+    \b
+    Example:
+      hush demo --people 20000
+    """
+    from hush import demo as simulation
+
+    simulation.run(people, epsilon, level)

@@ -1,0 +1,103 @@
+"""What the command line reads: schemas as people write them, plans, guesses and values."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hush import codec
+from hush.errors import DesignError, HushError, PlanError, RecordError, SchemaError
+from hush.plan import Plan
+from hush.predictions import Guess
+from hush.schema import MISSING, Attribute, Categorical, Numeric, Schema
+
+T = TypeVar("T")
+
+
+def read(path: str) -> bytes:
+    """Return the bytes of a file, or of the standard input for "-"."""
+    return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+
+
+def read_plan(path: str) -> Plan:
+    """Read a plan, and check all of it."""
+    return _naming(path, Plan.from_json, PlanError)
+
+
+def read_schema(path: str) -> Schema:
+    """Read a schema in the friendly form, or as it is in a plan."""
+    return _naming(path, lambda text: friendly(codec.load(text, SchemaError)), SchemaError)
+
+
+def read_guesses(path: str, schema: Schema) -> dict[str, Any]:
+    """Read what is assumed of attributes."""
+    return _naming(path, lambda text: guesses(codec.load(text, DesignError), schema), DesignError)
+
+
+def _naming(path: str, parse: Callable[[bytes], T], error: type[HushError]) -> T:
+    """Parse a file; an error says which file it is about."""
+    text = read(path)
+    try:
+        return parse(text)
+    except HushError as refused:
+        raise error(f"{'standard input' if path == '-' else path}: {refused}") from None
+
+
+def friendly(value: Any) -> Schema:
+    """Return the schema that somebody wrote: what has values is categorical, what has low and high is numeric."""
+    if isinstance(value, dict):
+        (value,) = codec.fields(value, ["attributes"], SchemaError, "a schema (or it is an array of attributes)")
+    return Schema([_attribute(item) for item in codec.listed(value, SchemaError, "the attributes")])
+
+
+def _attribute(item: Any) -> Attribute:
+    if not isinstance(item, dict) or type(item.get("name")) is not str:
+        raise SchemaError("an attribute must be an object with a name, and with low and high or with values")
+    fields = dict(item)
+    name = fields["name"]
+    kind = Categorical if "values" in fields else Numeric
+    if fields.pop("kind", kind.kind) != kind.kind:
+        raise SchemaError(f"attribute {name!r}: a numeric one has low and high, a categorical one has values")
+    needed, allowed = ({"values"}, set()) if kind is Categorical else ({"low", "high"}, {"out_of_range"})
+    given = set(fields) - {"name", "optional"}
+    if not needed <= given <= needed | allowed:
+        raise SchemaError(
+            f"attribute {name!r}: needs low and high (and may have out_of_range and optional), "
+            "or values (and may have optional)"
+        )
+    return kind(**fields)
+
+
+def guesses(value: Any, schema: Schema) -> dict[str, Any]:
+    """Return guesses: {"age": {"mean": 40, "spread": 15}, "os": {"linux": 0.2}}."""
+    if not isinstance(value, dict):
+        raise DesignError("guesses must be an object: a name of an attribute, and what is assumed of it")
+    found: dict[str, Any] = {}
+    for name, guess in value.items():
+        field = schema[name]
+        if not isinstance(guess, dict) or not all(type(number) in (int, float) for number in guess.values()):
+            raise DesignError(f"attribute {name!r}: a guess must be an object of numbers")
+        if isinstance(field, Categorical):
+            labels: dict[str, Any] = {str(label): label for label in field.labels}
+            if not set(guess) <= set(labels):
+                raise DesignError(f"attribute {name!r}: a guess gives the shares of some of its categories")
+            found[name] = {labels[key]: share for key, share in guess.items()}
+        elif "mean" not in guess or not set(guess) <= {"mean", "spread", "missing"}:
+            raise DesignError(f"attribute {name!r}: a guess has a mean, and may have spread and missing")
+        else:
+            found[name] = Guess(**guess)
+    return found
+
+
+def value_of(field: Attribute, text: str) -> object:
+    """Read a value from the command line, where "(missing)" is a missing one."""
+    if text == MISSING:
+        return None
+    if isinstance(field, Categorical):
+        return next((value for value in field.values if str(value) == text), text)
+    try:
+        return float(text)
+    except ValueError:
+        raise RecordError(f"attribute {field.name!r}: must be a number, or {MISSING}") from None

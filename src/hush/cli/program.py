@@ -1,0 +1,69 @@
+"""The program: its errors in one line each, and what its commands share."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from hush import __version__
+
+EXTRAS = {"rich": "cli", "altair": "plot", "vl_convert": "plot"}
+
+
+class Refused(click.ClickException):
+    """An error in one line: what was refused, and why."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        """Print the line."""
+        click.echo(f"hush: {' '.join(self.message.split())}", err=True)
+
+
+class Program(click.Group):
+    """The commands, with errors that people can read."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; turn what hush refuses, files and missing libraries into one line each."""
+        from hush.errors import HushError
+
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except HushError as error:
+            raise Refused(str(error)) from None
+        except OSError as error:
+            raise Refused(f"{error.filename or 'a file'}: {(error.strerror or 'cannot be used').lower()}") from None
+        except ModuleNotFoundError as error:
+            if error.name not in EXTRAS:
+                raise
+            extra = EXTRAS[error.name]
+            raise Refused(f"this needs the library {error.name}: pip install 'hush[{extra}]'") from None
+
+
+def as_json(value: object) -> None:
+    """Print JSON for a machine."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+JSON = click.option("--json", "machine", is_flag=True, help="Print JSON, not a table.")
+PICTURE = click.option("--picture", metavar="FILE", help="Draw a picture: a file that ends in .svg or .png.")
+PLAN = click.argument("plan", metavar="PLAN.json")
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="hush")
+def program() -> None:
+    """Learn from a crowd without hearing anyone: exact local differential privacy.
+
+    Plan a collection, predict what it will tell, audit it, and see what one report says about a person. A file
+    called - is the standard input.
+
+    \b
+    Example:
+      hush plan schema.json --epsilon 1 -o plan.json
+      hush predict plan.json --people 100000
+    """
