@@ -82,7 +82,7 @@ def questions() -> str:
     importance = {f"x{i}": 1.0 for i in range(16)}
     lines = ["| eps | best k | paper's k | error of the paper's k / of the best |", "|---" * 4 + "|"]
     for epsilon in epsilons:
-        best = best_k(makers, blocks, epsilon, importance)
+        best, _ = best_k(makers, blocks, epsilon, importance)
         paper = max(1, min(16, int(epsilon / Fraction(5, 2))))
         errors = [makers.error(blocks[0], epsilon / k) / k for k in (paper, best)]
         lines.append(f"| {float(epsilon):g} | {best} | {paper} | {errors[0] / errors[1]:.3f} |")

@@ -93,6 +93,9 @@ def plans() -> dict[str, Plan]:
     result["levels"] = levelled()
     result["mixed-k2"] = Plan.design(MIXED, 3.0, numeric="hybrid", k=2, title="größer ☂")
     result["mixed-split"] = Plan.design(MIXED, 5.0, numeric="piecewise", budget="split")
+    result["weighted"] = Plan.design(
+        MIXED, 1.0, numeric="duchi", sampling="weighted", importance={"age": 3, "code": 0.1}
+    )
     result["wide"] = Plan.design(wide, 1.0)
     return result
 
@@ -296,6 +299,9 @@ def bad_plans() -> dict[str, Any]:
             changed("epsilon written otherwise", "epsilon", to="1.00"),
             changed("k raised", "k", to=2),
             changed("k of nothing", "k", to=0),
+            changed("weights too few", "weights", to=[1]),
+            changed("weight of nothing", "weights", to=[0, 1]),
+            changed("weights as text", "weights", to=["1", "1"]),
             changed("wrong version", "hush", to=2),
             changed("question missing", "questions", to=values["questions"][:1]),
             changed("categories do not fit", "schema", 1, "values", to=["a", "b", "c"]),

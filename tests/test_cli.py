@@ -69,6 +69,16 @@ def test_plan_writes_the_canonical_plan_and_shows_it() -> None:
         assert text in result.output
 
 
+def test_plan_takes_weights_and_joint_attributes() -> None:
+    weighted = hush.Plan.from_json(
+        run("plan", "schema.json", "--epsilon", "1", "--sampling", "weighted", "--json").stdout
+    )
+    assert weighted.weights is not None
+    joint = hush.Plan.from_json(run("plan", "schema.json", "--epsilon", "3", "--joint", "age,os", "--json").stdout)
+    assert len(joint.questions) == 1
+    assert "together" in refused("plan", "schema.json", "--epsilon", "3", "--joint", "os,age")
+
+
 def test_plan_prints_itself_for_a_machine() -> None:
     options = ["--numeric", "hybrid", "--categorical", "oue", "-k", "2", "--json"]
     text = run("plan", "schema.json", "--epsilon", "4", *options).output

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
+
 from hush.channels import draw_subset
 from hush.coins import Coins, SystemCoins
 from hush.errors import PlanError
@@ -28,9 +31,17 @@ def randomise_from(coins: Coins, plan: Plan, record: Record) -> Report:
     """
     inputs = plan.schema.encode(record)
     answers = []
-    for index in draw_subset(coins, len(plan.questions), plan.k):
+    for index in _questions(plan, coins):
         channel = plan.questions[index].channel
         state = channel.state(inputs[plan.spans[index]], coins)
         answers.append((index, channel.draw(state, coins)))
     id_ = coins.word().to_bytes(8, "big") + coins.word().to_bytes(8, "big")
     return Report(plan, id_, tuple(answers))
+
+
+def _questions(plan: Plan, coins: Coins) -> list[int]:
+    """Draw the questions to answer. It does not depend on the record."""
+    if plan.weights is None:
+        return draw_subset(coins, len(plan.questions), plan.k)
+    limits = list(accumulate(plan.weights))
+    return [bisect_right(limits, coins.below(limits[-1]))]

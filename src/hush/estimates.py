@@ -133,12 +133,12 @@ def _targets(tally: Tally, estimator: Estimator) -> Iterator[tuple[Attribute, Re
     if estimator not in ("ratio", "paper"):
         raise EstimateError('estimator must be "ratio" or "paper"')
     plan = tally.plan
-    for question, attributes, answered, counts in zip(
-        plan.questions, plan.attributes, tally.answered, tally.counts, strict=True
+    for question, attributes, asked, answered, counts in zip(
+        plan.questions, plan.attributes, plan.inclusions, tally.answered, tally.counts, strict=True
     ):
         for reading in question.channel.readings(counts, answered):
             n = sum(reading.counts)  # those whose report is about this attribute
-            inclusion = plan.inclusion * reading.share
+            inclusion = asked * reading.share
             if reading.presence is not None:
                 # Both estimators agree: what they divide by cancels in the ratio.
                 sample: Sample | Ratio = ratio(reading.counts, reading.values, reading.presence, reading.rare)

@@ -25,16 +25,18 @@ from typing import Literal
 
 from hush import channels, codec
 from hush.channels import Channel, Output
-from hush.design import BLOCK, CATEGORICAL, NUMERIC, Makers, best_k, histogram
+from hush.design import BLOCK, CATEGORICAL, NUMERIC, Makers, best_k, cube_error, histogram, question_weights
+from hush.design.blocks import blocks_of, importance_of
 from hush.errors import DesignError, PlanError
 from hush.exact import exp_bounds
-from hush.schema import Attribute, Numeric, Schema
+from hush.schema import Attribute, Schema
 
 VERSION = 1
 MIN_EPSILON = Fraction(1, 1000)
 MAX_EPSILON = Fraction(16)
 MAX_TITLE = 256
 MAX_OUTPUTS = 3 << 19
+MAX_WEIGHT = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class Question:
 class Plan:
     """A collection: schema, epsilon per person, questions, and how many of them each person answers.
 
-    `cost` is the epsilon as an exact Fraction, `epsilon` the same as a float. Use `Plan.design` to make one.
+    `cost` is the epsilon as an exact Fraction, `epsilon` the same as a float. With `weights`, which are for k = 1, a
+    question is drawn with a probability in proportion to its weight. Use `Plan.design` to make a plan.
     The title is part of the plan, and so of its id: the same questions asked again under another title are
     another collection, which costs its epsilon again.
     """
@@ -59,6 +62,7 @@ class Plan:
     k: int
     questions: tuple[Question, ...]
     title: str = ""
+    weights: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.cost, Fraction) or not MIN_EPSILON <= self.cost <= MAX_EPSILON:
@@ -68,6 +72,11 @@ class Plan:
         if type(self.title) is not str or len(self.title) > MAX_TITLE or not self.title.isprintable():
             raise PlanError(f"the title must be at most {MAX_TITLE} printable characters")
         codec.integer(self.k, 1, len(self.questions), PlanError, "k")
+        if self.weights is not None:
+            if type(self.weights) is not tuple or len(self.weights) != len(self.questions) or self.k != 1:
+                raise PlanError("weights are for k = 1, one for each question")
+            for weight in self.weights:
+                codec.integer(weight, 1, MAX_WEIGHT, PlanError, "the weight of a question")
         if sum(question.channel.alphabet.size for question in self.questions) > MAX_OUTPUTS:
             raise PlanError(f"all channels together may have at most {MAX_OUTPUTS} outputs")
         asked = [name for question in self.questions for name in question.attributes]
@@ -111,10 +120,12 @@ class Plan:
             ends.append(ends[-1] + len(question.attributes))
         return tuple(slice(start, end) for start, end in pairwise(ends))
 
-    @property
-    def inclusion(self) -> Fraction:
-        """The probability that a given question is asked of a person."""
-        return Fraction(self.k, len(self.questions))
+    @cached_property
+    def inclusions(self) -> tuple[Fraction, ...]:
+        """The probability that each question is asked of a person."""
+        if self.weights is None:
+            return (Fraction(self.k, len(self.questions)),) * len(self.questions)
+        return tuple(Fraction(weight, sum(self.weights)) for weight in self.weights)
 
     def channel(self, attribute: str) -> Channel:
         """Return the channel that reports an attribute."""
@@ -165,6 +176,8 @@ class Plan:
         budget: Literal["sample", "split"] = "sample",
         objective: str | Sequence[float] = "worst",
         importance: Mapping[str, float] | None = None,
+        sampling: Literal["equal", "weighted"] = "equal",
+        joint: Sequence[Sequence[str]] = (),
         title: str = "",
     ) -> Plan:
         """Choose channels for a schema and an epsilon per person.
@@ -179,7 +192,11 @@ class Plan:
         objective, for minimax: "worst" minimises the largest variance over all inputs; "uniform", "centre", or a list
         of weights of equal bins of the domain, minimises the average under that public prior.
 
-        importance, for k="best": how much the error of an attribute counts (1 if it is not named).
+        importance: how much the error of an attribute counts (1 if it is not named), for k="best" and for
+        sampling="weighted", where each person answers one question, drawn with the probabilities of least error.
+
+        joint: lists of neighbouring attributes that are reported together, as cells of one table (docs/joint.md). With
+        a prior as the objective, and numbers alone that are never missing, the cube is taken if its error is less.
         """
         if not isinstance(schema, Schema):
             raise DesignError("the schema must be a Schema: hush.Schema([hush.Numeric(...), ...])")
@@ -192,7 +209,12 @@ class Plan:
         if prior is not None and numeric != "minimax":
             raise DesignError('an objective other than "worst" is for numeric="minimax"')
         makers = Makers(numeric, categorical, prior)
-        blocks = _blocks(schema, together=numeric in BLOCK)
+        weights = importance_of(schema, importance)
+        blocks = blocks_of(schema, numeric in BLOCK, joint)
+        if sampling not in ("equal", "weighted"):
+            raise DesignError('sampling must be "equal" or "weighted"')
+        if sampling == "weighted" and (budget != "sample" or k not in ("best", 1)):
+            raise DesignError('sampling="weighted" is for budget="sample", with one question for each person')
         if budget == "split":
             if k != "best":
                 raise DesignError('k is for budget="sample"; with budget="split" every question is answered')
@@ -201,8 +223,12 @@ class Plan:
         elif budget == "sample":
             if k == "paper":
                 chosen = max(1, min(len(blocks), math.floor(total / Fraction(5, 2))))
+            elif sampling == "weighted":
+                chosen = 1
             elif k == "best":
-                chosen = best_k(makers, blocks, total, _importance(schema, importance))
+                chosen, error = best_k(makers, blocks, total, weights)
+                if prior is not None and not joint and cube_error(blocks, total, weights) < error:
+                    return cls.design(schema, epsilon, numeric="cube", title=title)
             else:
                 chosen = codec.integer(k, 1, len(blocks), DesignError, 'k (if not "best" or "paper")')
             shares = [total / chosen] * len(blocks)
@@ -212,7 +238,8 @@ class Plan:
         for block, share in zip(blocks, shares, strict=True):
             channel = makers.channel(block, share)
             questions.append(Question(tuple(attribute.name for attribute in block), channel))
-        return cls(schema, total, chosen, tuple(questions), title)
+        drawn = question_weights(makers, blocks, total, weights) if sampling == "weighted" else None
+        return cls(schema, total, chosen, tuple(questions), title, drawn)
 
     # -- how it travels
 
@@ -228,6 +255,7 @@ class Plan:
                 "title": self.title,
                 "epsilon": repr(self.epsilon),
                 "k": self.k,
+                "weights": None if self.weights is None else list(self.weights),
                 "schema": self.schema.to_json(),
                 "questions": questions,
             }
@@ -248,8 +276,8 @@ class Plan:
 
         With the id under which the plan is known, refuse any other plan.
         """
-        names = ("hush", "title", "epsilon", "k", "schema", "questions")
-        version, title, epsilon, k, schema, items = codec.fields(
+        names = ("hush", "title", "epsilon", "k", "weights", "schema", "questions")
+        version, title, epsilon, k, weights, schema, items = codec.fields(
             codec.load(text, PlanError), names, PlanError, "a plan"
         )
         if type(version) is not int or version != VERSION:
@@ -263,7 +291,9 @@ class Plan:
             outputs += questions[-1].channel.alphabet.size
             if outputs > MAX_OUTPUTS:  # checked as we go, before more memory is used
                 raise PlanError(f"all channels together may have at most {MAX_OUTPUTS} outputs")
-        plan = cls(Schema.from_json(schema), _decimal(epsilon), k, tuple(questions), title)
+        if weights is not None:
+            weights = tuple(codec.listed(weights, PlanError, "weights (if not null)"))
+        plan = cls(Schema.from_json(schema), _decimal(epsilon), k, tuple(questions), title, weights)
         if id is not None and plan.id != id:
             raise PlanError("this is another plan: its id is not the one that was asked for")
         return plan
@@ -300,27 +330,3 @@ def _decimal(text: object) -> Fraction:
         if math.isfinite(number) and repr(number) == text:
             return Fraction(text)
     raise PlanError("epsilon must be a decimal number, written as a string in the shortest way")
-
-
-def _blocks(schema: Schema, *, together: bool) -> list[list[Attribute]]:
-    """Return what each question covers."""
-    if not together:
-        return [[attribute] for attribute in schema.attributes]
-    numeric: list[Attribute] = [item for item in schema.attributes if isinstance(item, Numeric)]
-    if not numeric:
-        raise DesignError("there are no numeric attributes to report together")
-    if schema.attributes[: len(numeric)] != tuple(numeric):
-        raise DesignError("to report numeric attributes together, put them first in the schema")
-    return [numeric, *([attribute] for attribute in schema.attributes[len(numeric) :])]
-
-
-def _importance(schema: Schema, importance: Mapping[str, float] | None) -> dict[str, float]:
-    weights = dict.fromkeys(schema.names, 1.0)
-    for name, weight in (importance or {}).items():
-        schema[name]  # raises, and says which there are
-        if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= float(weight) < math.inf:
-            raise DesignError(f"attribute {name!r}: its importance must be a number, 0 or more")
-        weights[name] = float(weight)
-    if not any(weights.values()):
-        raise DesignError("some attribute must be of importance")
-    return weights

@@ -58,16 +58,15 @@ def predict(plan: Plan, n: int, *, level: float = 0.95, guesses: Guesses | None 
     known = dict(guesses or {})
     for name in known:
         plan.schema[name]  # raises, and says which there are
-    asked = n * float(plan.inclusion)
     rows = []
-    for question, attributes in zip(plan.questions, plan.attributes, strict=True):
+    for question, attributes, inclusion in zip(plan.questions, plan.attributes, plan.inclusions, strict=True):
         channel = question.channel
         for reading in channel.readings([0] * channel.alphabet.size, 0):
             attribute = attributes[reading.attribute]
             category = _category(attribute, reading.symbol)
             deviation = math.sqrt(_variance(channel, reading, attribute, category, known.get(attribute.name)))
             scale = (attribute.high - attribute.low) / 2 if isinstance(attribute, Numeric) and category is None else 1.0
-            answers = asked * float(reading.share)
+            answers = n * float(inclusion * reading.share)
             stderr = scale * deviation / math.sqrt(answers)
             rows.append(Prediction(attribute.name, category, stderr, quantile(level) * stderr, answers))
     return rows

@@ -61,9 +61,9 @@ def errors(plan: Plan, shape: str, estimator: str) -> Any:
     found = []
     for _ in range(SURVEYS // BATCH):
         people = crowd(shape, rng, (BATCH, PEOPLE))
-        asked = rng.random(people.shape) < float(plan.inclusion)
+        asked = rng.random(people.shape) < float(plan.inclusions[0])
         total = np.bincount(np.nonzero(asked)[0], draw(channel, people[asked], rng), minlength=BATCH)
-        count = asked.sum(axis=1) if estimator == "ratio" else PEOPLE * float(plan.inclusion)
+        count = asked.sum(axis=1) if estimator == "ratio" else PEOPLE * float(plan.inclusions[0])
         found.append((total / count - people.mean(axis=1)) ** 2)
     return np.concatenate(found)
 
@@ -94,10 +94,10 @@ def categorical_gain(categories: int, epsilon: float) -> tuple[float, float]:
         p, q = float(channel.p), float(channel.q)
         rng = np.random.default_rng(23)
         people = rng.multinomial(PEOPLE, shares, size=SURVEYS)
-        asked = rng.binomial(people, float(plan.inclusion))
+        asked = rng.binomial(people, float(plan.inclusions[0]))
         count = asked.sum(axis=1, keepdims=True)
         supports = rng.binomial(asked, p) + rng.binomial(count - asked, q)
-        divisor = count if estimator == "ratio" else PEOPLE * float(plan.inclusion)
+        divisor = count if estimator == "ratio" else PEOPLE * float(plan.inclusions[0])
         points = (supports - q * count) / (p - q) / divisor
         found.append(((points - people / PEOPLE) ** 2).sum(axis=1))
     return ratio(*found)

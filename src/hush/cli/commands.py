@@ -38,7 +38,9 @@ __all__ = ["program"]
     metavar="NAME|WEIGHTS",
     help="For minimax: worst, uniform, centre, or weights of equal bins such as 1,4,1.",
 )
-@click.option("--importance", multiple=True, metavar="NAME=WEIGHT", help="How much an attribute counts for k (1).")
+@click.option("--importance", multiple=True, metavar="NAME=WEIGHT", help="How much an attribute counts (1).")
+@click.option("--sampling", default="equal", show_default=True, help="equal; or weighted, one question by its error.")
+@click.option("--joint", multiple=True, metavar="NAME,NAME", help="Neighbouring attributes to report together.")
 @click.option("--title", default="", help="Part of the plan: another title is another collection.")
 @click.option("-o", "--output", metavar="FILE", help="Write the plan here, as canonical JSON.")
 @click.option("--json", "machine", is_flag=True, help="Print the plan itself, as canonical JSON.")
@@ -51,6 +53,8 @@ def plan(
     budget: str,
     objective: str,
     importance: tuple[str, ...],
+    sampling: str,
+    joint: tuple[str, ...],
     title: str,
     output: str | None,
     machine: bool,
@@ -76,6 +80,8 @@ def plan(
         budget=budget,  # type: ignore[arg-type]
         objective=[_number(part, "--objective") for part in objective.split(",")] if "," in objective else objective,
         importance=dict(_pair(text) for text in importance),
+        sampling=sampling,  # type: ignore[arg-type]
+        joint=[names.split(",") for names in joint],
         title=title,
     )
     if output:

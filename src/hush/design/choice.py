@@ -19,14 +19,16 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from hush.channels import Channel, Window
+from hush.channels import Cells, Channel, Cube, Window
 from hush.design.average import average_variance
 from hush.design.categorical import CATEGORICAL
+from hush.design.joint import cells, cube, person_variance
 from hush.design.numeric import BLOCK, NUMERIC, best_average
 from hush.errors import DesignError
-from hush.schema import Attribute, Categorical
+from hush.schema import Attribute, Categorical, Numeric
 
 _PATIENCE = 3
+_WEIGHT = 1000
 
 
 class Makers(NamedTuple):
@@ -39,6 +41,8 @@ class Makers(NamedTuple):
     def channel(self, block: Sequence[Attribute], epsilon: Fraction) -> Channel:
         """Return the channel for the attributes of one question."""
         first = block[0]
+        if len(block) > 1 and (self.numeric in NUMERIC or isinstance(block[-1], Categorical)):
+            return cells(epsilon, tuple(None if isinstance(a, Numeric) else len(a.labels) for a in block))
         if isinstance(first, Categorical):
             return CATEGORICAL[self.categorical](epsilon, len(first.labels))
         if self.numeric in NUMERIC:
@@ -52,35 +56,71 @@ class Makers(NamedTuple):
     def error(self, block: Sequence[Attribute], epsilon: Fraction) -> float:
         """Return the variance of one report about each attribute of a block, on average over its targets."""
         channel = self.channel(block, epsilon)
+        if isinstance(channel, Cells):
+            errors = []
+            for position, attribute in enumerate(block):
+                f = Fraction(0) if isinstance(attribute, Numeric) else Fraction(1, len(attribute.labels))
+                among = 1 / 3 if isinstance(attribute, Numeric) else float(f * (1 - f))
+                errors.append(float(channel.variance_of(position, f)) + among)
+            return sum(errors) / len(errors)
+        if isinstance(channel, Cube):
+            return float(person_variance(channel))
         if isinstance(block[0], Categorical):
             share = Fraction(1, len(block[0].labels))
             return float(channel.variance(share) + share * (1 - share))
         if self.prior is None or not isinstance(channel, Window):
             return float(channel.worst_variance) + 1 / 3
         bins = len(self.prior)
-        spread = sum(p * (Fraction(2 * i + 1, bins) - 1) ** 2 for i, p in enumerate(self.prior))
+        squares = (p * (Fraction(2 * i + 1, bins) - 1) ** 2 for i, p in enumerate(self.prior))
+        spread = sum(squares, Fraction(1, 3 * bins * bins))  # between the bins, and within each
         return float(average_variance(channel, self.prior) + spread)
 
 
 def best_k(
     makers: Makers, blocks: Sequence[Sequence[Attribute]], epsilon: Fraction, importance: Mapping[str, float]
-) -> int:
-    """Return the number of questions with the least predicted error."""
+) -> tuple[int, float]:
+    """Return the number of questions with the least predicted error, and that error (times the number of people)."""
     best, least, worse = 1, math.inf, 0
     for k in range(1, len(blocks) + 1):
-        known: dict[object, float] = {}
-        total = 0.0
-        for block in blocks:
-            first = block[0]
-            key = len(first.labels) if isinstance(first, Categorical) else (first.optional, len(block))
-            if key not in known:
-                known[key] = makers.error(block, epsilon / k)
-            total += known[key] * sum(importance[attribute.name] for attribute in block)
-        error = total * len(blocks) / k
+        error = sum(_errors(makers, blocks, epsilon / k, importance)) * len(blocks) / k
         if error < least:
             best, least, worse = k, error, 0
         else:
             worse += 1
             if worse == _PATIENCE:
                 break
-    return best
+    return best, least
+
+
+def _errors(
+    makers: Makers, blocks: Sequence[Sequence[Attribute]], epsilon: Fraction, importance: Mapping[str, float]
+) -> list[float]:
+    """Return the error of each question times the importance of its attributes."""
+    known: dict[object, float] = {}
+    errors = []
+    for block in blocks:
+        key = tuple((len(a.labels), False) if isinstance(a, Categorical) else (0, a.optional) for a in block)
+        if key not in known:
+            known[key] = makers.error(block, epsilon)
+        errors.append(known[key] * sum(importance[attribute.name] for attribute in block))
+    return errors
+
+
+def question_weights(
+    makers: Makers, blocks: Sequence[Sequence[Attribute]], epsilon: Fraction, importance: Mapping[str, float]
+) -> tuple[int, ...]:
+    """Return weights with which one question is drawn, for the least predicted error.
+
+    With probabilities p_j the error is the sum of e_j/p_j; by the inequality of Cauchy and Schwarz it is least if p_j
+    is in proportion to the square root of e_j. No question is left without a chance.
+    """
+    roots = [math.sqrt(error) for error in _errors(makers, blocks, epsilon, importance)]
+    return tuple(max(1, round(root / max(roots) * _WEIGHT)) for root in roots)
+
+
+def cube_error(blocks: Sequence[Sequence[Attribute]], epsilon: Fraction, importance: Mapping[str, float]) -> float:
+    """Return the predicted error of the cube, as `best_k` counts it; infinite if it cannot report these attributes."""
+    attributes = [attribute for block in blocks for attribute in block]
+    if len(attributes) < 2 or any(isinstance(item, Categorical) or item.optional for item in attributes):
+        return math.inf
+    return float(person_variance(cube(epsilon, len(attributes)))) * sum(importance.values())
