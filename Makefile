@@ -40,6 +40,7 @@ check: $(READY)  ## Format, lint, types, import contracts
 
 bench: $(READY)  ## Measure speed, as ratios within one run
 	$(BIN)/python benchmarks/scalar.py
+	$(BIN)/python benchmarks/design.py
 
 limit: $(READY)  ## Compute the least variance that any unbiased mechanism can have (minutes)
 	$(BIN)/python experiments/limit.py
