@@ -47,7 +47,9 @@ def test_commands_of_the_readme_exist() -> None:
 
 def test_files_named_in_the_documents_exist() -> None:
     for page in PAGES:
-        for name in re.findall(r"`((?:tests|src|spec|docs|benchmarks)/[\w/.-]+)`", page.read_text(encoding="utf-8")):
+        for name in re.findall(
+            r"`((?:tests|src|spec|docs|benchmarks|experiments)/[\w/.-]+)`", page.read_text(encoding="utf-8")
+        ):
             assert (ROOT / name).exists(), (page, name)
 
 
