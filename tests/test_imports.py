@@ -77,6 +77,20 @@ def test_the_device_never_loads_a_statistical_generator() -> None:
     assert "numpy" not in loaded
 
 
+def test_every_module_is_under_the_contracts() -> None:
+    """A new module must be listed where seeded words are forbidden, and have its place in the layers."""
+    import tomllib
+
+    contracts = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    modules = {
+        path.stem for path in (SOURCE / "hush").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    modules -= {"__init__", "__main__", "testing"}
+    seeded = next(item for item in contracts if item.get("forbidden_modules") == ["hush.testing"])
+    assert {name.removeprefix("hush.") for name in seeded["source_modules"]} == modules
+    assert {name for layer in contracts[0]["layers"] for name in layer.split(" | ")} == modules
+
+
 def test_the_version_is_that_of_the_package() -> None:
     import tomllib
 

@@ -286,8 +286,7 @@ class Schema:
         value = values.get
         return [encode(value(name)) for name, encode in self._encoders.items()]
 
-    @staticmethod
-    def _paired(record: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    def _paired(self, record: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         values: dict[str, Any] = {}
         try:
             pairs = [(name, value) for name, value in record]
@@ -297,7 +296,8 @@ class Schema:
             if not isinstance(name, str) or not name:
                 raise RecordError("a record must be a mapping, or pairs of name and value")
             if name in values:
-                raise RecordError("the record gives an attribute more than once")
+                known = f"attribute {name!r}: is" if name in self._encoders else "an attribute is"
+                raise RecordError(f"{known} given more than once")
             values[name] = value
         return values
 

@@ -31,7 +31,7 @@ Federated Learning (2018).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -41,11 +41,11 @@ from typing import Any, ClassVar
 
 from hush import codec
 from hush.channels.alphabet import Output, Signed
-from hush.channels.base import Channel, Coins, Reading, State, draw_subset, exact_t, require
-from hush.channels.signs import rounded_signs, rounding_signs
+from hush.channels.base import Coins, Reading, State, draw_subset, require
+from hush.channels.signs import SignChannel
 from hush.errors import PlanError
 from hush.exact import WORD
-from hush.schema import MAX_ATTRIBUTES, Attribute, Input, Numeric
+from hush.schema import MAX_ATTRIBUTES, Attribute, Numeric
 
 MAX_SAMPLE = 64
 
@@ -56,7 +56,7 @@ def agreeing_corners(size: int, agree: int) -> int:
 
 
 @dataclass(frozen=True)
-class Cube(Channel):
+class Cube(SignChannel):
     """Signs of `sample` out of `size` numbers; `threshold`/2^64 is the probability of a near corner.
 
     A near corner agrees in `agree` places or more. A state is the set of all dimensions with a plus, as the bits of
@@ -123,13 +123,9 @@ class Cube(Channel):
         other, near = self._chances
         return near / other
 
-    def states(self) -> Iterator[State]:
-        """Every combination of signs."""
-        yield from range(1 << self.size)
-
     def law(self, state: State) -> dict[Output, Fraction]:
         """Return the exact probability of every output: C(size, sample) * 2^sample of them."""
-        v = self._signs(state)
+        v = self._corner(state)
         law: dict[Output, Fraction] = {}
         for chosen in combinations(range(self.size), self.sample):
             for corner in range(1 << self.sample):
@@ -147,32 +143,7 @@ class Cube(Channel):
             values[member >> 1] = (self.bound if member & 1 else -self.bound) / self.share
         return tuple(values)
 
-    def truth(self, state: State) -> tuple[Fraction, ...]:
-        """Return the signs."""
-        v = self._signs(state)
-        return tuple(Fraction(1 if v >> j & 1 else -1) for j in range(self.size))
-
-    def _signs(self, state: State) -> int:
-        return codec.integer(state, 0, (1 << self.size) - 1, PlanError, "the state of a cube channel")
-
-    def variance(self, t: Fraction | float) -> Fraction:
-        """Return the exact variance of one reported sign times B, for its input t, given that it is reported."""
-        return self.bound**2 - exact_t(t) ** 2
-
-    @cached_property
-    def worst_variance(self) -> Fraction:
-        """The largest variance: at t = 0."""
-        return self.variance(0)
-
-    def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
-        """Return the exact probability of all signs: for few attributes, as there are 2^size of them."""
-        return rounding_signs(inputs)
-
     # -- the device
-
-    def state(self, inputs: Sequence[Input], coins: Coins) -> State:
-        """Round every input in [0, 1] to a sign. One word each, whichever are reported later."""
-        return rounded_signs(inputs, coins)
 
     @cached_property
     def _tails(self) -> list[list[int]]:

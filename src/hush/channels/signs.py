@@ -23,6 +23,7 @@ way out, a further dimension that is dropped from the report, has a B that is la
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -66,8 +67,51 @@ def rounding_signs(inputs: Sequence[Input]) -> dict[State, Fraction]:
     return corners
 
 
+class SignChannel(Channel):
+    """A channel of `size` numbers that are rounded to signs: what the signs and the cube channel share.
+
+    A state is the corner that has a plus where the bit of an integer is 1.
+    """
+
+    size: int
+
+    @property
+    @abstractmethod
+    def bound(self) -> Fraction:
+        """B: the size of every value that is reported."""
+
+    def states(self) -> Iterator[State]:
+        """Every corner."""
+        yield from range(1 << self.size)
+
+    def truth(self, state: State) -> tuple[Fraction, ...]:
+        """Return the signs."""
+        v = self._corner(state)
+        return tuple(Fraction(1 if v >> j & 1 else -1) for j in range(self.size))
+
+    def _corner(self, state: State) -> int:
+        return codec.integer(state, 0, (1 << self.size) - 1, PlanError, f"the state of a {self.kind} channel")
+
+    def variance(self, t: Fraction | float) -> Fraction:
+        """Return the exact variance of a reported sign times B, for its input t in [-1, 1]."""
+        return self.bound**2 - exact_t(t) ** 2
+
+    @cached_property
+    def worst_variance(self) -> Fraction:
+        """The largest variance: at t = 0."""
+        return self.variance(0)
+
+    def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
+        """Return the exact probability of every corner: for few attributes, as there are 2^size of them."""
+        return rounding_signs(inputs)
+
+    def state(self, inputs: Sequence[Input], coins: Coins) -> State:
+        """Round every input in [0, 1] to a sign. One word each, also for those that a cube does not report."""
+        return rounded_signs(inputs, coins)
+
+
 @dataclass(frozen=True)
-class Signs(Channel):
+class Signs(SignChannel):
     """Signs of `size` numbers; `threshold`/2^64 is the probability of a near corner.
 
     States and outputs are sets of the dimensions with a plus: a state as the bits of an integer.
@@ -121,10 +165,6 @@ class Signs(Channel):
         """The largest ratio of one output's probability under two inputs, exactly."""
         return self._near / self._far
 
-    def states(self) -> Iterator[State]:
-        """Every corner."""
-        yield from range(1 << self.size)
-
     def law(self, state: State) -> dict[Output, Fraction]:
         """Return the exact probability of every output: 2^size of them."""
         v = self._corner(state)
@@ -139,32 +179,7 @@ class Signs(Channel):
         assert isinstance(output, tuple)
         return tuple(self.bound if j in output else -self.bound for j in range(self.size))
 
-    def truth(self, state: State) -> tuple[Fraction, ...]:
-        """Return the signs."""
-        v = self._corner(state)
-        return tuple(Fraction(1 if v >> j & 1 else -1) for j in range(self.size))
-
-    def _corner(self, state: State) -> int:
-        return codec.integer(state, 0, (1 << self.size) - 1, PlanError, "the state of a signs channel")
-
-    def variance(self, t: Fraction | float) -> Fraction:
-        """Return the exact variance of one decoded value for its input t in [-1, 1]."""
-        return self.bound**2 - exact_t(t) ** 2
-
-    @cached_property
-    def worst_variance(self) -> Fraction:
-        """The largest variance: at t = 0."""
-        return self.variance(0)
-
-    def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
-        """Return the exact probability of every corner: for few attributes, as there are 2^size of them."""
-        return rounding_signs(inputs)
-
     # -- the device
-
-    def state(self, inputs: Sequence[Input], coins: Coins) -> State:
-        """Round every input in [0, 1] to a sign. One word each."""
-        return rounded_signs(inputs, coins)
 
     def draw(self, state: State, coins: Coins) -> Output:
         """Choose near or not by a coin, then draw uniform corners until one is of that kind."""
