@@ -8,6 +8,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -125,6 +126,32 @@ def test_tallies_are_added_to_reports_and_to_each_other() -> None:
     assert files.read_tally("all.json") == first + first + first
     run("tally", "plan.json", "-", "-o", "again.json", stdin=first.to_json())
     assert files.read_tally("again.json") == first
+
+
+def test_duckdb_gives_the_same_tally() -> None:
+    pytest.importorskip("hush.engines.duckdb", exc_type=ImportError)
+    tally = collected()
+    run("tally", "plan.json", "*ports.parquet", "--engine", "duckdb", "--threads", "1", "-o", "same.json")
+    assert files.read_tally("same.json") == tally
+    assert "another plan" in refused("tally", "other.json", "reports.parquet", "--engine", "duckdb")
+
+
+def test_spark_is_given_what_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark itself is tested with its engine; here it is enough that the right files come there."""
+    tally = collected()
+    given: list[Any] = []
+    session = SimpleNamespace(read=SimpleNamespace(parquet=lambda *paths: given.append(paths)))
+    builder = SimpleNamespace(appName=lambda name: SimpleNamespace(getOrCreate=lambda: session))
+    monkeypatch.setitem(sys.modules, "pyspark", ModuleType("pyspark"))
+    monkeypatch.setitem(sys.modules, "pyspark.sql", ModuleType("pyspark.sql"))
+    monkeypatch.setattr(sys.modules["pyspark.sql"], "SparkSession", SimpleNamespace(builder=builder), raising=False)
+    engine = ModuleType("hush.engines.spark")
+    monkeypatch.setattr(engine, "tally", lambda plan, dataframe: tally, raising=False)
+    monkeypatch.setitem(sys.modules, "hush.engines.spark", engine)
+    run("tally", "plan.json", "reports.parquet", "--engine", "spark", "-o", "same.json")
+    run("tally", "plan.json", "s3://bucket/*.parquet", "--engine", "spark", "-o", "same.json")
+    assert given == [("reports.parquet",), ("s3://bucket/*.parquet",)]
+    assert "another plan" in refused("tally", "other.json", "reports.parquet", "--engine", "spark")
 
 
 def test_tally_refuses() -> None:
@@ -279,6 +306,8 @@ def test_estimate_draws() -> None:
 def test_a_missing_library_says_what_to_install(
     library: str, extra: str, command: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if library == "duckdb":
+        pytest.importorskip("hush.engines.duckdb", exc_type=ImportError)
     for name in list(sys.modules):
         if name.split(".")[0] == library or name.startswith(("hush.batch", "hush.engines.")):
             monkeypatch.delitem(sys.modules, name)

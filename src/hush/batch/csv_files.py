@@ -22,7 +22,7 @@ from pyarrow import compute, csv
 
 from hush.batch.sources import ends, reading
 from hush.errors import RecordError
-from hush.schema import Categorical, Schema
+from hush.schema import NOT_AN_INTEGER, Categorical, Schema
 
 CSV = (".csv", ".csv.gz")
 _BLOCK = 1 << 20  # bytes that are parsed at once; a row must fit
@@ -90,7 +90,7 @@ class CsvSource:
             bad, rule = compute.invert(compute.is_finite(values)), "must be a finite number"
         elif isinstance(attribute.values[0], int):
             values = _integers(texts)
-            bad, rule = compute.equal(values, _NO_CODE), "must be an integer, one of those declared"
+            bad, rule = compute.equal(values, _NO_CODE), NOT_AN_INTEGER
         else:
             return texts
         faults[f"column {name!r}: {rule}"] += compute.sum(bad).as_py() or 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,19 +101,22 @@ def _count(plan: Plan, paths: list[str], engine: str, threads: int | None) -> Ta
             from hush.batch.files import tally_files
 
             return tally_files(plan, paths, threads=threads, progress=tell)
-        if engine == "duckdb":
-            from hush.engines import duckdb
+        reports: Any = paths
+        options: dict[str, Any] = {"threads": threads}
+        if engine == "spark":
+            reports, options = _dataframe(plan, paths), {}
+        total: Tally = import_module(f"hush.engines.{engine}").tally(plan, reports, **options)
+        return total
 
-            return duckdb.tally(plan, paths, threads=threads)
-        from pyspark.sql import SparkSession
 
-        from hush.batch.files import Reports
-        from hush.engines import spark
+def _dataframe(plan: Plan, paths: list[str]) -> Any:
+    from pyspark.sql import SparkSession
 
-        if not any("://" in path for path in paths):
-            Reports(plan, paths)  # refuses files of another plan, of which Spark shows nothing
-        session = SparkSession.builder.appName("hush tally").getOrCreate()
-        return spark.tally(plan, session.read.parquet(*paths))
+    from hush.batch.files import Reports
+
+    if not any("://" in path for path in paths):
+        Reports(plan, paths)  # refuses files of another plan: Spark does not show what they say about that
+    return SparkSession.builder.appName("hush tally").getOrCreate().read.parquet(*paths)
 
 
 @program.command()
