@@ -98,12 +98,12 @@ def test_bad_rows_are_refused(name: str, session: Any, tmp_path: Path) -> None:
 
 def test_the_rows_are_read_once_and_no_python_runs(session: Any, tmp_path: Path) -> None:
     """A second scan would see other reports where the rows are made while they are read."""
-    from hush.engines.spark import _ones
-    from hush.engines.sql import Layout
+    from hush.engines.spark import BUCKET
+    from hush.engines.sql import Layout, paired
 
     plan = PLANS["mixed-split"]
     pq.write_table(sample(plan, PEOPLE)[0], tmp_path / "a.parquet")
-    text = Layout(plan).query("{reports}", has_part=True, bit=_ones)
+    text = Layout(plan).query("{reports}", has_part=True, ones=paired(BUCKET))
     query = session.sql(text, reports=session.read.parquet(str(tmp_path)))
     steps = query._jdf.queryExecution().executedPlan().toString()
     assert steps.count("FileScan parquet") == 1

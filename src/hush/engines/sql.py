@@ -39,6 +39,41 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Ones:
+    """A way to count the ones in each bit of `word`: aggregates of rows, and aggregates of these.
+
+    `bucket` is a further key for the rows, for ways that can count only so many at a time.
+    """
+
+    inner: Callable[[int], list[str]]
+    outer: Callable[[int], list[str]]
+    bucket: str = ""
+
+
+def masked() -> Ones:
+    """Compare with one mask for each bit: the fastest in DuckDB that has no limit (`benchmarks/engines.py`)."""
+    return Ones(
+        # The highest bit is the sign, and its mask no positive integer.
+        lambda bits: [
+            f"count_if({'word < 0' if i == 63 else f'(word & {1 << i}) <> 0'}) AS ones{i}" for i in range(bits)
+        ],
+        lambda bits: [f"sum(ones{i})" for i in range(bits)],
+    )
+
+
+def paired(bucket: str) -> Ones:
+    """Count two bits, 32 places apart, in the two halves of one sum: the fastest in Spark (`benchmarks/engines.py`).
+
+    With at most 2^30 rows in a bucket neither half overflows.
+    """
+    return Ones(
+        lambda bits: [f"sum((word >> {i}) & {(1 << 32) + 1}) AS ones{i}" for i in range(min(bits, 32))],
+        lambda bits: [f"sum((ones{i % 32} >> {i // 32 * 32}) & {(1 << 32) - 1})" for i in range(bits)],
+        bucket,
+    )
+
+
+@dataclass(frozen=True)
 class Layout:
     """Where the answers of a plan lie in rows, and how they are counted."""
 
@@ -98,27 +133,32 @@ class Layout:
             rules.append(Rule("a set must not have both signs of one dimension", _any({both: signed})))
         return rules
 
-    def query(self, source: str, *, has_part: bool, bit: Callable[[int], str]) -> str:
-        """Return the query. `bit(i)` is the engine's fastest aggregate that counts the ones in bit i of `word`.
+    def query(self, source: str, *, has_part: bool, ones: Ones) -> str:
+        """Return the query for an engine that counts ones in its own way.
 
         Its columns: question and part (NULL for rows that no question has), the output if it is counted whole (NULL
         if it is not, or outside the alphabet), whether there is a NULL among attribute and part, then numbers of rows:
         all, those whose output is not NULL, those that break each rule, those that have each bit.
         """
-        sums = [f"count_if({rule.broken}) AS rule{i}" for i, rule in enumerate(self.rules)]
-        sums += [f"{bit(i)} AS bit{i}" for i in range(self.bits)]
-        names = ["n", "present", *(column.rsplit(" ", 1)[1] for column in sums)]
+        inner = ["count(*) AS n", "count(word) AS present"]
+        inner += [f"count_if({rule.broken}) AS rule{i}" for i, rule in enumerate(self.rules)]
+        outer = [f"sum({column.rsplit(' ', 1)[1]})" for column in inner]
+        keys, bucket = "attribute, part, output", ""
+        if self.bits:
+            inner += ones.inner(self.bits)
+            outer += ones.outer(self.bits)
+            if ones.bucket:
+                keys, bucket = f"{keys}, bucket", f", {ones.bucket} AS bucket"
         return f"""
             WITH answers AS (
                 SELECT attribute, {"part" if has_part else "0"} AS part, CAST(output AS BIGINT) AS word,
-                    {self._output} AS output
+                    {self._output} AS output{bucket}
                 FROM {source}
             ), counted AS (
-                SELECT attribute, part, output, {", ".join(["count(*) AS n", "count(word) AS present", *sums])}
-                FROM answers GROUP BY attribute, part, output
+                SELECT {keys}, {", ".join(inner)} FROM answers GROUP BY {keys}
             ), layout(question, place, high) AS (VALUES {", ".join(self._places)})
             SELECT question, place, CASE WHEN output BETWEEN 0 AND high THEN output END AS output,
-                attribute IS NULL OR part IS NULL AS nothing, {", ".join(f"sum({name}) AS {name}" for name in names)}
+                attribute IS NULL OR part IS NULL AS nothing, {", ".join(outer)}
             FROM counted LEFT JOIN layout ON attribute = question AND part = place
             GROUP BY 1, 2, 3, 4"""  # noqa: S608  # nothing in it but integers, and what the engines write
 
