@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pyarrow as pa
@@ -143,6 +144,25 @@ def test_what_are_no_files_of_reports(tmp_path: Path) -> None:
     pq.write_table(sample(plan, PEOPLE)[0], path)
     with pytest.raises(ReportError, match="must not be counted twice: 1 of"):
         tally(plan, [path, tmp_path / "*.parquet"])
+
+
+def test_damaged_files_are_refused_or_read(tmp_path: Path) -> None:
+    """Whatever a file holds, there is a tally or a ReportError. Parquet has no checksum, so some damage goes unseen."""
+    plan, chance = PLANS["unary-65"], random.Random(1)
+    path = tmp_path / "damaged.parquet"
+    pq.write_table(sample(plan, PEOPLE)[0], path)
+    whole = path.read_bytes()
+    refused = 0
+    for _ in range(100):
+        data = bytearray(whole)
+        for _ in range(3):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        path.write_bytes(data)
+        try:
+            tally(plan, path)
+        except ReportError:
+            refused += 1
+    assert refused > 30
 
 
 def test_a_connection_keeps_its_settings(tmp_path: Path) -> None:

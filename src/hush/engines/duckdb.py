@@ -24,7 +24,7 @@ from hush.errors import ReportError
 from hush.plan import Plan
 from hush.tally import Tally
 
-SPARK_SCHEMA = "org.apache.spark.sql.parquet.row.metadata"
+SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 
 Place = str | os.PathLike[str]
 
@@ -77,19 +77,22 @@ def _count_files(plan: Plan, reports: Place | Sequence[Place], connection: Any) 
         _check_metadata(plan, connection, files)
         # Files may differ in the widths of their columns: the widest is taken, not that of the first.
         return _count(plan, connection.read_parquet(files, union_by_name=True, hive_partitioning=False))
-    except (duckdb.IOException, duckdb.InvalidInputException) as error:
+    except (duckdb.ConnectionException, duckdb.InterruptException, duckdb.OutOfMemoryException):
+        raise  # these say nothing about the files
+    except (duckdb.Error, RuntimeError, UnicodeDecodeError) as error:  # what damaged files were seen to cause
         raise ReportError("the reports cannot be read as Parquet files") from error
 
 
 def _check_metadata(plan: Plan, connection: Any, files: list[str]) -> None:
     """Look at the key-value metadata of every file, and at what Spark makes of them."""
+    # Keys and values are bytes: they are compared as such, as nobody promises that they are text.
     rows = connection.execute(
-        "SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata(?) "
-        "WHERE decode(key) IN ('hush', 'hush.plan', ?)",
-        [files, SPARK_SCHEMA],
+        "SELECT file_name, key, value FROM parquet_kv_metadata(?) WHERE key IN (?, ?, ?)",
+        [files, b"hush", b"hush.plan", SPARK_SCHEMA],
     ).fetchall()
     for file, key, value in rows:
-        marks = _spark_marks(value) if key == SPARK_SCHEMA else {key: value}
+        text = value.decode(errors="replace")
+        marks = _spark_marks(text) if key == SPARK_SCHEMA else {key.decode(): text}
         try:
             check_marks(plan, marks.get("hush"), marks.get("hush.plan"))
         except ReportError as error:
@@ -97,9 +100,12 @@ def _check_metadata(plan: Plan, connection: Any, files: list[str]) -> None:
 
 
 def _spark_marks(text: str) -> dict[str, str]:
-    """Return the metadata of the column `attribute`, which is where Spark can keep it."""
-    fields = json.loads(text).get("fields", [])
-    return next((field.get("metadata", {}) for field in fields if field.get("name") == "attribute"), {})
+    """Return the metadata of the column `attribute`, which is where Spark can keep it. Other text has none."""
+    try:
+        fields = {field["name"]: field["metadata"] for field in json.loads(text)["fields"]}
+        return dict(fields.get("attribute", {}))
+    except (ValueError, LookupError, TypeError):
+        return {}
 
 
 def _count(plan: Plan, relation: Any) -> Tally:
