@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import Any
@@ -13,11 +14,13 @@ import pyarrow as pa
 import pytest
 
 import hush
-from hush import Categorical, DesignError, Numeric, Plan, RecordError, Schema, batch
-from hush.batch import native
+from hush import Categorical, DesignError, Numeric, Plan, PlanError, RecordError, Schema, batch
+from hush.batch import engine, native
 from hush.batch.columns import Columns, Encoded
 from hush.batch.draws import below, clamped
-from hush.batch.keystream import Keystream
+from hush.batch.kernels import KERNELS
+from hush.batch.keystream import Keystream, _zeros
+from hush.testing import SeededStreams
 
 SCHEMA = Schema([Numeric("age", 0, 120), Numeric("income", 0, 1e5, optional=True), Categorical("os", ["a", "b", "c"])])
 
@@ -127,6 +130,83 @@ def test_the_kernels_do_not_trust_the_columns() -> None:
     assert clamped(-1.0) == 0.0
     assert clamped(2.0) == 1.0
     assert clamped(np.nan) == 0.0
+
+
+def test_a_forked_process_draws_words_of_its_own() -> None:
+    """A stream that was begun before a fork goes on in both processes, with different words."""
+    plan = Plan.design(Schema([Categorical("c", list(range(10)))]), 1.0, categorical="grr")
+    batches = [pa.record_batch({"c": np.zeros(500, int)})] * 3
+    stream = batch.randomise_batches(plan, batches, threads=1)
+    next(stream)
+    outputs = []
+    for _ in range(2):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.write(writer, next(stream).column("output").to_numpy().tobytes())
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as pipe:
+            outputs.append(pipe.read())
+        os.waitpid(child, 0)
+    assert len(outputs[0]) == len(outputs[1]) == 1000
+    assert outputs[0] != outputs[1]
+
+
+def test_a_call_in_the_middle_of_a_call_disturbs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a signal handler may do: both work on the same thread, at the same time."""
+    plan = Plan.design(SCHEMA, 1.0)
+    held = batch.encode(plan, population(3000))
+    alone = batch._randomise_from(SeededStreams(1), plan, held, 1, True)
+    kernel = KERNELS["window"]
+    inside: list[bool] = []
+
+    def interrupted(*arguments: Any) -> Any:
+        if not inside:
+            inside.append(True)
+            batch._randomise_from(SeededStreams(2), plan, batch.encode(plan, population(5000)), 1, True)
+            inside.clear()
+        return kernel(*arguments)
+
+    monkeypatch.setitem(KERNELS, "window", interrupted)
+    assert batch._randomise_from(SeededStreams(1), plan, held, 1, True).equals(alone)
+
+
+def test_words_are_cleared_after_use() -> None:
+    plan = Plan.design(SCHEMA, 1.0)
+    batch.randomise(plan, population(100), threads=1)
+    spaces = engine._spare.workspaces
+    assert spaces
+    assert not any(space.room("words", 1000, np.uint64).any() for space in spaces)
+
+
+def test_memory_does_not_grow_with_what_is_left_of_a_block() -> None:
+    size = len(_zeros._buffer)
+    plan = Plan.design(Schema([Numeric("x", 0, 1)]), 1.0, numeric="laplace")
+    for _ in range(3):
+        batch.collect(plan, {"x": np.zeros(30_000)}, threads=1)
+    assert len(_zeros._buffer) == size
+
+
+def test_many_rows_for_each_person_make_smaller_chunks() -> None:
+    plan = Plan.design(
+        Schema([Categorical(f"c{i}", list(range(640))) for i in range(40)]), 16.0, categorical="oue", k=40
+    )
+    held = batch.encode(plan, {f"c{i}": np.zeros(20_000, int) for i in range(40)})
+    sizes = [chunk.end - chunk.start for chunk in engine.chunks_of(plan, held.batches)]
+    assert sum(sizes) == 20_000
+    assert max(sizes) * 400 <= engine.MAX_ROWS
+
+
+def test_only_plans_and_batches_will_do() -> None:
+    plan = Plan.design(SCHEMA, 1.0)
+    for call in (batch.randomise, batch.collect, batch.tally, batch.encode, batch.check_batches):
+        with pytest.raises(PlanError, match="needs a Plan first"):
+            call(None, {})  # type: ignore[arg-type]
+    for wrong in (5, "people", {"age": [1]}, [population(2)]):
+        with pytest.raises(RecordError, match="people must be Arrow record batches"):
+            list(batch.randomise_batches(plan, wrong))  # type: ignore[arg-type]
+    assert batch.check_batches(plan, pa.table(population(10))) == 10
 
 
 def test_rejected_words_are_drawn_again() -> None:

@@ -120,7 +120,7 @@ REFUSALS = [
     (bad("code", np.array([2**63 + 1] * 4, np.uint64)), "column 'code': must be one of the 8 values"),
     (bad("code", np.array([-(2**63)] * 4)), "column 'code': must be one of the 8 values declared: .* (4 of 4 rows)"),
     (bad("code", [[1], [2], [3], [4]]), "column 'code': must be an integer"),
-    (bad("age", [1, "x", 2, 3]), "column 'age': its values are not all of one type"),
+    (bad("age", [1, "x", 2, 3]), "column 'age': is not a list or array of values of one type"),
     ({name: values for name, values in ROWS.items() if name != "smokes"}, "column 'smokes': is not there"),
     ([1, 2], "a table must be an Arrow table, a pandas or polars frame, or a dict of arrays"),
 ]
@@ -185,3 +185,92 @@ def test_duplicate_columns_are_refused() -> None:
 
 def test_an_empty_table_has_nobody() -> None:
     assert encode(MIXED, pa.table({name: pa.array([], pa.null()) for name in ROWS})).rows == 0
+
+
+NOTHING = [
+    pa.nulls(3),
+    pa.array([None] * 3, pa.string()),
+    pa.array([None] * 3, pa.float64()),
+    pa.array([None] * 3, pa.int8()),
+    pa.array([None] * 3, pa.bool_()),
+    pa.array([None] * 3, pa.list_(pa.int8())),
+    pa.DictionaryArray.from_arrays(pa.array([None] * 3, pa.int8()), pa.array(["a"])),
+    pa.DictionaryArray.from_arrays(pa.array([0, 0, None], pa.int8()), pa.array([None], pa.string())),
+]
+
+
+@pytest.mark.parametrize("column", NOTHING, ids=[str(column.type) + str(i) for i, column in enumerate(NOTHING)])
+@pytest.mark.parametrize("kind", ["number", "text", "code"])
+def test_a_column_of_nothing_is_missing_whatever_its_type(kind: str, column: pa.Array) -> None:
+    def attribute(optional: bool) -> Any:
+        if kind == "number":
+            return Numeric("x", 5, 10, optional=optional)
+        return Categorical("x", ["a", "b"] if kind == "text" else [1, 2], optional)
+
+    missing = None if kind == "number" else 2
+    assert encoded(Schema([attribute(True)]), {"x": column}) == [[missing] * 3]
+    with pytest.raises(RecordError, match=r"column 'x': is missing, and not declared optional \(3 of 3 rows\)$"):
+        encode(Schema([attribute(False)]), {"x": column})
+
+
+def test_dictionaries_are_as_strict_as_plain_columns() -> None:
+    schema = Schema([Categorical("c", [1, 2, 3])])
+    for values in ([1.0, 2.5, 3.0, float("inf")], [1.0, 2.5, None, 9.5]):
+        with pytest.raises(RecordError, match=r"must be an integer, one of those declared \(2 of 4 rows\)"):
+            encode(schema, {"c": pa.array(values).dictionary_encode()})
+    assert encoded(schema, {"c": pd.Series([1.0, 3.0]).astype("category")}) == [[0, 2]]
+    with pytest.raises(RecordError, match=r"must be an integer, one of those declared \(2 of 2 rows\)"):
+        encode(schema, {"c": pa.array(["1", "2"]).dictionary_encode()})
+
+
+@pytest.mark.parametrize("places", [[-1, 0], [-2, 0], [0, 77]])
+def test_wild_places_in_a_dictionary_are_refused(places: list[int]) -> None:
+    """Arrow does not check them unless asked, and a kernel must not see them."""
+    column = pa.DictionaryArray.from_arrays(pa.array(places, pa.int8()), pa.array(range(64)), safe=False)
+    with pytest.raises(RecordError, match=r"must be an entry of the column's dictionary \(1 of 2 rows\)"):
+        encode(Schema([Categorical("c", list(range(64)))]), {"c": column})
+
+
+def test_a_dictionary_may_fill_its_type() -> None:
+    schema = Schema([Categorical("c", list(range(128)), optional=True)])
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 127, None], pa.int8()), pa.array(range(128)))
+    assert encoded(schema, {"c": column}) == [[0, 127, 128]]
+
+
+def test_decimals_are_rounded_once() -> None:
+    schema = Schema([Numeric("x", 0, 0.3)])
+    column = pa.array([decimal.Decimal("0.3"), decimal.Decimal("0.1")], pa.decimal128(38, 30))
+    assert encoded(schema, {"x": column}) == expected(schema, {"x": [0.3, 0.1]})
+
+
+ODD = [
+    ({"x": [1.5, True]}, "column 'x': is not a list or array of values of one type"),
+    ({"x": "ab"}, "column 'x': is not a list or array of values of one type"),
+    ({"x": {1: 2}}, "column 'x': is not a list or array of values of one type"),
+    ({"x": np.zeros((2, 2))}, "column 'x': is not a list or array of values of one type"),
+    (pd.Series([1.0]), "a table must be an Arrow table"),
+    (pd.DataFrame({1: [2.0]}), "column 'x': is not there"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), ODD, ids=[str(i) for i in range(len(ODD))])
+def test_odd_tables_are_refused(data: Any, message: str) -> None:
+    with pytest.raises(RecordError, match=message):
+        encode(Schema([Numeric("x", 0, 10)]), data)
+
+
+def test_columns_must_be_equally_long() -> None:
+    with pytest.raises(RecordError, match="column 'y': has 3 rows, and the first column 2"):
+        encode(Schema([Numeric("x", 0, 10), Numeric("y", 0, 10)]), {"x": [1, 2], "y": [1, 2, 3]})
+
+
+def test_arrays_of_the_other_byte_order_are_read() -> None:
+    assert encoded(Schema([Numeric("x", 0, 10)]), {"x": np.array([1.0, 2.5], ">f8")}) == [[0.1, 0.25]]
+
+
+def test_no_error_carries_a_value_along() -> None:
+    """Collectors of errors also show what an error was raised from."""
+    with pytest.raises(RecordError) as caught:
+        encode(Schema([Numeric("x", 0, 10)]), {"x": [0.5, "SECRET-4711"]})
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None

@@ -130,6 +130,8 @@ def test_answers_must_come_in_whole_reports() -> None:
     plan = plan_of(grr(ONE, 5), grr(ONE, 3), k=2)
     with pytest.raises(ReportError, match="multiple of 2"):
         batch.tally(plan, table(plan, [(0, 0), (1, 0), (0, 1)]))
+    with pytest.raises(ReportError, match="attribute 'c0': is answered more often than there are reports"):
+        batch.tally(plan, table(plan, [(0, 0), (0, 1)]))
 
 
 def test_reports_of_another_plan_or_version_are_refused() -> None:

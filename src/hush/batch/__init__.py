@@ -20,6 +20,8 @@ from hush.batch.counting import Counts, total
 from hush.batch.engine import Chunk, chunks_of, in_order, randomise_chunk, record_batch, thread_count
 from hush.batch.keystream import Keystream, Source
 from hush.batch.rows import parts, report_batches, report_schema, row_arrays
+from hush.batch.tables import batches_in
+from hush.errors import PlanError
 from hush.plan import Plan
 from hush.tally import Tally
 
@@ -35,14 +37,20 @@ __all__ = [
 ]
 
 
+def _checked(plan: Plan) -> Plan:
+    if not isinstance(plan, Plan):
+        raise PlanError("hush.batch needs a Plan first")
+    return plan
+
+
 def encode(plan: Plan, data: Any) -> Encoded:
     """Check a table and keep it in the form that `randomise` and `collect` read: for tables that are used again."""
-    return _columns.encode(plan.schema, data)
+    return _columns.encode(_checked(plan).schema, data)
 
 
 def check_batches(plan: Plan, batches: Iterable[pa.RecordBatch]) -> int:
     """Check all batches and keep none. Return the number of people, or raise one error about all bad rows."""
-    return _columns.check_batches(plan.schema, batches)
+    return _columns.check_batches(_checked(plan).schema, batches_in(batches))
 
 
 def randomise(plan: Plan, data: Any, *, threads: int | None = None, ids: bool = False) -> pa.Table:
@@ -64,7 +72,7 @@ def randomise_batches(
     plan: Plan, batches: Iterable[pa.RecordBatch], *, threads: int | None = None, ids: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """Randomise a stream of record batches. Each is checked as a whole before anything is drawn of it."""
-    checked = _columns.encode_batches(plan.schema, batches)
+    checked = _columns.encode_batches(_checked(plan).schema, batches_in(batches))
     return _batches_from(Keystream(), plan, checked, thread_count(threads), ids)
 
 
@@ -76,19 +84,20 @@ def _batches_from(
     def work(chunk: Chunk) -> pa.RecordBatch:
         return record_batch(schema, randomise_chunk(plan, chunk, source, ids))
 
-    return in_order(work, chunks_of(batches), threads)
+    return in_order(work, chunks_of(plan, batches), threads)
 
 
 def tally(plan: Plan, reports: Any, *, threads: int | None = None) -> Tally:
     """Count reports: a table, a record batch, or any number of record batches. Every row is checked."""
-    batches = report_batches(plan, reports)
+    batches = report_batches(_checked(plan), reports)
     # The parts of a wide set may go on in the next batch, so those are read by one thread, in order.
     workers = 1 if max(parts(plan)) > 1 else thread_count(threads)
     idle = [Counts(plan) for _ in range(workers)]
 
     def work(batch: pa.RecordBatch) -> None:
+        arrays = row_arrays(plan, batch)
         counts = idle.pop()
-        counts.add(*row_arrays(plan, batch))
+        counts.add(*arrays)
         idle.append(counts)
 
     for _ in in_order(work, batches, workers):
@@ -106,11 +115,11 @@ def _collect_from(source: Source, plan: Plan, data: Encoded, threads: int) -> Ta
     idle = [Counts(plan) for _ in range(threads)]
 
     def work(chunk: Chunk) -> None:
-        counts = idle.pop()
         rows = randomise_chunk(plan, chunk, source, False)
+        counts = idle.pop()
         counts.add(rows.attribute, rows.part, rows.output)
         idle.append(counts)
 
-    for _ in in_order(work, chunks_of(data.batches), threads):
+    for _ in in_order(work, chunks_of(plan, data.batches), threads):
         pass
     return total(idle)

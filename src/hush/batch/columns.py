@@ -11,7 +11,7 @@ of arrays. Columns that the schema does not name are not read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +21,13 @@ import pyarrow.compute as pc
 
 from hush import schema as rules
 from hush.batch.native import compiled
+from hush.batch.tables import batches_of, check_names
 from hush.errors import RecordError
 from hush.schema import Categorical, Numeric, Schema
 
 Array = np.ndarray[Any, Any]
 
+UNDECLARED, REFUSED = -1, -2  # in place of the index of a category; both are counted, and nothing is drawn
 MAX_LOOKUP = 1 << 16  # integer categories within such a range are looked up in a table
 
 
@@ -110,7 +112,7 @@ def check_batches(schema: Schema, batches: Iterable[pa.RecordBatch]) -> int:
 
 def encode_batch(schema: Schema, batch: pa.RecordBatch, faults: Faults) -> Columns:
     """Return the columns of a batch; what is wrong with them is counted in `faults`."""
-    _check_names(schema, batch.schema.names)
+    check_names(schema, batch.schema.names)
     faults.rows += batch.num_rows
     arrays = []
     for attribute in schema.attributes:
@@ -120,33 +122,25 @@ def encode_batch(schema: Schema, batch: pa.RecordBatch, faults: Faults) -> Colum
     return Columns(schema, batch.num_rows, tuple(arrays))
 
 
-def _check_names(schema: Schema, names: list[str]) -> None:
-    for name in schema.names:
-        if names.count(name) != 1:
-            raise RecordError(f"column {name!r}: {'is not there' if name not in names else 'is there more than once'}")
-
-
 # -- numbers
 
 
 def _numbers(attribute: Numeric, column: pa.Array, faults: Faults) -> Array:
     """Return float64 values, NaN for those that are missing."""
-    name, kind = attribute.name, column.type
-    if pa.types.is_dictionary(kind):
+    name, missing = attribute.name, np.asarray(column.is_null())
+    if not attribute.optional:
+        faults.add(name, rules.ABSENT, int(missing.sum()))
+    if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-        kind = column.type
-    if not (
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
-    ):
-        faults.add(name, rules.NOT_A_NUMBER, len(column) - column.null_count)
+    kind = column.type
+    if missing.all():  # whatever the type of nothing
+        return np.full(len(column), np.nan)
+    if pa.types.is_decimal(kind):
+        column = column.cast(pa.string()).cast(pa.float64())  # rounds once; a direct cast may be off by one
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        faults.add(name, rules.NOT_A_NUMBER, int((~missing).sum()))
         return np.zeros(len(column))
-    if pa.types.is_decimal(kind) or pa.types.is_null(kind):
-        column = column.cast(pa.float64())
-    missing = None
-    if column.null_count:
-        if not attribute.optional:
-            faults.add(name, rules.ABSENT, column.null_count)
-        missing = np.asarray(column.is_null())
+    if missing.any():
         values = np.asarray(column.fill_null(0)).astype(np.float64)
         values[missing] = attribute.low  # breaks no rule
     else:
@@ -156,7 +150,7 @@ def _numbers(attribute: Numeric, column: pa.Array, faults: Faults) -> Array:
     faults.add(name, rules.INFINITE, infinite)
     if attribute.out_of_range == "error":
         faults.add(name, attribute.outside, outside)
-    if missing is not None:
+    if missing.any():
         values[missing] = np.nan
     return values
 
@@ -182,72 +176,71 @@ def number_faults(values: Array, low: float, high: float) -> Any:
 
 def _categories(attribute: Categorical, column: pa.Array, faults: Faults) -> Array:
     """Return the int16 indices of categories, that of "missing" for null."""
-    name, absent = attribute.name, len(attribute.values)
+    coded = pa.types.is_dictionary(column.type)
+    plain = pa.types.is_integer(column.type.value_type) or _is_text(column.type.value_type) if coded else True
+    if coded and (column.dictionary.null_count or not plain):
+        column, coded = column.dictionary_decode(), False
+    missing = np.asarray(column.is_null())
     if not attribute.optional:
-        faults.add(name, rules.ABSENT, column.null_count)
-    if pa.types.is_null(column.type):
-        return np.full(len(column), absent, dtype=np.int16)
-    if pa.types.is_dictionary(column.type):
-        known = _lookup(attribute, column.dictionary, Faults())
-        if column.dictionary.null_count:  # a missing value may also be written as an entry that is null
-            column = column.dictionary_decode()
-            return _categories(attribute, column, faults)
-        if known is None:
-            return _refused(attribute, column, faults)
-        table = np.append(known, np.int16(absent))
-        indices = np.asarray(column.indices.fill_null(len(known)))
-        found: Array = table[indices]
-        faults.add(name, attribute.undeclared, int((found < 0).sum()))
-        return found
-    looked_up = _lookup(attribute, column, faults)
-    if looked_up is None:
-        return _refused(attribute, column, faults)
-    faults.add(name, attribute.undeclared, int((looked_up < 0).sum()))
-    return looked_up
-
-
-def _refused(attribute: Categorical, column: pa.Array, faults: Faults) -> Array:
-    rule = rules.NOT_A_STRING if isinstance(attribute.values[0], str) else rules.NOT_AN_INTEGER
-    faults.add(attribute.name, rule, len(column) - column.null_count)
-    return np.zeros(len(column), dtype=np.int16)
-
-
-def _lookup(attribute: Categorical, column: pa.Array, faults: Faults) -> Array | None:
-    """Return the indices of values, -1 for those not declared, that of "missing" for null; None for another type."""
-    absent, kind = len(attribute.values), column.type
-    if isinstance(attribute.values[0], str):
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
-            return None
-        if pa.types.is_string_view(kind):
-            column = column.cast(pa.large_string())
-        declared = pa.array(attribute.values, type=column.type)
-        found = pc.index_in(column, value_set=declared).fill_null(-1)
-        indices = np.asarray(found).astype(np.int16)
-    else:
-        integers = _integers(attribute, column, faults)
-        if integers is None:
-            return None
-        indices = _integer_indices(attribute, integers)
-    if column.null_count:
-        indices[np.asarray(column.is_null())] = absent
+        faults.add(attribute.name, rules.ABSENT, int(missing.sum()))
+    indices = np.full(len(column), len(attribute.values), dtype=np.int16)
+    if missing.all():  # whatever the type of nothing
+        return indices
+    found = _coded(attribute, column, missing, faults) if coded else _lookup(attribute, column, missing, faults)
+    faults.add(attribute.name, attribute.undeclared, int((found == UNDECLARED)[~missing].sum()))
+    indices[~missing] = found[~missing]
     return indices
 
 
-def _integers(attribute: Categorical, column: pa.Array, faults: Faults) -> Array | None:
-    """Return integers, 0 for null. Whole numbers in a column of floats count: pandas makes such columns."""
+def _coded(attribute: Categorical, column: pa.Array, missing: Array, faults: Faults) -> Array:
+    """Return the indices of a dictionary column: its entries are looked up once."""
+    known = _lookup(attribute, column.dictionary, np.zeros(len(column.dictionary), dtype=bool), Faults())
+    places = np.asarray(column.indices.fill_null(0)).astype(np.int64)
+    wild = (places < 0) | (places >= len(known))
+    faults.add(attribute.name, "must be an entry of the column's dictionary", int((wild & ~missing).sum()))
+    if (known == REFUSED).any():  # all entries are of a wrong type
+        faults.add(attribute.name, _type_rule(attribute), int((~missing).sum()))
+    return known[np.where(wild, 0, places)] if len(known) else np.full(len(column), REFUSED, dtype=np.int16)
+
+
+def _type_rule(attribute: Categorical) -> str:
+    return rules.NOT_A_STRING if isinstance(attribute.values[0], str) else rules.NOT_AN_INTEGER
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _lookup(attribute: Categorical, column: pa.Array, missing: Array, faults: Faults) -> Array:
+    """Return the indices of values, and negative numbers for what is refused; null may be anything."""
+    if isinstance(attribute.values[0], str):
+        if not _is_text(column.type):
+            faults.add(attribute.name, _type_rule(attribute), int((~missing).sum()))
+            return np.full(len(column), REFUSED, dtype=np.int16)
+        if pa.types.is_string_view(column.type):
+            column = column.cast(pa.large_string())
+        declared = pa.array(attribute.values, type=column.type)
+        found = pc.index_in(column, value_set=declared).fill_null(UNDECLARED)
+        return np.asarray(found).astype(np.int16)
     if pa.types.is_integer(column.type):
-        values = np.asarray(column.fill_null(0) if column.null_count else column)
-        if values.dtype == np.uint64:  # those beyond int64 are no category, whatever they turn into
-            return np.asarray(np.minimum(values, np.uint64(1 << 62)), dtype=np.int64)
-        return np.asarray(values, dtype=np.int64)
-    if not pa.types.is_floating(column.type):
-        return None
-    floats: Array = np.asarray(column.fill_null(0) if column.null_count else column).astype(np.float64)
+        integers = np.asarray(column.fill_null(0) if column.null_count else column)
+        if integers.dtype == np.uint64:  # those beyond int64 are no category, whatever they turn into
+            integers = np.minimum(integers, np.uint64(1 << 62))
+        return _integer_indices(attribute, integers.astype(np.int64, copy=False))
+    if pa.types.is_floating(column.type):
+        return _whole_indices(attribute, column, missing, faults)
+    faults.add(attribute.name, _type_rule(attribute), int((~missing).sum()))
+    return np.full(len(column), REFUSED, dtype=np.int16)
+
+
+def _whole_indices(attribute: Categorical, column: pa.Array, missing: Array, faults: Faults) -> Array:
+    """Return the indices of whole numbers in a column of floats: pandas makes such columns of integers with gaps."""
+    floats = np.asarray(column.fill_null(0) if column.null_count else column).astype(np.float64)
     whole = (floats == np.floor(floats)) & (np.abs(floats) < 1 << 53)  # false for NaN and infinities
-    if not whole.all():
-        faults.add(attribute.name, rules.NOT_AN_INTEGER, int((~whole).sum()))
-        floats[~whole] = attribute.values[0]  # counted already, once
-    return np.asarray(floats, dtype=np.int64)
+    faults.add(attribute.name, rules.NOT_AN_INTEGER, int((~whole & ~missing).sum()))
+    found = _integer_indices(attribute, np.where(whole, floats, 0).astype(np.int64))
+    found[~whole] = REFUSED
+    return found
 
 
 def _integer_indices(attribute: Categorical, integers: Array) -> Array:
@@ -271,40 +264,3 @@ def _from_table(values: Array, low: int, table: Array) -> Any:
         inside = values[i] >= low and 0 <= place < len(table)
         found[i] = table[place] if inside else -1
     return found
-
-
-# -- tables
-
-
-def batches_of(schema: Schema, data: Any) -> Iterator[pa.RecordBatch]:
-    """Return a table as record batches that have only the columns of the schema, without copying where possible."""
-    if isinstance(data, pa.RecordBatch):
-        yield data
-        return
-    yield from _table(schema, data).to_batches()
-
-
-def _table(schema: Schema, data: Any) -> pa.Table:
-    names = list(schema.names)
-    if isinstance(data, Mapping):
-        _check_names(schema, list(data))
-        return pa.table({name: _array(name, data[name]) for name in names})
-    if type(data).__module__.partition(".")[0] == "pandas":
-        _check_names(schema, [str(name) for name in data.columns])
-        return pa.table({name: _array(name, data[name], pandas=True) for name in names})
-    if not isinstance(data, pa.Table):
-        if not hasattr(data, "__arrow_c_stream__"):
-            raise RecordError("a table must be an Arrow table, a pandas or polars frame, or a dict of arrays")
-        data = pa.table(data)
-    _check_names(schema, data.schema.names)
-    return data.select(names)
-
-
-def _array(name: str, values: Any, pandas: bool = False) -> Any:
-    if isinstance(values, (pa.Array, pa.ChunkedArray)):
-        return values
-    try:
-        return pa.array(values, from_pandas=pandas)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        # The library's own message would show the value.
-        raise RecordError(f"column {name!r}: its values are not all of one type, or not one-dimensional") from None

@@ -91,7 +91,7 @@ def add_group(planes: Array, w: Array) -> None:
 
 @compiled
 def read_out(planes: Array, waiting: Array, fill: int, counts: Array) -> None:
-    """Add the upright counters, and the words that wait for a full group, to plain counts; clear both."""
+    """Add the upright counters, and the words that wait for a full group, to plain counts; clear the counters."""
     for i in range(len(counts)):
         shift = np.uint64(i)
         total = np.int64(0)
@@ -292,6 +292,10 @@ class Counts:
         answers, left = divmod(sum(answered), self.plan.k)
         if left:
             raise ReportError(f"the number of answers must be a multiple of {self.plan.k}, as every report has so many")
+        for question, count in zip(self.plan.questions, answered, strict=True):
+            if count > answers:
+                where = ", ".join(map(repr, question.attributes))
+                raise ReportError(f"attribute {where}: is answered more often than there are reports")
         return Tally(self.plan, answers, answered, vectors)
 
     def _check(self) -> None:

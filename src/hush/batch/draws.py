@@ -74,7 +74,7 @@ def clamped(u: float) -> float:
     """Return u, or the nearer end of [0, 1]; 0 for NaN.
 
     Columns were checked, but others may write to memory that is shared with them. Whatever the float, what comes out is
-    in range: neither privacy nor any index rests on the check.
+    in range: neither privacy nor any index rests on the check. (Categories are in memory of our own.)
     """
     if not u > 0.0:
         return 0.0

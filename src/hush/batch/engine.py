@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from hush.errors import DesignError
 from hush.plan import Plan
 
 CHUNK = 1 << 16
+MAX_ROWS = 1 << 22  # of a chunk: where one person has many rows there are fewer people
 BLOCK = 1 << 15  # words: 256 KB, so that they are still in the cache when they are used
 
 _ALL = np.arange(CHUNK, dtype=np.int32)
@@ -48,16 +50,51 @@ class Rows(NamedTuple):
     ids: Array
 
 
+class _Workspace:
+    """Arrays to work in, kept for the next chunk: fresh memory costs more than what is done in it."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Array] = {}
+
+    def room(self, name: str, size: int, kind: Any) -> Array:
+        """Return an array of this size, with anything in it."""
+        held = self._held.get(name)
+        if held is None or len(held) < size:
+            held = self._held[name] = np.zeros(size, dtype=kind)
+        return held[:size]
+
+
+_spare = threading.local()
+
+
+@contextmanager
+def _workspace() -> Iterator[_Workspace]:
+    """Lend a workspace. It belongs to one call at a time, also if a signal handler calls in the middle of another."""
+    spare: list[_Workspace] = _spare.__dict__.setdefault("workspaces", [])
+    try:
+        space = spare.pop()
+    except IndexError:
+        space = _Workspace()
+    try:
+        yield space
+    finally:
+        spare.append(space)
+
+
 class _Words:
     """A block of words that is topped up from a stream; what is left of it comes first again."""
 
-    def __init__(self, stream: Stream, slack: int) -> None:
+    def __init__(self, stream: Stream, slack: int, space: _Workspace) -> None:
         self._stream, self._slack = stream, slack
         self.at = self.limit = 0
-        self.words = _room("words", BLOCK + slack + SPARE, np.uint64)
+        self.words = space.room("words", BLOCK + slack + SPARE, np.uint64)
+
+    def forget(self) -> None:
+        """Clear the words: whoever finds them later could undo the reports."""
+        self.words[:] = 0
 
     def refill(self) -> None:
-        """Top up. If no word was used since the last time, one person needs more than a block: make it larger."""
+        """Top up. If more than half is left, one person may need more than a block: make it larger."""
         left, room = self.limit - self.at, BLOCK
         while left > room // 2:
             room *= 2
@@ -90,17 +127,25 @@ def randomise_chunk(plan: Plan, chunk: Chunk, source: Source, ids: bool) -> Rows
     The words are dealt out in three rounds: for the questions of each person; then question by question, for those who
     answer it; then for the ids. Everybody gets their own words in the order of `spec/wire.md`.
     """
+    with _workspace() as space:
+        words = _Words(source.stream(chunk.stream), 3 * compile_plan(plan).words, space)
+        try:
+            return _deal(plan, chunk, words, ids, space)
+        finally:
+            words.forget()
+
+
+def _deal(plan: Plan, chunk: Chunk, words: _Words, ids: bool, space: _Workspace) -> Rows:
     program = compile_plan(plan)
-    words = _Words(source.stream(chunk.stream), 3 * program.words)
     people = chunk.end - chunk.start
-    asked, counts = _ask(program, people, words)
+    asked, counts = _ask(program, people, words, space)
     size = int((counts * program.rows).sum())
     attribute, part, first_rows = asked, np.empty(0, dtype=np.int16), np.empty(0, dtype=np.int32)
     if max(program.rows) > 1:
         attribute, part = np.empty(size, dtype=np.int16), np.empty(size, dtype=np.int16)
         first_rows = np.empty(len(asked), dtype=np.int32)
         spread(asked, program.rows, first_rows, attribute, part)
-    who, where = _sorted(program, people, asked, counts, first_rows)
+    who, where = _sorted(program, people, asked, counts, first_rows, space)
     output = np.empty(size, dtype=report_schema(plan).field("output").type.to_pandas_dtype())
     start = 0
     for task, count in zip(program.tasks, counts.tolist(), strict=True):
@@ -115,7 +160,7 @@ def randomise_chunk(plan: Plan, chunk: Chunk, source: Source, ids: bool) -> Rows
             who[start : start + count],
             where[start : start + count],
             output,
-            _room("scratch", SCRATCH, np.uint64),
+            space.room("scratch", SCRATCH, np.uint64),
         )
         kernel, done = KERNELS[task.code.kind], 0
         while done < count:
@@ -130,14 +175,14 @@ def randomise_chunk(plan: Plan, chunk: Chunk, source: Source, ids: bool) -> Rows
     return Rows(attribute, part, output, marks)
 
 
-def _ask(program: Program, people: int, words: _Words) -> tuple[Array, Array]:
+def _ask(program: Program, people: int, words: _Words, space: _Workspace) -> tuple[Array, Array]:
     """Draw the questions that each person answers, one after the other, and count how often each is asked."""
     count, k = len(program.tasks), program.k
     if k == count:
         everything = np.tile(np.arange(count, dtype=np.int16), people) if count > 1 else np.zeros(people, np.int16)
         return everything, np.full(count, people)
     asked, counts = np.empty(people * k, dtype=np.int16), np.zeros(count, dtype=np.int64)
-    bits = _room("scratch", SCRATCH, np.uint64)
+    bits = space.room("scratch", SCRATCH, np.uint64)
     done = 0
     while done < people:
         done, words.at = draw_questions(
@@ -148,26 +193,16 @@ def _ask(program: Program, people: int, words: _Words) -> tuple[Array, Array]:
     return asked, counts
 
 
-def _sorted(program: Program, people: int, asked: Array, counts: Array, first_rows: Array) -> tuple[Array, Array]:
+def _sorted(
+    program: Program, people: int, asked: Array, counts: Array, first_rows: Array, space: _Workspace
+) -> tuple[Array, Array]:
     """Return who answers, question by question, and the first row of each answer."""
     if program.k == len(program.tasks) == 1 and not len(first_rows):
         return _ALL[:people], _ALL[:people]
-    who = _room("who", len(asked), np.int32)
-    where = _room("where", len(asked), np.int32)
+    who = space.room("who", len(asked), np.int32)
+    where = space.room("where", len(asked), np.int32)
     sort_answers(asked, program.k, counts, first_rows, who, where)
     return who, where
-
-
-_rooms = threading.local()
-
-
-def _room(name: str, size: int, kind: Any) -> Array:
-    """Return an array to work in. Each thread keeps its own, as fresh memory costs more than what is done in it."""
-    held: Array | None = getattr(_rooms, name, None)
-    if held is None or len(held) < size:
-        held = np.zeros(size, dtype=kind)
-        setattr(_rooms, name, held)
-    return held[:size]
 
 
 def record_batch(schema: pa.Schema, rows: Rows) -> pa.RecordBatch:
@@ -182,12 +217,13 @@ def record_batch(schema: pa.Schema, rows: Rows) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def chunks_of(batches: Iterable[Columns]) -> Iterator[Chunk]:
+def chunks_of(plan: Plan, batches: Iterable[Columns]) -> Iterator[Chunk]:
     """Cut batches into chunks, numbered from 0."""
+    size = max(1, min(CHUNK, MAX_ROWS // compile_plan(plan).most_rows))
     number = 0
     for columns in batches:
-        for start in range(0, columns.rows, CHUNK):
-            yield Chunk(columns, start, min(start + CHUNK, columns.rows), number)
+        for start in range(0, columns.rows, size):
+            yield Chunk(columns, start, min(start + size, columns.rows), number)
             number += 1
 
 

@@ -43,20 +43,32 @@ class Source(Protocol):
 
 
 class Keystream:
-    """Streams made of one fresh key. Use it for one call, on one process: it must not survive a fork."""
+    """Streams made of one fresh key: use it for one call. A process that was forked off makes a key of its own."""
 
     def __init__(self) -> None:
-        self._key = os.urandom(KEY_SIZE)
+        self._process = -1
         self._stream = fastest()
 
     def stream(self, number: int) -> Stream:
         """Return the stream of this number, from its beginning."""
+        if self._process != os.getpid():
+            self._process, self._key = os.getpid(), os.urandom(KEY_SIZE)
         return self._stream(self._key, number)
 
 
-@cache
-def _zeros(size: int) -> bytes:
-    return bytes(size)
+class _Zeros:
+    """What is encrypted to get the keystream. One buffer serves all, and grows as it must."""
+
+    def __init__(self) -> None:
+        self._buffer = bytes(1 << 18)
+
+    def __call__(self, size: int) -> memoryview:
+        if len(self._buffer) < size:
+            self._buffer = bytes(size)
+        return memoryview(self._buffer)[:size]
+
+
+_zeros = _Zeros()
 
 
 class CounterStream:

@@ -37,12 +37,13 @@ def inlined(function: F) -> F:
 def _compile(function: F, **options: bool) -> F:
     try:
         kernel: Any = numba.njit(cache=True, nogil=True, **options)(function)
-    except RuntimeError:  # no folder can be written to: it is compiled in every process
-        kernel = numba.njit(nogil=True, **options)(function)
-    else:
         # Numba looks only at the file of the kernel itself to see whether what it kept is still right. A kernel is made
         # of functions from several files, so here all of them count.
-        kernel._cache._cache_file._source_stamp = _sources()
+        file = kernel._cache._cache_file
+        file._source_stamp = _sources() if file._source_stamp else ""
+    except (RuntimeError, AttributeError):
+        # No folder can be written to, or this Numba keeps its stamp elsewhere: it is compiled in every process.
+        kernel = numba.njit(nogil=True, **options)(function)
     compiled_kernel: F = kernel
     return compiled_kernel
 

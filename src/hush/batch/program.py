@@ -27,7 +27,10 @@ Array = np.ndarray[Any, Any]
 
 
 class Code(NamedTuple):
-    """A channel for its kernel: kind, integers and floats, and the most words that a draw takes without rejection."""
+    """A channel for its kernel: kind, integers and floats, and the most words that it reads behind the limit.
+
+    That is what a draw takes, but for words in loops that stop at the limit: rejection, the tosses of additive noise.
+    """
 
     kind: str
     integers: Array
@@ -56,6 +59,7 @@ class Program(NamedTuple):
     weights: Array
     excess: Array
     rows: Array
+    most_rows: int
     words: int
 
 
@@ -183,5 +187,6 @@ def compile_plan(plan: Plan) -> Program:
         weights=np.array(list(accumulate(plan.weights or ())), dtype=np.uint64),
         excess=np.array([0, *(WORD % n for n in range(1, largest + 1))], dtype=np.uint64),
         rows=np.array(rows, dtype=np.int64),
+        most_rows=sum(sorted(rows)[-plan.k :]),
         words=max(plan.k + 1, *(code.words for code in codes)),
     )
