@@ -79,6 +79,14 @@ def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio
     return rows
 
 
+def points(tally: Tally, *, estimator: Estimator = "ratio") -> list[float]:
+    """Return the points of `estimate` alone, for those who need no intervals but many estimates."""
+    return [
+        _Scale(attribute, reading.symbol).value(sample.point if isinstance(sample, Ratio) else sample.mean)
+        for attribute, reading, _, sample in _targets(tally, estimator)
+    ]
+
+
 def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") -> list[Manipulation]:
     """Return how far each point can have been moved if this many of the reports are malicious.
 

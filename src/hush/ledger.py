@@ -142,15 +142,20 @@ class Ledger:
         row = connection.execute("select report from answers where plan = ?", (plan.id,)).fetchone()
         return None if row is None else Report.decode(plan, row[0])
 
-    def randomise(self, plan: Plan, record: Record) -> Report:
+    def randomise(self, plan: Plan, record: Record, once: str | None = None) -> Report:
         """Answer a plan once: return the stored report, or make one and store it before it is returned.
 
-        A plan that would take the total above the cap raises BudgetError, and nothing is drawn or stored.
+        A plan that would take the total above the cap raises BudgetError, and nothing is drawn or stored. With `once` so
+        does a plan if another has been answered whose title begins with it: of the rounds of a training, for one.
         """
         with self._transaction() as connection:
             stored = self._stored(connection, plan)
             if stored is not None:
                 return stored
+            if once is not None:
+                titles = connection.execute("select title from answers").fetchall()
+                if any(title.startswith(once) for (title,) in titles):
+                    raise BudgetError("this device has answered another plan of this kind, and answers one only")
             cap, spent = self._cap(connection), self._spent(connection)
             if spent + plan.cost > cap:
                 raise BudgetError(

@@ -1,0 +1,1 @@
+"""Learning from people who never send their data."""
