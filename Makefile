@@ -6,8 +6,10 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --ed
 CORE := $(VENV)/.ready-core
 READY := $(VENV)/.ready
 READY_DOCS := $(VENV)/.ready-docs
+SPARK := .venv-spark
+READY_SPARK := $(SPARK)/.ready
 
-.PHONY: help theory demo test check bench limit docs vectors clean
+.PHONY: help theory demo test check bench limit docs vectors spark clean
 
 help:  ## Show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,11 +28,19 @@ $(READY_DOCS): $(READY)
 	$(INSTALL) '.[docs]'
 	@touch $@
 
+$(READY_SPARK): pyproject.toml
+	$(PYTHON) -m venv $(SPARK)
+	$(SPARK)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
+	@touch $@
+
 demo: $(CORE)  ## Simulate a population, randomise, tally, estimate: truth beside estimate
 	$(BIN)/python -m hush.demo
 
 test: $(READY)  ## Run the tests
 	$(BIN)/python -m pytest -n auto
+
+spark: $(READY_SPARK)  ## Test on Spark, in an environment of its own (400 MB); needs Java 17
+	$(SPARK)/bin/python -m pytest -q tests/engines/test_spark.py
 
 check: $(READY)  ## Format, lint, types, import contracts
 	$(BIN)/ruff format --check .
@@ -57,4 +67,4 @@ docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are e
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 clean:  ## Remove everything that these targets made
-	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf $(VENV) $(SPARK) docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

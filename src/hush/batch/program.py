@@ -170,10 +170,16 @@ def _cells(channel: Cells) -> Code:
     return _pack("cells", [channel.cells, channel.threshold, *sizes], [], len(sizes) + 2)
 
 
+@lru_cache(maxsize=256)
+def _encoded(channel: Channel) -> Code:
+    """Return a channel as arrays, made once: plans repeat their channels, and rounds of a training their plans."""
+    return encode_channel(channel)
+
+
 @lru_cache(maxsize=16)
 def compile_plan(plan: Plan) -> Program:
     """Return a plan for the kernels."""
-    codes = [encode_channel(question.channel) for question in plan.questions]
+    codes = [_encoded(question.channel) for question in plan.questions]
     rows = parts(plan)
     largest = max(len(plan.questions), *(question.channel.alphabet.size for question in plan.questions))
     numbers = [attribute if isinstance(attribute, Numeric) else None for attribute in plan.schema.attributes]
