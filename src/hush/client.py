@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
 
-from hush.channels import draw_subset
+from hush.channels import Output, draw_subset
 from hush.coins import Coins, SystemCoins
 from hush.errors import PlanError
 from hush.plan import Plan
 from hush.report import Report
-from hush.schema import Record
+from hush.schema import Input, Record
 
 
 def randomise(plan: Plan, record: Record) -> Report:
@@ -29,14 +30,19 @@ def randomise_from(coins: Coins, plan: Plan, record: Record) -> Report:
 
     Nobody is protected unless the words are unpredictable. Everything but tests calls `randomise`.
     """
-    inputs = plan.schema.encode(record)
+    answers = tuple(answers_from(coins, plan, plan.schema.encode(record)))
+    id_ = coins.word().to_bytes(8, "big") + coins.word().to_bytes(8, "big")
+    return Report(plan, id_, answers)
+
+
+def answers_from(coins: Coins, plan: Plan, inputs: Sequence[Input]) -> list[tuple[int, Output]]:
+    """Draw the questions for a checked record, and the answers to them. `hush.batch` does the same for many."""
     answers = []
     for index in _questions(plan, coins):
         channel = plan.questions[index].channel
         state = channel.state(inputs[plan.spans[index]], coins)
         answers.append((index, channel.draw(state, coins)))
-    id_ = coins.word().to_bytes(8, "big") + coins.word().to_bytes(8, "big")
-    return Report(plan, id_, tuple(answers))
+    return answers
 
 
 def _questions(plan: Plan, coins: Coins) -> list[int]:

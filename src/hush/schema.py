@@ -28,7 +28,13 @@ _SHOWN = 8  # how many categories or names a message lists
 MISSING = "(missing)"
 """The category under which the share of missing values is estimated. No attribute may use it as a value."""
 
-_ABSENT = "attribute {!r}: is missing, and not declared optional"
+# The rules that a value may break, in the words of the messages. `hush.batch` says the same of whole columns.
+ABSENT = "is missing, and not declared optional"
+NOT_A_NUMBER = "must be a number (int or float)"
+NAN = "must not be NaN"
+INFINITE = "must be finite"
+NOT_A_STRING = "must be a string, one of those declared"
+NOT_AN_INTEGER = "must be an integer, one of those declared"
 
 Input = float | int | None
 """What a channel is given for one attribute."""
@@ -90,17 +96,19 @@ class Numeric:
             return (value - self.low) / (self.high - self.low)
         if value is None:
             if not self.optional:
-                raise RecordError(_ABSENT.format(self.name))
+                raise RecordError(f"attribute {self.name!r}: {ABSENT}")
             return None
         number = self._number(value)
         if not self.low <= number <= self.high:
             if self.out_of_range == "error":
-                raise RecordError(
-                    f"attribute {self.name!r}: must be from {self.low!r} to {self.high!r} "
-                    '(or declare it with out_of_range="clip")'
-                )
+                raise RecordError(f"attribute {self.name!r}: {self.outside}")
             return 0.0 if number < self.low else 1.0
         return (number - self.low) / (self.high - self.low)
+
+    @property
+    def outside(self) -> str:
+        """The rule that a number outside the bounds breaks."""
+        return f'must be from {self.low!r} to {self.high!r} (or declare it with out_of_range="clip")'
 
     def _number(self, value: object) -> float:
         """Return a value as a plain float, once: what is compared with the bounds is what is then used.
@@ -109,15 +117,15 @@ class Numeric:
         likes; a number let through by such a comparison could lie outside the domain.
         """
         if isinstance(value, bool) or not isinstance(value, Real):
-            raise RecordError(f"attribute {self.name!r}: must be a number (int or float)")
+            raise RecordError(f"attribute {self.name!r}: {NOT_A_NUMBER}")
         try:
             number = float(value) * 1.0
         except OverflowError:
             number = sys.float_info.max if value > 0 else -sys.float_info.max  # type: ignore[operator]
         if math.isnan(number):
-            raise RecordError(f"attribute {self.name!r}: must not be NaN")
+            raise RecordError(f"attribute {self.name!r}: {NAN}")
         if math.isinf(number):
-            raise RecordError(f"attribute {self.name!r}: must be finite")
+            raise RecordError(f"attribute {self.name!r}: {INFINITE}")
         return number
 
     def to_json(self) -> dict[str, Any]:
@@ -199,22 +207,25 @@ class Categorical:
     def _encode_unusual(self, value: object) -> int:
         if value is None:
             if not self.optional:
-                raise RecordError(_ABSENT.format(self.name))
+                raise RecordError(f"attribute {self.name!r}: {ABSENT}")
             return len(self.values)
         if self._type is str:
             if not isinstance(value, str):
-                raise RecordError(f"attribute {self.name!r}: must be a string, one of those declared")
+                raise RecordError(f"attribute {self.name!r}: {NOT_A_STRING}")
         elif isinstance(value, bool) or not isinstance(value, Integral):
-            raise RecordError(f"attribute {self.name!r}: must be an integer, one of those declared")
+            raise RecordError(f"attribute {self.name!r}: {NOT_AN_INTEGER}")
         else:
             value = int(value)
         index = self._index.get(value)
         if index is None:
-            shown = ", ".join(map(repr, self.values[:_SHOWN])) + (", ..." if len(self.values) > _SHOWN else "")
-            raise RecordError(
-                f"attribute {self.name!r}: must be one of the {len(self.values)} values declared: {shown}"
-            )
+            raise RecordError(f"attribute {self.name!r}: {self.undeclared}")
         return index
+
+    @property
+    def undeclared(self) -> str:
+        """The rule that a value breaks which is not in the list."""
+        shown = ", ".join(map(repr, self.values[:_SHOWN])) + (", ..." if len(self.values) > _SHOWN else "")
+        return f"must be one of the {len(self.values)} values declared: {shown}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the attribute as JSON values."""

@@ -1,1 +1,116 @@
-"""Whole tables at once: the same reports as the scalar path, word for word, at memory speed."""
+"""Whole tables at once: the same reports as the scalar path, word for word, at memory speed.
+
+`randomise` turns a table of people into a table of reports, `tally` counts reports, and `collect` does both without
+keeping reports. `randomise_batches` and `check_batches` are for streams of record batches. Tables may be Arrow, pandas,
+polars, or dicts of arrays; `spec/reports.md` describes what comes out.
+
+The words come from an AES-256 keystream that the operating system keys anew for every call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from hush.batch import columns as _columns
+from hush.batch.columns import Columns, Encoded
+from hush.batch.counting import Counts, total
+from hush.batch.engine import Chunk, chunks_of, in_order, randomise_chunk, record_batch, thread_count
+from hush.batch.keystream import Keystream, Source
+from hush.batch.rows import parts, report_batches, report_schema, row_arrays
+from hush.plan import Plan
+from hush.tally import Tally
+
+__all__ = [
+    "Encoded",
+    "check_batches",
+    "collect",
+    "encode",
+    "randomise",
+    "randomise_batches",
+    "report_schema",
+    "tally",
+]
+
+
+def encode(plan: Plan, data: Any) -> Encoded:
+    """Check a table and keep it in the form that `randomise` and `collect` read: for tables that are used again."""
+    return _columns.encode(plan.schema, data)
+
+
+def check_batches(plan: Plan, batches: Iterable[pa.RecordBatch]) -> int:
+    """Check all batches and keep none. Return the number of people, or raise one error about all bad rows."""
+    return _columns.check_batches(plan.schema, batches)
+
+
+def randomise(plan: Plan, data: Any, *, threads: int | None = None, ids: bool = False) -> pa.Table:
+    """Return a fresh random report of everybody in a table, as private as the plan says.
+
+    The whole table is checked first: a RecordError says which columns break which rule in how many rows, and nothing is
+    drawn. Two calls with the same table cost everybody twice the epsilon. With `ids` every report has a random id.
+    """
+    return _randomise_from(Keystream(), plan, encode(plan, data), thread_count(threads), ids)
+
+
+def _randomise_from(source: Source, plan: Plan, data: Encoded, threads: int, ids: bool) -> pa.Table:
+    """Return reports that are a function of these words. Everything but tests calls `randomise`."""
+    batches = _batches_from(source, plan, data.batches, threads, ids)
+    return pa.Table.from_batches(list(batches), schema=report_schema(plan, ids=ids))
+
+
+def randomise_batches(
+    plan: Plan, batches: Iterable[pa.RecordBatch], *, threads: int | None = None, ids: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Randomise a stream of record batches. Each is checked as a whole before anything is drawn of it."""
+    checked = _columns.encode_batches(plan.schema, batches)
+    return _batches_from(Keystream(), plan, checked, thread_count(threads), ids)
+
+
+def _batches_from(
+    source: Source, plan: Plan, batches: Iterable[Columns], threads: int, ids: bool
+) -> Iterator[pa.RecordBatch]:
+    schema = report_schema(plan, ids=ids)
+
+    def work(chunk: Chunk) -> pa.RecordBatch:
+        return record_batch(schema, randomise_chunk(plan, chunk, source, ids))
+
+    return in_order(work, chunks_of(batches), threads)
+
+
+def tally(plan: Plan, reports: Any, *, threads: int | None = None) -> Tally:
+    """Count reports: a table, a record batch, or any number of record batches. Every row is checked."""
+    batches = report_batches(plan, reports)
+    # The parts of a wide set may go on in the next batch, so those are read by one thread, in order.
+    workers = 1 if max(parts(plan)) > 1 else thread_count(threads)
+    idle = [Counts(plan) for _ in range(workers)]
+
+    def work(batch: pa.RecordBatch) -> None:
+        counts = idle.pop()
+        counts.add(*row_arrays(plan, batch))
+        idle.append(counts)
+
+    for _ in in_order(work, batches, workers):
+        pass
+    return total(idle)
+
+
+def collect(plan: Plan, data: Any, *, threads: int | None = None) -> Tally:
+    """Randomise everybody in a table and count the reports at once: for simulations, where nobody keeps reports."""
+    return _collect_from(Keystream(), plan, encode(plan, data), thread_count(threads))
+
+
+def _collect_from(source: Source, plan: Plan, data: Encoded, threads: int) -> Tally:
+    """Return a tally that is a function of these words. Everything but tests calls `collect`."""
+    idle = [Counts(plan) for _ in range(threads)]
+
+    def work(chunk: Chunk) -> None:
+        counts = idle.pop()
+        rows = randomise_chunk(plan, chunk, source, False)
+        counts.add(rows.attribute, rows.part, rows.output)
+        idle.append(counts)
+
+    for _ in in_order(work, chunks_of(data.batches), threads):
+        pass
+    return total(idle)

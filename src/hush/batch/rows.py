@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
 import pyarrow as pa
 
 from hush.channels.alphabet import Subsets
+from hush.errors import ReportError
 from hush.plan import Plan
+
+Array = np.ndarray[Any, Any]
 
 VERSION = b"1"
 WORD_BITS = 64
@@ -19,6 +27,7 @@ def parts(plan: Plan) -> list[int]:
     ]
 
 
+@lru_cache(maxsize=64)
 def report_schema(plan: Plan, *, ids: bool = False) -> pa.Schema:
     """Return the Arrow schema of the reports of a plan."""
     alphabets = [question.channel.alphabet for question in plan.questions]
@@ -33,3 +42,55 @@ def report_schema(plan: Plan, *, ids: bool = False) -> pa.Schema:
     if ids:
         fields.append(pa.field("report", pa.binary(16), nullable=False))
     return pa.schema(fields, metadata={b"hush": VERSION, b"hush.plan": plan.id.encode()})
+
+
+def check_schema(plan: Plan, schema: pa.Schema) -> None:
+    """Refuse reports of another plan or version, and columns that are not those of the format."""
+    check_metadata(plan, schema.metadata or {})
+    for field in report_schema(plan):
+        if schema.names.count(field.name) != 1:
+            raise ReportError(f"reports must have one column {field.name!r}")
+        if not pa.types.is_signed_integer(schema.field(field.name).type):
+            raise ReportError(f"reports must have signed integers in the column {field.name!r}")
+
+
+def check_metadata(plan: Plan, metadata: Mapping[bytes, bytes]) -> None:
+    """Refuse what says that it is of another plan or version. Engines drop metadata, so it may say nothing."""
+    if metadata.get(b"hush", VERSION) != VERSION:
+        raise ReportError(f"these are not reports of version {VERSION.decode()}")
+    if metadata.get(b"hush.plan", plan.id.encode()) != plan.id.encode():
+        raise ReportError("these reports belong to another plan")
+
+
+def report_batches(plan: Plan, reports: Any) -> Iterator[pa.RecordBatch]:
+    """Return reports as record batches of the plan's format: from a table, a batch, or any number of batches."""
+    if isinstance(reports, pa.RecordBatch):
+        reports = [reports]
+    elif isinstance(reports, pa.Table):
+        check_schema(plan, reports.schema)
+        reports = reports.to_batches()
+    elif not isinstance(reports, Iterable):
+        raise ReportError("reports must be an Arrow table, a record batch, or any number of record batches")
+    for batch in reports:
+        if not isinstance(batch, pa.RecordBatch):
+            raise ReportError("reports must be an Arrow table, a record batch, or any number of record batches")
+        check_schema(plan, batch.schema)
+        yield batch
+
+
+def row_arrays(plan: Plan, batch: pa.RecordBatch) -> tuple[Array, Array, Array]:
+    """Return the columns attribute, part (empty if there is none) and output of a batch as arrays."""
+    wide = "part" in report_schema(plan).names
+    found = []
+    for name in ("attribute", "part", "output"):
+        if name == "part" and not wide:
+            found.append(np.empty(0, dtype=np.int16))
+            continue
+        column = batch.column(name)
+        if column.null_count:
+            raise ReportError(f"the column {name!r} of reports must not have null ({column.null_count} rows)")
+        array = np.asarray(column)
+        if name != "output" and array.dtype != np.int16:
+            array = np.where((array >= 0) & (array < 1 << 15), array, -1).astype(np.int16)
+        found.append(array.astype(np.int16) if array.dtype == np.int8 else array)
+    return found[0], found[1], found[2]

@@ -98,7 +98,7 @@ class Cube(SignChannel):
         return Fraction(self.sample, self.size)
 
     @cached_property
-    def _corners(self) -> tuple[int, int]:
+    def corners(self) -> tuple[int, int]:
         """How many corners are not near, and how many are."""
         near = agreeing_corners(self.sample, self.agree)
         return (1 << self.sample) - near, near
@@ -106,7 +106,7 @@ class Cube(SignChannel):
     @cached_property
     def _chances(self) -> tuple[Fraction, Fraction]:
         """The probability of a given corner that is not near, and of one that is."""
-        others, near = self._corners
+        others, near = self.corners
         return Fraction(WORD - self.threshold, WORD * others), Fraction(self.threshold, WORD * near)
 
     @cached_property
@@ -146,7 +146,7 @@ class Cube(SignChannel):
     # -- the device
 
     @cached_property
-    def _tails(self) -> list[list[int]]:
+    def tails(self) -> list[list[int]]:
         """For every m < sample and every a <= sample: how many corners of the m-cube agree in at least a places."""
         return [[agreeing_corners(m, a) for a in range(self.sample + 1)] for m in range(self.sample)]
 
@@ -159,11 +159,11 @@ class Cube(SignChannel):
         assert isinstance(state, int)
         chosen = draw_subset(coins, self.size, self.sample)
         near = coins.toss(self.threshold)
-        rank = coins.below(self._corners[near])
+        rank = coins.below(self.corners[near])
         needed = self.agree
         output = []
         for j, left in zip(chosen, range(self.sample - 1, -1, -1), strict=True):
-            agreeing = self._tails[left][max(needed - 1, 0)]
+            agreeing = self.tails[left][max(needed - 1, 0)]
             if not near:
                 agreeing = (1 << left) - agreeing
             agrees = rank < agreeing

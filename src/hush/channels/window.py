@@ -219,7 +219,7 @@ class Window(Channel):
     # -- the device
 
     @cached_property
-    def _grid(self) -> tuple[list[float], list[float]]:
+    def grid(self) -> tuple[list[float], list[float]]:
         """Knots on the scale [0, 1], as multiples of 2^-53 rounded down, and the inverses of their gaps.
 
         Every step is exact in binary floating point or rounded once by IEEE 754, so that all languages
@@ -242,7 +242,7 @@ class Window(Channel):
 
     def _between(self, u: float) -> tuple[int, float]:
         """Return the state below an input, and how far it is on the way to the next."""
-        points, slopes = self._grid
+        points, slopes = self.grid
         # Whatever the float, the state is one of the channel's: privacy does not depend on what happened before.
         s = min(max(bisect_right(points, u) - 1, 0), self.last - 1)
         return s, (u - points[s]) * slopes[s]

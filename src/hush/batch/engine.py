@@ -1,0 +1,208 @@
+"""From checked columns to rows of reports: chunks of people, each with its own stream of words, for some threads."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from hush.batch.columns import Columns
+from hush.batch.kernels import KERNELS, SCRATCH, Job, draw_questions, sort_answers, spread
+from hush.batch.keystream import SPARE, Source, Stream
+from hush.batch.program import Program, compile_plan
+from hush.batch.rows import report_schema
+from hush.errors import DesignError
+from hush.plan import Plan
+
+CHUNK = 1 << 16
+BLOCK = 1 << 15  # words: 256 KB, so that they are still in the cache when they are used
+
+_ALL = np.arange(CHUNK, dtype=np.int32)
+
+Array = np.ndarray[Any, Any]
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class Chunk(NamedTuple):
+    """Some people of a batch, and the number of their stream."""
+
+    columns: Columns
+    start: int
+    end: int
+    stream: int
+
+
+class Rows(NamedTuple):
+    """Rows of reports as plain arrays. `part` and `ids` are empty where there are none."""
+
+    attribute: Array
+    part: Array
+    output: Array
+    ids: Array
+
+
+class _Words:
+    """A block of words that is topped up from a stream; what is left of it comes first again."""
+
+    def __init__(self, stream: Stream, slack: int) -> None:
+        self._stream, self._slack = stream, slack
+        self.at = self.limit = 0
+        self.words = np.empty(BLOCK + slack + SPARE, dtype=np.uint64)
+
+    def refill(self) -> None:
+        """Top up. If no word was used since the last time, one person needs more than a block: make it larger."""
+        left, room = self.limit - self.at, BLOCK
+        while left > room // 2:
+            room *= 2
+        if room + self._slack + SPARE > len(self.words):
+            grown = np.empty(room + self._slack + SPARE, dtype=np.uint64)
+            grown[:left] = self.words[self.at : self.limit]
+            self.words = grown
+        else:
+            self.words[:left] = self.words[self.at : self.limit].copy()
+        self._stream.fill(self.words[left:], room - left)
+        self.at, self.limit = 0, room
+
+    def take(self, count: int) -> Array:
+        """Return the next words."""
+        found = np.empty(count, dtype=np.uint64)
+        done = 0
+        while done < count:
+            if self.at == self.limit:
+                self.refill()
+            size = min(count - done, self.limit - self.at)
+            found[done : done + size] = self.words[self.at : self.at + size]
+            self.at += size
+            done += size
+        return found
+
+
+def randomise_chunk(plan: Plan, chunk: Chunk, source: Source, ids: bool) -> Rows:
+    """Randomise the people of a chunk. The rows depend on the words of its stream and on nothing else.
+
+    The words are dealt out in three rounds: for the questions of each person; then question by question, for those who
+    answer it; then for the ids. Everybody gets their own words in the order of `spec/wire.md`.
+    """
+    program = compile_plan(plan)
+    final = report_schema(plan).field("output").type.to_pandas_dtype()
+    words = _Words(source.stream(chunk.stream), 3 * program.words)
+    scratch = np.zeros(SCRATCH, dtype=np.uint64)
+    people = chunk.end - chunk.start
+    asked = _ask(program, people, words, scratch)
+    everybody = program.k == len(program.tasks)
+    counts = np.full(program.k, people) if everybody else np.bincount(asked, minlength=len(program.tasks))
+    size = int((counts * program.rows).sum())
+    attribute, part = asked, np.empty(0, dtype=np.int16)
+    first_rows = np.empty(0, dtype=np.int32)
+    if max(program.rows) > 1:
+        attribute, part = np.empty(size, dtype=np.int16), np.empty(size, dtype=np.int16)
+        first_rows = np.empty(len(asked), dtype=np.int32)
+        spread(asked, program.rows, first_rows, attribute, part)
+    who, where = _sorted(program, people, asked, counts, first_rows)
+    output = np.empty(size, dtype=final)
+    ends = np.cumsum(counts)
+    for task, end, count in zip(program.tasks, ends.tolist(), counts.tolist(), strict=True):
+        kernel, group = KERNELS[task.code.kind], slice(end - count, end)
+        job = Job(
+            task.code.integers,
+            task.code.floats,
+            chunk.columns.addresses(task.columns, chunk.start),
+            program.lows[task.columns],
+            program.spans[task.columns],
+            program.inverses[task.columns],
+            program.excess,
+            who[group],
+            where[group],
+            output,
+            scratch,
+        )
+        done = 0
+        while done < count:
+            done, words.at = kernel(job, done, words.words, words.at, words.limit)
+            if done < count:
+                words.refill()
+    marks = np.empty((0, 2), dtype=np.uint64)
+    if ids:
+        lengths = np.add.reduceat(program.rows[asked], np.arange(0, len(asked), program.k))
+        marks = np.repeat(words.take(2 * people).reshape(people, 2), lengths, axis=0)
+    return Rows(attribute, part, output, marks)
+
+
+def _sorted(program: Program, people: int, asked: Array, counts: Array, first_rows: Array) -> tuple[Array, Array]:
+    """Return who answers, question by question, and the first row of each answer."""
+    if program.k == len(program.tasks) == 1 and not len(first_rows):
+        return _ALL[:people], _ALL[:people]
+    who, where = np.empty(len(asked), dtype=np.int32), np.empty(len(asked), dtype=np.int32)
+    sort_answers(asked, program.k, counts, first_rows, who, where)
+    return who, where
+
+
+def _ask(program: Program, people: int, words: _Words, scratch: Array) -> Array:
+    """Draw the questions that each person answers, one after the other."""
+    count, k = len(program.tasks), program.k
+    if k == count:
+        return np.tile(np.arange(count, dtype=np.int16), people) if count > 1 else np.zeros(people, dtype=np.int16)
+    asked = np.empty(people * k, dtype=np.int16)
+    done = 0
+    while done < people:
+        done, words.at = draw_questions(
+            count, k, program.weights, program.excess, done, words.words, words.at, words.limit, asked, scratch
+        )
+        if done < people:
+            words.refill()
+    return asked
+
+
+def record_batch(schema: pa.Schema, rows: Rows) -> pa.RecordBatch:
+    """Return rows as an Arrow record batch, without copying."""
+    arrays = [pa.array(rows.attribute)]
+    if "part" in schema.names:
+        arrays.append(pa.array(rows.part))
+    arrays.append(pa.array(rows.output))
+    if "report" in schema.names:
+        data = pa.py_buffer(rows.ids.astype(">u8"))  # most significant byte first
+        arrays.append(pa.Array.from_buffers(pa.binary(16), len(rows.ids), [None, data]))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def chunks_of(batches: Iterable[Columns]) -> Iterator[Chunk]:
+    """Cut batches into chunks, numbered from 0."""
+    number = 0
+    for columns in batches:
+        for start in range(0, columns.rows, CHUNK):
+            yield Chunk(columns, start, min(start + CHUNK, columns.rows), number)
+            number += 1
+
+
+def thread_count(threads: int | None) -> int:
+    """Return how many threads to use: as many as this process has cores, if none are asked for."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if type(threads) is not int or threads < 1:
+        raise DesignError("threads must be an integer of at least 1")
+    return threads
+
+
+def in_order(work: Callable[[S], T], items: Iterable[S], threads: int) -> Iterator[T]:
+    """Do the work for all items with some threads, and return the results in order, a few at a time."""
+    if threads == 1:
+        yield from map(work, items)
+        return
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -1,0 +1,355 @@
+"""The kernels: for each kind of channel, the loop over the people who answer a question.
+
+All have the same arguments: a job, how many of its people are done, and words from a position on. A kernel returns
+how many are done then, and the position. If the words run out, it stops before the first person who did not get
+enough, and is called again with more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hush.batch.draws import (
+    ONE,
+    ZERO,
+    Array,
+    additive,
+    below,
+    cell_of,
+    clamped,
+    cube,
+    mixture,
+    sign_bits,
+    signs,
+    small_subset,
+    subset,
+    subset_of,
+    symbol,
+    unary_block,
+    unit,
+    window,
+    window_cell,
+    window_state,
+)
+from hush.batch.native import compiled, floats_at, lowest, pointer, shifted, shorts_at
+from hush.batch.program import WINDOW_HEADER
+
+SCRATCH = 1024  # words that a kernel may use as it likes
+SET = 80  # words: enough for a set of 4097 members
+
+
+class Job(NamedTuple):
+    """A question and those who answer it.
+
+    `integers` and `floats` are those of the channel (`hush.batch.program`). `columns` are the addresses of the
+    question's columns, `lows` and `spans` their bounds, `inverses` 1/span where that is exact, else 0. `people` are the
+    rows of those who answer, `places` where their answers go in `output`. `excess[n]` is 2^64 mod n.
+    """
+
+    integers: Array
+    floats: Array
+    columns: Array
+    lows: Array
+    spans: Array
+    inverses: Array
+    excess: Array
+    people: Array
+    places: Array
+    output: Array
+    scratch: Array
+
+
+@compiled
+def window_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Window channels without "missing": two words each, in short loops that keep many people in flight."""
+    z, knots, states, stream = pointer(job.integers), pointer(job.floats), pointer(job.scratch), pointer(words)
+    who, where, values, out = pointer(job.people), pointer(job.places), floats_at(job.columns[0]), pointer(job.output)
+    width, threshold, inside, outside, to_inside, to_outside = z[1], z[2], z[3], z[4], z[5], z[6]
+    guide, bins, corrections = shifted(z, WINDOW_HEADER), np.float64(ONE << z[8]), np.int64(z[9])
+    low, span, inverse = job.lows[0], job.spans[0], job.inverses[0]
+    end = min(len(job.people), done + ((limit - at) >> 1))
+    while done < end:
+        count = min(SCRATCH, end - done)
+        rounding, drawing = shifted(stream, at), shifted(stream, at + 1)
+        for i in range(count):
+            distance = values[who[done + i]] - low
+            u = clamped(distance * inverse if inverse else distance / span)
+            states[i] = window_state(guide, bins, corrections, knots, u, rounding[2 * i])
+        for i in range(count):
+            word = drawing[2 * i]
+            cell = window_cell(states[i], word, width, threshold, inside, outside, to_inside, to_outside)
+            out[where[done + i]] = cell
+        done += count
+        at += 2 * count
+    return done, at
+
+
+@compiled
+def optional_window_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Window channels that have an output for missing values."""
+    people, places, output = job.people, job.places, job.output
+    integers, floats, stream, column = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.columns)
+    low, span = pointer(job.lows), pointer(job.spans)
+    end = min(len(people), done + ((limit - at) >> 1))
+    while done < end:
+        u = unit(column, low, span, 0, people[done])
+        output[places[done]] = window(integers, floats, u, stream[at], stream[at + 1])
+        done += 1
+        at += 2
+    return done, at
+
+
+@compiled
+def mixture_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Mixtures of windows: three words each."""
+    people, places, output = job.people, job.places, job.output
+    integers, floats, stream, column = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.columns)
+    low, span = pointer(job.lows), pointer(job.spans)
+    end = min(len(people), done + (limit - at) // 3)
+    while done < end:
+        u = unit(column, low, span, 0, people[done])
+        output[places[done]], at = mixture(integers, floats, u, stream, at)
+        done += 1
+    return done, at
+
+
+@compiled
+def symbol_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Subset channels of one category: randomised response."""
+    people, places, output = job.people, job.places, job.output
+    stream, spare, column = pointer(words), pointer(job.excess), shorts_at(job.columns[0])
+    size, threshold = np.int64(job.integers[0]), job.integers[2]
+    while done < len(people):
+        start = at
+        value, at = symbol(stream, at, limit, size, threshold, np.int64(column[people[done]]), spare)
+        if at > limit:
+            return done, start
+        output[places[done]] = value
+        done += 1
+    return done, at
+
+
+@compiled
+def small_subset_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Subset channels of at most 64 categories: the set is one word."""
+    people, places, output = job.people, job.places, job.output
+    stream, spare, column = pointer(words), pointer(job.excess), shorts_at(job.columns[0])
+    size, weight, threshold = np.int64(job.integers[0]), np.int64(job.integers[1]), job.integers[2]
+    while done < len(people):
+        start = at
+        state = np.int64(column[people[done]])
+        bits, at = small_subset(stream, at, limit, size, weight, threshold, state, spare)
+        if at > limit:
+            return done, start
+        output[places[done]] = np.int64(bits)
+        done += 1
+    return done, at
+
+
+@compiled
+def subset_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Subset channels of more than 64 categories."""
+    people, places, output = job.people, job.places, job.output
+    stream, spare, column, found = pointer(words), pointer(job.excess), shorts_at(job.columns[0]), pointer(job.scratch)
+    size, weight, threshold = np.int64(job.integers[0]), np.int64(job.integers[1]), job.integers[2]
+    while done < len(people):
+        start = at
+        state = np.int64(column[people[done]])
+        at = subset(stream, at, limit, size, weight, threshold, state, spare, found)
+        if at > limit:
+            return done, start
+        for part in range((size + 63) >> 6):
+            output[places[done] + part] = np.int64(found[part])
+        done += 1
+    return done, at
+
+
+@compiled
+def unary_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Unary channels: one bit for each category, the true one anew at the end."""
+    people, places = job.people, job.places
+    stream, column, out = pointer(words), shorts_at(job.columns[0]), pointer(job.output)
+    size, true, other = np.int64(job.integers[0]), job.integers[1], job.integers[2]
+    while done < len(people):
+        start = at
+        state, place = np.int64(column[people[done]]), places[done]
+        for first in range(0, size, 64):
+            bits, at = unary_block(stream, at, min(64, size - first), other)
+            out[place + (first >> 6)] = np.int64(bits)
+        shift = np.uint64(state & 63)
+        at += 1
+        if at > limit:
+            return done, start
+        place += state >> 6
+        kept = np.uint64(out[place]) & ~(ONE << shift)
+        out[place] = np.int64(kept | np.uint64(stream[at - 1] < true) << shift)
+        done += 1
+    return done, at
+
+
+@compiled
+def additive_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Additive noise."""
+    people, places, output = job.people, job.places, job.output
+    integers, stream, column = pointer(job.integers), pointer(words), pointer(job.columns)
+    low, span = pointer(job.lows), pointer(job.spans)
+    while done < len(people):
+        start = at
+        value, at = additive(integers, unit(column, low, span, 0, people[done]), stream, at, limit)
+        if at > limit:
+            return done, start
+        output[places[done]] = value
+        done += 1
+    return done, at
+
+
+@compiled
+def cells_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Cells of several attributes, then randomised response."""
+    people, places, output = job.people, job.places, job.output
+    integers, stream, spare, column = pointer(job.integers), pointer(words), pointer(job.excess), pointer(job.columns)
+    low, span, count = pointer(job.lows), pointer(job.spans), len(job.columns)
+    while done < len(people):
+        start = at
+        cell, at = cell_of(integers, column, low, span, people[done], stream, at, count)
+        value, at = symbol(stream, at, limit, np.int64(job.integers[0]), job.integers[1], cell, spare)
+        if at > limit:
+            return done, start
+        output[places[done]] = value
+        done += 1
+    return done, at
+
+
+@compiled
+def signs_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Signs of all numbers of the question."""
+    people, places, output = job.people, job.places, job.output
+    stream, column, low, span = pointer(words), pointer(job.columns), pointer(job.lows), pointer(job.spans)
+    bits, found = pointer(job.scratch), shifted(pointer(job.scratch), SET)
+    size = np.int64(job.integers[0])
+    while done < len(people):
+        start = at
+        at = sign_bits(column, low, span, size, people[done], stream, at, bits)
+        at = signs(stream, at, limit, size, job.integers[1], bits, found)
+        if at > limit:
+            return done, start
+        for part in range((size + 63) >> 6):
+            output[places[done] + part] = np.int64(found[part])
+        done += 1
+    return done, at
+
+
+@compiled
+def cube_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Signs of some numbers of the question."""
+    people, places, output = job.people, job.places, job.output
+    integers, stream, spare, column = pointer(job.integers), pointer(words), pointer(job.excess), pointer(job.columns)
+    low, span, work = pointer(job.lows), pointer(job.spans), pointer(job.scratch)
+    bits, chosen, found = work, shifted(work, SET), shifted(work, 2 * SET)
+    size = np.int64(job.integers[0])
+    while done < len(people):
+        start = at
+        at = sign_bits(column, low, span, size, people[done], stream, at, bits)
+        at = cube(integers, stream, at, limit, spare, bits, chosen, found)
+        if at > limit:
+            return done, start
+        for part in range((2 * size + 63) >> 6):
+            output[places[done] + part] = np.int64(found[part])
+        done += 1
+    return done, at
+
+
+KERNELS: dict[str, Callable[..., Any]] = {
+    "window": window_kernel,
+    "optional-window": optional_window_kernel,
+    "mixture": mixture_kernel,
+    "symbol": symbol_kernel,
+    "small-subset": small_subset_kernel,
+    "subset": subset_kernel,
+    "unary": unary_kernel,
+    "additive": additive_kernel,
+    "cells": cells_kernel,
+    "signs": signs_kernel,
+    "cube": cube_kernel,
+}
+
+
+# -- which questions, and where the answers go
+
+
+@compiled
+def draw_questions(
+    count: int,
+    k: int,
+    weights: Array,
+    excess: Array,
+    done: int,
+    words: Array,
+    at: int,
+    limit: int,
+    asked: Array,
+    bits: Array,
+) -> Any:
+    """Write the k questions of each person, in increasing order; return how many people are done, and the position."""
+    stream, spare, chosen = pointer(words), pointer(excess), pointer(bits)
+    total = weights[len(weights) - 1] if len(weights) else np.uint64(count)
+    unused = (ZERO - total) % total
+    while done * k < len(asked):
+        start = at
+        if k == 1:
+            mass, at = below(stream, at, limit, total, unused)
+            index = np.int64(mass)
+            if len(weights):
+                index = np.searchsorted(weights, mass, side="right")
+            asked[done] = index
+        else:
+            at = subset_of(stream, at, limit, count, k, spare, chosen)
+            slot = done * k
+            for block in range((count + 63) >> 6):
+                remaining = chosen[block]
+                while remaining:
+                    asked[slot] = 64 * block + lowest(remaining)
+                    remaining &= remaining - ONE
+                    slot += 1
+        if at > limit:
+            return done, start
+        done += 1
+    return done, at
+
+
+@compiled
+def sort_answers(asked: Array, k: int, counts: Array, first_rows: Array, people: Array, places: Array) -> None:
+    """List the answers question by question, in order of people: who gives each, and in which row it begins.
+
+    `counts` has the number of answers to each question, `first_rows` the first row of every answer (empty: its number).
+    """
+    next_place = np.empty(len(counts), dtype=np.int64)
+    total = 0
+    for index in range(len(counts)):
+        next_place[index] = total
+        total += counts[index]
+    person, rank = 0, 0
+    for slot in range(len(asked)):
+        place = next_place[asked[slot]]
+        next_place[asked[slot]] = place + 1
+        people[place] = person
+        places[place] = first_rows[slot] if len(first_rows) else slot
+        rank += 1
+        if rank == k:
+            rank = 0
+            person += 1
+
+
+@compiled
+def spread(asked: Array, rows: Array, first_rows: Array, attribute: Array, part: Array) -> None:
+    """Write the question and the part of every row, where answers take several rows."""
+    row = 0
+    for slot in range(len(asked)):
+        first_rows[slot] = row
+        for i in range(rows[asked[slot]]):
+            attribute[row + i] = asked[slot]
+            part[row + i] = i
+        row += rows[asked[slot]]

@@ -1,0 +1,139 @@
+"""What Numba lacks and the kernels need: wide products, counts of bits, plain pointers, and choices without branches.
+
+Each function is one or two machine instructions. Kernels hand plain pointers to the functions they call: for arrays
+Numba would count references at every call, which costs more than the call. `compiled` is how every kernel is built:
+cached on disk, so that a machine compiles it once, and without Python's global lock, so that threads run side by
+side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_I64, _I128 = ir.IntType(64), ir.IntType(128)
+
+
+def compiled(function: F) -> F:
+    """Compile a function with Numba when it is first called."""
+    return _compile(function)
+
+
+def inlined(function: F) -> F:
+    """Compile a function into those that call it."""
+    return _compile(function, forceinline=True)
+
+
+def _compile(function: F, **options: bool) -> F:
+    try:
+        kernel: Any = numba.njit(cache=True, nogil=True, **options)(function)
+    except RuntimeError:  # no folder can be written to: it is compiled in every process
+        kernel = numba.njit(nogil=True, **options)(function)
+    else:
+        # Numba looks only at the file of the kernel itself to see whether what it kept is still right. A kernel is made
+        # of functions from several files, so here all of them count.
+        kernel._cache._cache_file._source_stamp = _sources()
+    compiled_kernel: F = kernel
+    return compiled_kernel
+
+
+@cache
+def _sources() -> str:
+    """Return a hash of the sources of all kernels."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def high(typing: Any, a: Any, b: Any) -> Any:
+    """Return the upper 64 bits of the product of two 64-bit integers."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide = [builder.zext(argument, _I128) for argument in arguments]
+        return builder.trunc(builder.lshr(builder.mul(*wide), ir.Constant(_I128, 64)), _I64)
+
+    return types.uint64(types.uint64, types.uint64), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def ones(typing: Any, word: Any) -> Any:
+    """Return how many bits of a 64-bit integer are 1."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lowest(typing: Any, word: Any) -> Any:
+    """Return the position of the lowest 1 of a 64-bit integer that is not 0."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def flag(typing: Any, condition: Any) -> Any:
+    """Return 1 if a condition holds, else 0, so that the compiler cannot make a branch of it.
+
+    Random choices are wrong half of the time for any branch predictor. The empty piece of assembly hides from the
+    compiler that the number is 0 or 1.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number = builder.zext(arguments[0], _I64)
+        return builder.asm(ir.FunctionType(_I64, [_I64]), "", "=r,0", [number], False)
+
+    return types.uint64(types.boolean), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def pointer(typing: Any, array: Any) -> Any:
+    """Return a pointer to the first element of an array, which the caller must keep alive."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.make_array(array)(context, builder, arguments[0]).data
+
+    return types.CPointer(array.dtype)(array), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def shifted(typing: Any, start: Any, count: Any) -> Any:
+    """Return a pointer that is so many elements further."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.gep(arguments[0], [arguments[1]])
+
+    return start(start, types.int64), build
+
+
+def _pointer_from(kind: Any) -> Any:
+    def typed(typing: Any, address: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(types.CPointer(kind)))
+
+        return types.CPointer(kind)(types.uint64), build
+
+    return intrinsic(typed)
+
+
+floats_at = _pointer_from(types.float64)
+"""Return a pointer to the float64 array at an address."""
+
+shorts_at = _pointer_from(types.int16)
+"""Return a pointer to the int16 array at an address."""

@@ -1,0 +1,187 @@
+"""The questions of a plan as flat arrays, which compiled kernels can read.
+
+Each channel becomes a kind, an array of 64-bit integers and an array of floats; the comment in each function below says
+what they hold, and the kernel of that kind reads it in the same order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache, singledispatch
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hush.batch.rows import parts
+from hush.channels import Additive, Cells, Channel, Cube, Mixture, Signs, Subset, Unary, Window
+from hush.exact import WORD
+from hush.plan import Plan
+from hush.schema import Numeric
+
+WINDOW_HEADER = 10  # where the guide of a window begins
+GUIDE_LIMIT = 1 << 17
+
+Array = np.ndarray[Any, Any]
+
+
+class Code(NamedTuple):
+    """A channel for its kernel: kind, integers and floats, and the most words that a draw takes without rejection."""
+
+    kind: str
+    integers: Array
+    floats: Array
+    words: int
+
+
+class Task(NamedTuple):
+    """A question for its kernel: the channel, its columns, and how many rows an answer takes."""
+
+    code: Code
+    columns: slice
+    rows: int
+
+
+class Program(NamedTuple):
+    """A plan for the kernels. `inverses` are 1/span where that is exact, which powers of two are, else 0; `weights` are
+    cumulated, or empty; `excess[n]` is 2^64 mod n, for draws below n.
+    """
+
+    k: int
+    tasks: tuple[Task, ...]
+    lows: Array
+    spans: Array
+    inverses: Array
+    weights: Array
+    excess: Array
+    rows: Array
+    words: int
+
+
+def _pack(kind: str, integers: Sequence[int], floats: Sequence[float], words: int) -> Code:
+    return Code(kind, np.array(integers, dtype=np.uint64), np.array(floats, dtype=np.float64), words)
+
+
+@singledispatch
+def encode_channel(channel: Channel) -> Code:
+    """Return a channel as arrays."""
+    raise NotImplementedError(f"the batch engine has no kernel for a {channel.kind} channel")
+
+
+@encode_channel.register
+def _window(channel: Window) -> Code:
+    # integers: N, W, T; the step inside and outside and their reciprocals; optional; log2 of the guide's bins; how many
+    # corrections; the guide. floats: knot, slope, knot, slope, ...; the last knot is infinite, as the last state is
+    # reached by rounding up only.
+    inside, outside = channel.threshold // channel.width, (WORD - channel.threshold) // channel.cells_outside
+    points, slopes = channel.grid
+    bits, corrections, guide = _guide(points[:-1])
+    steps = [inside, outside, _reciprocal(inside), _reciprocal(outside)]
+    head = [channel.size, channel.width, channel.threshold, *steps, channel.optional, bits, corrections]
+    floats = [value for pair in zip(points[:-1], slopes, strict=True) for value in pair]
+    return _pack("optional-window" if channel.optional else "window", [*head, *guide], [*floats, np.inf, 0.0], 2)
+
+
+def _reciprocal(step: int) -> int:
+    """Return the factor that replaces the division by a step: the quotient is right, or 1 too small."""
+    return min(WORD // step, WORD - 1)
+
+
+def _guide(points: Sequence[float]) -> tuple[int, int, list[int]]:
+    """Return a table that finds the last knot at or below u: of 2^bits equal bins each has the last knot at its start.
+
+    A bin with further knots needs as many corrections; there are enough bins for 1, unless knots are very close.
+    """
+    bits = 1
+    while True:
+        bins = 1 << bits
+        guide = np.searchsorted(points, np.arange(bins + 1) / bins, side="right") - 1
+        corrections = max(int(after) - int(before) for before, after in pairwise(guide))
+        if corrections <= 1 or bins >= min(64 * len(points), GUIDE_LIMIT):
+            return bits, corrections, [int(s) for s in guide]
+        bits += 1
+
+
+@encode_channel.register
+def _mixture(channel: Mixture) -> Code:
+    # integers: number of parts; for each its limit, first output, where its integers and floats begin; then the parts
+    codes = [_window(part) for part in channel.parts]
+    heads: list[int] = []
+    integers, floats = 1 + 4 * len(codes), 0
+    first = 0
+    for limit, part, code in zip(accumulate(channel.shares), channel.parts, codes, strict=True):
+        heads += [min(limit, WORD - 1), first, integers, floats]
+        integers += len(code.integers)
+        floats += len(code.floats)
+        first += part.alphabet.size
+    body = [int(value) for code in codes for value in code.integers]
+    return _pack("mixture", [len(codes), *heads, *body], [x for code in codes for x in code.floats], 3)
+
+
+@encode_channel.register
+def _subset(channel: Subset) -> Code:
+    # integers: K, w, T
+    if channel.weight == 1:
+        return _pack("symbol", [channel.size, channel.weight, channel.threshold], [], 2)
+    kind = "small-subset" if channel.size <= 64 else "subset"
+    return _pack(kind, [channel.size, channel.weight, channel.threshold], [], 1 + channel.weight)
+
+
+@encode_channel.register
+def _unary(channel: Unary) -> Code:
+    # integers: K, P, Q
+    return _pack("unary", [channel.size, channel.true, channel.other], [], 64 * -(-channel.size // 64) + 1)
+
+
+@encode_channel.register
+def _additive(channel: Additive) -> Code:
+    # integers: M, reach, D, total weight, 2^64 mod it, number of runs; for each run: end, weight, lengths before
+    ends = list(accumulate(length * weight for length, weight in channel.runs))
+    before = [0, *accumulate(length for length, _ in channel.runs)]
+    head = [channel.steps, channel.reach, channel.decay, ends[-1], WORD % ends[-1], len(channel.runs)]
+    runs = zip(ends, (weight for _, weight in channel.runs), before, strict=False)
+    return _pack("additive", [*head, *(value for run in runs for value in run)], [], 4)
+
+
+@encode_channel.register
+def _signs(channel: Signs) -> Code:
+    # integers: d, T
+    return _pack("signs", [channel.size, channel.threshold], [], channel.size + 1 + -(-channel.size // 64))
+
+
+@encode_channel.register
+def _cube(channel: Cube) -> Code:
+    # integers: d, k, agree, T, corners not near, near, 2^64 mod each; then N(m, a) for m < k and a <= k, row by row
+    corners = channel.corners
+    head = [channel.size, channel.sample, channel.agree, channel.threshold, *corners, *(WORD % n for n in corners)]
+    tails = [count for row in channel.tails for count in row]
+    return _pack("cube", [*head, *tails], [], channel.size + channel.sample + 2)
+
+
+@encode_channel.register
+def _cells(channel: Cells) -> Code:
+    # integers: C, T; for each attribute the number of its categories, or 0 for a number
+    sizes = [size or 0 for size in channel.sizes]
+    return _pack("cells", [channel.cells, channel.threshold, *sizes], [], len(sizes) + 2)
+
+
+@lru_cache(maxsize=16)
+def compile_plan(plan: Plan) -> Program:
+    """Return a plan for the kernels."""
+    codes = [encode_channel(question.channel) for question in plan.questions]
+    rows = parts(plan)
+    largest = max(len(plan.questions), *(question.channel.alphabet.size for question in plan.questions))
+    numbers = [attribute if isinstance(attribute, Numeric) else None for attribute in plan.schema.attributes]
+    spans = [number.high - number.low if number else 1.0 for number in numbers]
+    return Program(
+        k=plan.k,
+        tasks=tuple(Task(*task) for task in zip(codes, plan.spans, rows, strict=True)),
+        lows=np.array([number.low if number else 0.0 for number in numbers]),
+        spans=np.array(spans),
+        inverses=np.array([1.0 / span if math.frexp(span)[0] == 0.5 else 0.0 for span in spans]),
+        weights=np.array(list(accumulate(plan.weights or ())), dtype=np.uint64),
+        excess=np.array([0, *(WORD % n for n in range(1, largest + 1))], dtype=np.uint64),
+        rows=np.array(rows, dtype=np.int64),
+        words=max(plan.k + 1, *(code.words for code in codes)),
+    )

@@ -1,0 +1,132 @@
+"""Same words in, same reports out: the batch engine against the scalar path, for every channel, word for word."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from hush import Categorical, Numeric, Plan, Schema, Tally, batch
+from hush.batch import engine
+from hush.batch.columns import encode
+from hush.channels import Subset, Window
+from hush.design.categorical import oue, subset
+from hush.exact import WORD, aligned_threshold, exp_bounds
+from hush.plan import Question
+from hush.testing import SeededStreams
+from tests.batch.dealing import deal, reports_of
+from tests.cases import MIXED, any_record, plans, uneven_window
+
+
+def one_question(attribute: Any, channel: Any, epsilon: float = 1.0) -> Plan:
+    return Plan(Schema([attribute]), Fraction(str(epsilon)), 1, (Question((attribute.name,), channel),))
+
+
+def more_plans() -> dict[str, Plan]:
+    """Plans at the edges of the engine: sets of 63 to 200 members, wide cubes, close knots, weights, many questions."""
+    found = {}
+    for size in (63, 64, 65, 128, 129, 200):
+        field = Categorical("c", list(range(size)))
+        found[f"subset-{size}"] = one_question(field, subset(Fraction(1), size))
+        found[f"unary-{size}"] = one_question(field, oue(Fraction(1), size))
+    lower = exp_bounds(Fraction(1))[0]
+    field = Categorical("c", list("abcd"))
+    bar = WORD * 3 * lower.numerator // (3 * lower.numerator + lower.denominator)
+    found["all but one"] = one_question(field, Subset(4, 3, bar))
+    found["close knots"] = one_question(Numeric("x", -3, 5), uneven_window(Fraction(1)))
+    threshold = aligned_threshold(lower, 1, 3)
+    found["far knots"] = one_question(Numeric("x", 0, 1), Window(4, 1, threshold, (-(1 << 30), -1, 1, 1 << 30)))
+    numbers = Schema([Numeric(f"x{i}", 0, i + 1) for i in range(70)])
+    found["signs-70"] = Plan.design(numbers, 1.0, numeric="duchi-multi")
+    found["cube-70"] = Plan.design(numbers, 12.0, numeric="cube")
+    found["weighted"] = Plan.design(MIXED, 1.0, sampling="weighted", importance={"age": 9.0})
+    found["many"] = Plan.design(Schema([Categorical(f"c{i}", [1, 2, 3]) for i in range(130)]), 8.0, k=5)
+    found["hybrid optional"] = Plan.design(MIXED, 2.0, numeric="hybrid", k=4)
+    return found
+
+
+PLANS = plans() | more_plans()
+
+
+def edges(plan: Plan) -> list[int]:
+    """Words that fall on thresholds, or are drawn again because they are in the excess of a range."""
+    found = {0, 1, 2, 1 << 11, WORD - 1, WORD - 2, WORD >> 1, (WORD >> 1) - 1}
+    for question in plan.questions[:8]:
+        for name in ("threshold", "true", "other", "decay"):
+            value = getattr(question.channel, name, 0)
+            found |= {max(value - 1, 0), value, value + 1}
+    return sorted(found)
+
+
+def people(plan: Plan, count: int, seed: int) -> list[dict[str, Any]]:
+    generator = random.Random(seed)
+    return [any_record(plan, generator.randrange) for _ in range(count)]
+
+
+def columns_of(plan: Plan, records: list[dict[str, Any]]) -> dict[str, Any]:
+    return {name: [record[name] for record in records] for name in plan.schema.names}
+
+
+@pytest.mark.parametrize("awkward", [False, True], ids=["uniform", "edges"])
+@pytest.mark.parametrize("name", PLANS)
+def test_a_chunk_is_the_scalar_path_word_for_word(name: str, awkward: bool) -> None:
+    plan = PLANS[name]
+    records = people(plan, 120, 5)
+    streams = SeededStreams(11, edges(plan) if awkward else ())
+    table = batch._randomise_from(streams, plan, encode(plan.schema, columns_of(plan, records)), 1, True)
+    assert reports_of(plan, table) == deal(plan, records, streams.stream(0))
+
+
+@pytest.mark.parametrize("name", ["default", "unary-65", "cube-70", "laplace", "multi-split", "weighted", "k=3"])
+def test_it_does_not_matter_where_the_words_run_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = PLANS[name]
+    records = people(plan, 150, 6)
+    data = encode(plan.schema, columns_of(plan, records))
+    whole = batch._randomise_from(SeededStreams(3), plan, data, 1, True)
+    for block in (1, 2, 7, 100):  # less than one person takes, too
+        monkeypatch.setattr(engine, "BLOCK", block)
+        assert batch._randomise_from(SeededStreams(3), plan, data, 1, True).equals(whole)
+
+
+@pytest.mark.parametrize("name", ["default", "k=3", "unary-65", "wide", "hybrid", "duchi"])
+def test_threads_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = PLANS[name]
+    monkeypatch.setattr(engine, "CHUNK", 64)
+    data = encode(plan.schema, columns_of(plan, people(plan, 1000, 7)))
+    alone = batch._randomise_from(SeededStreams(3), plan, data, 1, True)
+    for threads in (2, 3, 8):
+        assert batch._randomise_from(SeededStreams(3), plan, data, threads, True).equals(alone)
+        assert batch._collect_from(SeededStreams(3), plan, data, threads) == batch.tally(plan, alone, threads=threads)
+
+
+def test_every_chunk_has_its_own_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = PLANS["default"]
+    monkeypatch.setattr(engine, "CHUNK", 50)
+    records = people(plan, 120, 8)
+    batches = pa.Table.from_pylist(records).to_batches(max_chunksize=70)
+    table = batch._randomise_from(SeededStreams(4), plan, encode(plan.schema, pa.Table.from_batches(batches)), 2, True)
+    expected = []
+    for number, (start, end) in enumerate([(0, 50), (50, 70), (70, 120)]):
+        expected += deal(plan, records[start:end], SeededStreams(4).stream(number))
+    assert reports_of(plan, table) == expected
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_the_tally_is_that_of_the_reports(name: str) -> None:
+    plan = PLANS[name]
+    records = people(plan, 300, 9)
+    data = encode(plan.schema, columns_of(plan, records))
+    table = batch._randomise_from(SeededStreams(5), plan, data, 1, True)
+    tally = Tally(plan)
+    tally.update(reports_of(plan, table))
+    assert batch.tally(plan, table) == tally
+    assert batch._collect_from(SeededStreams(5), plan, data, 1) == tally
+    pieces = [piece for piece in table.to_batches() for piece in _cut(piece, 7)]
+    assert batch.tally(plan, pieces) == tally
+
+
+def _cut(piece: pa.RecordBatch, size: int) -> list[pa.RecordBatch]:
+    return [piece.slice(start, size) for start in range(0, piece.num_rows, size)]
