@@ -20,19 +20,19 @@ import hush
 import hush.batch
 
 UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
+STATUS = Path("/proc/self/status")
 
 
-def peak() -> int:
-    """Return the most memory that this process had, in bytes."""
+def memory(name: str) -> int:
+    """Return the memory that this process has now (VmRSS), or the most that it had (VmHWM), in bytes.
+
+    Linux lets a child inherit its parent's peak in `getrusage`, so there the process is asked about itself. Elsewhere
+    both are the peak.
+    """
+    if STATUS.exists():
+        fields = dict(line.split(":", 1) for line in STATUS.read_text().splitlines())
+        return int(fields[name].split()[0]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
-
-
-def resident() -> int:
-    """Return the memory that this process has now, in bytes; where the system does not tell, the peak."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-    except OSError:
-        return peak()
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def main() -> None:
     tally = hush.batch.tally(plan, hush.batch.randomise(plan, Census(1000).draw(1000), threads=options.threads))
     hush.batch.collect(plan, Census(1000).draw(1000), threads=options.threads)
     hush.estimate(tally)
-    before = resident()  # with everything loaded and compiled
+    before = memory("VmRSS")  # with everything loaded and compiled
     seconds = dict.fromkeys(("generate", "randomise", "tally", "estimate"), 0.0)
     clock, began = time.process_time(), time.perf_counter()
 
@@ -86,7 +86,7 @@ def main() -> None:
         "wall": time.perf_counter() - began,
         "before": before,
         "generator": census.bytes,
-        "peak": peak(),
+        "peak": memory("VmHWM"),
         "estimates": len(errors),
         "largest_error": max(errors),
     }

@@ -173,67 +173,6 @@ def peers(results: Results) -> str:
     return table(head, [*rows, *skipped])
 
 
-# -- targets
-
-
-def _rows(results: Results, channels: Sequence[str]) -> list[Row]:
-    """Return the rows of numeric channels that targets are about: those of 10 million values."""
-    return [row for row in results["numeric"] if row["channel"] in channels and row["n"] == 10_000_000]
-
-
-def _least_gain(results: Results, channels: Sequence[str], by_hand: bool) -> float | None:
-    """Return how many times slower the fastest peer is: by hand, or among packages. None if there is none."""
-    gains = [
-        row["ns"] / row["hush_ns"]
-        for row in results["rows"]
-        if row["channel"] in channels and "skipped" not in row and (row["peer"] == "by hand") is by_hand
-    ]
-    return min(gains, default=None)
-
-
-def _category(results: Results, channel: str, name: str) -> float:
-    return float(next(row[name] for row in results["categorical"] if row["channel"] == channel and row["size"] == 64))
-
-
-def judged(batch: Results, others: Results) -> list[tuple[str, float | None, bool, str]]:
-    """Return each target, what was measured, whether that is met, and a remark."""
-    rows: list[tuple[str, float | None, bool, str]] = []
-    for channels, limit in ((("piecewise", "duchi"), 5.0), (("minimax",), 7.0)):
-        value = max(float(row["ns"] / row["copy_ns"]) for row in _rows(batch, channels))
-        floor = min(float(row["words"] * row["word_ns"] / row["copy_ns"]) for row in _rows(batch, channels))
-        remark = f"the words alone: {number(floor)}"
-        names = ", ".join(f"`{name}`" for name in channels)
-        rows.append((f"{names}: at most {limit:g} times copy", value, value <= limit, remark))
-    for channels, limit in ((("piecewise",), 10.0), (("grr", "subset"), 100.0)):
-        names = ", ".join(f"`{name}`" for name in channels)
-        for by_hand, who in ((False, "the fastest package"), (True, "numpy by hand")):
-            gain = _least_gain(others, channels, by_hand)
-            text = f"{names}: at least {limit:g} times as fast as {who}"
-            rows.append((text, gain, gain is not None and gain >= limit, "" if gain else "no package offers it"))
-    users, counted = _category(batch, "oue", "ns"), _category(batch, "oue", "tally_ns")
-    rows.append(("`oue`, K = 64: at most 25 ns per user", users, users <= 25, ""))
-    rows.append(("`oue`, K = 64: at most 3 ns per user to count", counted, counted <= 3, ""))
-    speed = max(1e3 / row["ns"] for row in batch["records"])
-    rows.append(("records: at least 20 million per second and core", speed, speed >= 20, "encoded, the faster design"))
-    least = min(row["ns"] for row in batch["tallies"] if row["threads"] == 1)
-    rows.append(("tally: at most 2 ns per row", least, least <= 2, "one thread, the faster design"))
-    return rows
-
-
-def targets(batch: Results, others: Results) -> str:
-    """Every target, met or missed."""
-    rows = [
-        [
-            text,
-            "-" if value is None else number(value),
-            "met" if met else "not compared" if value is None else "missed",
-            remark,
-        ]
-        for text, value, met, remark in judged(batch, others)
-    ]
-    return table(["target", "measured", "", "remark"], rows)
-
-
 def kept(name: str) -> Results:
     """Return the run that is kept for the documents."""
     results: Results = json.loads((MEASURED / f"{name}.json").read_text(encoding="utf-8"))
@@ -246,7 +185,6 @@ def _of(name: str, make: Callable[[Results], str]) -> Callable[[], str]:
 
 TABLES: dict[str, Callable[[], str]] = {
     "machine": _of("batch", heading),
-    "targets": lambda: targets(kept("batch"), kept("peers")),
     "numeric": _of("batch", numeric),
     "flatness": _of("batch", flatness),
     "categorical": _of("batch", categorical),

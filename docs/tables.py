@@ -17,6 +17,8 @@ FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER))
 
 import joint_tables  # noqa: E402  # a neighbour, not a part of the package
+import speed_tables  # noqa: E402
+import speed_targets  # noqa: E402
 
 LIMITS = json.loads((FOLDER.parent / "experiments" / "results" / "limit.json").read_text())
 EPSILONS = [Fraction(text) for text in ("0.5", "1", "2", "4", "6")]
@@ -106,6 +108,7 @@ PAGES = {
     "mechanisms.md": {"numeric": numeric, "categorical": categorical, "categories": categories},
     "minimax.md": {"limit": limit, "averages": averages, "questions": questions},
     "joint.md": joint_tables.TABLES,
+    "speed.md": speed_tables.TABLES | speed_targets.TABLES,
 }
 
 
