@@ -17,7 +17,8 @@ PAGES = sorted(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_code_blocks_run(page: Path) -> None:
+def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some write files
     namespace: dict[str, object] = {}
     for block in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S):
         exec(compile(block, str(page), "exec"), namespace)  # noqa: S102

@@ -104,7 +104,12 @@ __all__ = [
 ]
 
 
+_MODULES = ("batch",)  # loaded when they are first used, as they need more than the standard library
+
+
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"hush.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'hush' has no attribute {name!r}")
     value = getattr(import_module(f"hush.{_HOME[name]}"), name)

@@ -1,4 +1,4 @@
-"""Pictures for planning a collection: margins before anybody is asked, and what one report says.
+"""Pictures of a collection: margins before anybody is asked, what one report says, and estimates in the end.
 
 Each function returns an Altair chart, computed from the exact channels; `save` writes it as SVG or PNG, without a
 browser or a network. They need `pip install 'hush[plot]'`.
@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
 from hush import laws
-from hush.errors import DesignError
+from hush.errors import DesignError, EstimateError
+from hush.estimates import Estimate
 from hush.plan import Plan
 from hush.predictions import Guesses, Prediction, predict
 from hush.schema import MISSING, Numeric, Schema
@@ -25,6 +26,7 @@ except ModuleNotFoundError as error:
 
 T = TypeVar("T", alt.Chart, alt.VConcatChart)
 Chart = alt.Chart | alt.VConcatChart | alt.FacetChart
+Panel = alt.LayerChart | alt.FacetChart
 
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 PEOPLE = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -175,6 +177,60 @@ def law(plan: Plan, attribute: str, values: Sequence[object]) -> alt.Chart:
         )
     )
     return _styled(chart)
+
+
+def estimates(rows: Sequence[Estimate], schema: Schema, *, level: float = 0.95) -> alt.VConcatChart:
+    """Draw estimates with their intervals: means as points on the attribute's own scale, shares as bars.
+
+    Of an attribute with more than 32 categories those with the largest shares are drawn. What nobody has answered yet
+    is left out.
+    """
+    groups: dict[tuple[str, bool], list[Estimate]] = {}
+    for row in rows:
+        if not math.isnan(row.point):
+            groups.setdefault((row.attribute, row.category is None), []).append(row)
+    if not groups:
+        raise EstimateError("there is nothing to draw: nobody has answered yet")
+    if len(groups) > MAX_PANELS:
+        raise DesignError(f"{len(groups)} panels are too many to read: choose attributes with {MAX_PANELS} at most")
+    panels = []
+    for (name, mean), group in groups.items():
+        field = schema[name]
+        panels.append(_mean(group[0], field) if mean and isinstance(field, Numeric) else _shares(name, group))
+    title = alt.Title(
+        "What the reports say", subtitle=f"Estimates with {100 * level:g} % intervals, each from those who answered."
+    )
+    together: alt.VConcatChart = alt.vconcat(*panels, spacing=20).properties(title=title)
+    return _styled(together)
+
+
+def _mean(row: Estimate, field: Numeric) -> Panel:
+    ends = [min(field.low, row.low), max(field.high, row.high)]
+    scale = alt.Scale(domain=ends, nice=False)
+    base = alt.Chart(alt.InlineData(values=[_bounds(row, "mean")])).encode(y=alt.Y("what:N", title=None))
+    axis = alt.Axis(title=row.attribute, labelExpr=_SHORT, tickCount=6)
+    line = base.mark_rule(color=RED, strokeWidth=2).encode(x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q")
+    dot = base.mark_point(color=BLUE, filled=True, size=70, opacity=1).encode(x=alt.X("point:Q", scale=scale))
+    return alt.layer(line, dot).properties(width=480, height=30)
+
+
+def _shares(name: str, rows: Sequence[Estimate]) -> Panel:
+    kept = sorted(rows, key=lambda row: row.point, reverse=True)[:MAX_BARS]
+    drawn = [row for row in rows if row in kept]
+    left = len(rows) - len(drawn)
+    values = [_bounds(row, str(row.category)) for row in drawn]
+    y = alt.Y("what:N", sort=[value["what"] for value in values], title=None)
+    base = alt.Chart(alt.InlineData(values=values)).encode(y=y)
+    title = f"{name}, share" + (f" ({left:,} smaller ones are not drawn)" if left else "")
+    bars = base.mark_bar(color=BLUE, opacity=0.6, height=12).encode(
+        x=alt.X("point:Q", axis=alt.Axis(title=title, format="~%"))
+    )
+    lines = base.mark_rule(color=RED, strokeWidth=2).encode(x="low:Q", x2="high:Q")
+    return alt.layer(bars, lines).properties(width=480, height=alt.Step(18))
+
+
+def _bounds(row: Estimate, what: str) -> dict[str, Any]:
+    return {"what": what, "point": row.point, "low": row.low, "high": row.high}
 
 
 def _value_label(value: object) -> str:

@@ -58,17 +58,25 @@ def quotient(word: Any, step: Any, reciprocal: Any) -> Any:
 
 @inlined
 def unit(columns: Array, lows: Array, spans: Array, column: int, row: int) -> Any:
-    """Return a number of a column on the scale [0, 1]; NaN if it is missing. Values were checked before.
-
-    Whatever the float, what comes out is in range: privacy does not rest on the check.
-    """
+    """Return a number of a column on the scale [0, 1]. The column was checked before."""
     return clamped((floats_at(columns[column])[row] - lows[column]) / spans[column])
 
 
 @inlined
+def unit_or_missing(columns: Array, lows: Array, spans: Array, row: int) -> Any:
+    """Return a number of the first column on the scale [0, 1], or NaN if it is missing."""
+    value = floats_at(columns[0])[row]
+    return clamped((value - lows[0]) / spans[0]) if value == value else value
+
+
+@inlined
 def clamped(u: float) -> float:
-    """Return u, or the nearer end of [0, 1]; NaN stays."""
-    if u < 0.0:
+    """Return u, or the nearer end of [0, 1]; 0 for NaN.
+
+    Columns were checked, but others may write to memory that is shared with them. Whatever the float, what comes out is
+    in range: neither privacy nor any index rests on the check.
+    """
+    if not u > 0.0:
         return 0.0
     return 1.0 if u > 1.0 else u
 

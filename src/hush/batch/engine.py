@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -53,7 +54,7 @@ class _Words:
     def __init__(self, stream: Stream, slack: int) -> None:
         self._stream, self._slack = stream, slack
         self.at = self.limit = 0
-        self.words = np.empty(BLOCK + slack + SPARE, dtype=np.uint64)
+        self.words = _room("words", BLOCK + slack + SPARE, np.uint64)
 
     def refill(self) -> None:
         """Top up. If no word was used since the last time, one person needs more than a block: make it larger."""
@@ -90,25 +91,19 @@ def randomise_chunk(plan: Plan, chunk: Chunk, source: Source, ids: bool) -> Rows
     answer it; then for the ids. Everybody gets their own words in the order of `spec/wire.md`.
     """
     program = compile_plan(plan)
-    final = report_schema(plan).field("output").type.to_pandas_dtype()
     words = _Words(source.stream(chunk.stream), 3 * program.words)
-    scratch = np.zeros(SCRATCH, dtype=np.uint64)
     people = chunk.end - chunk.start
-    asked = _ask(program, people, words, scratch)
-    everybody = program.k == len(program.tasks)
-    counts = np.full(program.k, people) if everybody else np.bincount(asked, minlength=len(program.tasks))
+    asked, counts = _ask(program, people, words)
     size = int((counts * program.rows).sum())
-    attribute, part = asked, np.empty(0, dtype=np.int16)
-    first_rows = np.empty(0, dtype=np.int32)
+    attribute, part, first_rows = asked, np.empty(0, dtype=np.int16), np.empty(0, dtype=np.int32)
     if max(program.rows) > 1:
         attribute, part = np.empty(size, dtype=np.int16), np.empty(size, dtype=np.int16)
         first_rows = np.empty(len(asked), dtype=np.int32)
         spread(asked, program.rows, first_rows, attribute, part)
     who, where = _sorted(program, people, asked, counts, first_rows)
-    output = np.empty(size, dtype=final)
-    ends = np.cumsum(counts)
-    for task, end, count in zip(program.tasks, ends.tolist(), counts.tolist(), strict=True):
-        kernel, group = KERNELS[task.code.kind], slice(end - count, end)
+    output = np.empty(size, dtype=report_schema(plan).field("output").type.to_pandas_dtype())
+    start = 0
+    for task, count in zip(program.tasks, counts.tolist(), strict=True):
         job = Job(
             task.code.integers,
             task.code.floats,
@@ -117,16 +112,17 @@ def randomise_chunk(plan: Plan, chunk: Chunk, source: Source, ids: bool) -> Rows
             program.spans[task.columns],
             program.inverses[task.columns],
             program.excess,
-            who[group],
-            where[group],
+            who[start : start + count],
+            where[start : start + count],
             output,
-            scratch,
+            _room("scratch", SCRATCH, np.uint64),
         )
-        done = 0
+        kernel, done = KERNELS[task.code.kind], 0
         while done < count:
             done, words.at = kernel(job, done, words.words, words.at, words.limit)
             if done < count:
                 words.refill()
+        start += count
     marks = np.empty((0, 2), dtype=np.uint64)
     if ids:
         lengths = np.add.reduceat(program.rows[asked], np.arange(0, len(asked), program.k))
@@ -134,29 +130,44 @@ def randomise_chunk(plan: Plan, chunk: Chunk, source: Source, ids: bool) -> Rows
     return Rows(attribute, part, output, marks)
 
 
+def _ask(program: Program, people: int, words: _Words) -> tuple[Array, Array]:
+    """Draw the questions that each person answers, one after the other, and count how often each is asked."""
+    count, k = len(program.tasks), program.k
+    if k == count:
+        everything = np.tile(np.arange(count, dtype=np.int16), people) if count > 1 else np.zeros(people, np.int16)
+        return everything, np.full(count, people)
+    asked, counts = np.empty(people * k, dtype=np.int16), np.zeros(count, dtype=np.int64)
+    bits = _room("scratch", SCRATCH, np.uint64)
+    done = 0
+    while done < people:
+        done, words.at = draw_questions(
+            count, k, program.weights, program.excess, done, words.words, words.at, words.limit, asked, counts, bits
+        )
+        if done < people:
+            words.refill()
+    return asked, counts
+
+
 def _sorted(program: Program, people: int, asked: Array, counts: Array, first_rows: Array) -> tuple[Array, Array]:
     """Return who answers, question by question, and the first row of each answer."""
     if program.k == len(program.tasks) == 1 and not len(first_rows):
         return _ALL[:people], _ALL[:people]
-    who, where = np.empty(len(asked), dtype=np.int32), np.empty(len(asked), dtype=np.int32)
+    who = _room("who", len(asked), np.int32)
+    where = _room("where", len(asked), np.int32)
     sort_answers(asked, program.k, counts, first_rows, who, where)
     return who, where
 
 
-def _ask(program: Program, people: int, words: _Words, scratch: Array) -> Array:
-    """Draw the questions that each person answers, one after the other."""
-    count, k = len(program.tasks), program.k
-    if k == count:
-        return np.tile(np.arange(count, dtype=np.int16), people) if count > 1 else np.zeros(people, dtype=np.int16)
-    asked = np.empty(people * k, dtype=np.int16)
-    done = 0
-    while done < people:
-        done, words.at = draw_questions(
-            count, k, program.weights, program.excess, done, words.words, words.at, words.limit, asked, scratch
-        )
-        if done < people:
-            words.refill()
-    return asked
+_rooms = threading.local()
+
+
+def _room(name: str, size: int, kind: Any) -> Array:
+    """Return an array to work in. Each thread keeps its own, as fresh memory costs more than what is done in it."""
+    held: Array | None = getattr(_rooms, name, None)
+    if held is None or len(held) < size:
+        held = np.zeros(size, dtype=kind)
+        setattr(_rooms, name, held)
+    return held[:size]
 
 
 def record_batch(schema: pa.Schema, rows: Rows) -> pa.RecordBatch:

@@ -30,6 +30,7 @@ from hush.batch.draws import (
     symbol,
     unary_block,
     unit,
+    unit_or_missing,
     window,
     window_cell,
     window_state,
@@ -95,7 +96,7 @@ def optional_window_kernel(job: Any, done: int, words: Array, at: int, limit: in
     low, span = pointer(job.lows), pointer(job.spans)
     end = min(len(people), done + ((limit - at) >> 1))
     while done < end:
-        u = unit(column, low, span, 0, people[done])
+        u = unit_or_missing(column, low, span, people[done])
         output[places[done]] = window(integers, floats, u, stream[at], stream[at + 1])
         done += 1
         at += 2
@@ -110,7 +111,7 @@ def mixture_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> An
     low, span = pointer(job.lows), pointer(job.spans)
     end = min(len(people), done + (limit - at) // 3)
     while done < end:
-        u = unit(column, low, span, 0, people[done])
+        u = unit_or_missing(column, low, span, people[done])
         output[places[done]], at = mixture(integers, floats, u, stream, at)
         done += 1
     return done, at
@@ -291,9 +292,10 @@ def draw_questions(
     at: int,
     limit: int,
     asked: Array,
+    counts: Array,
     bits: Array,
 ) -> Any:
-    """Write the k questions of each person, in increasing order; return how many people are done, and the position."""
+    """Write the k questions of each person, in increasing order, and count them; return who is next, and where."""
     stream, spare, chosen = pointer(words), pointer(excess), pointer(bits)
     total = weights[len(weights) - 1] if len(weights) else np.uint64(count)
     unused = (ZERO - total) % total
@@ -305,13 +307,18 @@ def draw_questions(
             if len(weights):
                 index = np.searchsorted(weights, mass, side="right")
             asked[done] = index
+            if at <= limit:
+                counts[index] += 1
         else:
             at = subset_of(stream, at, limit, count, k, spare, chosen)
             slot = done * k
             for block in range((count + 63) >> 6):
                 remaining = chosen[block]
                 while remaining:
-                    asked[slot] = 64 * block + lowest(remaining)
+                    index = 64 * block + lowest(remaining)
+                    asked[slot] = index
+                    if at <= limit:
+                        counts[index] += 1
                     remaining &= remaining - ONE
                     slot += 1
         if at > limit:

@@ -1,4 +1,6 @@
-"""The command line: `hush plan`, `predict`, `audit`, `law`, `demo`. It needs `pip install 'hush[cli]'`.
+"""The command line: `hush plan`, `predict`, `audit`, `law`, `randomise`, `tally`, `estimate` and `demo`.
+
+It needs `pip install 'hush[cli]'`; commands that need more say what.
 
 Files in, a table or JSON out. Help must come at once, so modules of hush, Rich and Altair are imported by the command
 that needs them.

@@ -1,4 +1,7 @@
-"""The commands. Each imports what it needs when it runs, and prints a table, or JSON with --json."""
+"""The commands about one person. Each imports what it needs when it runs, and prints a table, or JSON with --json.
+
+Those about many people are in `collecting`.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from pathlib import Path
 
 import click
 
+from hush.cli import collecting
 from hush.cli.program import JSON, PICTURE, PLAN, Refused, as_json, program
 
-__all__ = ["program"]
+__all__ = ["collecting", "program"]
 
 
 @program.command()

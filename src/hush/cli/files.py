@@ -1,19 +1,24 @@
-"""What the command line reads: schemas as people write them, plans, guesses and values."""
+"""What the command line reads: schemas as people write them, plans, tallies, guesses and values."""
 
 from __future__ import annotations
 
+import errno
+import glob
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from hush import codec
-from hush.errors import DesignError, HushError, PlanError, RecordError, SchemaError
+from hush.errors import DesignError, HushError, PlanError, RecordError, SchemaError, TallyError
 from hush.plan import Plan
 from hush.predictions import Guess
 from hush.schema import MISSING, Attribute, Categorical, Numeric, Schema
+from hush.tally import Tally
 
 T = TypeVar("T")
+
+COLLECTION = 1  # the version of files that hold a plan and its tally
 
 
 def read(path: str) -> bytes:
@@ -34,6 +39,49 @@ def read_schema(path: str) -> Schema:
 def read_guesses(path: str, schema: Schema) -> dict[str, Any]:
     """Read what is assumed of attributes."""
     return _naming(path, lambda text: guesses(codec.load(text, DesignError), schema), DesignError)
+
+
+def read_tally(path: str, plan: Plan | None = None) -> Tally:
+    """Read a collection file, or a tally alone if its plan is given. Another plan than that is refused."""
+    return _naming(path, lambda text: collected(text, plan), TallyError)
+
+
+def collection(tally: Tally) -> str:
+    """Return a tally together with its plan, as JSON."""
+    return f'{{"hush":{COLLECTION},"plan":{tally.plan.to_json()},"tally":{tally.to_json()}}}'
+
+
+def collected(text: bytes, plan: Plan | None) -> Tally:
+    """Return the tally in a collection file (see `spec/wire.md`), or a tally alone."""
+    value = codec.load(text, TallyError, 2 * codec.MAX_TEXT)
+    if not isinstance(value, dict) or "tally" not in value:
+        if plan is None:
+            raise TallyError("this file holds no plan beside a tally: give the plan with --plan")
+        return Tally.from_json(plan, text)
+    version, design, tally = codec.fields(value, ("hush", "plan", "tally"), TallyError, "a collection file")
+    if type(version) is not int or version != COLLECTION:
+        raise TallyError(f"this is not a collection file of version {COLLECTION}")
+    try:
+        parts = codec.dump(design), codec.dump(tally)
+    except ValueError:  # 1e999 is read as infinity, which cannot be written
+        raise TallyError("a number is not finite") from None
+    return Tally.from_json(Plan.from_json(parts[0], None if plan is None else plan.id), parts[1])
+
+
+def expand(paths: Sequence[str]) -> list[str]:
+    """Return paths with patterns replaced by what fits them; refuse those that are given twice."""
+    found: list[str] = []
+    for path in paths:
+        if Path(path).exists() or "://" in path or not glob.has_magic(path):
+            found.append(path)
+        else:
+            found += sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - a path may be absolute
+    for path in found:
+        if found.count(path) > 1:
+            raise FileExistsError(errno.EEXIST, "is given more than once", path)
+    if not found:
+        raise FileNotFoundError(errno.ENOENT, "no files found", ", ".join(paths))
+    return found
 
 
 def _naming(path: str, parse: Callable[[bytes], T], error: type[HushError]) -> T:

@@ -9,7 +9,17 @@ import click
 
 from hush import __version__
 
-EXTRAS = {"rich": "cli", "altair": "plot", "vl_convert": "plot"}
+EXTRAS = {
+    "altair": "plot",
+    "cryptography": "batch",
+    "duckdb": "duckdb",
+    "numba": "batch",
+    "numpy": "batch",
+    "pyarrow": "batch",
+    "pyspark": "spark",
+    "rich": "cli",
+    "vl_convert": "plot",
+}
 
 
 class Refused(click.ClickException):
@@ -38,10 +48,10 @@ class Program(click.Group):
         except OSError as error:
             raise Refused(f"{error.filename or 'a file'}: {(error.strerror or 'cannot be used').lower()}") from None
         except ModuleNotFoundError as error:
-            if error.name not in EXTRAS:
+            library = (error.name or "").partition(".")[0]
+            if library not in EXTRAS:
                 raise
-            extra = EXTRAS[error.name]
-            raise Refused(f"this needs the library {error.name}: pip install 'hush[{extra}]'") from None
+            raise Refused(f"this needs the library {library}: pip install 'hush[{EXTRAS[library]}]'") from None
 
 
 def as_json(value: object) -> None:
@@ -59,11 +69,14 @@ PLAN = click.argument("plan", metavar="PLAN.json")
 def program() -> None:
     """Learn from a crowd without hearing anyone: exact local differential privacy.
 
-    Plan a collection, predict what it will tell, audit it, and see what one report says about a person. A file
-    called - is the standard input.
+    Plan a collection, predict what it will tell, audit it, and see what one report says about a person; then
+    randomise, tally and estimate. A file called - is the standard input.
 
     \b
     Example:
       hush plan schema.json --epsilon 1 -o plan.json
       hush predict plan.json --people 100000
+      hush randomise plan.json people.parquet -o reports.parquet
+      hush tally plan.json reports.parquet -o tally.json
+      hush estimate tally.json
     """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 import click
@@ -12,11 +13,13 @@ from rich.console import Console
 from rich.table import Table
 
 from hush.audits import words
+from hush.estimates import Estimate
 from hush.exact import log_above
 from hush.laws import Row, number
 from hush.plan import Plan
 from hush.predictions import Prediction
 from hush.report import sizes
+from hush.tally import Tally
 
 WIDE = 110  # where the output is not a terminal
 
@@ -81,6 +84,27 @@ def show_predictions(rows: Sequence[Prediction], people: int, level: float) -> N
         shown.append((attribute, what, number(group[0].stderr), "±" + number(margin), f"{group[0].n:,.0f}"))
     show(("attribute", "estimate", "standard error", f"{100 * level:g} % margin", "answers"), shown, texts=2)
     say(f"From {people:,} people, before any is asked.")
+
+
+def show_estimates(rows: Sequence[Estimate], tally: Tally, level: float) -> None:
+    """Print estimates, with as many digits as their intervals are worth."""
+    shown = []
+    for row in rows:
+        what = "mean" if row.category is None else f"share of {row.category}"
+        point, low, high = map(digits(row), (row.point, row.low, row.high))
+        shown.append((row.attribute, what, point, f"{low} .. {high}", f"{row.n:,}"))
+    show(("attribute", "estimate", "value", f"{100 * level:g} % interval", "answers"), shown, texts=2)
+    title = f" {tally.plan.title!r}" if tally.plan.title else ""
+    say(f"From {tally.n:,} reports of plan {tally.plan.id[:12]}{title}.")
+
+
+def digits(row: Estimate) -> Callable[[float], str]:
+    """Return how numbers of a row are written: so that half of its interval has two digits."""
+    half = (row.high - row.low) / 2
+    if not (math.isfinite(half) and 1e-9 < half < 1e12):
+        return number
+    places = max(0, 1 - math.floor(math.log10(half)))
+    return lambda value: "unknown" if math.isnan(value) else f"{value:,.{places}f}"
 
 
 def show_law(rows: Sequence[Row], names: Sequence[str], favour: Fraction, ratio: Fraction) -> None:

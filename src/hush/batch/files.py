@@ -1,0 +1,241 @@
+"""People in files to reports in files, and reports in files to a tally: of any size, in little memory.
+
+Files of people are read twice. First every row is checked, and an error counts all that is wrong; only then is
+anything drawn and written. The second time rows are checked again, as a file may change. Reports appear under their
+name when all of them are written and on disk, or never.
+
+Whoever randomises the same people twice and publishes both results has spent their epsilon twice.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+from pyarrow import ipc
+from pyarrow import parquet as pq
+
+from hush.batch.csv_files import CSV, CsvSource
+from hush.batch.rows import check_schema, report_schema
+from hush.batch.sources import ARROW, PARQUET, ArrowSource, ParquetSource, Paths, Source, ends, find, recut, together
+from hush.errors import RecordError, ReportError
+from hush.plan import Plan
+from hush.schema import Categorical, Schema
+from hush.tally import Tally
+
+BATCH = 1 << 17
+_WIDE = 64  # with more columns than this a batch is half as long
+_ROW_GROUP = 1 << 20
+
+Progress = Callable[[int, int | None, str], None]
+"""Is told how many rows are done, of how many if that is known, and what is being done."""
+
+
+class People:
+    """The columns of a schema from files of people: Parquet, Arrow IPC (.arrow, .feather) or CSV (.csv, .csv.gz).
+
+    `path` is a file, a folder, a pattern, or a list of those; all files together are one population. Columns may be in
+    any order, and others are never read. In CSV an empty field is missing.
+    """
+
+    def __init__(self, schema: Schema, path: Paths) -> None:
+        self.schema = schema
+        self._sources = [_people_source(file, schema) for file in find(path, (*PARQUET, *ARROW, *CSV))]
+        self._types = together(self._sources, schema.names)
+        self._size = BATCH if len(schema) <= _WIDE else BATCH // 2
+
+    @property
+    def rows(self) -> int | None:
+        """How many people there are, or None if that is known only after reading them."""
+        return _total(self._sources)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Read everything, as often as you like. Batches have 131072 rows (65536 if there are many columns).
+
+        Only the last is shorter, so where they are cut does not depend on the files. Values are not checked, but for
+        fields of CSV files, in which numbers and codes must be readable.
+        """
+        names = self.schema.names
+        pieces = (batch for source in self._sources for batch in source.batches(names, self._size))
+        return recut(pieces, self._types, self._size)
+
+
+class Reports:
+    """The columns of reports, as `spec/reports.md` has them, from Parquet and Arrow IPC files of one plan."""
+
+    def __init__(self, plan: Plan, path: Paths) -> None:
+        self._names = list(report_schema(plan).names)
+        self._sources = [_report_source(file, plan) for file in find(path, (*PARQUET, *ARROW))]
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, or None if that is known only after reading them."""
+        return _total(self._sources)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Read everything, as often as you like."""
+        for source in self._sources:
+            yield from source.batches(self._names, _ROW_GROUP)
+
+
+def _people_source(path: Path, schema: Schema) -> Source:
+    if ends(path, PARQUET):
+        return ParquetSource(path, RecordError, [one.name for one in schema.attributes if isinstance(one, Categorical)])
+    if ends(path, ARROW):
+        return ArrowSource(path, RecordError)
+    if ends(path, CSV):
+        return CsvSource(path, schema)
+    raise RecordError(f"{path}: a file of people ends in one of: {', '.join((*PARQUET, *ARROW, *CSV))}")
+
+
+def _report_source(path: Path, plan: Plan) -> Source:
+    if ends(path, PARQUET):
+        source: Source = ParquetSource(path, ReportError)
+    elif ends(path, ARROW):
+        source = ArrowSource(path, ReportError)
+    else:
+        raise ReportError(f"{path}: a file of reports ends in one of: {', '.join((*PARQUET, *ARROW))}")
+    try:
+        check_schema(plan, source.columns)
+    except ReportError as error:
+        raise ReportError(f"{path}: {error}") from None
+    return source
+
+
+def _total(sources: Sequence[Source]) -> int | None:
+    counts = [source.rows for source in sources]
+    return None if None in counts else sum(count for count in counts if count is not None)
+
+
+class _Told:
+    """Batches on their way, whose rows are counted and told."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch], total: int | None, stage: str, tell: Progress | None) -> None:
+        self._batches = batches
+        self._total = total
+        self._stage = stage
+        self._tell = tell
+        self.rows = 0
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches:
+            yield batch
+            self.rows += batch.num_rows
+            if self._tell is not None:
+                self._tell(self.rows, self._total, self._stage)
+
+
+def randomise_file(
+    plan: Plan,
+    source: Paths,
+    destination: str | os.PathLike[str],
+    *,
+    threads: int | None = None,
+    ids: bool = False,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> int:
+    """Randomise the people in files (see `People`) into a file of reports; return how many people there are.
+
+    The reports are written as Parquet, or as an Arrow IPC file (.arrow) or stream (.arrows), by the suffix. If any row
+    does not fit the schema nothing is drawn, and nothing written.
+    """
+    from hush.batch import check_batches, randomise_batches
+
+    target = Path(destination)
+    if not ends(target, (*PARQUET, *ARROW)):
+        raise ReportError(f"{target}: a file of reports ends in one of: {', '.join((*PARQUET, *ARROW))}")
+    _refuse_existing(target, overwrite)
+    people = People(plan.schema, source)
+    count = check_batches(plan, _Told(people.batches(), people.rows, "checking", progress))
+    told = _Told(people.batches(), count, "randomising", progress)
+    with _replacing(target, overwrite) as file:
+        with _writing(file, target, report_schema(plan, ids=ids)) as write:
+            for batch in randomise_batches(plan, told, threads=threads, ids=ids):
+                write(batch)
+        if told.rows != count:
+            raise RecordError("the people changed while they were read")
+    return count
+
+
+def tally_files(plan: Plan, paths: Paths, *, threads: int | None = None, progress: Progress | None = None) -> Tally:
+    """Tally the reports in files, folders or patterns: Parquet and Arrow IPC."""
+    from hush.batch import tally
+
+    reports = Reports(plan, paths)
+    return tally(plan, _Told(reports.batches(), reports.rows, "tallying", progress), threads=threads)
+
+
+# -- writing
+
+
+def _refuse_existing(path: Path, overwrite: bool) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a directory", str(path))
+    if not overwrite and path.exists():
+        raise FileExistsError(errno.EEXIST, "exists already, and is not overwritten unless asked", str(path))
+
+
+@contextmanager
+def _replacing(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
+    """Write a file beside, and put it in its place when it is on disk. Of a failure nothing stays."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with beside.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        _refuse_existing(path, overwrite)
+        beside.replace(path)
+    except BaseException:  # an interrupt too
+        beside.unlink(missing_ok=True)
+        raise
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Put the new name on disk, where folders can be synced."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _writing(file: IO[bytes], path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.RecordBatch], None]]:
+    if ends(path, ARROW):
+        make = ipc.new_stream if ends(path, [".arrows"]) else ipc.new_file
+        with make(file, schema) as writer:
+            yield writer.write_batch
+        return
+    # Every engine reads dictionaries and zstd. Level 1 is the smallest and fastest of the levels on noise; ids are all
+    # different, so a dictionary of them would be work for nothing.
+    repeated = [name for name in schema.names if name != "report"]
+    held: list[pa.RecordBatch] = []
+
+    with pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, use_dictionary=repeated) as writer:
+
+        def flush() -> None:
+            writer.write_table(pa.Table.from_batches(held, schema), row_group_size=_ROW_GROUP)
+            held.clear()
+
+        def write(batch: pa.RecordBatch) -> None:
+            held.append(batch)
+            if sum(one.num_rows for one in held) >= _ROW_GROUP:
+                flush()
+
+        yield write
+        if held:
+            flush()

@@ -1,0 +1,220 @@
+"""Files as streams of record batches: Parquet and Arrow IPC, of any size, in little memory.
+
+A source is one file. It is opened anew whenever it is read, so it can be read twice. The libraries below may quote what
+they read in their messages, and what they read is private: no message of theirs is passed on.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+from pyarrow import ipc
+from pyarrow import parquet as pq
+
+from hush.errors import HushError, RecordError
+
+PARQUET = (".parquet", ".pq")
+ARROW = (".arrow", ".arrows", ".feather", ".ipc")
+_BUFFER = 1 << 16  # bytes that are read at once, for each column: a row group is never in memory as a whole
+_MAGIC = b"ARROW1"
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+class Source(Protocol):
+    """A file of rows."""
+
+    path: Path
+    columns: pa.Schema
+    """All columns of the file, those that will not be read included."""
+    rows: int | None
+    """How many rows there are, if that is known before reading them."""
+
+    def batches(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Read these columns, in this order, in batches of at most this many rows."""
+        ...
+
+
+def find(given: Paths, endings: Sequence[str]) -> list[Path]:
+    """Return the files meant: a file is itself, a folder all files in it with these endings, a pattern what fits it.
+
+    They are sorted within a folder or pattern. Names that start with `.` or `_` are passed over in folders, as engines
+    use them for notes. A file that is meant twice is refused: its rows would count twice.
+    """
+    listed = [given] if isinstance(given, str | os.PathLike) else list(given)
+    found: list[Path] = []
+    for item in listed:
+        path = Path(item)
+        if path.exists() or not glob.has_magic(str(path)):
+            found += _within(path, endings)
+        else:
+            for match in sorted(glob.glob(str(path), recursive=True)):  # noqa: PTH207 - a path may be absolute
+                found += _within(Path(match), endings)
+    if not found:
+        raise FileNotFoundError(errno.ENOENT, "no files found", ", ".join(map(str, listed)))
+    seen: set[Path] = set()
+    for path in found:
+        if path.resolve() in seen:
+            raise FileExistsError(errno.EEXIST, "is given more than once", str(path))
+        seen.add(path.resolve())
+    return found
+
+
+def _within(path: Path, endings: Sequence[str]) -> list[Path]:
+    if not path.is_dir():
+        path.open("rb").close()  # an error of Python's names the file
+        return [path]
+    inside = (file for file in path.rglob("*") if ends(file, endings) and file.is_file())
+    return sorted(file for file in inside if not any(part[0] in "._" for part in file.relative_to(path).parts))
+
+
+def ends(path: Path, endings: Sequence[str]) -> bool:
+    """Say whether the name of a file has one of these endings."""
+    return path.name.lower().endswith(tuple(endings))
+
+
+@contextmanager
+def reading(path: Path, form: str, error: type[HushError]) -> Iterator[None]:
+    """Replace what goes wrong in a library by a sentence without contents of the file."""
+    try:
+        yield
+    except HushError:
+        raise
+    except (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error, KeyError):
+        # A column that was there before and is no more is a KeyError: the file has changed.
+        raise error(f"{path}: cannot be read as {form}") from None
+
+
+class ParquetSource:
+    """A Parquet file. Memory is bounded by the size of pages, not of row groups.
+
+    Columns in `coded` are texts of few kinds: if they are texts, they are read as dictionaries, which takes a third of
+    the time.
+    """
+
+    def __init__(self, path: Path, error: type[HushError], coded: Sequence[str] = ()) -> None:
+        self.path = path
+        self._error = error
+        self._coded: list[str] = []
+        with reading(path, "Parquet", error):
+            with self._file() as file:
+                self._coded = [
+                    field.name for field in file.schema_arrow if field.name in coded and _is_text(field.type)
+                ]
+                self.rows: int | None = file.metadata.num_rows
+            with self._file() as file:
+                self.columns = file.schema_arrow
+
+    def _file(self) -> pq.ParquetFile:
+        return pq.ParquetFile(self.path, buffer_size=_BUFFER, pre_buffer=False, read_dictionary=self._coded)
+
+    def batches(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Read some columns."""
+        with reading(self.path, "Parquet", self._error), self._file() as file:
+            for batch in file.iter_batches(rows, columns=list(names)):
+                yield _checked(batch.select(names))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+class ArrowSource:
+    """An Arrow IPC file or stream: its first bytes say which.
+
+    The file is mapped into memory, so batches of any size take none, unless they are compressed.
+    """
+
+    def __init__(self, path: Path, error: type[HushError]) -> None:
+        self.path = path
+        self._error = error
+        self.rows: int | None = None
+        with reading(path, "Arrow IPC", error), pa.memory_map(str(path)) as file, self._open(file, None) as reader:
+            self.columns = reader.schema
+
+    def _open(self, file: pa.MemoryMappedFile, fields: list[int] | None) -> ipc.RecordBatchStreamReader:
+        framed = file.read(len(_MAGIC)) == _MAGIC
+        file.seek(0)
+        options = ipc.IpcReadOptions(included_fields=fields)
+        return ipc.open_file(file, options=options) if framed else ipc.open_stream(file, options=options)
+
+    def batches(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Read some columns."""
+        fields = [self.columns.get_field_index(name) for name in names]
+        with (
+            reading(self.path, "Arrow IPC", self._error),
+            pa.memory_map(str(self.path)) as file,
+            self._open(file, fields) as reader,
+        ):
+            framed = isinstance(reader, ipc.RecordBatchFileReader)
+            for batch in map(reader.get_batch, range(reader.num_record_batches)) if framed else reader:
+                for start in range(0, batch.num_rows, rows):
+                    yield _checked(batch.select(names).slice(start, rows))
+
+
+def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch if its buffers are what they say, texts in UTF-8 included: compiled code will trust them."""
+    batch.validate(full=True)
+    return batch
+
+
+def together(sources: Sequence[Source], names: Sequence[str]) -> pa.Schema:
+    """Return types in which these columns of all sources fit; refuse a column that is missing or repeated."""
+    for source in sources:
+        for name in names:
+            if (count := source.columns.names.count(name)) != 1:
+                problem = "is there more than once" if count else "is not there (also what is optional needs a column)"
+                raise RecordError(f"{source.path}: column {name!r}: {problem}")
+    fields = []
+    for name in names:
+        types = list(dict.fromkeys(source.columns.field(name).type for source in sources))
+        if len(types) > 1:
+            types = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in types]
+        try:
+            same = pa.unify_schemas([pa.schema([(name, kind)]) for kind in types], promote_options="permissive")
+            fields.append(same.field(0))
+        except pa.ArrowException:
+            raise RecordError(f"column {name!r}: its types in the files do not fit together") from None
+    return pa.schema(fields)
+
+
+def recut(batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
+    """Cut batches anew, so that each has this many rows, but for the last one."""
+    held: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        start = 0
+        while start < batch.num_rows:
+            piece = batch.slice(start, rows - count)
+            start += piece.num_rows
+            count += piece.num_rows
+            held.append(_cast(piece, schema))
+            if count == rows:
+                yield from _joined(held, schema)
+                held, count = [], 0
+    yield from _joined(held, schema)
+
+
+def _joined(held: list[pa.RecordBatch], schema: pa.Schema) -> list[pa.RecordBatch]:
+    if len(held) <= 1:
+        return held
+    joined: list[pa.RecordBatch] = pa.Table.from_batches(held, schema).combine_chunks().to_batches()
+    return joined
+
+
+def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    columns = []
+    for column, field in zip(batch.columns, schema, strict=True):
+        try:
+            columns.append(column if column.type == field.type else column.cast(field.type))
+        except pa.ArrowException:
+            raise RecordError(f"column {field.name!r}: values of a file do not fit the type in others") from None
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

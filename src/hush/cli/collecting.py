@@ -1,0 +1,206 @@
+"""The commands for people by the million: `hush randomise`, `tally` and `estimate`."""
+
+from __future__ import annotations
+
+import math
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hush.cli.program import JSON, PICTURE, PLAN, Refused, as_json, program
+
+if TYPE_CHECKING:
+    from hush.estimates import Estimate
+    from hush.plan import Plan
+    from hush.tally import Tally
+
+THREADS = click.option("--threads", type=click.IntRange(1), metavar="N", help="How many threads (one for each core).")
+
+
+@program.command()
+@PLAN
+@click.argument("people", nargs=-1, required=True, metavar="PEOPLE...")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Write reports here: .parquet, .arrow or .arrows.")
+@THREADS
+@click.option("--ids", is_flag=True, help="Give every report a random id.")
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+def randomise(plan: str, people: tuple[str, ...], output: str, threads: int | None, ids: bool, overwrite: bool) -> None:
+    """Turn people in files into reports.
+
+    PEOPLE are Parquet, Arrow or CSV files with a column for each attribute, folders, or patterns. All rows are checked
+    before anything is drawn. Every run draws anew: who publishes two of them has spent everybody's epsilon twice.
+
+    \b
+    Example:
+      hush randomise plan.json people.parquet -o reports.parquet
+      hush randomise plan.json people.csv.gz -o reports.parquet --ids
+    """
+    from hush.batch.files import randomise_file
+    from hush.cli import files, tables
+    from hush.cli.progress import bar
+
+    made = files.read_plan(plan)
+    with bar("checking") as tell:
+        count = randomise_file(made, people, output, threads=threads, ids=ids, overwrite=overwrite, progress=tell)
+    tables.say(f"{count:,} people, {Path(output).stat().st_size:,} bytes of reports. Written to {output}.")
+
+
+@program.command()
+@PLAN
+@click.argument("reports", nargs=-1, required=True, metavar="REPORTS...")
+@click.option("-o", "--output", metavar="FILE", help="Write plan and tally here. [default: standard output]")
+@click.option(
+    "--engine",
+    type=click.Choice(["memory", "duckdb", "spark"]),
+    default="memory",
+    show_default=True,
+    help="What counts the reports; the tally is the same.",
+)
+@THREADS
+def tally(plan: str, reports: tuple[str, ...], output: str | None, engine: str, threads: int | None) -> None:
+    """Count reports, and add tallies.
+
+    REPORTS are Parquet or Arrow files of reports, folders or patterns of them. Files that end in .json are tallies of
+    the same plan, of regions or days perhaps, and are added.
+
+    \b
+    Example:
+      hush tally plan.json reports.parquet -o tally.json
+      hush tally plan.json north.json south.json -o tally.json
+    """
+    from hush.cli import files
+    from hush.tally import Tally
+
+    made = files.read_plan(plan)
+    paths = files.expand(reports)
+    ready = [path for path in paths if path == "-" or path.lower().endswith(".json")]
+    others = [path for path in paths if path not in ready]
+    if output in ready:
+        raise Refused(f"{output}: is one of the tallies to be added; write their sum to another file")
+    total = sum((files.read_tally(path, made) for path in ready), Tally(made))
+    if others:
+        total += _count(made, others, engine, threads)
+    text = files.collection(total)
+    if output is None:
+        click.echo(text, nl=sys.stdout.isatty())
+        return
+    from hush.cli import tables
+
+    Path(output).write_text(text, encoding="utf-8", newline="")
+    tables.say(f"{total.n:,} reports. Written to {output}.")
+
+
+def _count(plan: Plan, paths: list[str], engine: str, threads: int | None) -> Tally:
+    from hush.cli.progress import bar
+
+    with bar("tallying") as tell:
+        if engine == "memory":
+            from hush.batch.files import tally_files
+
+            return tally_files(plan, paths, threads=threads, progress=tell)
+        reports: Any = paths
+        options: dict[str, Any] = {"threads": threads}
+        if engine == "spark":
+            reports, options = _dataframe(plan, paths), {}
+        total: Tally = import_module(f"hush.engines.{engine}").tally(plan, reports, **options)
+        return total
+
+
+def _dataframe(plan: Plan, paths: list[str]) -> Any:
+    from pyspark.sql import SparkSession
+
+    from hush.batch.files import Reports
+
+    if not any("://" in path for path in paths):
+        Reports(plan, paths)  # refuses files of another plan: Spark does not show what they say about that
+    return SparkSession.builder.appName("hush tally").getOrCreate().read.parquet(*paths)
+
+
+@program.command()
+@click.argument("tally", metavar="TALLY.json")
+@click.option("--plan", metavar="PLAN.json", help="The plan, if the file holds a tally alone.")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Probability of the intervals.")
+@click.option(
+    "--estimator",
+    type=click.Choice(["ratio", "paper"]),
+    default="ratio",
+    show_default=True,
+    help="ratio: the average of the answers; paper: as Wang et al. (2019), which varies more.",
+)
+@click.option(
+    "--remedy",
+    type=click.Choice(["clip", "project"]),
+    help="Biased, but never odd. clip: move into the domain; project: shares that are not negative and add up to 1.",
+)
+@click.option("--attribute", "attributes", multiple=True, metavar="NAME", help="Only this attribute (repeatable).")
+@PICTURE
+@JSON
+@click.option("--csv", "commas", is_flag=True, help="Print CSV, not a table.")
+def estimate(
+    tally: str,
+    plan: str | None,
+    level: float,
+    estimator: str,
+    remedy: str | None,
+    attributes: tuple[str, ...],
+    picture: str | None,
+    machine: bool,
+    commas: bool,
+) -> None:
+    """Estimate means and shares from a tally, with intervals.
+
+    \b
+    Example:
+      hush estimate tally.json --picture estimates.svg
+      hush estimate tally.json --remedy project --csv
+    """
+    from hush import estimates, postprocess
+    from hush.cli import files
+
+    if machine and commas:
+        raise Refused("give either --json or --csv")
+    counted = files.read_tally(tally, files.read_plan(plan) if plan else None)
+    schema = counted.plan.schema
+    for name in attributes:
+        schema[name]  # raises, and says which there are
+    rows = estimates.estimate(counted, level=level, estimator=estimator)  # type: ignore[arg-type]
+    if remedy:
+        rows = getattr(postprocess, remedy)(rows, schema)
+    rows = [row for row in rows if not attributes or row.attribute in attributes]
+    if machine:
+        about = {"plan": counted.plan.id, "reports": counted.n, "level": level}
+        as_json({**about, "estimator": estimator, "remedy": remedy, "rows": [_plain(row) for row in rows]})
+    elif commas:
+        _print_csv(rows)
+    else:
+        from hush.cli import tables
+
+        tables.show_estimates(rows, counted, level)
+    if picture:
+        from hush import plots
+
+        plots.save(plots.estimates(rows, schema, level=level), picture)
+
+
+def _plain(row: Estimate) -> dict[str, Any]:
+    """Return an estimate as JSON values: what is unknown is null, as JSON has neither NaN nor infinity."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in vars(row).items()
+    }
+
+
+def _print_csv(rows: list[Estimate]) -> None:
+    import csv
+    import io
+
+    from hush.estimates import Estimate
+
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(Estimate.__dataclass_fields__), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(_plain(row) for row in rows)
+    click.echo(out.getvalue(), nl=False)

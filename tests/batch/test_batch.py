@@ -1,0 +1,153 @@
+"""The front door of the batch engine: what people call, and what they get."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import hush
+from hush import Categorical, DesignError, Numeric, Plan, RecordError, Schema, batch
+from hush.batch import native
+from hush.batch.columns import Columns, Encoded
+from hush.batch.draws import below, clamped
+from hush.batch.keystream import Keystream
+
+SCHEMA = Schema([Numeric("age", 0, 120), Numeric("income", 0, 1e5, optional=True), Categorical("os", ["a", "b", "c"])])
+
+
+def population(n: int, seed: int = 1) -> dict[str, Any]:
+    generator = np.random.default_rng(seed)
+    income = pa.array(generator.beta(2, 8, n) * 1e5, mask=generator.random(n) < 0.25)
+    return {
+        "age": generator.integers(0, 90, n),
+        "income": income,
+        "os": generator.choice(["a", "b", "c"], n, p=[0.6, 0.3, 0.1]),
+    }
+
+
+@pytest.mark.parametrize(("epsilon", "k"), [(1.0, 1), (4.0, 2), (2.0, 3)])
+def test_estimates_meet_the_truth(epsilon: float, k: int) -> None:
+    """Every estimate within 6 standard errors: a false alarm has a probability below 1e-7 for the handful of them."""
+    people = population(400_000)
+    plan = Plan.design(SCHEMA, epsilon, k=k)
+    truth: dict[Any, float] = {
+        ("age", None): float(people["age"].mean()),
+        ("income", None): float(np.nanmean(people["income"].to_numpy(zero_copy_only=False))),
+        ("income", hush.MISSING): people["income"].null_count / 400_000,
+    } | {("os", value): float((people["os"] == value).mean()) for value in "abc"}
+    tally = batch.collect(plan, people)
+    assert tally.n == 400_000
+    for row in hush.estimate(tally):
+        assert abs(row.point - truth[row.attribute, row.category]) < 6 * row.stderr
+    # The twin: reports of other people are told apart.
+    shifted = batch.collect(plan, people | {"age": people["age"] + 20})
+    row = hush.estimate(shifted)[0]
+    assert abs(row.point - truth["age", None]) > 6 * row.stderr
+
+
+def test_frames_go_in_and_arrow_comes_out() -> None:
+    people = population(1000)
+    plan = Plan.design(SCHEMA, 1.0)
+    frame = pd.DataFrame({name: np.asarray(values) for name, values in people.items()})
+    for data in (people, pa.table(people), frame, pl.DataFrame(pa.table(people))):
+        table = batch.randomise(plan, data)
+        assert table.schema.equals(batch.report_schema(plan), check_metadata=True)
+        assert batch.tally(plan, table).n == 1000
+
+
+def test_ids_are_random_and_the_same_in_all_rows_of_a_report() -> None:
+    plan = Plan.design(SCHEMA, 4.0, k=2)
+    rows = batch.randomise(plan, population(500), ids=True)["report"].to_pylist()
+    assert rows[::2] == rows[1::2]
+    assert len(set(rows)) == 500
+    assert all(len(row) == 16 for row in rows)
+
+
+def test_calls_are_independent() -> None:
+    plan = Plan.design(SCHEMA, 1.0)
+    held = batch.encode(plan, population(500))
+    assert not batch.randomise(plan, held).equals(batch.randomise(plan, held))
+
+
+def test_a_bad_table_is_refused_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(*_: Any) -> None:
+        raise AssertionError("a stream was asked for")
+
+    monkeypatch.setattr(Keystream, "stream", drawn)
+    plan = Plan.design(SCHEMA, 1.0)
+    people = population(200_000)
+    people["age"][-1] = 121
+    for call in (batch.randomise, batch.collect):
+        with pytest.raises(RecordError, match=r"column 'age': .* \(1 of 200000 rows\)"):
+            call(plan, people)
+    stream = batch.randomise_batches(plan, pa.table(people).to_batches())
+    with pytest.raises(RecordError, match=r"\(1 of 200000 rows\)"):
+        next(stream)
+
+
+def test_a_stream_of_batches_is_randomised_as_it_comes() -> None:
+    plan = Plan.design(SCHEMA, 1.0)
+    given = []
+
+    def source() -> Any:
+        for start in range(100):
+            given.append(start)
+            yield pa.RecordBatch.from_pydict(population(10, start))
+
+    for threads in (1, 3):
+        given.clear()
+        stream = batch.randomise_batches(plan, source(), threads=threads)
+        first = next(stream)
+        assert first.num_rows == 10
+        assert len(given) <= 2 * threads + 2  # no more is read than is being worked on
+        assert sum(piece.num_rows for piece in stream) == 990
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
+def test_threads_are_a_positive_integer(threads: Any) -> None:
+    with pytest.raises(DesignError, match="threads must be an integer of at least 1"):
+        batch.randomise(Plan.design(SCHEMA, 1.0), population(10), threads=threads)
+
+
+def test_the_kernels_do_not_trust_the_columns() -> None:
+    """Whatever a float is, and even if the check were skipped, a state of the channel comes of it."""
+    plan = Plan.design(Schema([Numeric("x", 0, 1)]), 1.0)
+    values = np.array([np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 2, -2])
+    held = Encoded(plan.schema, (Columns(plan.schema, 8, (values,)),))
+    for name in ("minimax", "piecewise", "duchi", "hybrid", "laplace"):
+        plan = Plan.design(plan.schema, 1.0, numeric=name)
+        assert batch.tally(plan, batch.randomise(plan, held)).n == 8
+    assert clamped(-1.0) == 0.0
+    assert clamped(2.0) == 1.0
+    assert clamped(np.nan) == 0.0
+
+
+def test_rejected_words_are_drawn_again() -> None:
+    words = np.array([0, 0, 1 << 63, 5], dtype=np.uint64)
+    excess = np.uint64(2**64 % 3)
+    picked, at = _below(words, 0, 3, np.uint64(3), excess)
+    assert (int(picked), at) == (1, 3)
+
+
+@native.compiled
+def _below(words: Any, at: int, limit: int, n: Any, excess: Any) -> Any:
+    return below(native.pointer(words), at, limit, n, excess)
+
+
+def test_kernels_that_were_kept_know_all_their_sources() -> None:
+    """Numba looks at one file only; a change of another must not leave old machine code in use."""
+    from hush.batch.kernels import window_kernel
+
+    assert window_kernel._cache._cache_file._source_stamp == native._sources()  # type: ignore[attr-defined]
+
+
+def test_hush_itself_does_not_import_the_batch_engine() -> None:
+    code = "import hush, sys; assert not {'numpy', 'numba', 'pyarrow', 'cryptography'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603

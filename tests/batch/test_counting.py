@@ -1,0 +1,170 @@
+"""Counting rows: upright counters at their limits, and everything that a reader of reports refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hush import Categorical, Plan, ReportError, Schema, Tally, batch
+from hush.batch import counting
+from hush.batch.counting import FULL, GROUP, Counts
+from hush.batch.rows import report_schema
+from hush.design.categorical import grr, oue, subset
+from hush.plan import Question
+from tests.cases import NUMBERS
+
+
+def plan_of(*channels: Any, k: int = 1) -> Plan:
+    fields = [Categorical(f"c{i}", list(range(channel.size))) for i, channel in enumerate(channels)]
+    questions = tuple(Question((field.name,), channel) for field, channel in zip(fields, channels, strict=True))
+    return Plan(Schema(fields), Fraction(k), k, questions)
+
+
+ONE = Fraction(1)
+SYMBOLS = plan_of(grr(ONE, 5), grr(ONE, 3))
+WORDS = plan_of(oue(ONE, 64))
+BOTH = plan_of(oue(ONE, 10), grr(ONE, 3), subset(ONE, 20))
+WIDE = plan_of(subset(ONE, 100), grr(ONE, 3))
+PAIRS = Plan.design(NUMBERS, 4.0, numeric="cube")
+
+
+def table(plan: Plan, rows: Sequence[tuple[int, ...]]) -> pa.Table:
+    schema = report_schema(plan)
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    return pa.table(
+        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
+    )
+
+
+def weight(plan: Plan, question: int = 0) -> int:
+    found = plan.questions[question].channel.alphabet.weight  # type: ignore[attr-defined]
+    assert isinstance(found, int)
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 3, 20, 63, 64])
+def test_upright_counters_count_beyond_their_planes(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of(oue(ONE, max(size, 2)), oue(ONE, 2))
+    rows = 3 * GROUP * FULL + 5
+    generator = np.random.default_rng(size)
+    words = generator.integers(0, 1 << 64, rows, dtype=np.uint64) >> np.uint64(64 - max(size, 2))
+    for attribute in (0, 1):
+        counts = Counts(plan)
+        output = words if attribute == 0 else words & np.uint64(3)
+        counts.add(np.full(rows, attribute, np.int16), np.empty(0, np.int16), output.view(np.int64))
+        width = max(size, 2) if attribute == 0 else 2
+        expected = [int((output >> np.uint64(i) & np.uint64(1)).sum()) for i in range(width)]
+        assert counts.tally().counts[attribute] == expected
+    alone = Counts(plan_of(oue(ONE, max(size, 2))))
+    for part in np.array_split(words.view(np.int64), 7):
+        alone.add(np.zeros(len(part), np.int16), np.empty(0, np.int16), part)
+    assert alone.tally().counts[0] == [int((words >> np.uint64(i) & np.uint64(1)).sum()) for i in range(max(size, 2))]
+
+
+def test_an_empty_table_is_an_empty_tally() -> None:
+    for plan in (SYMBOLS, WORDS, BOTH, WIDE, PAIRS):
+        assert batch.tally(plan, table(plan, [])) == Tally(plan)
+        assert batch.tally(plan, []) == Tally(plan)
+
+
+def members(*positions: int) -> int:
+    word = sum(1 << position for position in positions)
+    return word - (1 << 64) if word >> 63 else word
+
+
+WEIGHT = weight(WIDE)
+FIRST, SECOND = members(*range(WEIGHT - 1)), members(99 - 64)
+
+REFUSALS: list[tuple[Plan, list[tuple[int, ...]], str]] = [
+    (SYMBOLS, [(2, 0)], "reports: a question that is not in the plan (1 rows)"),
+    (SYMBOLS, [(-1, 0), (0, 1), (99, 1)], "reports: a question that is not in the plan (2 rows)"),
+    (SYMBOLS, [(1, 2), (1, 3), (1, -1)], "attribute 'c1': a symbol outside the alphabet (2 rows)"),
+    (BOTH, [(3, 0)], "reports: a question that is not in the plan (1 rows)"),
+    (BOTH, [(1, 3), (1, 0)], "attribute 'c1': a symbol outside the alphabet (1 rows)"),
+    (BOTH, [(0, members(10))], "attribute 'c0': a member that does not exist (1 rows)"),
+    (BOTH, [(0, members(63))], "attribute 'c0': a member that does not exist (1 rows)"),
+    (BOTH, [(2, members(0))], "attribute 'c2': a set of the wrong size"),
+    (WIDE, [(0, 0, FIRST)], "attribute 'c0': parts that are missing or out of order"),
+    (WIDE, [(0, 1, SECOND), (0, 0, FIRST)], "attribute 'c0': parts that are missing or out of order"),
+    (WIDE, [(0, 0, FIRST), (1, 0, 1), (0, 1, SECOND)], "attribute 'c1': parts that are missing or out of order"),
+    (WIDE, [(0, 0, FIRST), (0, 1, 0)], "attribute 'c0': a set of the wrong size"),
+    (WIDE, [(0, 0, FIRST), (0, 1, members(36))], "attribute 'c0': a member that does not exist (1 rows)"),
+    (WIDE, [(1, 1, 0)], "attribute 'c1': parts that are missing or out of order"),
+    (
+        PAIRS,
+        [(0, members(*range(weight(PAIRS))))],
+        "attribute 'a', 'b', 'c', 'd', 'e': a set of the wrong size, or both",
+    ),
+]
+
+
+@pytest.mark.parametrize(("plan", "rows", "message"), REFUSALS, ids=[str(i) for i in range(len(REFUSALS))])
+def test_what_is_no_report_is_refused(plan: Plan, rows: list[tuple[int, ...]], message: str) -> None:
+    with pytest.raises(ReportError) as caught:
+        batch.tally(plan, table(plan, rows))
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("place", [0, 7, 8, 20])
+def test_a_bad_word_is_found_in_and_behind_whole_groups(place: int) -> None:
+    plan = plan_of(subset(ONE, 20))
+    rows = [(0, members(*range(weight(plan))))] * 21
+    rows[place] = (0, members(0))
+    with pytest.raises(ReportError, match=r"attribute 'c0': a set of the wrong size, .* \(1 rows\)"):
+        batch.tally(plan, table(plan, rows))
+
+
+def test_good_parts_are_counted_across_batches() -> None:
+    rows = [(0, 0, FIRST), (0, 1, SECOND), (1, 0, 2)]
+    found = batch.tally(WIDE, table(WIDE, rows).to_batches(max_chunksize=1), threads=4)
+    assert found.n == 2
+    assert found.counts[0] == [1] * (WEIGHT - 1) + [0] * (100 - WEIGHT) + [1]
+
+
+def test_answers_must_come_in_whole_reports() -> None:
+    plan = plan_of(grr(ONE, 5), grr(ONE, 3), k=2)
+    with pytest.raises(ReportError, match="multiple of 2"):
+        batch.tally(plan, table(plan, [(0, 0), (1, 0), (0, 1)]))
+
+
+def test_reports_of_another_plan_or_version_are_refused() -> None:
+    good = table(SYMBOLS, [(0, 1)])
+    with pytest.raises(ReportError, match="another plan"):
+        batch.tally(plan_of(grr(ONE, 5), grr(ONE, 4)), good)
+    with pytest.raises(ReportError, match="version"):
+        batch.tally(SYMBOLS, good.replace_schema_metadata({"hush": "2"}))
+    assert batch.tally(SYMBOLS, good.replace_schema_metadata({})).n == 1
+
+
+def test_columns_must_be_there_signed_and_without_null() -> None:
+    for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64()):
+        found = pa.table({"attribute": pa.array([0, 1], kind), "output": pa.array([4, 2], kind)})
+        assert batch.tally(SYMBOLS, found).n == 2
+    wrong = {
+        "one column 'output'": pa.table({"attribute": [0]}),
+        "signed integers in the column 'output'": pa.table({"attribute": [0], "output": pa.array([1], pa.uint8())}),
+        "must not have null": pa.table({"attribute": [0, None], "output": [1, 1]}),
+        "question that is not": pa.table({"attribute": [1 << 16], "output": [1]}),
+    }
+    for message, reports in wrong.items():
+        with pytest.raises(ReportError, match=message):
+            batch.tally(SYMBOLS, reports)
+    for nothing in (5, [1], "reports"):
+        with pytest.raises(ReportError, match="must be an Arrow table"):
+            batch.tally(SYMBOLS, nothing)
+
+
+def test_faults_of_all_threads_are_added_up() -> None:
+    rows = [(0, 9)] * 40
+    with pytest.raises(ReportError, match=r"\(40 rows\)"):
+        batch.tally(SYMBOLS, table(SYMBOLS, rows).to_batches(max_chunksize=1), threads=3)
+
+
+def test_the_adders_are_right_for_every_bit() -> None:
+    carries, sums = counting.carry(np.uint64(0b11110000), np.uint64(0b11001100), np.uint64(0b10101010))
+    assert (int(carries), int(sums)) == (0b11101000, 0b10010110)
