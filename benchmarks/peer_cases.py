@@ -4,8 +4,8 @@ It is a small server: a line of JSON asks for one case and one size, a line of J
 of one run. So hush and a peer can take turns, though they live in two environments. It must not import hush.
 
 The cases "by hand" are what somebody would write with numpy in an afternoon: whole columns, floats, numpy's generator.
-They are here so that there is always somebody to compare with, and because they are faster than most packages. Like
-the packages they are not private down to the last bit: see the introduction of `docs/audit.md`.
+They are here so that there is always somebody to compare with, and because they are faster than the packages. They are
+for measuring only: floats and a statistical generator protect nobody (`docs/audit.md`).
 """
 
 from __future__ import annotations
