@@ -21,6 +21,7 @@ import speed_tables  # noqa: E402
 import speed_targets  # noqa: E402
 
 LIMITS = json.loads((FOLDER.parent / "experiments" / "results" / "limit.json").read_text())
+ENGINES = json.loads((FOLDER.parent / "benchmarks" / "engines.json").read_text())["rows"]
 EPSILONS = [Fraction(text) for text in ("0.5", "1", "2", "4", "6")]
 START, END = "<!-- {} -->", "<!-- end of {} -->"
 
@@ -104,11 +105,39 @@ def categories() -> str:
     return "\n".join(lines)
 
 
+def engines() -> str:
+    """Rates of the engines, as they were measured."""
+    lines = [
+        "| engine | rows | variant | ratio | million rows per core-second | before, core-seconds |",
+        "|---" * 6 + "|",
+    ]
+    for row in ENGINES:
+        lines.append(
+            f"| {row['engine']} | {row['kind']} | {row['variant'] or 'as it is'} | {row['ratio']:.0f} "
+            f"| {row['rows_per_core_second'] / 1e6:.2g} | {row['fixed_core_seconds']:.1f} |"
+        )
+    return "\n".join(lines)
+
+
+def costs() -> str:
+    """Ten billion rows, from the measured rates."""
+    lines = ["| rows | Parquet, GB | engine | core-minutes | dollars |", "|---" * 5 + "|"]
+    for row in ENGINES:
+        if not row["variant"]:
+            seconds = 1e10 / row["rows_per_core_second"]
+            lines.append(
+                f"| {row['kind']} | {10 * row['bytes_per_row']:.0f} | {row['engine']} | {seconds / 60:.2g} "
+                f"| {seconds / 3600 * 0.05:.2g} |"
+            )
+    return "\n".join(lines)
+
+
 PAGES = {
     "mechanisms.md": {"numeric": numeric, "categorical": categorical, "categories": categories},
     "minimax.md": {"limit": limit, "averages": averages, "questions": questions},
     "joint.md": joint_tables.TABLES,
     "speed.md": speed_tables.TABLES | speed_targets.TABLES,
+    "scale.md": {"engines": engines, "costs": costs},
 }
 
 

@@ -139,6 +139,11 @@ def test_reports_of_another_plan_or_version_are_refused() -> None:
     with pytest.raises(ReportError, match="version"):
         batch.tally(SYMBOLS, good.replace_schema_metadata({"hush": "2"}))
     assert batch.tally(SYMBOLS, good.replace_schema_metadata({})).n == 1
+    marked = pa.field("attribute", pa.int16(), metadata={"hush.plan": "0" * 64})
+    with pytest.raises(ReportError, match="another plan"):
+        batch.tally(SYMBOLS, pa.table(good.columns, schema=pa.schema([marked, good.schema.field("output")])))
+    unneeded = pa.table({"attribute": [0], "part": [0], "output": [1]})
+    assert batch.tally(SYMBOLS, unneeded).n == 1
 
 
 def test_columns_must_be_there_signed_and_without_null() -> None:
@@ -148,6 +153,7 @@ def test_columns_must_be_there_signed_and_without_null() -> None:
     wrong = {
         "one column 'output'": pa.table({"attribute": [0]}),
         "signed integers in the column 'output'": pa.table({"attribute": [0], "output": pa.array([1], pa.uint8())}),
+        "column 'part' of reports must be 0": pa.table({"attribute": [0], "part": [1], "output": [1]}),
         "must not have null": pa.table({"attribute": [0, None], "output": [1, 1]}),
         "question that is not": pa.table({"attribute": [1 << 16], "output": [1]}),
     }

@@ -268,3 +268,17 @@ def test_what_are_no_reports_is_refused() -> None:
     pq.write_table(pa.table(columns), "reports.parquet")
     with pytest.raises(ReportError, match="signed integers"):
         tally_files(PLAN, "reports.parquet")
+
+
+def test_a_damaged_page_is_noticed() -> None:
+    """Small integers with a bit turned may still be reports; the checksum of the page tells."""
+    randomise_file(PLAN, write(), "reports.parquet")
+    data = bytearray(Path("reports.parquet").read_bytes())
+    for index in range(2):
+        chunk = pq.read_metadata("reports.parquet").row_group(0).column(index)
+        start = chunk.dictionary_page_offset or chunk.data_page_offset
+        data[start + chunk.total_compressed_size - 5] ^= 1  # in the last page, behind its header
+        Path("bad.parquet").write_bytes(data)
+        data[start + chunk.total_compressed_size - 5] ^= 1
+        with pytest.raises(ReportError):
+            tally_files(PLAN, ["bad.parquet"])

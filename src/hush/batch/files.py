@@ -222,10 +222,15 @@ def _writing(file: IO[bytes], path: Path, schema: pa.Schema) -> Iterator[Callabl
         return
     # Every engine reads dictionaries and zstd. Level 1 is the smallest and fastest of the levels on noise; ids are all
     # different, so a dictionary of them would be work for nothing.
-    repeated = [name for name in schema.names if name != "report"]
+    options = {
+        "compression": "zstd",
+        "compression_level": 1,
+        "use_dictionary": [name for name in schema.names if name != "report"],
+        "write_page_checksum": True,  # a damaged page of small integers may otherwise still look like reports
+    }
     held: list[pa.RecordBatch] = []
 
-    with pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, use_dictionary=repeated) as writer:
+    with pq.ParquetWriter(file, schema, **options) as writer:
 
         def flush() -> None:
             writer.write_table(pa.Table.from_batches(held, schema), row_group_size=_ROW_GROUP)

@@ -47,6 +47,8 @@ def report_schema(plan: Plan, *, ids: bool = False) -> pa.Schema:
 def check_schema(plan: Plan, schema: pa.Schema) -> None:
     """Refuse reports of another plan or version, and columns that are not those of the format."""
     check_metadata(plan, schema.metadata or {})
+    if "attribute" in schema.names:  # where Spark keeps it
+        check_metadata(plan, schema.field(schema.get_all_field_indices("attribute")[0]).metadata or {})
     for field in report_schema(plan):
         if schema.names.count(field.name) != 1:
             raise ReportError(f"reports must have one column {field.name!r}")
@@ -84,6 +86,8 @@ def row_arrays(plan: Plan, batch: pa.RecordBatch) -> tuple[Array, Array, Array]:
     found = []
     for name in ("attribute", "part", "output"):
         if name == "part" and not wide:
+            if name in batch.schema.names and np.any(np.asarray(batch.column(name).fill_null(1))):
+                raise ReportError("the column 'part' of reports must be 0, as no set of this plan has several parts")
             found.append(np.empty(0, dtype=np.int16))
             continue
         column = batch.column(name)

@@ -114,7 +114,13 @@ class ParquetSource:
                 self.columns = file.schema_arrow
 
     def _file(self) -> pq.ParquetFile:
-        return pq.ParquetFile(self.path, buffer_size=_BUFFER, pre_buffer=False, read_dictionary=self._coded)
+        return pq.ParquetFile(
+            self.path,
+            buffer_size=_BUFFER,
+            pre_buffer=False,
+            read_dictionary=self._coded,
+            page_checksum_verification=True,
+        )
 
     def batches(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Read some columns."""

@@ -1,0 +1,109 @@
+"""Randomise and tally with Spark, on as many machines as there are.
+
+    from hush.engines import spark
+    reports = spark.randomise_once(plan, people, "reports.parquet")
+    tally = spark.tally(plan, reports)
+
+A tally is one SQL query of built-in functions: no Python runs on the workers. Randomising runs the batch kernels on
+Arrow batches, in the workers' Python, keyed by the operating system of each worker.
+
+**A report is made once.** Spark computes a stage again whenever it likes: for a second action, for a lost worker, for
+the sample that a sort takes. Randomising again gives the same people a second report with fresh noise, and where both
+are seen, each has cost epsilon. `randomise_once` writes the reports to storage and returns what it wrote, so that
+nothing later can run the stage again. Use it, unless the first thing that you do with the result of `randomise` is to
+write it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, ShortType, StructField, StructType
+
+from hush.batch.rows import report_schema
+from hush.engines.sql import VERSION, Layout, check_columns, check_marks, paired
+from hush.engines.totals import tally_of
+from hush.errors import RecordError
+from hush.plan import Plan
+from hush.tally import Tally
+
+# The lower part of this id is the number of the row in its partition: at most 2^30 rows share a bucket. In practice it
+# is the partition, whose rows Spark sums first in any case.
+BUCKET = "monotonically_increasing_id() >> 30"
+TYPES: dict[pa.DataType, type[DataType]] = {
+    pa.int16(): ShortType,
+    pa.int32(): IntegerType,
+    pa.int64(): LongType,
+    pa.binary(16): BinaryType,
+}
+
+
+def tally(plan: Plan, dataframe: DataFrame) -> Tally:
+    """Count reports in columns, in one pass.
+
+    All rows count, or none: a row that breaks a rule of `spec/reports.md` is a ReportError. Spark does not show the
+    metadata of files; reports that `randomise` made carry the plan's id in the metadata of a column, and are refused
+    if it is another's. Report ids are not looked at: rows that are there twice count twice.
+    """
+    layout = Layout(plan)
+    fields = {field.name: field for field in dataframe.schema.fields}
+    has_part = check_columns(layout, {name: field.dataType.simpleString() for name, field in fields.items()})
+    marks = fields["attribute"].metadata or {}
+    check_marks(plan, marks.get("hush"), marks.get("hush.plan"))
+    text = layout.query("{reports}", has_part=has_part, ones=paired(BUCKET))
+    return tally_of(layout, dataframe.sparkSession.sql(text, reports=dataframe).collect())
+
+
+def randomise(plan: Plan, dataframe: DataFrame) -> DataFrame:
+    """Return reports in columns, one report for each row of a table of people: a stage that has not run yet.
+
+    Every time the stage runs, it makes new reports, which cost epsilon again if they are seen: write the result
+    before anything else, or call `randomise_once`.
+    """
+    missing = [
+        attribute.name
+        for attribute in plan.schema.attributes
+        if attribute.name not in dataframe.columns and not attribute.optional
+    ]
+    if missing:
+        raise RecordError(f"attribute {missing[0]!r}: there is no such column")
+    names = [name for name in plan.schema.names if name in dataframe.columns]
+    people = dataframe.select(*(f"`{name.replace('`', '``')}`" for name in names))
+    return people.mapInArrow(_Randomiser(plan.to_json(), plan.id), _schema(plan))
+
+
+def randomise_once(plan: Plan, dataframe: DataFrame, path: str) -> DataFrame:
+    """Randomise, write the reports as Parquet to a place where there is nothing yet, and return them as they lie there.
+
+    A task that fails is run again, but only one attempt of each is committed. If the whole job fails, remove what it
+    left before you start it again, and let nobody read that.
+    """
+    randomise(plan, dataframe).write.mode("errorifexists").parquet(path)
+    return dataframe.sparkSession.read.parquet(path)
+
+
+class _Randomiser:
+    """The stage. It travels as text, so that every worker checks the plan before it uses it."""
+
+    def __init__(self, plan: str, plan_id: str) -> None:
+        self.plan = plan
+        self.plan_id = plan_id
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from hush.batch import randomise_batches  # here, as only workers need the kernels
+
+        plan = Plan.from_json(self.plan, id=self.plan_id)
+        yield from randomise_batches(plan, batches)
+
+
+def _schema(plan: Plan) -> StructType:
+    """Return the schema of reports, with the plan's id where Spark keeps it: it comes back from Parquet files."""
+    marks = {"hush": VERSION, "hush.plan": plan.id}
+    return StructType(
+        [
+            StructField(field.name, TYPES[field.type](), False, marks if field.name == "attribute" else None)
+            for field in report_schema(plan)
+        ]
+    )

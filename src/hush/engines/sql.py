@@ -1,0 +1,205 @@
+"""The one query that every SQL engine runs, and what of it depends on the plan.
+
+An engine scans the rows once, in any order, and returns totals. A second scan would read the data again, and where the
+rows are made while they are read (a stage of Spark that randomises) it would even read other rows.
+
+Questions are counted in one of two ways. *Whole*: rows are grouped by their output. That is for symbols, and for
+sets so small that every set is a group: an answer is then checked by its alphabet, in Python, once for each group.
+*Bit by bit*: for larger sets each of the 64 bits is summed, and the rules for a set are conditions on its row.
+
+Conditions for single rows would slow down the scan, so what can be checked on totals is checked there. An output
+outside the alphabet must not become a row of the result, however: nobody knows how many there are. The outer query
+lumps them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from hush.channels.alphabet import Alphabet, Signed, Subsets, Symbols
+from hush.errors import ReportError
+from hush.plan import Plan
+
+VERSION = "1"
+WORD_BITS = 64
+WHOLE_MEMBERS = 16
+WHOLE_SETS = 1024
+SIGNED_INTEGERS = frozenset({"TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT"})
+MINUSES = 0x5555_5555_5555_5555
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule for the row of a set, and the SQL condition of a row that breaks it."""
+
+    text: str
+    broken: str
+
+
+@dataclass(frozen=True)
+class Ones:
+    """A way to count the ones in each bit of `word`: aggregates of rows, and aggregates of these.
+
+    `bucket` is a further key for the rows, for ways that can count only so many at a time.
+    """
+
+    inner: Callable[[int], list[str]]
+    outer: Callable[[int], list[str]]
+    bucket: str = ""
+
+
+def masked() -> Ones:
+    """Compare with one mask for each bit: the fastest in DuckDB that has no limit (`benchmarks/engines.py`)."""
+    return Ones(
+        # The highest bit is the sign, and its mask no positive integer.
+        lambda bits: [
+            f"count_if({'word < 0' if i == 63 else f'(word & {1 << i}) <> 0'}) AS ones{i}" for i in range(bits)
+        ],
+        lambda bits: [f"sum(ones{i})" for i in range(bits)],
+    )
+
+
+def paired(bucket: str) -> Ones:
+    """Count two bits, 32 places apart, in the two halves of one sum: the fastest in Spark (`benchmarks/engines.py`).
+
+    With at most 2^30 rows in a bucket neither half overflows.
+    """
+    return Ones(
+        lambda bits: [f"sum((word >> {i}) & {(1 << 32) + 1}) AS ones{i}" for i in range(min(bits, 32))],
+        lambda bits: [f"sum((ones{i % 32} >> {i // 32 * 32}) & {(1 << 32) - 1})" for i in range(bits)],
+        bucket,
+    )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the answers of a plan lie in rows, and how they are counted."""
+
+    plan: Plan
+
+    @cached_property
+    def alphabets(self) -> list[Alphabet]:
+        """The alphabet of each question."""
+        return [question.channel.alphabet for question in self.plan.questions]
+
+    @cached_property
+    def parts(self) -> list[int]:
+        """How many rows an answer to each question takes."""
+        return [-(-alphabet.size // WORD_BITS) if isinstance(alphabet, Subsets) else 1 for alphabet in self.alphabets]
+
+    @cached_property
+    def whole(self) -> list[bool]:
+        """Which questions are counted whole."""
+        return [
+            isinstance(alphabet, Symbols) or (alphabet.size <= WHOLE_MEMBERS and alphabet.outputs <= WHOLE_SETS)
+            for alphabet in self.alphabets
+        ]
+
+    @cached_property
+    def bits(self) -> int:
+        """How many bits of an output are summed: none if all questions are counted whole."""
+        sizes = [alphabet.size for alphabet, whole in zip(self.alphabets, self.whole, strict=True) if not whole]
+        return min(max(sizes, default=0), WORD_BITS)
+
+    @cached_property
+    def rules(self) -> list[Rule]:
+        """What is checked in each row of a set that is counted bit by bit."""
+        spare: dict[int, list[str]] = {}
+        weights: dict[int, list[str]] = {}
+        signed: list[str] = []
+        for index, alphabet in enumerate(self.alphabets):
+            if not isinstance(alphabet, Subsets) or self.whole[index]:
+                continue
+            last = self.parts[index] - 1
+            used = alphabet.size - WORD_BITS * last
+            if used < WORD_BITS:
+                spare.setdefault(used, []).append(f"(attribute = {index} AND part = {last})")
+            if alphabet.weight is not None and last == 0:
+                weights.setdefault(alphabet.weight, []).append(f"attribute = {index}")
+            if isinstance(alphabet, Signed):
+                signed.append(f"attribute = {index}")
+        rules = []
+        if spare:
+            # The shift keeps the sign, so a spare bit leaves something other than 0.
+            rules.append(Rule("spare bits must be 0", _any({f"(word >> {n}) <> 0": rows for n, rows in spare.items()})))
+        if weights:
+            broken = _any({f"bit_count(word) <> {weight}": rows for weight, rows in weights.items()})
+            rules.append(Rule("a set must have as many members as the plan says", broken))
+        if signed:
+            # Minus and plus of a dimension are neighbours, the minus at an even place, and never in different parts.
+            both = f"(word & (word >> 1) & {MINUSES}) <> 0"
+            rules.append(Rule("a set must not have both signs of one dimension", _any({both: signed})))
+        return rules
+
+    def query(self, source: str, *, has_part: bool, ones: Ones) -> str:
+        """Return the query for an engine that counts ones in its own way.
+
+        Its columns: question and part (NULL for rows that no question has), the output if it is counted whole (NULL
+        if it is not, or outside the alphabet), whether there is a NULL among attribute and part, then numbers of rows:
+        all, those whose output is not NULL, those that break each rule, those that have each bit.
+        """
+        inner = ["count(*) AS n", "count(word) AS present"]
+        inner += [f"count_if({rule.broken}) AS rule{i}" for i, rule in enumerate(self.rules)]
+        outer = [f"sum({column.rsplit(' ', 1)[1]})" for column in inner]
+        keys, bucket = "attribute, part, output", ""
+        if self.bits:
+            inner += ones.inner(self.bits)
+            outer += ones.outer(self.bits)
+            if ones.bucket:
+                keys, bucket = f"{keys}, bucket", f", {ones.bucket} AS bucket"
+        return f"""
+            WITH answers AS (
+                SELECT attribute, {"part" if has_part else "0"} AS part, CAST(output AS BIGINT) AS word,
+                    {self._output} AS output{bucket}
+                FROM {source}
+            ), counted AS (
+                SELECT {keys}, {", ".join(inner)} FROM answers GROUP BY {keys}
+            ), layout(question, place, high) AS (VALUES {", ".join(self._places)})
+            SELECT question, place, CASE WHEN output BETWEEN 0 AND high THEN output END AS output,
+                attribute IS NULL OR part IS NULL AS nothing, {", ".join(outer)}
+            FROM counted LEFT JOIN layout ON attribute = question AND part = place
+            GROUP BY 1, 2, 3, 4"""  # noqa: S608  # nothing in it but integers, and what the engines write
+
+    @property
+    def _output(self) -> str:
+        if all(self.whole):
+            return "output"
+        whole = [str(index) for index, one in enumerate(self.whole) if one]
+        return f"CASE WHEN attribute IN ({', '.join(whole)}) THEN output END" if whole else "CAST(NULL AS BIGINT)"
+
+    @property
+    def _places(self) -> list[str]:
+        places = []
+        for index, alphabet in enumerate(self.alphabets):
+            high = alphabet.size - 1 if isinstance(alphabet, Symbols) else (1 << alphabet.size) - 1
+            for part in range(self.parts[index]):
+                places.append(f"({index}, {part}, {high if self.whole[index] else -1})")
+        return places
+
+
+def check_columns(layout: Layout, types: Mapping[str, str]) -> bool:
+    """Refuse columns that cannot hold reports of the plan. Return whether there are parts."""
+    needed = ["attribute", "output"]
+    if max(layout.parts) > 1 or "part" in types:
+        needed.append("part")
+    for name in needed:
+        if name not in types:
+            raise ReportError(f"reports of this plan need a column {name!r}")
+        if types[name].upper() not in SIGNED_INTEGERS:
+            raise ReportError(f"the column {name!r} must hold signed integers of at most 64 bits")
+    return "part" in needed
+
+
+def check_marks(plan: Plan, version: str | None, plan_id: str | None) -> None:
+    """Refuse another version and another plan, as far as the reports say."""
+    if version is not None and version != VERSION:
+        raise ReportError(f"these are not reports of version {VERSION}")
+    if plan_id is not None and plan_id != plan.id:
+        raise ReportError("these reports belong to another plan")
+
+
+def _any(cases: Mapping[str, Sequence[str]]) -> str:
+    """Return the condition that one of the cases holds in its rows."""
+    return " OR ".join(f"(({' OR '.join(rows)}) AND {condition})" for condition, rows in cases.items())
