@@ -18,7 +18,7 @@ from hush import Categorical, Numeric, Plan, Schema
 from hush.audits import words
 from hush.audits.fits import by_targets
 from hush.audits.proofs import prove
-from hush.channels import Channel, Coins, Output, Subset, Unary, Window
+from hush.channels import Channel, Coins, Output, State, Subset, Unary, Window
 from hush.client import randomise_from
 from hush.design.categorical import oue, subset
 from hush.design.numeric import duchi
