@@ -31,8 +31,7 @@ def deal(plan: Plan, records: Sequence[dict[str, Any]], coins: Coins) -> list[Re
     for index, question in enumerate(plan.questions):
         for person in range(len(records)):
             if index in asked[person]:
-                state = question.channel.state(inputs[person][plan.spans[index]], recorded)
-                question.channel.draw(state, recorded)
+                question.channel.answer(inputs[person][plan.spans[index]], recorded)
                 hands[person] += _taken(recorded)
     reports = []
     for record, hand in zip(records, hands, strict=True):

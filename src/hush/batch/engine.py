@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from hush.batch import kernels
 from hush.batch.columns import Columns
 from hush.batch.kernels import KERNELS, SCRATCH, Job, draw_questions, sort_answers, spread
 from hush.batch.keystream import SPARE, Source, Stream
@@ -161,6 +162,7 @@ def _deal(plan: Plan, chunk: Chunk, words: _Words, ids: bool, space: _Workspace)
             where[start : start + count],
             output,
             space.room("scratch", SCRATCH, np.uint64),
+            space.room("floats", 3 * kernels.BLOCK, np.float64),
         )
         kernel, done = KERNELS[task.code.kind], 0
         while done < count:

@@ -21,7 +21,10 @@ from hush.batch.draws import (
     cell_of,
     clamped,
     cube,
+    even_state,
+    knot_state,
     mixture,
+    rounded,
     sign_bits,
     signs,
     small_subset,
@@ -33,12 +36,11 @@ from hush.batch.draws import (
     unit_or_missing,
     window,
     window_cell,
-    window_state,
 )
-from hush.batch.native import compiled, floats_at, lowest, pointer, shifted, shorts_at
-from hush.batch.program import WINDOW_HEADER
+from hush.batch.native import compiled, floats_at, inlined, lowest, pointer, shifted, shorts_at
 
 SCRATCH = 1024  # words that a kernel may use as it likes
+BLOCK = 512  # people whose windows are drawn together
 SET = 80  # words: enough for a set of 4097 members
 
 
@@ -61,55 +63,122 @@ class Job(NamedTuple):
     places: Array
     output: Array
     scratch: Array
+    scratch_floats: Array
 
 
 @compiled
-def window_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Window channels without "missing": two words each, in short loops that keep many people in flight."""
-    z, knots, states, stream = pointer(job.integers), pointer(job.floats), pointer(job.scratch), pointer(words)
-    who, where, values, out = pointer(job.people), pointer(job.places), floats_at(job.columns[0]), pointer(job.output)
-    width, threshold, inside, outside, to_inside, to_outside = z[1], z[2], z[3], z[4], z[5], z[6]
-    guide, bins, corrections = shifted(z, WINDOW_HEADER), np.float64(ONE << z[8]), np.int64(z[9])
-    low, span, inverse = job.lows[0], job.spans[0], job.inverses[0]
-    end = min(len(job.people), done + ((limit - at) >> 1))
+def even_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Window channels with evenly spaced states and without "missing".
+
+    A word each, in loops without branches or tables, which the compiler turns into instructions for several people.
+    """
+    f, stream = job.floats, pointer(words)
+    width, threshold, to_inside, to_outside, last = f[1], f[2], f[3], f[4], f[5]
+    inputs, cells = pointer(job.scratch_floats), shifted(pointer(job.scratch_floats), BLOCK)
+    end = min(len(job.people), done + limit - at)
     while done < end:
-        count = min(SCRATCH, end - done)
-        rounding, drawing = shifted(stream, at), shifted(stream, at + 1)
+        count = min(BLOCK, end - done)
+        read_units(job.columns[0], job.lows[0], job.spans[0], job.inverses[0], job.people, done, count, inputs)
         for i in range(count):
-            distance = values[who[done + i]] - low
-            u = clamped(distance * inverse if inverse else distance / span)
-            states[i] = window_state(guide, bins, corrections, knots, u, rounding[2 * i])
-        for i in range(count):
-            word = drawing[2 * i]
-            cell = window_cell(states[i], word, width, threshold, inside, outside, to_inside, to_outside)
-            out[where[done + i]] = cell
+            s, fraction = even_state(inputs[i], last)
+            word = stream[at + i]
+            cells[i] = window_cell(rounded(s, fraction, word), word, width, threshold, to_inside, to_outside)
+        scatter(cells, pointer(job.places), done, count, pointer(job.output))
         done += count
-        at += 2 * count
+        at += count
     return done, at
 
 
 @compiled
-def optional_window_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Window channels that have an output for missing values."""
+def uneven_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Window channels with states anywhere and without "missing": the states by table, then as in `even_kernel`."""
+    f, stream, floats, guide = job.floats, pointer(words), pointer(job.floats), pointer(job.integers)
+    width, threshold, to_inside, to_outside = f[1], f[2], f[3], f[4]
+    inputs, cells = pointer(job.scratch_floats), shifted(pointer(job.scratch_floats), BLOCK)
+    end = min(len(job.people), done + limit - at)
+    while done < end:
+        count = min(BLOCK, end - done)
+        read_units(job.columns[0], job.lows[0], job.spans[0], job.inverses[0], job.people, done, count, inputs)
+        for i in range(count):
+            cells[i], inputs[i] = knot_state(inputs[i], floats, guide)
+        for i in range(count):
+            word = stream[at + i]
+            state = rounded(cells[i], inputs[i], word)
+            cells[i] = window_cell(state, word, width, threshold, to_inside, to_outside)
+        scatter(cells, pointer(job.places), done, count, pointer(job.output))
+        done += count
+        at += count
+    return done, at
+
+
+@inlined
+def read_units(
+    column: Any, low: float, span: float, inverse: float, people: Array, done: int, count: int, inputs: Array
+) -> None:
+    """Read the numbers of those who answer, on the scale [0, 1]."""
+    source, who = floats_at(column), shifted(pointer(people), done)
+    if who[count - 1] - who[0] == count - 1:  # one after the other
+        source = shifted(source, np.int64(who[0]))
+        if inverse:
+            for i in range(count):
+                inputs[i] = clamped((source[i] - low) * inverse)
+        else:
+            for i in range(count):
+                inputs[i] = clamped((source[i] - low) / span)
+    else:
+        for i in range(count):
+            inputs[i] = clamped((source[who[i]] - low) / span)
+
+
+@inlined
+def scatter(cells: Array, places: Array, done: int, count: int, output: Array) -> None:
+    """Write cells to their places."""
+    if places[done + count - 1] - places[done] == count - 1:
+        output = shifted(output, np.int64(places[done]))
+        for i in range(count):
+            output[i] = np.int64(cells[i])
+    else:
+        for i in range(count):
+            output[places[done + i]] = np.int64(cells[i])
+
+
+@compiled
+def optional_even_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Window channels with evenly spaced states and an output for missing values."""
     people, places, output = job.people, job.places, job.output
-    integers, floats, stream, column = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.columns)
+    floats, guide, stream, column = pointer(job.floats), pointer(job.integers), pointer(words), pointer(job.columns)
     low, span = pointer(job.lows), pointer(job.spans)
-    end = min(len(people), done + ((limit - at) >> 1))
+    end = min(len(people), done + limit - at)
     while done < end:
         u = unit_or_missing(column, low, span, people[done])
-        output[places[done]] = window(integers, floats, u, stream[at], stream[at + 1])
+        output[places[done]] = window(floats, guide, True, u, stream[at])
         done += 1
-        at += 2
+        at += 1
+    return done, at
+
+
+@compiled
+def optional_uneven_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Window channels with states anywhere and an output for missing values."""
+    people, places, output = job.people, job.places, job.output
+    floats, guide, stream, column = pointer(job.floats), pointer(job.integers), pointer(words), pointer(job.columns)
+    low, span = pointer(job.lows), pointer(job.spans)
+    end = min(len(people), done + limit - at)
+    while done < end:
+        u = unit_or_missing(column, low, span, people[done])
+        output[places[done]] = window(floats, guide, False, u, stream[at])
+        done += 1
+        at += 1
     return done, at
 
 
 @compiled
 def mixture_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Mixtures of windows: three words each."""
+    """Mixtures of windows: two words each."""
     people, places, output = job.people, job.places, job.output
     integers, floats, stream, column = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.columns)
     low, span = pointer(job.lows), pointer(job.spans)
-    end = min(len(people), done + (limit - at) // 3)
+    end = min(len(people), done + (limit - at) // 2)
     while done < end:
         u = unit_or_missing(column, low, span, people[done])
         output[places[done]], at = mixture(integers, floats, u, stream, at)
@@ -264,8 +333,10 @@ def cube_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
 
 
 KERNELS: dict[str, Callable[..., Any]] = {
-    "window": window_kernel,
-    "optional-window": optional_window_kernel,
+    "even": even_kernel,
+    "even-optional": optional_even_kernel,
+    "uneven": uneven_kernel,
+    "uneven-optional": optional_uneven_kernel,
     "mixture": mixture_kernel,
     "symbol": symbol_kernel,
     "small-subset": small_subset_kernel,

@@ -129,6 +129,10 @@ class Channel(ABC):
     def draw(self, state: State, coins: Coins) -> Output:
         """Return an output with the probabilities of `law(state)`. Integers only."""
 
+    def answer(self, inputs: Sequence[Input], coins: Coins) -> Output:
+        """Round the inputs and draw an output: what a device does. It may take fewer words than the two steps."""
+        return self.draw(self.state(inputs, coins), coins)
+
     # -- the server
 
     @abstractmethod
