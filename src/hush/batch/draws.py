@@ -94,7 +94,7 @@ def lower(word: Any) -> float:
 
 
 @inlined
-def rounded(s: float, fraction: float, word: Any) -> float:
+def rounded(s: float, fraction: float, word: Any) -> Any:
     """Return the state s, or the next one, by the lower bits of a word."""
     return s + 1.0 if lower(word) + 0.5 < fraction * ROUNDING else s
 
@@ -117,7 +117,7 @@ def knot_state(u: float, f: Array, guide: Array) -> Any:
 
 
 @inlined
-def window_cell(s: float, word: Any, width: float, threshold: float, to_inside: float, to_outside: float) -> float:
+def window_cell(s: float, word: Any, width: float, threshold: float, to_inside: float, to_outside: float) -> Any:
     """Return a cell for the window that starts at s: the upper bits of a word say whether it is inside, and which one.
 
     The quotient by a step is taken in floats, and is exact: x + 1/2 is at least half a step's inverse away from any
