@@ -12,8 +12,6 @@ from hush.client import _questions, randomise_from
 from hush.coins import Coins
 from hush.testing import ListedCoins, RecordedCoins
 
-CHUNK = 1 << 16
-
 
 def deal(plan: Plan, records: Sequence[dict[str, Any]], coins: Coins) -> list[Report]:
     """Return the reports of the people of one chunk.

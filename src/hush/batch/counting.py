@@ -33,7 +33,8 @@ LEVELS = 8  # planes for the carries of groups
 PLANES = 3 + LEVELS
 FULL = (1 << LEVELS) - 1  # so many groups fit
 ODD = np.uint64(0x5555555555555555)
-ONE_COUNT = np.int64(1)
+ONE_COUNT = np.int32(1)
+MAX_HELD = 1 << 30  # rows that are counted in 32 bits before they are added up
 PAIRS = 1 << 20
 MEMBERS = PAIRS - 1
 
@@ -254,7 +255,8 @@ class Counts:
         self._answered = np.zeros(len(alphabets), dtype=np.int64)
         self._counts = np.zeros((1, self._starts[-1]), dtype=np.int64)
         room = 0 if self._mixed else len(alphabets) << self._bits
-        self._symbols = np.zeros((2, room), dtype=np.int64)
+        self._symbols = np.zeros((2, room), dtype=np.int32)  # half as large as int64, for the cache
+        self._held = 0
         self._planes = np.zeros((slots, PLANES), dtype=np.uint64)
         self._waiting = np.zeros((slots, GROUP), dtype=np.uint64)
         self._fills = np.zeros(slots, dtype=np.int64)
@@ -288,18 +290,23 @@ class Counts:
                 self._open,
                 self._faults,
             )
-        elif count_symbols(attribute, output, len(self._sizes), self._bits, self._symbols):
+            return
+        self._held += len(attribute)
+        if self._held > MAX_HELD:
+            self._read_out()
+        if count_symbols(attribute, output, len(self._sizes), self._bits, self._symbols):
             find_faults(attribute, output, len(self._sizes), self._bits, self._faults)
 
     def _read_out(self) -> None:
         """Empty the counters of symbols and the upright ones into plain ones."""
         if not self._mixed:
-            room = self._symbols.sum(axis=0).reshape(len(self._sizes), -1)
+            room = self._symbols.sum(axis=0, dtype=np.int64).reshape(len(self._sizes), -1)
             for index, size in enumerate(self._sizes.tolist()):
                 start = self._starts[index]
                 self._counts[0, start : start + size] += room[index, :size]
                 self._faults[index, OUTSIDE] += room[index, size:].sum()  # in room that no symbol of the alphabet has
             self._symbols[:] = 0
+            self._held = 0
         for index in np.flatnonzero(self._weights != -1).tolist():
             for block in range(self._rows[index]):
                 slot = self._slots[index] + block

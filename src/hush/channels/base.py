@@ -1,7 +1,7 @@
 """What every channel is: a random function from a few input states to a few outputs, sampled with integers.
 
 A channel has two steps on the device. `state` rounds a real input at random to one of finitely many states;
-floats are allowed here, an error costs a bias of about 1e-16 and no privacy. `draw` is the private step: it
+floats are allowed here, an error costs a tiny bias and no privacy. `draw` is the private step: it
 takes a state and words of randomness to an output, by comparing and dividing integers only. Its law is
 known exactly, so its privacy is a fact that can be checked: `ratio` is the largest quotient of one output's
 probabilities under two states, as a Fraction.
