@@ -34,6 +34,7 @@ PLANES = 3 + LEVELS
 FULL = (1 << LEVELS) - 1  # so many groups fit
 ODD = np.uint64(0x5555555555555555)
 ONE_COUNT = np.int32(1)
+FEW = 1 << 12  # places of symbols; beyond them one histogram is enough
 MAX_HELD = 1 << 30  # rows that are counted in 32 bits before they are added up
 PAIRS = 1 << 20
 MEMBERS = PAIRS - 1
@@ -54,10 +55,11 @@ def count_symbols(attribute: Array, output: Array, questions: int, bits: int, co
 
     Each question has room for 2^bits symbols, so that a place is a shift and a sum; what was counted in room that no
     symbol of the alphabet has is found later. Two histograms take turns, so that equal neighbours do not wait for each
-    other. As unsigned numbers negative ones are too large.
+    other; if they are so large that equal neighbours are rare, there is one, for the cache. As unsigned numbers
+    negative ones are too large.
     """
     which, symbols = pointer(attribute), pointer(output)
-    even, odd = pointer(counts), shifted(pointer(counts), counts.shape[1])
+    even, odd = pointer(counts), shifted(pointer(counts), counts.size - counts.shape[1])
     last, shift, outside = np.uint64(questions), np.uint64(bits), 0
     rows = len(attribute)
     for i in range(0, rows - 1, 2):
@@ -255,7 +257,8 @@ class Counts:
         self._answered = np.zeros(len(alphabets), dtype=np.int64)
         self._counts = np.zeros((1, self._starts[-1]), dtype=np.int64)
         room = 0 if self._mixed else len(alphabets) << self._bits
-        self._symbols = np.zeros((2, room), dtype=np.int32)  # half as large as int64, for the cache
+        # 32 bits are half as large as 64, for the cache.
+        self._symbols = np.zeros((1 if room > FEW else 2, room), dtype=np.int32)
         self._held = 0
         self._planes = np.zeros((slots, PLANES), dtype=np.uint64)
         self._waiting = np.zeros((slots, GROUP), dtype=np.uint64)
