@@ -283,7 +283,8 @@ def bad_plans() -> dict[str, Any]:
         "about": "plans that must be refused",
         "good": good_plan.to_json(),
         "bad": [
-            changed("threshold breaks epsilon by one", *channel, "threshold", to=str(threshold + 1)),
+            changed("threshold breaks epsilon by one step", *channel, "threshold", to=str(threshold + ROUNDING)),
+            changed("threshold with lower bits", *channel, "threshold", to=str(threshold - 1)),
             changed("threshold below one half", *channel, "threshold", to=str(WORD // 4)),
             changed("threshold as number", *channel, "threshold", to=12345),
             changed("threshold of 2^64", *channel, "threshold", to=str(WORD)),

@@ -10,6 +10,7 @@ import pytest
 
 from hush.channels import Output, Window
 from hush.channels.window import ROUNDING
+from hush.errors import PlanError
 from hush.exact import WORD
 from hush.testing import ListedCoins
 from tests.cases import SMALL
@@ -91,3 +92,13 @@ def test_levels_reach_the_limits() -> None:
     points = [channel.state([u], ListedCoins([0])) for u in (0.0, 0.5, 1.0)]
     assert points == [0, 2, 3]
     assert math.isclose(float(channel.truth(1)[0]), -1 + 2**-30)
+
+
+def test_a_threshold_whose_lower_bits_would_favour_a_cell_is_refused() -> None:
+    """It divides evenly, so cells would be uniform; but rounding would no longer be independent of them."""
+    good = SMALL["duchi"](Fraction(1))
+    assert isinstance(good, Window)
+    assert Window(2, 1, good.threshold - ROUNDING).ratio < good.ratio
+    for threshold in (good.threshold - 1, good.threshold - ROUNDING // 2, good.threshold + 1):
+        with pytest.raises(PlanError, match=r"2\^24 times"):
+            Window(2, 1, threshold)

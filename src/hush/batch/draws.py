@@ -132,12 +132,13 @@ def window_cell(s: float, word: Any, width: float, threshold: float, to_inside: 
 
 
 @inlined
-def window(f: Array, guide: Array, even: bool, u: float, word: Any) -> Any:
+def window(f: Array, guide: Array, u: float, word: Any) -> Any:
     """Return the output of any window channel for an input, NaN if it is missing."""
     if u != u and f[8]:
         x = upper(word)
         inside = x < f[2]
         return np.int64(f[0] if inside else np.floor((x - f[2] + 0.5) * f[4]))
+    even = f[6] == 0.0  # no guide
     s, fraction = even_state(clamped(u), f[5]) if even else knot_state(clamped(u), f, guide)
     cell = window_cell(rounded(s, fraction, word), word, f[1], f[2], f[3], f[4])
     return np.int64(min(cell, f[0]))  # the cells of "missing" are one output
@@ -150,9 +151,9 @@ def mixture(z: Array, f: Array, u: float, words: Array, at: int) -> Any:
     for _ in range(np.int64(z[0]) - 1):
         if words[at] < z[head]:
             break
-        head += 5
+        head += 4
     guide, floats = shifted(z, np.int64(z[head + 2])), shifted(f, np.int64(z[head + 3]))
-    return np.int64(z[head + 1]) + window(floats, guide, z[head + 4] != ZERO, u, words[at + 1]), at + 2
+    return np.int64(z[head + 1]) + window(floats, guide, u, words[at + 1]), at + 2
 
 
 # -- categories

@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from hush.batch import kernels
+from hush.batch.asking import draw_questions, sort_answers, spread
 from hush.batch.columns import Columns
-from hush.batch.kernels import KERNELS, SCRATCH, Job, draw_questions, sort_answers, spread
+from hush.batch.kernels import KERNELS, SCRATCH, Job
 from hush.batch.keystream import SPARE, Source, Stream
 from hush.batch.program import Program, compile_plan
 from hush.batch.rows import report_schema

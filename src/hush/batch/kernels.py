@@ -14,10 +14,8 @@ import numpy as np
 
 from hush.batch.draws import (
     ONE,
-    ZERO,
     Array,
     additive,
-    below,
     cell_of,
     clamped,
     cube,
@@ -29,7 +27,6 @@ from hush.batch.draws import (
     signs,
     small_subset,
     subset,
-    subset_of,
     symbol,
     unary_block,
     unit,
@@ -37,7 +34,7 @@ from hush.batch.draws import (
     window,
     window_cell,
 )
-from hush.batch.native import compiled, floats_at, inlined, lowest, pointer, shifted, shorts_at
+from hush.batch.native import compiled, floats_at, inlined, pointer, shifted, shorts_at
 
 SCRATCH = 1024  # words that a kernel may use as it likes
 BLOCK = 512  # people whose windows are drawn together
@@ -143,30 +140,15 @@ def scatter(cells: Array, places: Array, done: int, count: int, output: Array) -
 
 
 @compiled
-def optional_even_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Window channels with evenly spaced states and an output for missing values."""
+def optional_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Window channels that have an output for missing values."""
     people, places, output = job.people, job.places, job.output
     floats, guide, stream, column = pointer(job.floats), pointer(job.integers), pointer(words), pointer(job.columns)
     low, span = pointer(job.lows), pointer(job.spans)
     end = min(len(people), done + limit - at)
     while done < end:
         u = unit_or_missing(column, low, span, people[done])
-        output[places[done]] = window(floats, guide, True, u, stream[at])
-        done += 1
-        at += 1
-    return done, at
-
-
-@compiled
-def optional_uneven_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Window channels with states anywhere and an output for missing values."""
-    people, places, output = job.people, job.places, job.output
-    floats, guide, stream, column = pointer(job.floats), pointer(job.integers), pointer(words), pointer(job.columns)
-    low, span = pointer(job.lows), pointer(job.spans)
-    end = min(len(people), done + limit - at)
-    while done < end:
-        u = unit_or_missing(column, low, span, people[done])
-        output[places[done]] = window(floats, guide, False, u, stream[at])
+        output[places[done]] = window(floats, guide, u, stream[at])
         done += 1
         at += 1
     return done, at
@@ -334,9 +316,8 @@ def cube_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
 
 KERNELS: dict[str, Callable[..., Any]] = {
     "even": even_kernel,
-    "even-optional": optional_even_kernel,
     "uneven": uneven_kernel,
-    "uneven-optional": optional_uneven_kernel,
+    "optional": optional_kernel,
     "mixture": mixture_kernel,
     "symbol": symbol_kernel,
     "small-subset": small_subset_kernel,
@@ -347,87 +328,3 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "signs": signs_kernel,
     "cube": cube_kernel,
 }
-
-
-# -- which questions, and where the answers go
-
-
-@compiled
-def draw_questions(
-    count: int,
-    k: int,
-    weights: Array,
-    excess: Array,
-    done: int,
-    words: Array,
-    at: int,
-    limit: int,
-    asked: Array,
-    counts: Array,
-    bits: Array,
-) -> Any:
-    """Write the k questions of each person, in increasing order, and count them; return who is next, and where."""
-    stream, spare, chosen = pointer(words), pointer(excess), pointer(bits)
-    total = weights[len(weights) - 1] if len(weights) else np.uint64(count)
-    unused = (ZERO - total) % total
-    while done * k < len(asked):
-        start = at
-        if k == 1:
-            mass, at = below(stream, at, limit, total, unused)
-            index = np.int64(mass)
-            if len(weights):
-                index = np.searchsorted(weights, mass, side="right")
-            asked[done] = index
-            if at <= limit:
-                counts[index] += 1
-        else:
-            at = subset_of(stream, at, limit, count, k, spare, chosen)
-            slot = done * k
-            for block in range((count + 63) >> 6):
-                remaining = chosen[block]
-                while remaining:
-                    index = 64 * block + lowest(remaining)
-                    asked[slot] = index
-                    if at <= limit:
-                        counts[index] += 1
-                    remaining &= remaining - ONE
-                    slot += 1
-        if at > limit:
-            return done, start
-        done += 1
-    return done, at
-
-
-@compiled
-def sort_answers(asked: Array, k: int, counts: Array, first_rows: Array, people: Array, places: Array) -> None:
-    """List the answers question by question, in order of people: who gives each, and in which row it begins.
-
-    `counts` has the number of answers to each question, `first_rows` the first row of every answer (empty: its number).
-    """
-    next_place = np.empty(len(counts), dtype=np.int64)
-    total = 0
-    for index in range(len(counts)):
-        next_place[index] = total
-        total += counts[index]
-    person, rank = 0, 0
-    for slot in range(len(asked)):
-        place = next_place[asked[slot]]
-        next_place[asked[slot]] = place + 1
-        people[place] = person
-        places[place] = first_rows[slot] if len(first_rows) else slot
-        rank += 1
-        if rank == k:
-            rank = 0
-            person += 1
-
-
-@compiled
-def spread(asked: Array, rows: Array, first_rows: Array, attribute: Array, part: Array) -> None:
-    """Write the question and the part of every row, where answers take several rows."""
-    row = 0
-    for slot in range(len(asked)):
-        first_rows[slot] = row
-        for i in range(rows[asked[slot]]):
-            attribute[row + i] = asked[slot]
-            part[row + i] = i
-        row += rows[asked[slot]]

@@ -77,18 +77,18 @@ def encode_channel(channel: Channel) -> Code:
 @encode_channel.register
 def _window(channel: Window) -> Code:
     # floats: N, W, T, the inverses of the steps inside and outside (T and steps in units of 2^24, so T is exact), last,
-    # bins of the guide, corrections, optional; then, where levels are not even, knot, slope, knot, slope, ..., the
-    # last knot infinite, as the last state is reached by rounding up only. integers: the guide.
+    # bins of the guide (0: even levels), corrections, optional; then, where levels are not even, knot, slope, knot, ...,
+    # the last knot infinite, as the last state is reached by rounding up only. integers: the guide.
     threshold = channel.threshold // ROUNDING
     inside, outside = threshold // channel.width, (WORD // ROUNDING - threshold) // channel.cells_outside
     head = [channel.size, channel.width, threshold, 1.0 / inside, 1.0 / outside, channel.last]
     if channel.levels == "even":
-        return _pack("even" + "-optional" * channel.optional, [], [*head, 0.0, 0.0, channel.optional], 1)
+        return _pack("optional" if channel.optional else "even", [], [*head, 0.0, 0.0, channel.optional], 1)
     points, slopes = channel.grid
     bits, corrections, guide = _guide(points[:-1])
     knots = [value for pair in zip(points[:-1], slopes, strict=True) for value in pair]
     floats = [*head, 1 << bits, corrections, channel.optional, *knots, np.inf, 0.0]
-    return _pack("uneven" + "-optional" * channel.optional, guide, floats, 1)
+    return _pack("optional" if channel.optional else "uneven", guide, floats, 1)
 
 
 def _guide(points: Sequence[float]) -> tuple[int, int, list[int]]:
@@ -108,14 +108,14 @@ def _guide(points: Sequence[float]) -> tuple[int, int, list[int]]:
 
 @encode_channel.register
 def _mixture(channel: Mixture) -> Code:
-    # integers: number of parts; for each its limit, first output, where its integers and floats begin, whether its
-    # levels are even; then the parts. floats: those of the parts.
+    # integers: number of parts; for each its limit, first output, where its integers and floats begin; then the parts.
+    # floats: those of the parts.
     codes = [_window(part) for part in channel.parts]
     heads: list[int] = []
-    integers, floats = 1 + 5 * len(codes), 0
+    integers, floats = 1 + 4 * len(codes), 0
     first = 0
     for limit, part, code in zip(accumulate(channel.shares), channel.parts, codes, strict=True):
-        heads += [min(limit, WORD - 1), first, integers, floats, part.levels == "even"]
+        heads += [min(limit, WORD - 1), first, integers, floats]
         integers += len(code.integers)
         floats += len(code.floats)
         first += part.alphabet.size
