@@ -77,8 +77,8 @@ def encode_channel(channel: Channel) -> Code:
 @encode_channel.register
 def _window(channel: Window) -> Code:
     # floats: N, W, T, the inverses of the steps inside and outside (T and steps in units of 2^24, so T is exact), last,
-    # bins of the guide (0: even levels), corrections, optional; then, where levels are not even, knot, slope, knot, ...,
-    # the last knot infinite, as the last state is reached by rounding up only. integers: the guide.
+    # bins of the guide (0: even levels), corrections, optional; then, where levels are not even, knot, slope, ..., the
+    # last knot infinite, as the last state is reached by rounding up only. integers: the guide.
     threshold = channel.threshold // ROUNDING
     inside, outside = threshold // channel.width, (WORD // ROUNDING - threshold) // channel.cells_outside
     head = [channel.size, channel.width, threshold, 1.0 / inside, 1.0 / outside, channel.last]
