@@ -48,9 +48,12 @@ check: $(READY)  ## Format, lint, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY)  ## Measure speed, as ratios within one run
+bench: $(READY)  ## Measure speed, as ratios within one run (minutes; KEEP=--keep: for the documents too)
 	$(BIN)/python benchmarks/scalar.py
 	$(BIN)/python benchmarks/design.py
+	$(BIN)/python benchmarks/batch.py $(KEEP)
+	$(BIN)/python benchmarks/peers.py $(KEEP)
+	$(BIN)/python benchmarks/engines.py
 
 limit: $(READY)  ## Compute the least variance that any unbiased mechanism can have (minutes)
 	$(BIN)/python experiments/limit.py
@@ -67,4 +70,4 @@ docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are e
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 clean:  ## Remove everything that these targets made
-	rm -rf $(VENV) $(SPARK) docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf $(VENV) $(SPARK) .venv-peers docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

@@ -17,6 +17,8 @@ FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER))
 
 import joint_tables  # noqa: E402  # a neighbour, not a part of the package
+import speed_tables  # noqa: E402
+import speed_targets  # noqa: E402
 
 LIMITS = json.loads((FOLDER.parent / "experiments" / "results" / "limit.json").read_text())
 ENGINES = json.loads((FOLDER.parent / "benchmarks" / "engines.json").read_text())["rows"]
@@ -134,6 +136,7 @@ PAGES = {
     "mechanisms.md": {"numeric": numeric, "categorical": categorical, "categories": categories},
     "minimax.md": {"limit": limit, "averages": averages, "questions": questions},
     "joint.md": joint_tables.TABLES,
+    "speed.md": speed_tables.TABLES | speed_targets.TABLES,
     "scale.md": {"engines": engines, "costs": costs},
 }
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hush.channels import Cube, Signed, Window
+from hush.channels.window import ROUNDING
 from hush.client import randomise_from
 from hush.coins import Coins
 from hush.design.categorical import grr
@@ -43,7 +44,7 @@ MIXED = Schema(
 
 def levelled() -> Plan:
     """A window with levels of its own, as a designer makes them."""
-    threshold = aligned_threshold(exp_bounds(Fraction(2))[0], 3, 5)
+    threshold = aligned_threshold(exp_bounds(Fraction(2))[0], 3, 5, ROUNDING)
     channel = Window(8, 3, threshold, (-1000, -700, -650, -10, 10, 650, 700, 1000))
     return Plan(Schema([Numeric("x", -1, 1)]), Fraction(2), 1, (Question(("x",), channel),), "levels")
 
@@ -282,7 +283,8 @@ def bad_plans() -> dict[str, Any]:
         "about": "plans that must be refused",
         "good": good_plan.to_json(),
         "bad": [
-            changed("threshold breaks epsilon by one", *channel, "threshold", to=str(threshold + 1)),
+            changed("threshold breaks epsilon by one step", *channel, "threshold", to=str(threshold + ROUNDING)),
+            changed("threshold with lower bits", *channel, "threshold", to=str(threshold - 1)),
             changed("threshold below one half", *channel, "threshold", to=str(WORD // 4)),
             changed("threshold as number", *channel, "threshold", to=12345),
             changed("threshold of 2^64", *channel, "threshold", to=str(WORD)),

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from hush import Categorical, Numeric, Plan, Schema
 from hush.channels import Additive, Channel, Cube, Mixture, Output, Window
+from hush.channels.window import ROUNDING
 from hush.coins import Coins
 from hush.design.categorical import grr, oue, subset, sue
 from hush.design.joint import cells, cube
@@ -38,12 +39,12 @@ def exp_floor(epsilon: Fraction) -> Fraction:
 
 def small_window(epsilon: Fraction, size: int, width: int, optional: bool = False) -> Window:
     outside = size if optional else size - width
-    return Window(size, width, aligned_threshold(exp_bounds(epsilon)[0], width, outside), "even", optional)
+    return Window(size, width, aligned_threshold(exp_bounds(epsilon)[0], width, outside, ROUNDING), "even", optional)
 
 
 def uneven_window(epsilon: Fraction) -> Window:
     """A window whose levels are not equally spaced, as a designer would make it."""
-    threshold = aligned_threshold(exp_bounds(epsilon)[0], 3, 5)
+    threshold = aligned_threshold(exp_bounds(epsilon)[0], 3, 5, ROUNDING)
     return Window(8, 3, threshold, (-1000, -700, -650, -10, 10, 650, 700, 1000))
 
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from hush import Categorical, Numeric, Plan, Report, Schema, Tally, randomise
+from hush import Categorical, Numeric, Plan, Report, Schema, Tally
 from hush.batch.rows import report_schema
 from hush.channels import Channel
+from hush.client import randomise_from
 from hush.design.categorical import grr, oue, subset
 from hush.design.numeric import signs
 from hush.plan import Question
+from hush.testing import SeededCoins
 from tests.cases import any_record, plans, small_cube
 
 
@@ -39,8 +41,8 @@ def rows_of(plan: Plan, reports: Iterable[Report], *, ids: bool = False) -> pa.T
 
 def sample(plan: Plan, n: int, seed: int = 0) -> tuple[pa.Table, Tally]:
     """Return the rows of n reports of random people, and the tally that adds them one by one."""
-    people = random.Random(seed)
-    reports = [randomise(plan, any_record(plan, people.randrange)) for _ in range(n)]
+    people, coins = random.Random(seed), SeededCoins(seed + 1)
+    reports = [randomise_from(coins, plan, any_record(plan, people.randrange)) for _ in range(n)]
     tally = Tally(plan)
     tally.update(reports)
     return rows_of(plan, reports), tally

@@ -251,7 +251,7 @@ def test_audit_speaks_and_passes() -> None:
 
 
 def test_audit_fails_with_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Window, "draw", lambda self, state, coins: 0)
+    monkeypatch.setattr(Window, "answer", lambda self, inputs, coins: 0)
     assert "FAILED" in run("audit", "plan.json", "--draws", "400", code=1).output
     assert json.loads(run("audit", "plan.json", "--draws", "400", "--json", code=1).output)["failures"]
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
+import os
+import signal
+import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -100,8 +105,66 @@ def test_randomise_refuses_files() -> None:
     assert "absent.csv: no such file" in refused("randomise", "plan.json", "absent.csv", "-o", "reports.parquet")
     assert "no files found" in refused("randomise", "plan.json", "*.feather", "-o", "reports.parquet")
     assert "ends in one of" in refused("randomise", "plan.json", "people.parquet", "-o", "reports.csv")
-    assert "no such file" in refused("randomise", "plan.json", "people.parquet", "-o", "nowhere/reports.parquet")
+    line = refused("randomise", "plan.json", "people.parquet", "-o", "nowhere/reports.parquet")
+    assert line == "hush: nowhere: there is no such folder to write to\n"
     assert "absent.json" in refused("randomise", "absent.json", "people.parquet", "-o", "reports.parquet")
+    line = refused("randomise", "plan.json", "people.parquet", "south*.csv", "-o", "reports.parquet")
+    assert line == "hush: south*.csv: no files found\n"
+
+
+def test_randomise_never_replaces_what_it_reads() -> None:
+    Path("plan.arrow").write_text(PLAN.to_json())
+    for output in ("./people.parquet", "plan.arrow"):
+        before = Path(output).read_bytes()
+        line = refused("randomise", "plan.arrow", "people.parquet", "-o", output, "--overwrite")
+        assert "the reports must go to another file" in line
+        assert Path(output).read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to catch")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_end_leaves_nothing_behind(number: signal.Signals) -> None:
+    code = """
+import sys, time
+import hush.batch
+from hush.cli import main
+
+draw = hush.batch.randomise_batches
+
+def slow(*arguments, **options):
+    yield from draw(*arguments, **options)
+    time.sleep(60)
+
+hush.batch.randomise_batches = slow
+sys.argv[1:] = ["randomise", "plan.json", "people.parquet", "-o", "reports.parquet"]
+main()
+"""
+    before = set(Path().iterdir())
+    with subprocess.Popen([sys.executable, "-c", code]) as process:  # noqa: S603
+        while not list(Path().glob(".reports.parquet.*.part")):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(number)
+        assert process.wait(30) == 128 + number
+    assert set(Path().iterdir()) == before
+
+
+def test_handlers_are_given_back() -> None:
+    from hush.cli.program import stopping
+
+    before = signal.getsignal(signal.SIGTERM)
+    with stopping():
+        assert signal.getsignal(signal.SIGTERM) is not before
+    assert signal.getsignal(signal.SIGTERM) is before
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with stopping():
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN  # somebody wanted that
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(stopping().__enter__).result()  # another thread can set none
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 # -- tally
@@ -149,7 +212,7 @@ def test_spark_is_given_what_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(engine, "tally", lambda plan, dataframe: tally, raising=False)
     monkeypatch.setitem(sys.modules, "hush.engines.spark", engine)
     run("tally", "plan.json", "reports.parquet", "--engine", "spark", "-o", "same.json")
-    run("tally", "plan.json", "s3://bucket/*.parquet", "--engine", "spark", "-o", "same.json")
+    run("tally", "plan.json", "s3://bucket/*.parquet", "--engine", "spark", "-o", "more.json")
     assert given == [("reports.parquet",), ("s3://bucket/*.parquet",)]
     assert "another plan" in refused("tally", "other.json", "reports.parquet", "--engine", "spark")
 
@@ -165,7 +228,63 @@ def test_tally_refuses() -> None:
     assert "another file" in refused("tally", "plan.json", "tally.json", "-o", "tally.json")
     assert "no files found" in refused("tally", "plan.json", "*.feather")
     assert "absent.parquet: no such file" in refused("tally", "plan.json", "absent.parquet")
+    Path("empty").mkdir()
+    for nothing in ("south*.parquet", "south*.json", "empty"):
+        for engine in ("memory", "duckdb", "spark"):
+            line = refused("tally", "plan.json", "reports.parquet", nothing, "--engine", engine)
+            assert line == f"hush: {nothing}: no files found\n"
     assert "attribute" in refused("tally", "plan.json", "people.parquet")
+
+
+def test_a_tally_is_added_once_whatever_it_is_called() -> None:
+    collected()
+    Path("link.json").symlink_to("tally.json")
+    for again in ("./tally.json", str(Path("tally.json").resolve()), "link.json", "*y.json"):
+        assert "more than once" in refused("tally", "plan.json", "tally.json", again)
+    for away in ("-", "s3://bucket/x.parquet"):
+        assert "more than once" in refused("tally", "plan.json", away, away, "--engine", "spark")
+
+
+def test_a_tally_replaces_nothing_unless_asked_and_never_what_it_reads() -> None:
+    tally = collected()
+    kept = {path: path.read_bytes() for path in Path().iterdir()}
+    for output in ("tally.json", "./tally.json", "other.json"):
+        assert "exists already" in refused("tally", "plan.json", "reports.parquet", "-o", output)
+    for output in ("tally.json", "./tally.json", "plan.json", "./plan.json", "reports.parquet"):
+        for options in ([], ["--overwrite"]):
+            line = refused("tally", "plan.json", "tally.json", "reports.parquet", "-o", output, *options)
+            assert "the tally must go to another file" in line
+    assert "nowhere: there is no such folder" in refused("tally", "plan.json", "tally.json", "-o", "nowhere/t.json")
+    assert {path: path.read_bytes() for path in Path().iterdir()} == kept
+    Path("old.json").write_text("old")
+    run("tally", "plan.json", "tally.json", "-o", "./old.json", "--overwrite")
+    assert files.read_tally("old.json") == tally
+
+
+def test_a_tally_is_written_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    collected()
+    Path("old.json").write_text("old")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert "no space left" in refused("tally", "plan.json", "tally.json", "-o", "old.json", "--overwrite")
+    assert "no space left" in refused("tally", "plan.json", "tally.json", "-o", "new.json")
+    assert Path("old.json").read_text() == "old"
+    assert not list(Path().glob(".*"))
+    assert not Path("new.json").exists()
+
+
+def test_a_folder_has_the_same_files_for_every_engine() -> None:
+    pytest.importorskip("hush.engines.duckdb", exc_type=ImportError)
+    Path("reports/deep").mkdir(parents=True)
+    reports("reports/a.parquet")
+    reports("reports/deep/b.parquet")
+    for given in ("reports", "reports/**", "rep*"):
+        whole = run("tally", "plan.json", given).output
+        assert hush.Tally.from_json(PLAN, json.dumps(json.loads(whole)["tally"])).n == 2 * PEOPLE
+        assert run("tally", "plan.json", given, "--engine", "duckdb").output == whole
 
 
 @pytest.mark.parametrize(
@@ -314,6 +433,7 @@ def test_a_missing_library_says_what_to_install(
     for name in ("batch", "engines.duckdb", "engines.spark"):
         monkeypatch.delattr(f"hush.{name}", raising=False)
     monkeypatch.setitem(sys.modules, library, None)
+    Path("reports.parquet").touch()
     assert f"this needs the library {library}: pip install 'hush[{extra}]'" in refused(*command)
 
 

@@ -40,8 +40,7 @@ def answers_from(coins: Coins, plan: Plan, inputs: Sequence[Input]) -> list[tupl
     answers = []
     for index in _questions(plan, coins):
         channel = plan.questions[index].channel
-        state = channel.state(inputs[plan.spans[index]], coins)
-        answers.append((index, channel.draw(state, coins)))
+        answers.append((index, channel.answer(inputs[plan.spans[index]], coins)))
     return answers
 
 

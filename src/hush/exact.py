@@ -66,20 +66,22 @@ def largest_threshold(bound: Fraction, inside: int, outside: int) -> int:
     return min(top // bottom, WORD - 1)
 
 
-def aligned_threshold(bound: Fraction, inside: int, outside: int) -> int:
-    """Return the largest such T that `inside` divides, with 2^64 - T divisible by `outside`.
+def aligned_threshold(bound: Fraction, inside: int, outside: int, unit: int = 1) -> int:
+    """Return the largest such T that inside*unit divides, with 2^64 - T divisible by outside*unit.
 
-    One 64-bit word then decides the group *and* a member of it, exactly uniformly and without rejection.
-    Such T form an arithmetic progression of step lcm(inside, outside), and exist if and only if
-    gcd(inside, outside) divides 2^64, that is, if it is a power of two.
+    One 64-bit word then decides the group *and* a member of it, exactly uniformly and without rejection, and what is
+    left of the word modulo `unit`, a power of two, is independent of both and uniform too. Such T form an arithmetic
+    progression of step lcm(inside, outside) * unit, and exist if and only if gcd(inside, outside) divides
+    2^64/unit, that is, if it is a power of two (and not too large).
     """
     common = gcd(inside, outside)
-    if WORD % common:
+    words = WORD // unit
+    if words % common:
         raise ValueError("gcd(inside, outside) must be a power of two")
     step = inside * outside // common
     other = outside // common
-    first = inside * (WORD // common * pow(inside // common, -1, other) % other)
-    largest = largest_threshold(bound, inside, outside)
+    first = inside * (words // common * pow(inside // common, -1, other) % other)
+    largest = largest_threshold(bound, inside, outside) // unit
     if largest < first:
         raise ValueError("no aligned threshold is this small")
-    return first + (largest - first) // step * step
+    return unit * (first + (largest - first) // step * step)

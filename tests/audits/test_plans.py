@@ -7,6 +7,7 @@ unseen with a smaller probability still.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -24,6 +25,7 @@ from hush.design.numeric import duchi
 from hush.estimates import leverage, manipulation
 from hush.exact import exp_bounds, log_above
 from hush.plan import Question
+from hush.schema import Input
 from hush.testing import SeededCoins
 from tests.cases import EPSILONS, SMALL, any_record, largest_ratio, plans, small_window
 
@@ -142,26 +144,28 @@ def test_numbers_are_written_on_the_safe_side() -> None:
 class Deviating(Window):
     """A twin: one draw in ten tells the truth."""
 
-    def draw(self, state: State, coins: Coins) -> Output:
+    def answer(self, inputs: Sequence[Input], coins: Coins) -> Output:
         if coins.below(10) == 0:
+            state = self.state(inputs, coins)
             assert isinstance(state, int)
             return state
-        return super().draw(state, coins)
+        return super().answer(inputs, coins)
 
 
 @dataclass(frozen=True)
 class Stray(Window):
     """A twin: it sometimes reports what is not an output."""
 
-    def draw(self, state: State, coins: Coins) -> Output:
-        return -1 if coins.below(10) == 0 else super().draw(state, coins)
+    def answer(self, inputs: Sequence[Input], coins: Coins) -> Output:
+        return -1 if coins.below(10) == 0 else super().answer(inputs, coins)
 
 
 @dataclass(frozen=True)
 class Naked(Window):
     """A twin: it forgets to randomise."""
 
-    def draw(self, state: State, coins: Coins) -> Output:
+    def answer(self, inputs: Sequence[Input], coins: Coins) -> Output:
+        state = self.state(inputs, coins)
         assert isinstance(state, int)
         return state
 

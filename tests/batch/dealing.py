@@ -12,8 +12,6 @@ from hush.client import _questions, randomise_from
 from hush.coins import Coins
 from hush.testing import ListedCoins, RecordedCoins
 
-CHUNK = 1 << 16
-
 
 def deal(plan: Plan, records: Sequence[dict[str, Any]], coins: Coins) -> list[Report]:
     """Return the reports of the people of one chunk.
@@ -31,8 +29,7 @@ def deal(plan: Plan, records: Sequence[dict[str, Any]], coins: Coins) -> list[Re
     for index, question in enumerate(plan.questions):
         for person in range(len(records)):
             if index in asked[person]:
-                state = question.channel.state(inputs[person][plan.spans[index]], recorded)
-                question.channel.draw(state, recorded)
+                question.channel.answer(inputs[person][plan.spans[index]], recorded)
                 hands[person] += _taken(recorded)
     reports = []
     for record, hand in zip(records, hands, strict=True):

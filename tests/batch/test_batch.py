@@ -158,7 +158,7 @@ def test_a_call_in_the_middle_of_a_call_disturbs_nothing(monkeypatch: pytest.Mon
     plan = Plan.design(SCHEMA, 1.0)
     held = batch.encode(plan, population(3000))
     alone = batch._randomise_from(SeededStreams(1), plan, held, 1, True)
-    kernel = KERNELS["window"]
+    kernel = KERNELS["uneven"]
     inside: list[bool] = []
 
     def interrupted(*arguments: Any) -> Any:
@@ -168,7 +168,7 @@ def test_a_call_in_the_middle_of_a_call_disturbs_nothing(monkeypatch: pytest.Mon
             inside.clear()
         return kernel(*arguments)
 
-    monkeypatch.setitem(KERNELS, "window", interrupted)
+    monkeypatch.setitem(KERNELS, "uneven", interrupted)
     assert batch._randomise_from(SeededStreams(1), plan, held, 1, True).equals(alone)
 
 
@@ -223,9 +223,9 @@ def _below(words: Any, at: int, limit: int, n: Any, excess: Any) -> Any:
 
 def test_kernels_that_were_kept_know_all_their_sources() -> None:
     """Numba looks at one file only; a change of another must not leave old machine code in use."""
-    from hush.batch.kernels import window_kernel
+    from hush.batch.kernels import uneven_kernel
 
-    assert window_kernel._cache._cache_file._source_stamp == native._sources()  # type: ignore[attr-defined]
+    assert uneven_kernel._cache._cache_file._source_stamp == native._sources()  # type: ignore[attr-defined]
 
 
 def test_hush_itself_does_not_import_the_batch_engine() -> None:

@@ -176,3 +176,22 @@ def test_faults_of_all_threads_are_added_up() -> None:
 def test_the_adders_are_right_for_every_bit() -> None:
     carries, sums = counting.carry(np.uint64(0b11110000), np.uint64(0b11001100), np.uint64(0b10101010))
     assert (int(carries), int(sums)) == (0b11101000, 0b10010110)
+
+
+def test_alphabets_of_very_different_sizes_need_no_more_room_than_they_have() -> None:
+    """A plan with one large alphabet and many small ones is counted row by row."""
+    fields: list[Any] = [Categorical(f"c{i}", [0, 1]) for i in range(300)]
+    questions = [Question((field.name,), grr(ONE, 2)) for field in fields]
+    plan = Plan(
+        Schema([*fields, Categorical("wide", list(range(4096)))]),
+        ONE,
+        1,
+        (*questions, Question(("wide",), grr(ONE, 4096))),
+    )
+    rows = [(0, 1), (299, 0), (300, 4095), (300, 4095)]
+    found = batch.tally(plan, table(plan, rows))
+    assert found.counts[300][4095] == 2
+    assert (found.counts[0], found.counts[299]) == ([0, 1], [1, 0])
+    with pytest.raises(ReportError, match=r"attribute 'c0': a symbol outside the alphabet \(1 rows\)"):
+        batch.tally(plan, table(plan, [(0, 2)]))
+    assert Counts(plan)._symbols.size == 0

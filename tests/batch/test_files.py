@@ -182,8 +182,33 @@ def test_files_are_not_overwritten_unless_asked(monkeypatch: pytest.MonkeyPatch)
     Path("folder.parquet").mkdir()
     with pytest.raises(IsADirectoryError):
         randomise_file(PLAN, "people.parquet", "folder.parquet", overwrite=True)
-    with pytest.raises(FileNotFoundError):
-        randomise_file(PLAN, "people.parquet", "nowhere/reports.parquet")
+
+
+def test_people_are_not_replaced_by_their_reports() -> None:
+    write()
+    before = Path("people.parquet").read_bytes()
+    for source in ("people.parquet", ".", "*.parquet"):
+        with pytest.raises(FileExistsError, match="the reports must go to another file"):
+            randomise_file(PLAN, source, "./people.parquet", overwrite=True)
+    assert Path("people.parquet").read_bytes() == before
+
+
+def test_a_missing_folder_is_named_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "People", None)  # not called
+    with pytest.raises(FileNotFoundError, match="no such folder") as caught:
+        randomise_file(PLAN, write(), "nowhere/reports.parquet")
+    assert caught.value.filename == "nowhere"
+
+
+def test_files_of_nothing_are_not_passed_over() -> None:
+    randomise_file(PLAN, write(), "reports.parquet")
+    Path("empty").mkdir()
+    for nothing in ("south*.parquet", "empty"):
+        with pytest.raises(FileNotFoundError, match="no files found") as caught:
+            tally_files(PLAN, ["reports.parquet", nothing])
+        assert caught.value.filename == nothing
+        with pytest.raises(FileNotFoundError, match="no files found"):
+            randomise_file(PLAN, ["people.parquet", nothing], "more.parquet")
 
 
 def test_a_file_that_appears_meanwhile_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,8 +271,9 @@ def test_metadata_is_checked_where_there_is_any() -> None:
     assert tally_files(PLAN, "plain.parquet") == tally_files(PLAN, "reports.parquet")
     for notes in ({b"hush": b"2"}, {b"hush": b"1", b"hush.plan": WIDE.id.encode()}):
         pq.write_table(table.replace_schema_metadata(notes), "other.parquet")
-        with pytest.raises(ReportError, match=r"other\.parquet: these"):
+        with pytest.raises(ReportError, match=r"other\.parquet: these") as caught:
             tally_files(PLAN, ["reports.parquet", "other.parquet"])
+        assert caught.value.__context__ is None
 
 
 def test_what_are_no_reports_is_refused() -> None:

@@ -85,6 +85,7 @@ def refused(path: Any, schema: hush.Schema = SCHEMA) -> str:
     message = str(caught.value)
     assert PRIVATE not in message
     assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None  # what collects errors may show it
     return message
 
 
@@ -164,6 +165,23 @@ def test_a_row_group_is_never_in_memory_as_a_whole() -> None:
     for _ in People(hush.Schema([hush.Numeric("age", 0, 1)]), "people.parquet").batches():
         largest = max(largest, pa.total_allocated_bytes() - before)
     assert largest < n
+
+
+def test_a_stream_must_be_complete_and_alone() -> None:
+    """It is read to its end mark, or as far as it goes: what is missing or comes later would never be missed."""
+    table = pa.table({"age": [1.0, 2.0], "os": ["mac", "mac"], "code": pa.array([-1, 0], pa.int32())})
+    for options in (ipc.IpcWriteOptions(), ipc.IpcWriteOptions(use_legacy_format=True)):
+        with ipc.new_stream("people.arrows", table.schema, options=options) as writer:
+            for _ in range(3):
+                writer.write_table(table)
+        data = Path("people.arrows").read_bytes()
+        schema = hush.Schema([hush.Numeric("age", 0, 120)])
+        assert len(rows(People(schema, "people.arrows"))) == 6
+        mark = 4 if options.use_legacy_format else 8
+        assert data[:-mark].endswith(b"\xff\xff\xff\xff\0\0\0\0")  # values that look like the mark are none
+        for cut in (data[:-mark], data + data, data + b"\0", data[:-1]):
+            Path("people.arrows").write_bytes(cut)
+            assert "people.arrows: cannot be read as" in refused("people.arrows", schema)
 
 
 # -- several files

@@ -13,6 +13,7 @@ from hush import Categorical, Numeric, Plan, Schema, Tally, batch
 from hush.batch import engine
 from hush.batch.columns import encode
 from hush.channels import Subset, Window
+from hush.channels.window import ROUNDING
 from hush.design.categorical import oue, subset
 from hush.exact import WORD, aligned_threshold, exp_bounds
 from hush.plan import Question
@@ -37,7 +38,7 @@ def more_plans() -> dict[str, Plan]:
     bar = WORD * 3 * lower.numerator // (3 * lower.numerator + lower.denominator)
     found["all but one"] = one_question(field, Subset(4, 3, bar))
     found["close knots"] = one_question(Numeric("x", -3, 5), uneven_window(Fraction(1)))
-    threshold = aligned_threshold(lower, 1, 3)
+    threshold = aligned_threshold(lower, 1, 3, ROUNDING)
     found["far knots"] = one_question(Numeric("x", 0, 1), Window(4, 1, threshold, (-(1 << 30), -1, 1, 1 << 30)))
     numbers = Schema([Numeric(f"x{i}", 0, i + 1) for i in range(70)])
     found["signs-70"] = Plan.design(numbers, 1.0, numeric="duchi-multi")

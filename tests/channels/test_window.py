@@ -9,6 +9,8 @@ from fractions import Fraction
 import pytest
 
 from hush.channels import Output, Window
+from hush.channels.window import ROUNDING
+from hush.errors import PlanError
 from hush.exact import WORD
 from hush.testing import ListedCoins
 from tests.cases import SMALL
@@ -35,6 +37,39 @@ def test_the_sampler_has_the_law_exactly(name: str, epsilon: Fraction) -> None:
         assert {output: Fraction(count, WORD) for output, count in found.items()} == channel.law(state)
 
 
+@pytest.mark.parametrize("name", ["duchi", "window-5-2", "window-16-3", "window-9-2-optional", "window-uneven"])
+@pytest.mark.parametrize("epsilon", [Fraction("0.5"), Fraction(4)])
+def test_one_word_rounds_and_draws_independently(name: str, epsilon: Fraction) -> None:
+    """The law of `answer` is that of the rounding and then of the state, exactly, though one word decides both.
+
+    Words that give one cell are runs of 2^24; within a run the lower bits say whether the input is rounded up. So each
+    run is counted with the share of its words that round up.
+    """
+    channel = SMALL[name](epsilon)
+    assert isinstance(channel, Window)
+    inside, outside = channel.threshold // channel.width, (WORD - channel.threshold) // channel.cells_outside
+    starts = [*range(0, channel.threshold, inside), *range(channel.threshold, WORD, outside)]
+    for u in (0.0, 1e-9, 0.1, 1 / 3, 0.5, 0.77, 1.0, *([None] if channel.optional else [])):
+        rounding = channel.rounding([u])
+        (low, high) = (next(iter(rounding)), list(rounding)[-1])
+        edge = int(rounding[high] * ROUNDING) if high != low else ROUNDING
+        found: dict[Output, Fraction] = defaultdict(Fraction)
+        for start, end in zip(starts, [*starts[1:], WORD], strict=True):
+            assert start % ROUNDING == end % ROUNDING == 0
+            for first, last, state in ((0, edge, high), (edge, ROUNDING, low)):
+                if first < last:
+                    lows = (first, last - 1)
+                    words = [run + bits for run in (start, end - ROUNDING) for bits in lows]
+                    outputs = {channel.answer([u], ListedCoins([word])) for word in words}
+                    assert outputs == {channel.draw(state, ListedCoins([start]))}
+                    found[outputs.pop()] += Fraction((end - start) * (last - first), WORD * ROUNDING)
+        expected: dict[Output, Fraction] = defaultdict(Fraction)
+        for state, chance in rounding.items():
+            for output, probability in channel.law(state).items():
+                expected[output] += chance * probability
+        assert found == expected
+
+
 @pytest.mark.parametrize("name", ["duchi", "window-16-3", "window-uneven", "window-9-2-optional"])
 def test_likelihood_interpolates_the_law(name: str) -> None:
     channel = SMALL[name](Fraction(2))
@@ -53,7 +88,17 @@ def test_likelihood_interpolates_the_law(name: str) -> None:
 def test_levels_reach_the_limits() -> None:
     """With the largest levels that are allowed, neighbouring knots are still told apart."""
     top = 1 << 30
-    channel = Window(4, 1, 3 * (WORD // 6) + (WORD - 3 * (WORD // 6)) % 3, (-top, -(top - 1), top - 1, top))
+    channel = Window(4, 1, ROUNDING * ((1 << 39) + 2), (-top, -(top - 1), top - 1, top))
     points = [channel.state([u], ListedCoins([0])) for u in (0.0, 0.5, 1.0)]
     assert points == [0, 2, 3]
     assert math.isclose(float(channel.truth(1)[0]), -1 + 2**-30)
+
+
+def test_a_threshold_whose_lower_bits_would_favour_a_cell_is_refused() -> None:
+    """It divides evenly, so cells would be uniform; but rounding would no longer be independent of them."""
+    good = SMALL["duchi"](Fraction(1))
+    assert isinstance(good, Window)
+    assert Window(2, 1, good.threshold - ROUNDING).ratio < good.ratio
+    for threshold in (good.threshold - 1, good.threshold - ROUNDING // 2, good.threshold + 1):
+        with pytest.raises(PlanError, match=r"2\^24 times"):
+            Window(2, 1, threshold)

@@ -15,6 +15,7 @@ from math import sqrt
 import pytest
 
 from hush.channels import Channel, Output, Subset, Unary, Window
+from hush.channels.window import ROUNDING
 from hush.coins import Coins, SystemCoins
 from hush.design.categorical import oue, subset
 from hush.design.numeric import duchi, hybrid, signs
@@ -71,7 +72,7 @@ def test_the_operating_systems_words_will_do_as_well() -> None:
 
 def twin_threshold(channel: Window) -> Channel:
     """The window is 4 % likelier than it should be."""
-    step = channel.width * channel.cells_outside
+    step = ROUNDING * channel.width * channel.cells_outside
     more = channel.threshold // 25 // step * step
     return Window(channel.size, channel.width, channel.threshold + more, channel.levels, channel.optional)
 

@@ -17,7 +17,7 @@ from hush.audits.attacks import Attack, Sample, attacks
 from hush.audits.features import Feature
 from hush.audits.fits import Fit, by_chi_square, by_targets
 from hush.audits.proofs import CELLS, Law, Proof, prove
-from hush.channels import Output, State
+from hush.channels import Channel, Output
 from hush.client import randomise
 from hush.coins import SystemCoins
 from hush.errors import ReportError
@@ -148,20 +148,18 @@ def _audit_question(
     coins = SystemCoins()
     listed = channel.alphabet.outputs <= max(CELLS, channel.alphabet.size)
 
-    def draw(state: State) -> list[Output]:
-        return [channel.draw(state, coins) for _ in range(draws)]
-
     samples, laws, fits = [], {}, []
     for name, values in inputs.items():
-        state = channel.state(values, coins)
-        sample = Sample(name, values, draw(state))
-        samples.append(sample)
         if listed:
-            laws[name] = channel.law(state)
-            again = partial(draw, state)
+            again = partial(_answers, channel, values, coins, draws)
+            laws[name] = _law(channel, values)
+            sample = Sample(name, values, again())
             fits.append(by_chi_square(name, sample.outputs, again, laws[name], fit_miss))
         else:
+            state = channel.state(values, coins)
+            sample = Sample(name, values, [channel.draw(state, coins) for _ in range(draws)])
             fits.append(by_targets(name, sample.outputs, channel, state, fit_miss))
+        samples.append(sample)
 
     def likelihood(a: Sample, b: Sample) -> list[Feature]:
         return [_likelihood(laws[a.name], laws[b.name])] if listed else []
@@ -184,6 +182,19 @@ def _likelihood(ours: Law, theirs: Law) -> Feature:
         if probability > 0 and theirs.get(output, 0) > 0
     }
     return Feature("the likelihood of the output", "values", table.get)
+
+
+def _answers(channel: Channel, values: Sequence[Input], coins: SystemCoins, draws: int) -> list[Output]:
+    return [channel.answer(values, coins) for _ in range(draws)]
+
+
+def _law(channel: Channel, values: Sequence[Input]) -> dict[Output, Fraction]:
+    """Return the exact law of what a device answers, its rounding included."""
+    law: dict[Output, Fraction] = {}
+    for state, chance in channel.rounding(values).items():
+        for output, probability in channel.law(state).items():
+            law[output] = law.get(output, Fraction(0)) + chance * probability
+    return law
 
 
 def _probes(attributes: Sequence[Attribute]) -> dict[str, Sequence[Input]]:

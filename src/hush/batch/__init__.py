@@ -1,4 +1,4 @@
-"""Whole tables at once: the same reports as the scalar path, word for word, at memory speed.
+"""Whole tables at once: the same reports as the scalar path, word for word, by compiled kernels.
 
 `randomise` turns a table of people into a table of reports, `tally` counts reports, and `collect` does both without
 keeping reports. `randomise_batches` and `check_batches` are for streams of record batches. Tables may be Arrow, pandas,

@@ -127,20 +127,20 @@ def encode_batch(schema: Schema, batch: pa.RecordBatch, faults: Faults) -> Colum
 
 def _numbers(attribute: Numeric, column: pa.Array, faults: Faults) -> Array:
     """Return float64 values, NaN for those that are missing."""
-    name, missing = attribute.name, np.asarray(column.is_null())
-    if not attribute.optional:
-        faults.add(name, rules.ABSENT, int(missing.sum()))
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    kind = column.type
-    if missing.all():  # whatever the type of nothing
+    name, kind, nulls = attribute.name, column.type, column.null_count
+    if not attribute.optional:
+        faults.add(name, rules.ABSENT, nulls)
+    if nulls == len(column):  # whatever the type of nothing
         return np.full(len(column), np.nan)
     if pa.types.is_decimal(kind):
         column = column.cast(pa.string()).cast(pa.float64())  # rounds once; a direct cast may be off by one
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        faults.add(name, rules.NOT_A_NUMBER, int((~missing).sum()))
+        faults.add(name, rules.NOT_A_NUMBER, len(column) - nulls)
         return np.zeros(len(column))
-    if missing.any():
+    missing = _missing(column)
+    if missing is not None:
         values = np.asarray(column.fill_null(0)).astype(np.float64)
         values[missing] = attribute.low  # breaks no rule
     else:
@@ -150,9 +150,19 @@ def _numbers(attribute: Numeric, column: pa.Array, faults: Faults) -> Array:
     faults.add(name, rules.INFINITE, infinite)
     if attribute.out_of_range == "error":
         faults.add(name, attribute.outside, outside)
-    if missing.any():
+    if missing is not None:
         values[missing] = np.nan
     return values
+
+
+def _missing(column: pa.Array) -> Array | None:
+    """Return which values are null; None if none is, as in most columns."""
+    return np.asarray(column.is_null()) if column.null_count else None
+
+
+def _among(mask: Array, missing: Array | None) -> int:
+    """Return how many values of a mask are true, of those that are not missing."""
+    return int(np.count_nonzero(mask if missing is None else mask & ~missing))
 
 
 @compiled
@@ -177,30 +187,44 @@ def number_faults(values: Array, low: float, high: float) -> Any:
 def _categories(attribute: Categorical, column: pa.Array, faults: Faults) -> Array:
     """Return the int16 indices of categories, that of "missing" for null."""
     coded = pa.types.is_dictionary(column.type)
-    plain = pa.types.is_integer(column.type.value_type) or _is_text(column.type.value_type) if coded else True
+    plain = not coded or pa.types.is_integer(column.type.value_type) or _is_text(column.type.value_type)
     if coded and (column.dictionary.null_count or not plain):
         column, coded = column.dictionary_decode(), False
-    missing = np.asarray(column.is_null())
+    nulls = column.null_count
     if not attribute.optional:
-        faults.add(attribute.name, rules.ABSENT, int(missing.sum()))
-    indices = np.full(len(column), len(attribute.values), dtype=np.int16)
-    if missing.all():  # whatever the type of nothing
-        return indices
+        faults.add(attribute.name, rules.ABSENT, nulls)
+    if nulls == len(column):  # whatever the type of nothing
+        return np.full(len(column), len(attribute.values), dtype=np.int16)
+    missing = _missing(column)
     found = _coded(attribute, column, missing, faults) if coded else _lookup(attribute, column, missing, faults)
-    faults.add(attribute.name, attribute.undeclared, int((found == UNDECLARED)[~missing].sum()))
-    indices[~missing] = found[~missing]
-    return indices
+    if lowest_of(found) < 0:
+        faults.add(attribute.name, attribute.undeclared, _among(found == UNDECLARED, missing))
+    if missing is not None:
+        found[missing] = len(attribute.values)
+    return found
 
 
-def _coded(attribute: Categorical, column: pa.Array, missing: Array, faults: Faults) -> Array:
+@compiled
+def lowest_of(values: Array) -> int:
+    """Return the lowest of some small integers, or 0."""
+    lowest = 0
+    for value in values:
+        if value < lowest:
+            lowest = value
+    return lowest
+
+
+def _coded(attribute: Categorical, column: pa.Array, missing: Array | None, faults: Faults) -> Array:
     """Return the indices of a dictionary column: its entries are looked up once."""
-    known = _lookup(attribute, column.dictionary, np.zeros(len(column.dictionary), dtype=bool), Faults())
-    places = np.asarray(column.indices.fill_null(0)).astype(np.int64)
+    known = _lookup(attribute, column.dictionary, None, Faults())
+    places = np.asarray(column.indices.fill_null(0) if column.null_count else column.indices)
     wild = (places < 0) | (places >= len(known))
-    faults.add(attribute.name, "must be an entry of the column's dictionary", int((wild & ~missing).sum()))
+    if wild.any():
+        faults.add(attribute.name, "must be an entry of the column's dictionary", _among(wild, missing))
+        places = np.where(wild, 0, places)
     if (known == REFUSED).any():  # all entries are of a wrong type
-        faults.add(attribute.name, _type_rule(attribute), int((~missing).sum()))
-    return known[np.where(wild, 0, places)] if len(known) else np.full(len(column), REFUSED, dtype=np.int16)
+        faults.add(attribute.name, _type_rule(attribute), len(column) - column.null_count)
+    return known[places] if len(known) else np.full(len(column), REFUSED, dtype=np.int16)
 
 
 def _type_rule(attribute: Categorical) -> str:
@@ -211,33 +235,29 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _lookup(attribute: Categorical, column: pa.Array, missing: Array, faults: Faults) -> Array:
+def _lookup(attribute: Categorical, column: pa.Array, missing: Array | None, faults: Faults) -> Array:
     """Return the indices of values, and negative numbers for what is refused; null may be anything."""
-    if isinstance(attribute.values[0], str):
-        if not _is_text(column.type):
-            faults.add(attribute.name, _type_rule(attribute), int((~missing).sum()))
-            return np.full(len(column), REFUSED, dtype=np.int16)
+    if isinstance(attribute.values[0], str) and _is_text(column.type):
         if pa.types.is_string_view(column.type):
             column = column.cast(pa.large_string())
         declared = pa.array(attribute.values, type=column.type)
-        found = pc.index_in(column, value_set=declared).fill_null(UNDECLARED)
-        return np.asarray(found).astype(np.int16)
-    if pa.types.is_integer(column.type):
+        return np.asarray(pc.index_in(column, value_set=declared).fill_null(UNDECLARED)).astype(np.int16)
+    if isinstance(attribute.values[0], int) and pa.types.is_integer(column.type):
         integers = np.asarray(column.fill_null(0) if column.null_count else column)
         if integers.dtype == np.uint64:  # those beyond int64 are no category, whatever they turn into
             integers = np.minimum(integers, np.uint64(1 << 62))
         return _integer_indices(attribute, integers.astype(np.int64, copy=False))
-    if pa.types.is_floating(column.type):
+    if isinstance(attribute.values[0], int) and pa.types.is_floating(column.type):
         return _whole_indices(attribute, column, missing, faults)
-    faults.add(attribute.name, _type_rule(attribute), int((~missing).sum()))
+    faults.add(attribute.name, _type_rule(attribute), len(column) - column.null_count)
     return np.full(len(column), REFUSED, dtype=np.int16)
 
 
-def _whole_indices(attribute: Categorical, column: pa.Array, missing: Array, faults: Faults) -> Array:
+def _whole_indices(attribute: Categorical, column: pa.Array, missing: Array | None, faults: Faults) -> Array:
     """Return the indices of whole numbers in a column of floats: pandas makes such columns of integers with gaps."""
     floats = np.asarray(column.fill_null(0) if column.null_count else column).astype(np.float64)
     whole = (floats == np.floor(floats)) & (np.abs(floats) < 1 << 53)  # false for NaN and infinities
-    faults.add(attribute.name, rules.NOT_AN_INTEGER, int((~whole & ~missing).sum()))
+    faults.add(attribute.name, rules.NOT_AN_INTEGER, _among(~whole, missing))
     found = _integer_indices(attribute, np.where(whole, floats, 0).astype(np.int64))
     found[~whole] = REFUSED
     return found

@@ -27,11 +27,15 @@ from hush.tally import Tally
 
 Array = np.ndarray[Any, Any]
 
+MAX_ROOM = 1 << 20  # places for the symbols of all questions, equally many for each
 GROUP = 8  # words that are added together
 LEVELS = 8  # planes for the carries of groups
 PLANES = 3 + LEVELS
 FULL = (1 << LEVELS) - 1  # so many groups fit
 ODD = np.uint64(0x5555555555555555)
+ONE_COUNT = np.int32(1)
+FEW = 1 << 12  # places of symbols; beyond them one histogram is enough
+MAX_HELD = 1 << 30  # rows that are counted in 32 bits before they are added up
 PAIRS = 1 << 20
 MEMBERS = PAIRS - 1
 
@@ -46,23 +50,44 @@ UNKNOWN, OUTSIDE, SPARE_BITS, WRONG_SET, WRONG_PARTS = range(len(FAULTS))
 
 
 @compiled
-def count_symbols(attribute: Array, output: Array, sizes: Array, starts: Array, counts: Array, faults: Array) -> None:
-    """Count rows of plans that have no sets.
+def count_symbols(attribute: Array, output: Array, questions: int, bits: int, counts: Array) -> int:
+    """Count rows of plans that have no sets; return how many are not of the plan's shape.
 
-    Two histograms take turns, so that equal neighbours do not wait for each other. As unsigned numbers negative ones
-    are too large.
+    Each question has room for 2^bits symbols, so that a place is a shift and a sum; what was counted in room that no
+    symbol of the alphabet has is found later. Two histograms take turns, so that equal neighbours do not wait for each
+    other; if they are so large that equal neighbours are rare, there is one, for the cache. As unsigned numbers
+    negative ones are too large.
     """
-    which, symbols, found = pointer(attribute), pointer(output), pointer(counts)
-    ends, first = pointer(sizes), pointer(starts)
-    questions, second = np.uint64(len(sizes)), counts.shape[1]
-    for i in range(len(attribute)):
-        index, symbol = np.uint64(which[i]), np.uint64(symbols[i])
-        if index >= questions:
-            faults[len(sizes), UNKNOWN] += 1
-        elif symbol >= np.uint64(ends[index]):
-            faults[index, OUTSIDE] += 1
+    which, symbols = pointer(attribute), pointer(output)
+    even, odd = pointer(counts), shifted(pointer(counts), counts.size - counts.shape[1])
+    last, shift, outside = np.uint64(questions), np.uint64(bits), 0
+    rows = len(attribute)
+    for i in range(0, rows - 1, 2):
+        a, b = np.uint64(which[i]), np.uint64(which[i + 1])
+        x, y = np.uint64(symbols[i]), np.uint64(symbols[i + 1])
+        if a < last and b < last and (x | y) >> shift == ZERO:
+            even[(a << shift) + x] += ONE_COUNT
+            odd[(b << shift) + y] += ONE_COUNT
         else:
-            found[first[index] + np.int64(symbol) + second * (i & 1)] += 1
+            outside += 1
+    if rows & 1:
+        a, x = np.uint64(which[rows - 1]), np.uint64(symbols[rows - 1])
+        if a < last and x >> shift == ZERO:
+            even[(a << shift) + x] += ONE_COUNT
+        else:
+            outside += 1
+    return outside
+
+
+@compiled
+def find_faults(attribute: Array, output: Array, questions: int, bits: int, faults: Array) -> None:
+    """Count the rows that `count_symbols` left out. Slower, for when there are any."""
+    for i in range(len(attribute)):
+        index, symbol = np.int64(attribute[i]), np.int64(output[i])
+        if not 0 <= index < questions:
+            faults[questions, UNKNOWN] += 1
+        elif not 0 <= symbol < 1 << bits:
+            faults[index, OUTSIDE] += 1
 
 
 @inlined
@@ -223,12 +248,18 @@ class Counts:
         self._starts = np.array([0, *accumulate(self._sizes)], dtype=np.int64)
         self._rows = np.array(parts(plan), dtype=np.int64)
         self._weights = np.array([_weight(alphabet) for alphabet in alphabets], dtype=np.int64)
-        self._sets = bool((self._weights != -1).any())
+        self._bits = max(int(size) - 1 for size in self._sizes).bit_length()
+        sets = bool((self._weights != -1).any())
+        self._mixed = sets or len(alphabets) << self._bits > MAX_ROOM  # then rows are looked at one by one
         held = np.where(self._weights == -1, 0, self._rows)
         self._slots = np.cumsum(held) - held
         slots = int(held.sum())
         self._answered = np.zeros(len(alphabets), dtype=np.int64)
-        self._counts = np.zeros((1 if self._sets else 2, self._starts[-1]), dtype=np.int64)
+        self._counts = np.zeros((1, self._starts[-1]), dtype=np.int64)
+        room = 0 if self._mixed else len(alphabets) << self._bits
+        # 32 bits are half as large as 64, for the cache.
+        self._symbols = np.zeros((1 if room > FEW else 2, room), dtype=np.int32)
+        self._held = 0
         self._planes = np.zeros((slots, PLANES), dtype=np.uint64)
         self._waiting = np.zeros((slots, GROUP), dtype=np.uint64)
         self._fills = np.zeros(slots, dtype=np.int64)
@@ -239,11 +270,11 @@ class Counts:
     def add(self, attribute: Array, part: Array, output: Array) -> None:
         """Count rows. `part` is empty where the format has no such column."""
         done = 0
-        if self._sets and len(self._sizes) == 1 and not len(part) and not attribute.any():
+        if self._weights[0] != -1 and len(self._sizes) == 1 and not len(part) and not attribute.any():
             size, weight = self._sizes[0], self._weights[0]
             found, planes = self._counts[0], self._planes
             done = count_words(output, size, weight, self._answered, found, planes, self._groups, self._faults)
-        if self._sets:
+        if self._mixed:
             count_rows(
                 attribute[done:],
                 part,
@@ -262,11 +293,23 @@ class Counts:
                 self._open,
                 self._faults,
             )
-        else:
-            count_symbols(attribute, output, self._sizes, self._starts, self._counts, self._faults)
+            return
+        self._held += len(attribute)
+        if self._held > MAX_HELD:
+            self._read_out()
+        if count_symbols(attribute, output, len(self._sizes), self._bits, self._symbols):
+            find_faults(attribute, output, len(self._sizes), self._bits, self._faults)
 
     def _read_out(self) -> None:
-        """Empty the upright counters into plain ones."""
+        """Empty the counters of symbols and the upright ones into plain ones."""
+        if not self._mixed:
+            room = self._symbols.sum(axis=0, dtype=np.int64).reshape(len(self._sizes), -1)
+            for index, size in enumerate(self._sizes.tolist()):
+                start = self._starts[index]
+                self._counts[0, start : start + size] += room[index, :size]
+                self._faults[index, OUTSIDE] += room[index, size:].sum()  # in room that no symbol of the alphabet has
+            self._symbols[:] = 0
+            self._held = 0
         for index in np.flatnonzero(self._weights != -1).tolist():
             for block in range(self._rows[index]):
                 slot = self._slots[index] + block
@@ -284,11 +327,11 @@ class Counts:
 
     def tally(self) -> Tally:
         """Return what was counted, or raise an error that says what was wrong with how many rows."""
-        self._check()
         self._read_out()
-        counts = self._counts.sum(axis=0)
+        self._check()
+        counts = self._counts[0]
         vectors = [counts[a:b].tolist() for a, b in zip(self._starts[:-1], self._starts[1:], strict=True)]
-        answered = self._answered.tolist() if self._sets else [sum(vector) for vector in vectors]
+        answered = self._answered.tolist() if self._mixed else [sum(vector) for vector in vectors]
         answers, left = divmod(sum(answered), self.plan.k)
         if left:
             raise ReportError(f"the number of answers must be a multiple of {self.plan.k}, as every report has so many")

@@ -15,13 +15,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 import pyarrow as pa
 from pyarrow import compute, csv
 
-from hush.batch.sources import ends, reading
+from hush.batch.csv_lines import Lines
+from hush.batch.sources import reading
 from hush.errors import RecordError
+from hush.paths import ends
 from hush.schema import NOT_AN_INTEGER, Categorical, Schema
 
 CSV = (".csv", ".csv.gz")
@@ -33,23 +34,33 @@ _FORM = f"CSV in UTF-8 with a header (is a quote open, or a row longer than {_BL
 
 
 class CsvSource:
-    """A CSV file: UTF-8 with a header, perhaps compressed with gzip. An empty field is missing, quoted or not."""
+    """A CSV file: UTF-8 with a header, perhaps compressed with gzip. An empty field is missing, quoted or not.
+
+    So a category that is the empty string could not be told from a missing one, and is refused. An empty line is passed
+    over, but in a file of one column it is a record like any other: somebody whose answer is missing.
+    """
 
     def __init__(self, path: Path, schema: Schema) -> None:
         self.path = path
         self.rows: int | None = None
         self._schema = schema
+        for attribute in schema.attributes:
+            if isinstance(attribute, Categorical) and "" in attribute.values:
+                raise RecordError(
+                    f"{path}: column {attribute.name!r}: one of its values is the empty string, which in CSV cannot be "
+                    "told from a missing one: use Parquet or Arrow"
+                )
         types = {attribute.name: _type(attribute) for attribute in schema.attributes}
         with reading(path, _FORM, RecordError), self._file() as file:
-            names = self._reader(file, [], Counter()).schema.names
+            names = self._reader(file, [], Counter(), alone=False).schema.names
         self.columns = pa.schema([(name, types.get(name, pa.string())) for name in names])
 
-    def _file(self) -> _Quotes:
+    def _file(self) -> Lines:
         if ends(self.path, [".gz"]):
-            return _Quotes(gzip.open(self.path))
-        return _Quotes(self.path.open("rb"))
+            return Lines(gzip.open(self.path))
+        return Lines(self.path.open("rb"))
 
-    def _reader(self, file: _Quotes, names: Sequence[str], faults: Counter[str]) -> csv.CSVStreamingReader:
+    def _reader(self, file: Lines, names: Sequence[str], faults: Counter[str], alone: bool) -> csv.CSVStreamingReader:
         def ragged(_: object) -> str:
             faults["must have as many fields as the header"] += 1
             return "skip"
@@ -57,7 +68,9 @@ class CsvSource:
         return csv.open_csv(
             pa.PythonFile(file, mode="r"),
             read_options=csv.ReadOptions(block_size=_BLOCK),
-            parse_options=csv.ParseOptions(newlines_in_values=True, invalid_row_handler=ragged),
+            parse_options=csv.ParseOptions(
+                newlines_in_values=True, ignore_empty_lines=not alone, invalid_row_handler=ragged
+            ),
             convert_options=csv.ConvertOptions(
                 include_columns=list(names),
                 column_types={name: pa.string() for name in names},
@@ -70,18 +83,30 @@ class CsvSource:
         """Read some columns. If anything is wrong, the error comes after the last row, and counts all of it."""
         ragged, faults, seen = Counter[str](), Counter[str](), 0
         schema = pa.schema([self.columns.field(name) for name in names])
+        alone = len(self.columns) == 1
         with reading(self.path, _FORM, RecordError), self._file() as file:
-            for batch in self._reader(file, names, ragged):
+            for batch in self._reader(file, names, ragged, alone):
                 columns = [self._convert(name, batch.column(name), faults) for name in names]
                 seen += batch.num_rows
                 whole = pa.RecordBatch.from_arrays(columns, schema=schema)
                 for start in range(0, whole.num_rows, rows):
                     yield whole.slice(start, rows)
-            if file.quotes % 2:  # the rows after it were swallowed
-                raise RecordError(f"{self.path}: a quote is not closed")
+            self._check_lines(file, seen + ragged.total(), alone)
         found = [f"{rule} ({count} of {seen + ragged.total()} rows)" for rule, count in (ragged + faults).items()]
         if found:
             raise RecordError(f"{self.path}: {'; '.join(found)}")
+
+    def _check_lines(self, file: Lines, rows: int, alone: bool) -> None:
+        """Refuse the file if people may have been swallowed by a quote, or lost in any other way."""
+        if file.open:
+            raise RecordError(f"{self.path}: a quote is not closed")
+        if file.odd:
+            raise RecordError(
+                f"{self.path}: a quoted field must end with its quote, and a quote in it is written twice "
+                f"({file.odd} fields)"
+            )
+        if rows != file.records - 1 + alone * file.empty:
+            raise RecordError(f"{self.path}: it has another number of rows than were read from it")
 
     def _convert(self, name: str, texts: pa.Array, faults: Counter[str]) -> pa.Array:
         attribute = self._schema[name]
@@ -106,8 +131,9 @@ def _type(attribute: object) -> pa.DataType:
 def _numbers(texts: pa.Array) -> pa.Array:
     try:
         return texts.cast(pa.float64())
-    except pa.ArrowInvalid:  # it would quote the first text that is no number; which ones are not is found slowly
-        return pa.array(map(_number, texts.to_pylist()), pa.float64(), size=len(texts))
+    except pa.ArrowInvalid:
+        pass  # it quotes the first text that is no number; which ones are not is found slowly
+    return pa.array(map(_number, texts.to_pylist()), pa.float64(), size=len(texts))
 
 
 def _number(text: str | None) -> float | None:
@@ -122,34 +148,3 @@ def _integers(texts: pa.Array) -> pa.Array:
         int(found[1]) if (found := _INTEGER.fullmatch(text)) else _NO_CODE for text in distinct.dictionary.to_pylist()
     ]
     return pa.array(codes, pa.int64(), size=len(distinct.dictionary)).take(distinct.indices)
-
-
-def _code(text: str) -> int:
-    found = _INTEGER.fullmatch(text)
-    return int(found[1]) if found else _NO_CODE
-
-
-class _Quotes:
-    """A file that counts the quotes in it. The parser ends a file in which one is open as if all were well."""
-
-    def __init__(self, file: BinaryIO | gzip.GzipFile) -> None:
-        self._file = file
-        self.quotes = 0
-
-    def __enter__(self) -> _Quotes:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
-        self.quotes += data.count(b'"')
-        return data
-
-    def close(self) -> None:
-        self._file.close()
-
-    @property
-    def closed(self) -> bool:
-        return self._file.closed

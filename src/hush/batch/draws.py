@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from hush.batch.native import compiled, flag, floats_at, high, inlined, lowest, ones, shifted, shorts_at
-from hush.batch.program import WINDOW_HEADER
+from hush.batch.program import KNOTS
+from hush.channels import window as window_channel
 
 Array = np.ndarray[Any, Any]
 
@@ -30,6 +31,9 @@ LOW_SIX = np.uint64(63)
 ELEVEN = np.uint64(11)
 UNASKED = 10  # steps of a unary block; each further one is needed once in 2^10 / size times
 UNIT = 9007199254740992.0  # 2^53
+ROUNDING = float(window_channel.ROUNDING)
+ROUNDING_BITS = np.uint64(window_channel.ROUNDING.bit_length() - 1)
+ROUNDING_MASK = np.uint64(window_channel.ROUNDING - 1)
 
 
 @inlined
@@ -47,13 +51,6 @@ def below(words: Array, at: int, limit: int, n: Any, excess: Any) -> Any:
         word = words[at]
         at += 1
     return high(word, n), at
-
-
-@inlined
-def quotient(word: Any, step: Any, reciprocal: Any) -> Any:
-    """Return word // step without dividing: the product with the reciprocal is right, or 1 too small."""
-    found = high(word, reciprocal)
-    return found + flag(word - found * step >= step)
 
 
 @inlined
@@ -85,55 +82,78 @@ def clamped(u: float) -> float:
 
 
 @inlined
-def window_state(guide: Array, bins: float, corrections: int, knots: Array, u: float, word: Any) -> Any:
-    """Return the start of the window for a present input, rounded at random to a knot beside it."""
-    s = guide[np.int64(u * bins)]
-    for _ in range(corrections):
-        s += flag(knots[TWO * s + TWO] <= u)
-    return s + rounds_up((u - knots[TWO * s]) * knots[TWO * s + ONE], word)
+def upper(word: Any) -> float:
+    """Return the 40 bits of a word that draw a cell, as a float: exactly."""
+    return np.float64(np.int64(word >> ROUNDING_BITS))
 
 
 @inlined
-def window_cell(
-    s: Any, word: Any, width: Any, threshold: Any, inside: Any, outside: Any, to_inside: Any, to_outside: Any
-) -> Any:
-    """Return a cell for the window that starts at s: one word says whether it is inside, and which one.
+def lower(word: Any) -> float:
+    """Return the 24 bits of a word that round, as a float: exactly."""
+    return np.float64(np.int64(word & ROUNDING_MASK))
 
-    There is no branch: `within` is all ones inside and all zeros outside, and chooses between the two by bits.
+
+@inlined
+def rounded(s: float, fraction: float, word: Any) -> Any:
+    """Return the state s, or the next one, by the lower bits of a word."""
+    return s + 1.0 if lower(word) + 0.5 < fraction * ROUNDING else s
+
+
+@inlined
+def even_state(u: float, last: float) -> Any:
+    """Return the state below an input where states are evenly spaced, and how far it is on the way to the next."""
+    position = u * last
+    s = min(np.floor(position), last - 1.0)
+    return s, position - s
+
+
+@inlined
+def knot_state(u: float, f: Array, guide: Array) -> Any:
+    """Return the state below an input by its knots, and how far the input is on the way to the next."""
+    s = guide[np.int64(u * f[6])]
+    for _ in range(np.int64(f[7])):
+        s += flag(f[KNOTS + TWO * s + TWO] <= u)
+    return np.float64(np.int64(s)), (u - f[KNOTS + TWO * s]) * f[KNOTS + TWO * s + ONE]
+
+
+@inlined
+def window_cell(s: float, word: Any, width: float, threshold: float, to_inside: float, to_outside: float) -> Any:
+    """Return a cell for the window that starts at s: the upper bits of a word say whether it is inside, and which one.
+
+    The quotient by a step is taken in floats, and is exact: x + 1/2 is at least half a step's inverse away from any
+    multiple of the step, and rounding moves the product by less than 2^-12 of that, as x is below 2^40.
     """
-    within = ZERO - flag(word < threshold)
-    step = outside ^ ((inside ^ outside) & within)
-    reciprocal = to_outside ^ ((to_inside ^ to_outside) & within)
-    cell = quotient(word - (threshold & ~within), step, reciprocal)
-    skipped = width & (ZERO - flag(cell >= s))  # outside, cells at or behind the window's start lie behind its end
-    return cell + (skipped ^ ((skipped ^ s) & within))
+    x = upper(word)
+    inside = x < threshold
+    rest = x if inside else x - threshold
+    cell = np.floor((rest + 0.5) * (to_inside if inside else to_outside))
+    behind = cell + width if cell >= s else cell  # outside, cells at or behind the window's start lie behind its end
+    return s + cell if inside else behind
 
 
 @inlined
-def window(z: Array, f: Array, u: float, rounding: Any, word: Any) -> Any:
-    """Return the output of a window channel for an input, NaN if it is missing."""
-    size, optional = z[0], z[7]
-    if u != u:
-        # A channel without "missing" never sees it, as columns are checked; if it did, this would be one of its states.
-        if not optional:
-            return np.int64(window_cell(ZERO, word, z[1], z[2], z[3], z[4], z[5], z[6]))
-        inside = word < z[2]
-        return np.int64(size if inside else quotient(word - z[2], z[4], z[6]))
-    s = window_state(shifted(z, WINDOW_HEADER), np.float64(ONE << z[8]), np.int64(z[9]), f, u, rounding)
-    cell = window_cell(s, word, z[1], z[2], z[3], z[4], z[5], z[6])
-    return np.int64(min(cell, size))  # the cells of "missing" are one output
+def window(f: Array, guide: Array, u: float, word: Any) -> Any:
+    """Return the output of any window channel for an input, NaN if it is missing."""
+    if u != u and f[8]:
+        x = upper(word)
+        inside = x < f[2]
+        return np.int64(f[0] if inside else np.floor((x - f[2] + 0.5) * f[4]))
+    even = f[6] == 0.0  # no guide
+    s, fraction = even_state(clamped(u), f[5]) if even else knot_state(clamped(u), f, guide)
+    cell = window_cell(rounded(s, fraction, word), word, f[1], f[2], f[3], f[4])
+    return np.int64(min(cell, f[0]))  # the cells of "missing" are one output
 
 
 @inlined
 def mixture(z: Array, f: Array, u: float, words: Array, at: int) -> Any:
-    """Return the output of a mixture and the next position: a word to round, one for the part, one for the cell."""
+    """Return the output of a mixture and the next position: a word for the part, one to round and to draw."""
     head = 1
     for _ in range(np.int64(z[0]) - 1):
-        if words[at + 1] < z[head]:
+        if words[at] < z[head]:
             break
         head += 4
-    part, knots = shifted(z, np.int64(z[head + 2])), shifted(f, np.int64(z[head + 3]))
-    return np.int64(z[head + 1]) + window(part, knots, u, words[at], words[at + 2]), at + 3
+    guide, floats = shifted(z, np.int64(z[head + 2])), shifted(f, np.int64(z[head + 3]))
+    return np.int64(z[head + 1]) + window(floats, guide, u, words[at + 1]), at + 2
 
 
 # -- categories

@@ -13,19 +13,24 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from hush.batch import kernels
+from hush.batch.asking import draw_questions, sort_answers, spread
 from hush.batch.columns import Columns
-from hush.batch.kernels import KERNELS, SCRATCH, Job, draw_questions, sort_answers, spread
+from hush.batch.kernels import KERNELS, SCRATCH, Job
 from hush.batch.keystream import SPARE, Source, Stream
 from hush.batch.program import Program, compile_plan
 from hush.batch.rows import report_schema
 from hush.errors import DesignError
 from hush.plan import Plan
 
-CHUNK = 1 << 16
+CHUNK = 1 << 17
+SLAB = 1 << 24  # bytes
 MAX_ROWS = 1 << 22  # of a chunk: where one person has many rows there are fewer people
 BLOCK = 1 << 15  # words: 256 KB, so that they are still in the cache when they are used
 
 _ALL = np.arange(CHUNK, dtype=np.int32)
+_FIRST = np.zeros(CHUNK, dtype=np.int16)  # the attribute of everybody, where there is one question
+_FIRST.flags.writeable = False
 
 Array = np.ndarray[Any, Any]
 S = TypeVar("S")
@@ -55,6 +60,7 @@ class _Workspace:
 
     def __init__(self) -> None:
         self._held: dict[str, Array] = {}
+        self._slabs: dict[Any, Array] = {}
 
     def room(self, name: str, size: int, kind: Any) -> Array:
         """Return an array of this size, with anything in it."""
@@ -62,6 +68,14 @@ class _Workspace:
         if held is None or len(held) < size:
             held = self._held[name] = np.zeros(size, dtype=kind)
         return held[:size]
+
+    def fresh(self, size: int, kind: Any) -> Array:
+        """Return a new array, cut from a large one: the system gives out large pieces of memory more cheaply."""
+        slab = self._slabs.get(kind)
+        if slab is None or len(slab) < size:
+            slab = np.empty(max(size, SLAB // np.dtype(kind).itemsize), dtype=kind)
+        self._slabs[kind] = slab[size:]
+        return slab[:size]
 
 
 _spare = threading.local()
@@ -142,11 +156,11 @@ def _deal(plan: Plan, chunk: Chunk, words: _Words, ids: bool, space: _Workspace)
     size = int((counts * program.rows).sum())
     attribute, part, first_rows = asked, np.empty(0, dtype=np.int16), np.empty(0, dtype=np.int32)
     if max(program.rows) > 1:
-        attribute, part = np.empty(size, dtype=np.int16), np.empty(size, dtype=np.int16)
+        attribute, part = space.fresh(size, np.int16), space.fresh(size, np.int16)
         first_rows = np.empty(len(asked), dtype=np.int32)
         spread(asked, program.rows, first_rows, attribute, part)
     who, where = _sorted(program, people, asked, counts, first_rows, space)
-    output = np.empty(size, dtype=report_schema(plan).field("output").type.to_pandas_dtype())
+    output = space.fresh(size, report_schema(plan).field("output").type.to_pandas_dtype())
     start = 0
     for task, count in zip(program.tasks, counts.tolist(), strict=True):
         job = Job(
@@ -161,6 +175,7 @@ def _deal(plan: Plan, chunk: Chunk, words: _Words, ids: bool, space: _Workspace)
             where[start : start + count],
             output,
             space.room("scratch", SCRATCH, np.uint64),
+            space.room("floats", 3 * kernels.BLOCK, np.float64),
         )
         kernel, done = KERNELS[task.code.kind], 0
         while done < count:
@@ -179,9 +194,9 @@ def _ask(program: Program, people: int, words: _Words, space: _Workspace) -> tup
     """Draw the questions that each person answers, one after the other, and count how often each is asked."""
     count, k = len(program.tasks), program.k
     if k == count:
-        everything = np.tile(np.arange(count, dtype=np.int16), people) if count > 1 else np.zeros(people, np.int16)
+        everything = np.tile(np.arange(count, dtype=np.int16), people) if count > 1 else _FIRST[:people]
         return everything, np.full(count, people)
-    asked, counts = np.empty(people * k, dtype=np.int16), np.zeros(count, dtype=np.int64)
+    asked, counts = space.fresh(people * k, np.int16), np.zeros(count, dtype=np.int64)
     bits = space.room("scratch", SCRATCH, np.uint64)
     done = 0
     while done < people:

@@ -9,9 +9,7 @@ Whoever randomises the same people twice and publishes both results has spent th
 
 from __future__ import annotations
 
-import errno
 import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,10 +19,12 @@ import pyarrow as pa
 from pyarrow import ipc
 from pyarrow import parquet as pq
 
+from hush.atomic import check_target, replacing
 from hush.batch.csv_files import CSV, CsvSource
 from hush.batch.rows import check_schema, report_schema
-from hush.batch.sources import ARROW, PARQUET, ArrowSource, ParquetSource, Paths, Source, ends, find, recut, together
+from hush.batch.sources import ArrowSource, ParquetSource, Stored, recut, refuse, together
 from hush.errors import RecordError, ReportError
+from hush.paths import ARROW, PARQUET, Paths, ends, find
 from hush.plan import Plan
 from hush.schema import Categorical, Schema
 from hush.tally import Tally
@@ -41,7 +41,7 @@ class People:
     """The columns of a schema from files of people: Parquet, Arrow IPC (.arrow, .feather) or CSV (.csv, .csv.gz).
 
     `path` is a file, a folder, a pattern, or a list of those; all files together are one population. Columns may be in
-    any order, and others are never read. In CSV an empty field is missing.
+    any order, and others are never read. In CSV an empty field is missing; in a file of one column so is an empty line.
     """
 
     def __init__(self, schema: Schema, path: Paths) -> None:
@@ -49,6 +49,11 @@ class People:
         self._sources = [_people_source(file, schema) for file in find(path, (*PARQUET, *ARROW, *CSV))]
         self._types = together(self._sources, schema.names)
         self._size = BATCH if len(schema) <= _WIDE else BATCH // 2
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that were found."""
+        return [source.path for source in self._sources]
 
     @property
     def rows(self) -> int | None:
@@ -84,7 +89,7 @@ class Reports:
             yield from source.batches(self._names, _ROW_GROUP)
 
 
-def _people_source(path: Path, schema: Schema) -> Source:
+def _people_source(path: Path, schema: Schema) -> Stored:
     if ends(path, PARQUET):
         return ParquetSource(path, RecordError, [one.name for one in schema.attributes if isinstance(one, Categorical)])
     if ends(path, ARROW):
@@ -94,9 +99,9 @@ def _people_source(path: Path, schema: Schema) -> Source:
     raise RecordError(f"{path}: a file of people ends in one of: {', '.join((*PARQUET, *ARROW, *CSV))}")
 
 
-def _report_source(path: Path, plan: Plan) -> Source:
+def _report_source(path: Path, plan: Plan) -> Stored:
     if ends(path, PARQUET):
-        source: Source = ParquetSource(path, ReportError)
+        source: Stored = ParquetSource(path, ReportError)
     elif ends(path, ARROW):
         source = ArrowSource(path, ReportError)
     else:
@@ -104,11 +109,11 @@ def _report_source(path: Path, plan: Plan) -> Source:
     try:
         check_schema(plan, source.columns)
     except ReportError as error:
-        raise ReportError(f"{path}: {error}") from None
+        refuse(ReportError(f"{path}: {error}"))
     return source
 
 
-def _total(sources: Sequence[Source]) -> int | None:
+def _total(sources: Sequence[Stored]) -> int | None:
     counts = [source.rows for source in sources]
     return None if None in counts else sum(count for count in counts if count is not None)
 
@@ -151,11 +156,12 @@ def randomise_file(
     target = Path(destination)
     if not ends(target, (*PARQUET, *ARROW)):
         raise ReportError(f"{target}: a file of reports ends in one of: {', '.join((*PARQUET, *ARROW))}")
-    _refuse_existing(target, overwrite)
+    check_target(target, overwrite=overwrite)
     people = People(plan.schema, source)
+    check_target(target, overwrite=overwrite, inputs=people.files, what="the reports")
     count = check_batches(plan, _Told(people.batches(), people.rows, "checking", progress))
     told = _Told(people.batches(), count, "randomising", progress)
-    with _replacing(target, overwrite) as file:
+    with replacing(target, overwrite=overwrite) as file:
         with _writing(file, target, report_schema(plan, ids=ids)) as write:
             for batch in randomise_batches(plan, told, threads=threads, ids=ids):
                 write(batch)
@@ -173,44 +179,6 @@ def tally_files(plan: Plan, paths: Paths, *, threads: int | None = None, progres
 
 
 # -- writing
-
-
-def _refuse_existing(path: Path, overwrite: bool) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "is a directory", str(path))
-    if not overwrite and path.exists():
-        raise FileExistsError(errno.EEXIST, "exists already, and is not overwritten unless asked", str(path))
-
-
-@contextmanager
-def _replacing(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
-    """Write a file beside, and put it in its place when it is on disk. Of a failure nothing stays."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with beside.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        _refuse_existing(path, overwrite)
-        beside.replace(path)
-    except BaseException:  # an interrupt too
-        beside.unlink(missing_ok=True)
-        raise
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Put the new name on disk, where folders can be synced."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
 
 
 @contextmanager

@@ -14,31 +14,30 @@ import numpy as np
 
 from hush.batch.draws import (
     ONE,
-    ZERO,
     Array,
     additive,
-    below,
     cell_of,
     clamped,
     cube,
+    even_state,
+    knot_state,
     mixture,
+    rounded,
     sign_bits,
     signs,
     small_subset,
     subset,
-    subset_of,
     symbol,
     unary_block,
     unit,
     unit_or_missing,
     window,
     window_cell,
-    window_state,
 )
-from hush.batch.native import compiled, floats_at, lowest, pointer, shifted, shorts_at
-from hush.batch.program import WINDOW_HEADER
+from hush.batch.native import compiled, floats_at, inlined, pointer, shifted, shorts_at
 
 SCRATCH = 1024  # words that a kernel may use as it likes
+BLOCK = 512  # people whose windows are drawn together
 SET = 80  # words: enough for a set of 4097 members
 
 
@@ -61,55 +60,107 @@ class Job(NamedTuple):
     places: Array
     output: Array
     scratch: Array
+    scratch_floats: Array
 
 
 @compiled
-def window_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Window channels without "missing": two words each, in short loops that keep many people in flight."""
-    z, knots, states, stream = pointer(job.integers), pointer(job.floats), pointer(job.scratch), pointer(words)
-    who, where, values, out = pointer(job.people), pointer(job.places), floats_at(job.columns[0]), pointer(job.output)
-    width, threshold, inside, outside, to_inside, to_outside = z[1], z[2], z[3], z[4], z[5], z[6]
-    guide, bins, corrections = shifted(z, WINDOW_HEADER), np.float64(ONE << z[8]), np.int64(z[9])
-    low, span, inverse = job.lows[0], job.spans[0], job.inverses[0]
-    end = min(len(job.people), done + ((limit - at) >> 1))
+def even_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Window channels with evenly spaced states and without "missing".
+
+    A word each, in loops without branches or tables, which the compiler turns into instructions for several people.
+    """
+    f, stream = job.floats, pointer(words)
+    width, threshold, to_inside, to_outside, last = f[1], f[2], f[3], f[4], f[5]
+    inputs, cells = pointer(job.scratch_floats), shifted(pointer(job.scratch_floats), BLOCK)
+    end = min(len(job.people), done + limit - at)
     while done < end:
-        count = min(SCRATCH, end - done)
-        rounding, drawing = shifted(stream, at), shifted(stream, at + 1)
+        count = min(BLOCK, end - done)
+        read_units(job.columns[0], job.lows[0], job.spans[0], job.inverses[0], job.people, done, count, inputs)
         for i in range(count):
-            distance = values[who[done + i]] - low
-            u = clamped(distance * inverse if inverse else distance / span)
-            states[i] = window_state(guide, bins, corrections, knots, u, rounding[2 * i])
-        for i in range(count):
-            word = drawing[2 * i]
-            cell = window_cell(states[i], word, width, threshold, inside, outside, to_inside, to_outside)
-            out[where[done + i]] = cell
+            s, fraction = even_state(inputs[i], last)
+            word = stream[at + i]
+            cells[i] = window_cell(rounded(s, fraction, word), word, width, threshold, to_inside, to_outside)
+        scatter(cells, pointer(job.places), done, count, pointer(job.output))
         done += count
-        at += 2 * count
+        at += count
     return done, at
 
 
 @compiled
-def optional_window_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+def uneven_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Window channels with states anywhere and without "missing": the states by table, then as in `even_kernel`."""
+    f, stream, floats, guide = job.floats, pointer(words), pointer(job.floats), pointer(job.integers)
+    width, threshold, to_inside, to_outside = f[1], f[2], f[3], f[4]
+    inputs, cells = pointer(job.scratch_floats), shifted(pointer(job.scratch_floats), BLOCK)
+    end = min(len(job.people), done + limit - at)
+    while done < end:
+        count = min(BLOCK, end - done)
+        read_units(job.columns[0], job.lows[0], job.spans[0], job.inverses[0], job.people, done, count, inputs)
+        for i in range(count):
+            cells[i], inputs[i] = knot_state(inputs[i], floats, guide)
+        for i in range(count):
+            word = stream[at + i]
+            state = rounded(cells[i], inputs[i], word)
+            cells[i] = window_cell(state, word, width, threshold, to_inside, to_outside)
+        scatter(cells, pointer(job.places), done, count, pointer(job.output))
+        done += count
+        at += count
+    return done, at
+
+
+@inlined
+def read_units(
+    column: Any, low: float, span: float, inverse: float, people: Array, done: int, count: int, inputs: Array
+) -> None:
+    """Read the numbers of those who answer, on the scale [0, 1]."""
+    source, who = floats_at(column), shifted(pointer(people), done)
+    if who[count - 1] - who[0] == count - 1:  # one after the other
+        source = shifted(source, np.int64(who[0]))
+        if inverse:
+            for i in range(count):
+                inputs[i] = clamped((source[i] - low) * inverse)
+        else:
+            for i in range(count):
+                inputs[i] = clamped((source[i] - low) / span)
+    else:
+        for i in range(count):
+            inputs[i] = clamped((source[who[i]] - low) / span)
+
+
+@inlined
+def scatter(cells: Array, places: Array, done: int, count: int, output: Array) -> None:
+    """Write cells to their places."""
+    if places[done + count - 1] - places[done] == count - 1:
+        output = shifted(output, np.int64(places[done]))
+        for i in range(count):
+            output[i] = np.int64(cells[i])
+    else:
+        for i in range(count):
+            output[places[done + i]] = np.int64(cells[i])
+
+
+@compiled
+def optional_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
     """Window channels that have an output for missing values."""
     people, places, output = job.people, job.places, job.output
-    integers, floats, stream, column = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.columns)
+    floats, guide, stream, column = pointer(job.floats), pointer(job.integers), pointer(words), pointer(job.columns)
     low, span = pointer(job.lows), pointer(job.spans)
-    end = min(len(people), done + ((limit - at) >> 1))
+    end = min(len(people), done + limit - at)
     while done < end:
         u = unit_or_missing(column, low, span, people[done])
-        output[places[done]] = window(integers, floats, u, stream[at], stream[at + 1])
+        output[places[done]] = window(floats, guide, u, stream[at])
         done += 1
-        at += 2
+        at += 1
     return done, at
 
 
 @compiled
 def mixture_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Mixtures of windows: three words each."""
+    """Mixtures of windows: two words each."""
     people, places, output = job.people, job.places, job.output
     integers, floats, stream, column = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.columns)
     low, span = pointer(job.lows), pointer(job.spans)
-    end = min(len(people), done + (limit - at) // 3)
+    end = min(len(people), done + (limit - at) // 2)
     while done < end:
         u = unit_or_missing(column, low, span, people[done])
         output[places[done]], at = mixture(integers, floats, u, stream, at)
@@ -264,8 +315,9 @@ def cube_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
 
 
 KERNELS: dict[str, Callable[..., Any]] = {
-    "window": window_kernel,
-    "optional-window": optional_window_kernel,
+    "even": even_kernel,
+    "uneven": uneven_kernel,
+    "optional": optional_kernel,
     "mixture": mixture_kernel,
     "symbol": symbol_kernel,
     "small-subset": small_subset_kernel,
@@ -276,87 +328,3 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "signs": signs_kernel,
     "cube": cube_kernel,
 }
-
-
-# -- which questions, and where the answers go
-
-
-@compiled
-def draw_questions(
-    count: int,
-    k: int,
-    weights: Array,
-    excess: Array,
-    done: int,
-    words: Array,
-    at: int,
-    limit: int,
-    asked: Array,
-    counts: Array,
-    bits: Array,
-) -> Any:
-    """Write the k questions of each person, in increasing order, and count them; return who is next, and where."""
-    stream, spare, chosen = pointer(words), pointer(excess), pointer(bits)
-    total = weights[len(weights) - 1] if len(weights) else np.uint64(count)
-    unused = (ZERO - total) % total
-    while done * k < len(asked):
-        start = at
-        if k == 1:
-            mass, at = below(stream, at, limit, total, unused)
-            index = np.int64(mass)
-            if len(weights):
-                index = np.searchsorted(weights, mass, side="right")
-            asked[done] = index
-            if at <= limit:
-                counts[index] += 1
-        else:
-            at = subset_of(stream, at, limit, count, k, spare, chosen)
-            slot = done * k
-            for block in range((count + 63) >> 6):
-                remaining = chosen[block]
-                while remaining:
-                    index = 64 * block + lowest(remaining)
-                    asked[slot] = index
-                    if at <= limit:
-                        counts[index] += 1
-                    remaining &= remaining - ONE
-                    slot += 1
-        if at > limit:
-            return done, start
-        done += 1
-    return done, at
-
-
-@compiled
-def sort_answers(asked: Array, k: int, counts: Array, first_rows: Array, people: Array, places: Array) -> None:
-    """List the answers question by question, in order of people: who gives each, and in which row it begins.
-
-    `counts` has the number of answers to each question, `first_rows` the first row of every answer (empty: its number).
-    """
-    next_place = np.empty(len(counts), dtype=np.int64)
-    total = 0
-    for index in range(len(counts)):
-        next_place[index] = total
-        total += counts[index]
-    person, rank = 0, 0
-    for slot in range(len(asked)):
-        place = next_place[asked[slot]]
-        next_place[asked[slot]] = place + 1
-        people[place] = person
-        places[place] = first_rows[slot] if len(first_rows) else slot
-        rank += 1
-        if rank == k:
-            rank = 0
-            person += 1
-
-
-@compiled
-def spread(asked: Array, rows: Array, first_rows: Array, attribute: Array, part: Array) -> None:
-    """Write the question and the part of every row, where answers take several rows."""
-    row = 0
-    for slot in range(len(asked)):
-        first_rows[slot] = row
-        for i in range(rows[asked[slot]]):
-            attribute[row + i] = asked[slot]
-            part[row + i] = i
-        row += rows[asked[slot]]

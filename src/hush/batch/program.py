@@ -16,11 +16,12 @@ import numpy as np
 
 from hush.batch.rows import parts
 from hush.channels import Additive, Cells, Channel, Cube, Mixture, Signs, Subset, Unary, Window
+from hush.channels.window import ROUNDING
 from hush.exact import WORD
 from hush.plan import Plan
 from hush.schema import Numeric
 
-WINDOW_HEADER = 10  # where the guide of a window begins
+KNOTS = 9  # where the knots of a window begin
 GUIDE_LIMIT = 1 << 17
 
 Array = np.ndarray[Any, Any]
@@ -75,21 +76,19 @@ def encode_channel(channel: Channel) -> Code:
 
 @encode_channel.register
 def _window(channel: Window) -> Code:
-    # integers: N, W, T; the step inside and outside and their reciprocals; optional; log2 of the guide's bins; how many
-    # corrections; the guide. floats: knot, slope, knot, slope, ...; the last knot is infinite, as the last state is
-    # reached by rounding up only.
-    inside, outside = channel.threshold // channel.width, (WORD - channel.threshold) // channel.cells_outside
+    # floats: N, W, T, the inverses of the steps inside and outside (T and steps in units of 2^24, so T is exact), last,
+    # bins of the guide (0: even levels), corrections, optional; then, where levels are not even, knot, slope, ..., the
+    # last knot infinite, as the last state is reached by rounding up only. integers: the guide.
+    threshold = channel.threshold // ROUNDING
+    inside, outside = threshold // channel.width, (WORD // ROUNDING - threshold) // channel.cells_outside
+    head = [channel.size, channel.width, threshold, 1.0 / inside, 1.0 / outside, channel.last]
+    if channel.levels == "even":
+        return _pack("optional" if channel.optional else "even", [], [*head, 0.0, 0.0, channel.optional], 1)
     points, slopes = channel.grid
     bits, corrections, guide = _guide(points[:-1])
-    steps = [inside, outside, _reciprocal(inside), _reciprocal(outside)]
-    head = [channel.size, channel.width, channel.threshold, *steps, channel.optional, bits, corrections]
-    floats = [value for pair in zip(points[:-1], slopes, strict=True) for value in pair]
-    return _pack("optional-window" if channel.optional else "window", [*head, *guide], [*floats, np.inf, 0.0], 2)
-
-
-def _reciprocal(step: int) -> int:
-    """Return the factor that replaces the division by a step: the quotient is right, or 1 too small."""
-    return min(WORD // step, WORD - 1)
+    knots = [value for pair in zip(points[:-1], slopes, strict=True) for value in pair]
+    floats = [*head, 1 << bits, corrections, channel.optional, *knots, np.inf, 0.0]
+    return _pack("optional" if channel.optional else "uneven", guide, floats, 1)
 
 
 def _guide(points: Sequence[float]) -> tuple[int, int, list[int]]:
@@ -109,7 +108,8 @@ def _guide(points: Sequence[float]) -> tuple[int, int, list[int]]:
 
 @encode_channel.register
 def _mixture(channel: Mixture) -> Code:
-    # integers: number of parts; for each its limit, first output, where its integers and floats begin; then the parts
+    # integers: number of parts; for each its limit, first output, where its integers and floats begin; then the parts.
+    # floats: those of the parts.
     codes = [_window(part) for part in channel.parts]
     heads: list[int] = []
     integers, floats = 1 + 4 * len(codes), 0
@@ -120,7 +120,7 @@ def _mixture(channel: Mixture) -> Code:
         floats += len(code.floats)
         first += part.alphabet.size
     body = [int(value) for code in codes for value in code.integers]
-    return _pack("mixture", [len(codes), *heads, *body], [x for code in codes for x in code.floats], 3)
+    return _pack("mixture", [len(codes), *heads, *body], [x for code in codes for x in code.floats], 2)
 
 
 @encode_channel.register

@@ -70,7 +70,8 @@ def report_batches(plan: Plan, reports: Any) -> Iterator[pa.RecordBatch]:
         reports = [reports]
     elif isinstance(reports, pa.Table):
         check_schema(plan, reports.schema)
-        reports = reports.to_batches()
+        yield from reports.to_batches()
+        return
     elif not isinstance(reports, Iterable):
         raise ReportError("reports must be an Arrow table, a record batch, or any number of record batches")
     for batch in reports:

@@ -1,19 +1,16 @@
 """Files as streams of record batches: Parquet and Arrow IPC, of any size, in little memory.
 
 A source is one file. It is opened anew whenever it is read, so it can be read twice. The libraries below may quote what
-they read in their messages, and what they read is private: no message of theirs is passed on.
+they read in their messages, and what they read is private: no message of theirs is passed on, nor kept in an error.
 """
 
 from __future__ import annotations
 
-import errno
-import glob
-import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import pyarrow as pa
 from pyarrow import ipc
@@ -21,15 +18,12 @@ from pyarrow import parquet as pq
 
 from hush.errors import HushError, RecordError
 
-PARQUET = (".parquet", ".pq")
-ARROW = (".arrow", ".arrows", ".feather", ".ipc")
 _BUFFER = 1 << 16  # bytes that are read at once, for each column: a row group is never in memory as a whole
 _MAGIC = b"ARROW1"
+_ENDS = (b"\xff\xff\xff\xff\0\0\0\0", b"\0\0\0\0")  # of a stream; the second is from before Arrow 0.15
 
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-
-class Source(Protocol):
+class Stored(Protocol):
     """A file of rows."""
 
     path: Path
@@ -43,42 +37,15 @@ class Source(Protocol):
         ...
 
 
-def find(given: Paths, endings: Sequence[str]) -> list[Path]:
-    """Return the files meant: a file is itself, a folder all files in it with these endings, a pattern what fits it.
+def refuse(error: HushError) -> NoReturn:
+    """Raise an error that does not remember the one being handled.
 
-    They are sorted within a folder or pattern. Names that start with `.` or `_` are passed over in folders, as engines
-    use them for notes. A file that is meant twice is refused: its rows would count twice.
+    `raise ... from None` only hides it: what collects errors may still show `__context__`, which may quote a value.
     """
-    listed = [given] if isinstance(given, str | os.PathLike) else list(given)
-    found: list[Path] = []
-    for item in listed:
-        path = Path(item)
-        if path.exists() or not glob.has_magic(str(path)):
-            found += _within(path, endings)
-        else:
-            for match in sorted(glob.glob(str(path), recursive=True)):  # noqa: PTH207 - a path may be absolute
-                found += _within(Path(match), endings)
-    if not found:
-        raise FileNotFoundError(errno.ENOENT, "no files found", ", ".join(map(str, listed)))
-    seen: set[Path] = set()
-    for path in found:
-        if path.resolve() in seen:
-            raise FileExistsError(errno.EEXIST, "is given more than once", str(path))
-        seen.add(path.resolve())
-    return found
-
-
-def _within(path: Path, endings: Sequence[str]) -> list[Path]:
-    if not path.is_dir():
-        path.open("rb").close()  # an error of Python's names the file
-        return [path]
-    inside = (file for file in path.rglob("*") if ends(file, endings) and file.is_file())
-    return sorted(file for file in inside if not any(part[0] in "._" for part in file.relative_to(path).parts))
-
-
-def ends(path: Path, endings: Sequence[str]) -> bool:
-    """Say whether the name of a file has one of these endings."""
-    return path.name.lower().endswith(tuple(endings))
+    try:
+        raise error
+    finally:
+        error.__context__ = None
 
 
 @contextmanager
@@ -90,7 +57,7 @@ def reading(path: Path, form: str, error: type[HushError]) -> Iterator[None]:
         raise
     except (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error, KeyError):
         # A column that was there before and is no more is a KeyError: the file has changed.
-        raise error(f"{path}: cannot be read as {form}") from None
+        refuse(error(f"{path}: cannot be read as {form}"))
 
 
 class ParquetSource:
@@ -136,7 +103,12 @@ def _is_text(kind: pa.DataType) -> bool:
 class ArrowSource:
     """An Arrow IPC file or stream: its first bytes say which.
 
-    The file is mapped into memory, so batches of any size take none, unless they are compressed.
+    The file is mapped into memory, so batches of any size take none, unless they are compressed. It is assumed that
+    nobody writes into it meanwhile: bytes could change after they were checked, and if it is made shorter the process
+    ends. Putting another file in its place, as `hush` does, is safe.
+
+    A stream must have its end mark, and nothing behind it. Without one it may have been cut between two batches; what
+    is behind one, as in two streams put together, would not be read.
     """
 
     def __init__(self, path: Path, error: type[HushError]) -> None:
@@ -150,7 +122,14 @@ class ArrowSource:
         framed = file.read(len(_MAGIC)) == _MAGIC
         file.seek(0)
         options = ipc.IpcReadOptions(included_fields=fields)
-        return ipc.open_file(file, options=options) if framed else ipc.open_stream(file, options=options)
+        if framed:
+            return ipc.open_file(file, options=options)
+        if _behind_messages(file) not in _ENDS:
+            raise self._error(
+                f"{self.path}: cannot be read as an Arrow stream: it is cut short, or something follows it"
+            )
+        file.seek(0)
+        return ipc.open_stream(file, options=options)
 
     def batches(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Read some columns."""
@@ -166,13 +145,26 @@ class ArrowSource:
                     yield _checked(batch.select(names).slice(start, rows))
 
 
+def _behind_messages(file: pa.MemoryMappedFile) -> bytes:
+    """Return the first bytes behind the last message of a stream. Of the messages only the heads are read."""
+    messages = ipc.MessageReader.open_stream(file)
+    end = 0
+    try:
+        while messages.read_next_message():
+            end = file.tell()
+    except StopIteration:
+        pass
+    file.seek(end)
+    return bytes(file.read(max(map(len, _ENDS)) + 1))
+
+
 def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return a batch if its buffers are what they say, texts in UTF-8 included: compiled code will trust them."""
     batch.validate(full=True)
     return batch
 
 
-def together(sources: Sequence[Source], names: Sequence[str]) -> pa.Schema:
+def together(sources: Sequence[Stored], names: Sequence[str]) -> pa.Schema:
     """Return types in which these columns of all sources fit; refuse a column that is missing or repeated."""
     for source in sources:
         for name in names:
@@ -188,7 +180,7 @@ def together(sources: Sequence[Source], names: Sequence[str]) -> pa.Schema:
             same = pa.unify_schemas([pa.schema([(name, kind)]) for kind in types], promote_options="permissive")
             fields.append(same.field(0))
         except pa.ArrowException:
-            raise RecordError(f"column {name!r}: its types in the files do not fit together") from None
+            refuse(RecordError(f"column {name!r}: its types in the files do not fit together"))
     return pa.schema(fields)
 
 
@@ -222,5 +214,5 @@ def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         try:
             columns.append(column if column.type == field.type else column.cast(field.type))
         except pa.ArrowException:
-            raise RecordError(f"column {field.name!r}: values of a file do not fit the type in others") from None
+            refuse(RecordError(f"column {field.name!r}: values of a file do not fit the type in others"))
     return pa.RecordBatch.from_arrays(columns, schema=schema)

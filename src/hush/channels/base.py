@@ -1,7 +1,7 @@
 """What every channel is: a random function from a few input states to a few outputs, sampled with integers.
 
 A channel has two steps on the device. `state` rounds a real input at random to one of finitely many states;
-floats are allowed here, an error costs a bias of about 1e-16 and no privacy. `draw` is the private step: it
+floats are allowed here, an error costs a tiny bias and no privacy. `draw` is the private step: it
 takes a state and words of randomness to an output, by comparing and dividing integers only. Its law is
 known exactly, so its privacy is a fact that can be checked: `ratio` is the largest quotient of one output's
 probabilities under two states, as a Fraction.
@@ -128,6 +128,10 @@ class Channel(ABC):
     @abstractmethod
     def draw(self, state: State, coins: Coins) -> Output:
         """Return an output with the probabilities of `law(state)`. Integers only."""
+
+    def answer(self, inputs: Sequence[Input], coins: Coins) -> Output:
+        """Round the inputs and draw an output: what a device does. It may take fewer words than the two steps."""
+        return self.draw(self.state(inputs, coins), coins)
 
     # -- the server
 

@@ -155,6 +155,13 @@ class Mixture(Channel):
 
     # -- the device
 
+    def answer(self, inputs: Sequence[Input], coins: Coins) -> Output:
+        """Choose a part with one word; another rounds the input and draws from the part."""
+        index = bisect_right(self._limits, coins.word())
+        output = self.parts[index].answer(inputs, coins)
+        assert isinstance(output, int)
+        return self._starts[index] + output
+
     def state(self, inputs: Sequence[Input], coins: Coins) -> State:
         """Round an input for every part. One word for all of them, as only one part will be used."""
         word = coins.word()

@@ -18,8 +18,11 @@ between two of them is rounded at random to one of them, so that its mean is rig
 **Variance.** For an input t between mu_s and mu_{s+1}, E[value^2] is linear in t, and the variance is that
 minus t^2: concave pieces, whose maximum is found exactly.
 
-**One word.** W divides T and O divides 2^64-T. A uniform word below T then gives the cell of the window as
-word // (T/W), the others give the cell outside, each exactly uniform: no second word, no rejection.
+**One word.** 2^24 W divides T and 2^24 O divides 2^64-T. A uniform word below T then gives the cell of the window as
+word // (T/W), the others give the cell outside, each exactly uniform: no second word, no rejection. Each of these cells
+is a whole number of runs of 2^24 words, so the lower 24 bits of the word are uniform whatever the cell: they round the
+input. The output then has the law of the state, and the state that of the rounding, independently, from one word.
+Rounding by 24 bits moves the mean by at most 2^-25 of the distance between two knots, up as often as down.
 
 **Missing values.** With `optional`, W further cells stand for "missing" and are merged into one output, N;
 they are the window of the state "missing", and outside for all others (O = N, and the ratio is as above).
@@ -34,6 +37,7 @@ Zhao et al. (2020) take 1/(e^(eps/3)+1).
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -44,13 +48,14 @@ from typing import Any, ClassVar, Literal
 
 from hush import codec
 from hush.channels.alphabet import Output, Symbols
-from hush.channels.base import Channel, Coins, Reading, State, exact_t, require, rounding_up, rounds_up
+from hush.channels.base import Channel, Coins, Reading, State, exact_t, require
 from hush.errors import PlanError
 from hush.exact import WORD
 from hush.schema import Attribute, Input, Numeric
 
 MAX_SIZE = 1 << 15
 MAX_LEVEL = 1 << 30  # so that neighbouring knots stay 2^-47 apart, far more than the 2^-53 of the grid
+ROUNDING = 1 << 24  # the lower bits of a word, which round; the others draw
 _UNIT = 1 << 53
 
 
@@ -75,8 +80,11 @@ class Window(Channel):
         codec.integer(width, 1, size - 1, PlanError, "the width of a window")
         codec.integer(threshold, 1, WORD - 1, PlanError, "the threshold of a window")
         require(type(self.optional) is bool, "optional must be true or false")
-        require(threshold % width == 0, "the width of a window must divide its threshold")
-        require((WORD - threshold) % self.cells_outside == 0, "the cells outside must divide 2^64 minus the threshold")
+        require(threshold % (ROUNDING * width) == 0, "2^24 times the width of a window must divide its threshold")
+        require(
+            (WORD - threshold) % (ROUNDING * self.cells_outside) == 0,
+            "2^24 times the cells outside must divide 2^64 minus the threshold",
+        )
         if self.levels != "even":
             levels = self.levels
             require(isinstance(levels, tuple) and len(levels) == size, "a window needs one level per cell")
@@ -229,21 +237,30 @@ class Window(Channel):
         points = [(a + total) * _UNIT // (2 * total) / _UNIT for a in self._window_sums]
         return points, [1.0 / (b - a) for a, b in pairwise(points)]
 
+    def answer(self, inputs: Sequence[Input], coins: Coins) -> Output:
+        """Round an input and draw a cell. One word for both."""
+        word = coins.word()
+        return self.cell(self.rounded(inputs[0], word), word)
+
     def state(self, inputs: Sequence[Input], coins: Coins) -> State:
         """Round an input in [0, 1] to the knot below or above it. One word, also for None (missing)."""
         return self.rounded(inputs[0], coins.word())
 
     def rounded(self, u: Input, word: int) -> int | None:
-        """Return the state of an input, given the word that decides whether it is rounded up."""
+        """Return the state of an input, given the word whose lower bits decide whether it is rounded up."""
         if u is None:
             return None
         s, up = self._between(u)
-        return s + rounds_up(up, word)
+        return s + ((word & ROUNDING - 1) + 0.5 < up * ROUNDING)
 
     def _between(self, u: float) -> tuple[int, float]:
         """Return the state below an input, and how far it is on the way to the next."""
-        points, slopes = self.grid
         # Whatever the float, the state is one of the channel's: privacy does not depend on what happened before.
+        if self.levels == "even":
+            position = u * self.last
+            s = int(min(position, self.last - 1.0)) if position > 0 else 0  # 0 for NaN
+            return s, position - s
+        points, slopes = self.grid
         s = min(max(bisect_right(points, u) - 1, 0), self.last - 1)
         return s, (u - points[s]) * slopes[s]
 
@@ -252,12 +269,15 @@ class Window(Channel):
         if inputs[0] is None:
             return {None: Fraction(1)}
         s, up = self._between(inputs[0])
-        share = rounding_up(up)
+        share = Fraction(min(max(math.ceil(up * ROUNDING - 0.5), 0), ROUNDING), ROUNDING)
         return {state: p for state, p in ((s, 1 - share), (s + 1, share)) if p}
 
     def draw(self, state: State, coins: Coins) -> Output:
         """Return a cell. One word."""
-        word = coins.word()
+        return self.cell(state, coins.word())
+
+    def cell(self, state: State, word: int) -> int:
+        """Return the cell that a word gives for a state, or N for "missing"."""
         if word < self.threshold:
             if state is None:
                 return self.size

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hush.tally import Tally
 
 THREADS = click.option("--threads", type=click.IntRange(1), metavar="N", help="How many threads (one for each core).")
+OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 
 
 @program.command()
@@ -26,7 +27,7 @@ THREADS = click.option("--threads", type=click.IntRange(1), metavar="N", help="H
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write reports here: .parquet, .arrow or .arrows.")
 @THREADS
 @click.option("--ids", is_flag=True, help="Give every report a random id.")
-@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+@OVERWRITE
 def randomise(plan: str, people: tuple[str, ...], output: str, threads: int | None, ids: bool, overwrite: bool) -> None:
     """Turn people in files into reports.
 
@@ -38,11 +39,13 @@ def randomise(plan: str, people: tuple[str, ...], output: str, threads: int | No
       hush randomise plan.json people.parquet -o reports.parquet
       hush randomise plan.json people.csv.gz -o reports.parquet --ids
     """
+    from hush import atomic
     from hush.batch.files import randomise_file
     from hush.cli import files, tables
     from hush.cli.progress import bar
 
     made = files.read_plan(plan)
+    atomic.check_target(Path(output), overwrite=overwrite, inputs=[plan], what="the reports")
     with bar("checking") as tell:
         count = randomise_file(made, people, output, threads=threads, ids=ids, overwrite=overwrite, progress=tell)
     tables.say(f"{count:,} people, {Path(output).stat().st_size:,} bytes of reports. Written to {output}.")
@@ -60,7 +63,10 @@ def randomise(plan: str, people: tuple[str, ...], output: str, threads: int | No
     help="What counts the reports; the tally is the same.",
 )
 @THREADS
-def tally(plan: str, reports: tuple[str, ...], output: str | None, engine: str, threads: int | None) -> None:
+@OVERWRITE
+def tally(
+    plan: str, reports: tuple[str, ...], output: str | None, engine: str, threads: int | None, overwrite: bool
+) -> None:
     """Count reports, and add tallies.
 
     REPORTS are Parquet or Arrow files of reports, folders or patterns of them. Files that end in .json are tallies of
@@ -71,6 +77,7 @@ def tally(plan: str, reports: tuple[str, ...], output: str | None, engine: str, 
       hush tally plan.json reports.parquet -o tally.json
       hush tally plan.json north.json south.json -o tally.json
     """
+    from hush import atomic
     from hush.cli import files
     from hush.tally import Tally
 
@@ -78,8 +85,8 @@ def tally(plan: str, reports: tuple[str, ...], output: str | None, engine: str, 
     paths = files.expand(reports)
     ready = [path for path in paths if path == "-" or path.lower().endswith(".json")]
     others = [path for path in paths if path not in ready]
-    if output in ready:
-        raise Refused(f"{output}: is one of the tallies to be added; write their sum to another file")
+    if output is not None:
+        atomic.check_target(Path(output), overwrite=overwrite, inputs=[plan, *paths], what="the tally")
     total = sum((files.read_tally(path, made) for path in ready), Tally(made))
     if others:
         total += _count(made, others, engine, threads)
@@ -89,7 +96,8 @@ def tally(plan: str, reports: tuple[str, ...], output: str | None, engine: str, 
         return
     from hush.cli import tables
 
-    Path(output).write_text(text, encoding="utf-8", newline="")
+    with atomic.replacing(Path(output), overwrite=overwrite) as file:
+        file.write(text.encode())
     tables.say(f"{total.n:,} reports. Written to {output}.")
 
 
@@ -113,8 +121,9 @@ def _dataframe(plan: Plan, paths: list[str]) -> Any:
     from pyspark.sql import SparkSession
 
     from hush.batch.files import Reports
+    from hush.cli.files import is_elsewhere
 
-    if not any("://" in path for path in paths):
+    if not any(map(is_elsewhere, paths)):
         Reports(plan, paths)  # refuses files of another plan: Spark does not show what they say about that
     return SparkSession.builder.appName("hush tally").getOrCreate().read.parquet(*paths)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import errno
-import glob
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hush import codec
+from hush import codec, paths
 from hush.errors import DesignError, HushError, PlanError, RecordError, SchemaError, TallyError
 from hush.plan import Plan
 from hush.predictions import Guess
@@ -68,20 +67,22 @@ def collected(text: bytes, plan: Plan | None) -> Tally:
     return Tally.from_json(Plan.from_json(parts[0], None if plan is None else plan.id), parts[1])
 
 
-def expand(paths: Sequence[str]) -> list[str]:
-    """Return paths with patterns replaced by what fits them; refuse those that are given twice."""
-    found: list[str] = []
-    for path in paths:
-        if Path(path).exists() or "://" in path or not glob.has_magic(path):
-            found.append(path)
-        else:
-            found += sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - a path may be absolute
-    for path in found:
-        if found.count(path) > 1:
+def is_elsewhere(path: str) -> bool:
+    """Say whether a path is the standard input, or of another machine."""
+    return path == "-" or "://" in path
+
+
+def expand(given: Sequence[str]) -> list[str]:
+    """Return all files meant, so that every engine counts the same ones: see `paths.find`.
+
+    What is elsewhere is left as it is, and comes first. In a folder only files of reports are meant.
+    """
+    away = [path for path in given if is_elsewhere(path)]
+    for path in away:
+        if away.count(path) > 1:
             raise FileExistsError(errno.EEXIST, "is given more than once", path)
-    if not found:
-        raise FileNotFoundError(errno.ENOENT, "no files found", ", ".join(paths))
-    return found
+    here = [path for path in given if not is_elsewhere(path)]
+    return away + (list(map(str, paths.find(here, (*paths.PARQUET, *paths.ARROW)))) if here else [])
 
 
 def _naming(path: str, parse: Callable[[bytes], T], error: type[HushError]) -> T:

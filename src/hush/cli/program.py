@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 import click
 
@@ -32,6 +35,33 @@ class Refused(click.ClickException):
         click.echo(f"hush: {' '.join(self.message.split())}", err=True)
 
 
+def _stop(number: int, _: object) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)  # a second one must not stop the clearing up
+    raise SystemExit(128 + number)  # what a shell says of a program that a signal ended
+
+
+@contextmanager
+def stopping() -> Iterator[None]:
+    """Let a signal to end be an exception, as Ctrl-C is one, so that no half-written file stays behind.
+
+    A handler that somebody else has set is left alone, and only the main thread can set one.
+    """
+    ours = []
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no second one
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            try:
+                signal.signal(number, _stop)
+            except ValueError:
+                break
+            ours.append(number)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
 class Program(click.Group):
     """The commands, with errors that people can read."""
 
@@ -40,7 +70,8 @@ class Program(click.Group):
         from hush.errors import HushError
 
         try:
-            return super().invoke(ctx)
+            with stopping():
+                return super().invoke(ctx)
         except BrokenPipeError:
             raise
         except HushError as error:

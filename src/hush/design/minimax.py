@@ -28,6 +28,7 @@ from operator import mul
 from typing import NamedTuple
 
 from hush.channels import Window
+from hush.channels.window import ROUNDING
 from hush.exact import aligned_threshold, exp_bounds
 
 MAX_SIZE = 128
@@ -282,7 +283,7 @@ def worst_case(epsilon: float, size: int, *, optional: bool = False, rho: float 
 def as_channel(epsilon: Fraction, width: int, levels: Sequence[float], optional: bool) -> Window:
     """Return the channel with these levels, rounded to integers, and the largest threshold that is private."""
     size = len(levels)
-    threshold = aligned_threshold(exp_bounds(epsilon)[0], width, size if optional else size - width)
+    threshold = aligned_threshold(exp_bounds(epsilon)[0], width, size if optional else size - width, ROUNDING)
     return Window(size, width, threshold, _rounded(levels), optional)
 
 

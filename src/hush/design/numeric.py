@@ -15,6 +15,7 @@ from functools import lru_cache
 from hush.channels import Additive, Channel, Mixture, Signs, Window
 from hush.channels.additive import MAX_REACH, MAX_STEPS
 from hush.channels.signs import near_corners
+from hush.channels.window import ROUNDING
 from hush.design.average import average_variance, averaged
 from hush.design.joint import cube
 from hush.design.minimax import minimax
@@ -32,7 +33,7 @@ _FINE = 35  # lattice steps per unit of epsilon: rounding then adds less than 1e
 
 def _window(epsilon: Fraction, size: int, width: int, optional: bool) -> Window:
     outside = size if optional else size - width
-    return Window(size, width, aligned_threshold(exp_bounds(epsilon)[0], width, outside), "even", optional)
+    return Window(size, width, aligned_threshold(exp_bounds(epsilon)[0], width, outside, ROUNDING), "even", optional)
 
 
 @lru_cache(maxsize=256)

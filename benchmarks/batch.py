@@ -1,0 +1,167 @@
+"""The batch engine beside what the machine can do at best. `make bench` runs it; `--full` goes up to 10^8 records.
+
+Two yardsticks run in turns with every row: copying a column of floats, which no engine that reads and writes it can
+beat, and the keystream alone, of which each value needs a known number of words. Columns are checked once before
+(`hush.batch.encode`) unless a row says that checks are included. Times are processor time, the best of several turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from census import CATEGORIES, Census, schema
+from measure import ROOT, Action, copying, machine, progress, race, words_per_person, write
+
+import hush
+import hush.batch
+from hush.batch.keystream import SPARE, Keystream
+
+sys.path.append(str(ROOT / "docs"))
+
+import speed_tables  # a neighbour, not a part of the package
+
+NUMERIC = ("piecewise", "duchi", "hybrid", "minimax")
+CATEGORICAL = (("grr", 16), ("grr", 64), ("subset", 16), ("subset", 64), ("oue", 64))
+SIZES = (100_000, 1_000_000, 10_000_000)
+FULL = 100_000_000
+PEOPLE = 1_000_000
+WORDS = 1 << 16
+COUNTED = 4000  # people whose words are counted on the scalar path
+MIXED = {"minimax + subset": ("minimax", "subset"), "piecewise + grr": ("piecewise", "grr")}
+Row = dict[str, Any]
+
+
+def drawing() -> Action:
+    """Return the second yardstick: so many words of the keystream, into a buffer that stays in the cache."""
+    stream, words = Keystream().stream(0), np.zeros(WORDS + SPARE, dtype=np.uint64)
+    return lambda: stream.fill(words, WORDS)
+
+
+def measured(actions: dict[str, Action], n: int, repeats: int) -> Row:
+    """Return nanoseconds for each of n, with those of the two yardsticks in the same turns."""
+    best = race({"copy_ns": copying(n), "word_ns": drawing()} | actions, repeats)
+    return {name: 1e9 * seconds / (WORDS if name == "word_ns" else n) for name, seconds in best.items()}
+
+
+def numeric(full: bool, repeats: int) -> list[Row]:
+    """One column of floats, by channel, epsilon and size."""
+    rows = []
+    for n in (*SIZES, FULL) if full else SIZES:
+        column = np.random.default_rng().uniform(0, 100, n)
+        for channel in NUMERIC:
+            for epsilon in (1.0, 4.0):
+                progress(f"{channel}, epsilon {epsilon:g}, {n} values")
+                plan = hush.Plan.design(hush.Schema([hush.Numeric("x", 0, 100)]), epsilon, numeric=channel)
+                encoded = hush.batch.encode(plan, {"x": column})
+                actions: dict[str, Action] = {
+                    "ns": partial(hush.batch.randomise, plan, encoded, threads=1),
+                    "checked_ns": partial(hush.batch.randomise, plan, {"x": column}, threads=1),
+                }
+                words = words_per_person(plan, [{"x": float(x)} for x in column[:COUNTED]])
+                row = {"channel": channel, "epsilon": epsilon, "n": n, "words": words}
+                rows.append(row | measured(actions, n, 3 if n >= FULL else repeats))
+    return rows
+
+
+def categorical(repeats: int) -> list[Row]:
+    """One column of categories, by channel and number of categories; and counting the reports."""
+    rows = []
+    for channel, size in CATEGORICAL:
+        progress(f"{channel}, K = {size}")
+        plan = hush.Plan.design(hush.Schema([hush.Categorical("x", list(range(size)))]), 1.0, categorical=channel)
+        column = np.random.default_rng().integers(0, size, PEOPLE)
+        encoded = hush.batch.encode(plan, {"x": column})
+        reports = hush.batch.randomise(plan, encoded, threads=1)
+        actions: dict[str, Action] = {
+            "ns": partial(hush.batch.randomise, plan, encoded, threads=1),
+            "checked_ns": partial(hush.batch.randomise, plan, {"x": column}, threads=1),
+            "tally_ns": partial(hush.batch.tally, plan, reports, threads=1),
+        }
+        words = words_per_person(plan, [{"x": int(x)} for x in column[:COUNTED]])
+        row = {"channel": channel, "size": size, "epsilon": 1.0, "n": PEOPLE, "words": words}
+        rows.append(row | measured(actions, PEOPLE, repeats))
+    return rows
+
+
+def records(repeats: int) -> list[Row]:
+    """Records of 16 attributes of which each person answers one: checked before, or checked in the same call."""
+    rows = []
+    columns = Census(PEOPLE).draw(PEOPLE)
+    labels = {name: pa.array([f"v{i}" for i in range(size)]) for name, size in CATEGORIES.items()}
+    named = columns | {
+        name: pa.DictionaryArray.from_arrays(columns[name].astype(np.int32), labels[name]) for name in CATEGORIES
+    }
+    words_of = [{name: column[i].item() for name, column in columns.items()} for i in range(COUNTED)]
+    for design, (number, category) in MIXED.items():
+        progress(f"records: {design}")
+        plan = hush.Plan.design(schema(), 1.0, numeric=number, categorical=category, k=1)
+        other = hush.Plan.design(schema(labels=True), 1.0, numeric=number, categorical=category, k=1)
+        encoded = hush.batch.encode(plan, columns)
+        actions: dict[str, Action] = {
+            "ns": partial(hush.batch.randomise, plan, encoded, threads=1),
+            "checked_ns": partial(hush.batch.randomise, plan, columns, threads=1),
+            "labels_ns": partial(hush.batch.randomise, other, named, threads=1),
+            "collect_ns": partial(hush.batch.collect, plan, encoded, threads=1),
+        }
+        row = {"design": design, "n": PEOPLE, "words": words_per_person(plan, words_of)}
+        rows.append(row | measured(actions, PEOPLE, repeats))
+    return rows
+
+
+def tallies(repeats: int) -> list[Row]:
+    """Counting rows of (attribute, output), by one thread and by two."""
+    rows = []
+    columns = Census(PEOPLE).draw(PEOPLE)
+    for design, (number, category) in MIXED.items():
+        plan = hush.Plan.design(schema(), 1.0, numeric=number, categorical=category, k=1)
+        reports = pa.concat_tables([hush.batch.randomise(plan, columns, threads=1)] * 4)
+        for threads in (1, 2):
+            progress(f"tally: {design}, threads {threads}")
+            action = partial(hush.batch.tally, plan, reports, threads=threads)
+            n = reports.num_rows
+            row = {"design": design, "threads": threads, "n": n} | measured({"ns": action}, n, repeats)
+            rows.append(row | {"wall_ns": 1e9 * race({"ns": action}, repeats, time.perf_counter)["ns"] / n})
+    return rows
+
+
+def whole(full: bool) -> list[Row]:
+    """From records to estimates, each in a process of its own."""
+    n = FULL if full else SIZES[-1]
+    rows = []
+    for options in (["1000"], [f"{n // 10}"], [f"{n}"], [f"{n}", "--collect"], [f"{n}", "--threads", "2"]):
+        progress(f"from records to estimates: {' '.join(options)}")
+        command = [sys.executable, str(Path(__file__).with_name("whole.py")), *options]
+        rows.append(json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout))  # noqa: S603
+    return rows[1:]  # the first was there to compile, which takes more memory than the rest
+
+
+def main() -> None:
+    """Measure, print tables, and write them to benchmarks/results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help="also 10^8 values, and 10^8 records from end to end")
+    parser.add_argument("--keep", action="store_true", help="also write docs/measured/batch.json, for the documents")
+    parser.add_argument("--repeats", type=int, default=9)
+    options = parser.parse_args()
+    results: dict[str, Any] = {"command": f"python benchmarks/batch.py{' --full' * options.full}", "machine": machine()}
+    results["numeric"] = numeric(options.full, options.repeats)
+    results["categorical"] = categorical(options.repeats)
+    results["records"] = records(options.repeats)
+    results["tallies"] = tallies(options.repeats)
+    results["whole"] = whole(options.full)
+    write("batch", results, options.keep)
+    print(speed_tables.heading(results))
+    for name in ("numeric", "categorical", "records", "tallies", "whole"):
+        print("", getattr(speed_tables, name)(results), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Windows and mixtures that nobody would design, word for word against the scalar path: sizes, widths, levels, bounds.
+
+The kernels of windows calculate in floats, and their exactness is an argument (`hush.batch.draws.window_cell`); here it
+is put to words on the border of a cell, or on the border of rounding up, for random channels.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+
+from hush import Numeric, Plan, PlanError, Schema, batch
+from hush.channels import Mixture, Window
+from hush.channels.window import ROUNDING
+from hush.exact import WORD, aligned_threshold, exp_bounds
+from hush.plan import Question
+from hush.testing import SeededStreams
+from tests.batch.dealing import deal, reports_of
+
+EPSILONS = ["0.001", "0.01", "0.5", "1", "3", "8", "16"]
+SIZES = [2, 3, 4, 5, 7, 8, 16, 31, 32, 64, 100, 128, 777, 1024, 1025, 4096, 16384, 32768]
+BOUNDS = [(0, 1), (-1, 1), (0, 120), (-1.5, 2.5), (0, 3e-300), (-8e307, 8e307), (1e16, 1e16 + 64), (0, 0.1)]
+
+
+def any_window(choose: random.Random, epsilon: Fraction, optional: bool) -> Window:
+    """Return a window channel of some size, width and levels."""
+    while True:
+        size = choose.choice(SIZES)
+        width = choose.choice([1, 2, 3, size // 2, size // 3, size - 1])
+        half = sorted(choose.randrange(1, 1 << choose.choice([4, 10, 30])) for _ in range(size // 2))
+        uneven = (*(-level for level in reversed(half)), *[0] * (size % 2), *half)
+        try:
+            outside = size if optional else size - width
+            threshold = aligned_threshold(exp_bounds(epsilon)[0], width, outside, ROUNDING)
+            return Window(
+                size, width, threshold, uneven if size <= 4096 and choose.random() < 0.5 else "even", optional
+            )
+        except (PlanError, ValueError, ZeroDivisionError):
+            continue  # no such channel exists
+
+
+def any_plan(choose: random.Random) -> Plan:
+    """Return a plan of one number, by a window or a mixture of some."""
+    while True:
+        epsilon, optional = Fraction(choose.choice(EPSILONS)), choose.random() < 0.4
+        channel: Window | Mixture = any_window(choose, epsilon, optional)
+        if choose.random() < 0.3:
+            cuts = sorted({0, WORD, *(choose.randrange(1, WORD) for _ in range(choose.choice([1, 2, 7])))})
+            shares = tuple(b - a for a, b in pairwise(cuts))
+            channel = Mixture(shares, tuple(any_window(choose, epsilon, optional) for _ in shares))
+        low, high = choose.choice(BOUNDS)
+        try:
+            schema = Schema([Numeric("x", low, high, "clip", optional)])
+            return Plan(schema, epsilon, 1, (Question(("x",), channel),))
+        except PlanError:
+            continue  # too many outputs
+
+
+def borders(choose: random.Random, channel: Window | Mixture) -> list[int]:
+    """Words at which a cell, a window or a part ends, and words whose lower bits are on the border of rounding."""
+    found = {0, 1, WORD - 1, ROUNDING - 1, ROUNDING, ROUNDING // 2}
+    limit = 0
+    for share in channel.shares if isinstance(channel, Mixture) else ():
+        limit += share
+        found |= {limit - 1, limit % WORD, (limit + 1) % WORD}
+    for part in channel.parts if isinstance(channel, Mixture) else (channel,):
+        inside, outside = part.threshold // part.width, (WORD - part.threshold) // part.cells_outside
+        ends = [choose.randrange(part.width + 1) * inside for _ in range(4)]
+        ends += [part.threshold + choose.randrange(part.cells_outside + 1) * outside for _ in range(4)]
+        for end in ends:
+            for beside in (-ROUNDING, -1, 0, 1, ROUNDING // 2 - 1, ROUNDING // 2, ROUNDING - 1):
+                found.add((end + beside) % WORD)
+    return sorted(found)
+
+
+def numbers(choose: random.Random, plan: Plan, count: int) -> list[float | None]:
+    """Numbers anywhere, at the bounds, on knots, and missing ones."""
+    field, channel = plan.schema.attributes[0], plan.questions[0].channel
+    assert isinstance(field, Numeric)
+    last = (channel.parts[0] if isinstance(channel, Mixture) else channel).last  # type: ignore[attr-defined]
+    span = field.high - field.low
+    ways: list[Callable[[], float | None]] = [
+        lambda: field.low + span * choose.random(),
+        lambda: field.low + span * (choose.randrange(last + 1) / last),
+        lambda: choose.choice([field.low, field.high, None if field.optional else field.low]),
+    ]
+    return [choose.choice(ways)() for _ in range(count)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_window_is_the_scalar_path_word_for_word(seed: int) -> None:
+    choose = random.Random(seed)
+    for turn in range(4):
+        plan = any_plan(choose)
+        channel = plan.questions[0].channel
+        assert isinstance(channel, Window | Mixture)
+        values = numbers(choose, plan, 150)
+        streams = SeededStreams(seed + turn, borders(choose, channel))
+        table = batch._randomise_from(streams, plan, batch.encode(plan, {"x": values}), 1, True)
+        assert reports_of(plan, table) == deal(plan, [{"x": value} for value in values], streams.stream(0))
