@@ -104,7 +104,7 @@ __all__ = [
 ]
 
 
-_MODULES = ("batch",)  # loaded when they are first used, as they need more than the standard library
+_MODULES = ("batch", "learn")  # loaded when they are first used, as they need more than the standard library
 
 
 def __getattr__(name: str) -> object:

@@ -145,8 +145,8 @@ class Ledger:
     def randomise(self, plan: Plan, record: Record, once: str | None = None) -> Report:
         """Answer a plan once: return the stored report, or make one and store it before it is returned.
 
-        A plan that would take the total above the cap raises BudgetError, and nothing is drawn or stored. With `once` so
-        does a plan if another has been answered whose title begins with it: of the rounds of a training, for one.
+        A plan that would take the total above the cap raises BudgetError, and nothing is drawn or stored. With `once`
+        so does a plan if another has been answered whose title begins with it: another round of a training, for one.
         """
         with self._transaction() as connection:
             stored = self._stored(connection, plan)

@@ -55,7 +55,7 @@ class Rows(NamedTuple):
     ids: Array
 
 
-class _Workspace:
+class Workspace:
     """Arrays to work in, kept for the next chunk: fresh memory costs more than what is done in it."""
 
     def __init__(self) -> None:
@@ -82,23 +82,23 @@ _spare = threading.local()
 
 
 @contextmanager
-def _workspace() -> Iterator[_Workspace]:
+def workspace() -> Iterator[Workspace]:
     """Lend a workspace. It belongs to one call at a time, also if a signal handler calls in the middle of another."""
-    spare: list[_Workspace] = _spare.__dict__.setdefault("workspaces", [])
+    spare: list[Workspace] = _spare.__dict__.setdefault("workspaces", [])
     try:
         space = spare.pop()
     except IndexError:
-        space = _Workspace()
+        space = Workspace()
     try:
         yield space
     finally:
         spare.append(space)
 
 
-class _Words:
+class Words:
     """A block of words that is topped up from a stream; what is left of it comes first again."""
 
-    def __init__(self, stream: Stream, slack: int, space: _Workspace) -> None:
+    def __init__(self, stream: Stream, slack: int, space: Workspace) -> None:
         self._stream, self._slack = stream, slack
         self.at = self.limit = 0
         self.words = space.room("words", BLOCK + slack + SPARE, np.uint64)
@@ -141,18 +141,18 @@ def randomise_chunk(plan: Plan, chunk: Chunk, source: Source, ids: bool) -> Rows
     The words are dealt out in three rounds: for the questions of each person; then question by question, for those who
     answer it; then for the ids. Everybody gets their own words in the order of `spec/wire.md`.
     """
-    with _workspace() as space:
-        words = _Words(source.stream(chunk.stream), 3 * compile_plan(plan).words, space)
+    with workspace() as space:
+        words = Words(source.stream(chunk.stream), 3 * compile_plan(plan).words, space)
         try:
             return _deal(plan, chunk, words, ids, space)
         finally:
             words.forget()
 
 
-def _deal(plan: Plan, chunk: Chunk, words: _Words, ids: bool, space: _Workspace) -> Rows:
+def _deal(plan: Plan, chunk: Chunk, words: Words, ids: bool, space: Workspace) -> Rows:
     program = compile_plan(plan)
     people = chunk.end - chunk.start
-    asked, counts = _ask(program, people, words, space)
+    asked, counts = ask(len(program.tasks), program.k, program.weights, program.excess, people, words, space)
     size = int((counts * program.rows).sum())
     attribute, part, first_rows = asked, np.empty(0, dtype=np.int16), np.empty(0, dtype=np.int32)
     if max(program.rows) > 1:
@@ -190,9 +190,10 @@ def _deal(plan: Plan, chunk: Chunk, words: _Words, ids: bool, space: _Workspace)
     return Rows(attribute, part, output, marks)
 
 
-def _ask(program: Program, people: int, words: _Words, space: _Workspace) -> tuple[Array, Array]:
-    """Draw the questions that each person answers, one after the other, and count how often each is asked."""
-    count, k = len(program.tasks), program.k
+def ask(
+    count: int, k: int, weights: Array, excess: Array, people: int, words: Words, space: Workspace
+) -> tuple[Array, Array]:
+    """Draw the questions that each person answers, k of so many, one after the other; count how often each is asked."""
     if k == count:
         everything = np.tile(np.arange(count, dtype=np.int16), people) if count > 1 else _FIRST[:people]
         return everything, np.full(count, people)
@@ -201,7 +202,7 @@ def _ask(program: Program, people: int, words: _Words, space: _Workspace) -> tup
     done = 0
     while done < people:
         done, words.at = draw_questions(
-            count, k, program.weights, program.excess, done, words.words, words.at, words.limit, asked, counts, bits
+            count, k, weights, excess, done, words.words, words.at, words.limit, asked, counts, bits
         )
         if done < people:
             words.refill()
@@ -209,7 +210,7 @@ def _ask(program: Program, people: int, words: _Words, space: _Workspace) -> tup
 
 
 def _sorted(
-    program: Program, people: int, asked: Array, counts: Array, first_rows: Array, space: _Workspace
+    program: Program, people: int, asked: Array, counts: Array, first_rows: Array, space: Workspace
 ) -> tuple[Array, Array]:
     """Return who answers, question by question, and the first row of each answer."""
     if program.k == len(program.tasks) == 1 and not len(first_rows):

@@ -34,7 +34,12 @@ def inlined(function: F) -> F:
     return _compile(function, forceinline=True)
 
 
-def _compile(function: F, **options: bool) -> F:
+def reordering(function: F) -> F:
+    """Compile a function whose sums may be taken in any order, so that they are fast. Not for what draws reports."""
+    return _compile(function, fastmath={"reassoc", "contract", "nsz"})
+
+
+def _compile(function: F, **options: Any) -> F:
     try:
         kernel: Any = numba.njit(cache=True, nogil=True, **options)(function)
         # Numba looks only at the file of the kernel itself to see whether what it kept is still right. A kernel is made

@@ -1,1 +1,49 @@
-"""Learning from people who never send their data."""
+"""Training linear models from people who never send their data.
+
+On a device: `gradient(round, x, y)`, and `held_out` for those who only check. On a server: `Round.first(training)`
+and `step(round, tally)`. These need the standard library alone. `LinearRegression`, `LogisticRegression` and
+`LinearSVC` play whole trainings with simulated people, in the shape of scikit-learn; they need `hush[learn]`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hush.learn.estimators import LinearRegression, LinearSVC, LogisticRegression
+    from hush.learn.features import Features
+    from hush.learn.rounds import Round, gradient, held_out, step
+    from hush.learn.training import Training
+
+_HOMES = {
+    "estimators": ["LinearRegression", "LinearSVC", "LogisticRegression"],
+    "features": ["Features"],
+    "rounds": ["Round", "gradient", "held_out", "step"],
+    "training": ["Training"],
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Features",
+    "LinearRegression",
+    "LinearSVC",
+    "LogisticRegression",
+    "Round",
+    "Training",
+    "gradient",
+    "held_out",
+    "step",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'hush.learn' has no attribute {name!r}")
+    value = getattr(import_module(f"hush.learn.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -3,7 +3,8 @@
 A loss looks at the score x.w of a record and its target y. Its gradient is `slope(score, y)` times x, so a person's
 gradient is a multiple of their features. The penalty (lambda/2)|w|^2 is public: the server adds its gradient itself.
 
-Squared: (score - y)^2, targets in [-1, 1]. Logistic: log(1 + e^(-y*score)); hinge: max(0, 1 - y*score); targets -1 and 1.
+Squared: (score - y)^2, targets in [-1, 1]. Logistic: log(1 + e^(-y*score)); hinge: max(0, 1 - y*score); targets -1
+and 1.
 """
 
 from __future__ import annotations
@@ -21,15 +22,17 @@ class Loss:
 
     `curvature` bounds the second derivative in the score (for the hinge, which has none, it is a typical value), from
     which step sizes follow. `slope_at_zero` bounds the size of the slope at score 0, where training begins, and `bound`
-    everywhere (None if it is unbounded).
+    everywhere (None if it is unbounded). Gradients are clipped to `clip` times their median length at the start.
     """
 
     name: str
     slope: Callable[[float, float], float]
     value: Callable[[float, float], float]
+    constant: Callable[[float], float]
     curvature: float
     slope_at_zero: float
     bound: float | None
+    clip: float
 
 
 def _logistic_slope(score: float, y: float) -> float:
@@ -42,18 +45,34 @@ def _logistic_value(score: float, y: float) -> float:
     return math.log1p(math.exp(-margin)) if margin > 0 else math.log1p(math.exp(margin)) - margin
 
 
+def _log_odds(mean: float) -> float:
+    share = min(max((1 + mean) / 2, 0.01), 0.99)
+    return math.log(share / (1 - share))
+
+
 LOSSES = {
     loss.name: loss
     for loss in (
-        Loss("squared", lambda score, y: 2 * (score - y), lambda score, y: (score - y) ** 2, 2.0, 2.0, None),
-        Loss("logistic", _logistic_slope, _logistic_value, 0.25, 0.5, 1.0),
+        Loss(
+            "squared",
+            lambda score, y: 2 * (score - y),
+            lambda score, y: (score - y) ** 2,
+            lambda mean: mean,
+            2.0,
+            2.0,
+            None,
+            1.0,
+        ),
+        Loss("logistic", _logistic_slope, _logistic_value, _log_odds, 0.25, 0.5, 1.0, 0.7),
         Loss(
             "hinge",
             lambda score, y: -y if y * score < 1 else 0.0,
             lambda score, y: max(0.0, 1 - y * score),
+            lambda _: 0.0,
             0.5,
             1.0,
             1.0,
+            0.7,
         ),
     )
 }

@@ -1,30 +1,47 @@
-"""A whole training at once, for simulated people: the rows of a matrix, each used in one round.
+"""A whole training at once, for simulated people: the rows of a matrix, each of whom answers once.
 
-Every round is one matrix product for the scores of its group, and then the batch engine: no Python for single people. The
-reports have exactly the law that `gradient` gives them on a device.
+Every round is one matrix product for the scores of its group, and then the batch engine: no Python for single people.
+The reports have exactly the law that `hush.learn.gradient` gives them on a device. For the vector channel that takes
+a thought: the cube channel rounds the signs of all D rotated coordinates, draws k of them, and reports those. What is
+not drawn leaves no trace, so here the k coordinates are drawn first and only they are computed, as products with rows
+of Q, and reported by the same channel on a cube of k dimensions. `tests/learn/test_simulation.py` shows both laws
+equal.
+
+The features stay as they are in memory: centre c and scale s enter as ((x - c)/s).v = x.(v/s) - c.(v/s) wherever a
+product is taken.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from typing import Any
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hush import batch
 from hush.batch.columns import Columns, Encoded
-from hush.batch.engine import thread_count
-from hush.batch.keystream import SPARE, Keystream, Source, Stream, fastest
-from hush.batch.native import compiled
-from hush.estimates import points
-from hush.learn.rotations import seeded_signs
-from hush.learn.rounds import VECTOR, Round, Training
+from hush.batch.engine import Chunk, Words, ask, chunks_of, in_order, randomise_chunk, thread_count, workspace
+from hush.batch.keystream import Keystream, Source, Stream, fastest
+from hush.batch.native import compiled, reordering
+from hush.batch.program import compile_plan
+from hush.channels import Cube
+from hush.estimates import estimate
+from hush.learn.rotations import rotation_signs
+from hush.learn.rounds import Round
+from hush.learn.training import VECTOR, Training, gradient_schema
+from hush.plan import Plan, Question
+from hush.schema import Schema
+from hush.tally import Tally
 
 Array = np.ndarray[Any, Any]
 
-BLOCK = 64  # people whose signs are turned into columns together
-COIN_STREAM = 1 << 62  # far from the streams of chunks
+BLOCK = 64  # people whose rows are turned into columns together
+ASKING = 1 << 40  # the numbers of the streams that draw coordinates, far from those of chunks
+NO_WEIGHTS = np.empty(0, dtype=np.uint64)
 
 
 class SimulatedSource:
@@ -43,116 +60,255 @@ def source_for(seed: str | None) -> Source:
     return Keystream() if seed is None else SimulatedSource(seed)
 
 
-def coins(source: Source, count: int) -> Array:
-    """Return uniform numbers in [0, 1)."""
-    words = np.empty(count + SPARE, dtype=np.uint64)
-    source.stream(COIN_STREAM).fill(words, count)
-    return (words[:count] >> np.uint64(11)) * 2.0**-53
+# -- losses of whole groups
 
 
-def _logistic(scores: Array, y: Array) -> Array:
-    margins = y * scores
-    return np.asarray(-y / (1.0 + np.exp(np.minimum(margins, 700.0))))
+def _logistic_slopes(scores: Array, y: Array) -> Array:
+    return np.asarray(-y / (1.0 + np.exp(np.minimum(y * scores, 80.0))))
 
 
 SLOPES: dict[str, Callable[[Array, Array], Array]] = {
     "squared": lambda scores, y: 2.0 * (scores - y),
-    "logistic": _logistic,
-    "hinge": lambda scores, y: np.where(y * scores < 1.0, -y, 0.0),
+    "logistic": _logistic_slopes,
+    "hinge": lambda scores, y: np.where(y * scores < 1.0, -y, np.zeros_like(y)),
+}
+
+VALUES: dict[str, Callable[[Array, Array], Array]] = {
+    "squared": lambda scores, y: np.square(scores - y),
+    "logistic": lambda scores, y: np.logaddexp(0.0, -y * scores),
+    "hinge": lambda scores, y: np.maximum(0.0, 1.0 - y * scores),
 }
 
 
-@compiled
-def hadamard_rows(block: Array, count: int) -> None:
-    """Replace each column of a block by its Hadamard transform, not scaled. Rows are added as wholes, which is fast."""
-    size, half = len(block), 1
-    while half < size:
-        for start in range(0, size, 2 * half):
-            for j in range(start, start + half):
-                for i in range(count):
-                    a, b = block[j, i], block[j + half, i]
-                    block[j, i] = a + b
-                    block[j + half, i] = a - b
-        half *= 2
+# -- kernels
+
+
+@reordering
+def sampled_signs(x: Array, sizes: Array, rotation: Array, shifts: Array, asked: Array, k: int, columns: Array) -> None:
+    """Write, for the k coordinates that each person was asked about, sizes[i] times the sign of (Q(x[i] - c))_j."""
+    d = x.shape[1]
+    for i in range(len(x)):
+        for slot in range(k):
+            j = np.int64(asked[i * k + slot])
+            total = np.float32(0.0)
+            for m in range(d):
+                total += x[i, m] * rotation[j, m]
+            total -= shifts[j]
+            columns[slot, i] = sizes[i] if total > 0.0 else (-sizes[i] if total < 0.0 else 0.0)
 
 
 @compiled
-def rotated_signs(x: Array, factors: Array, first: Array, second: Array, columns: Array) -> None:
-    """Write the signs of the rotated vectors factors[i] * x[i] as columns: -1, 0 or 1."""
-    rows, d = x.shape
-    size = len(first)
-    block = np.empty((size, BLOCK), dtype=np.float32)
-    for begin in range(0, rows, BLOCK):
-        count = min(BLOCK, rows - begin)
-        for i in range(count):
-            for j in range(d):
-                block[j, i] = x[begin + i, j] * factors[begin + i] * first[j]
-        block[d:] = 0.0
-        hadamard_rows(block, count)
-        for j in range(size):
-            for i in range(count):
-                block[j, i] *= second[j]
-        hadamard_rows(block, count)
-        for j in range(size):
-            for i in range(count):
-                value = block[j, i]
-                columns[j, begin + i] = np.float64(value > 0.0) - np.float64(value < 0.0)
+def count_signs(asked: Array, outputs: Array, k: int, counts: Array) -> None:
+    """Count the reported signs of each coordinate: member 2j for a minus in slot j, 2j+1 for a plus."""
+    for i in range(len(outputs)):
+        for slot in range(k):
+            plus = (outputs[i] >> np.uint64(2 * slot + 1)) & np.uint64(1)
+            counts[2 * np.int64(asked[i * k + slot]) + np.int64(plus)] += 1
 
 
 @compiled
-def clipped_columns(x: Array, factors: Array, columns: Array) -> None:
-    """Write the vectors factors[i] * x[i] as columns, each number clipped to [-1, 1]."""
-    rows, d = x.shape
-    for begin in range(0, rows, BLOCK):
-        for j in range(d):
-            for i in range(begin, min(begin + BLOCK, rows)):
-                columns[j, i] = min(max(x[i, j] * factors[i], -1.0), 1.0)
+def clipped_columns(x: Array, centre: Array, inverse: Array, factors: Array, chosen: Array, columns: Array) -> None:
+    """Write the vectors factors[i] * (x[i] - centre) * inverse as columns, for some coordinates, clipped to [-1, 1]."""
+    for begin in range(0, len(x), BLOCK):
+        for slot in range(len(chosen)):
+            j = chosen[slot]
+            for i in range(begin, min(begin + BLOCK, len(x))):
+                value = np.float64((x[i, j] - centre[j]) * inverse[j] * factors[i])
+                columns[slot, i] = min(max(value, -1.0), 1.0)
 
 
-def gradient_columns(round_: Round, x: Array, y: Array, source: Source) -> Encoded:
-    """Return the records of a group: their clipped gradients, as `Round.record` makes them."""
-    training, plan = round_.training, round_.plan
-    slopes = SLOPES[training.loss](x @ np.asarray(round_.weights, dtype=x.dtype), y)
-    if training.gradient == VECTOR:
-        lengths = np.abs(slopes) * np.sqrt(np.einsum("ij,ij->i", x, x))
-        forward = coins(source, len(x)) < (1 + np.minimum(lengths / training.radius, 1.0)) / 2
-        first, second = seeded_signs(round_.rotation, len(plan.schema))
-        columns = np.empty((len(plan.schema), len(x)))
-        factors = np.where(forward, slopes, -slopes).astype(np.float32)
-        rotated_signs(x, factors, np.array(first, np.float32), np.array(second, np.float32), columns)
-    else:
-        columns = np.empty((len(plan.schema), len(x)))
-        clipped_columns(x, slopes / training.bound, columns)
-    return Encoded(plan.schema, (Columns(plan.schema, len(x), tuple(columns)),))
+@reordering
+def feature_lengths(x: Array, centre: Array, inverse: Array, lengths: Array) -> None:
+    """Write the lengths of the vectors (x[i] - centre) * inverse."""
+    for i in range(len(x)):
+        total = np.float32(0.0)
+        for j in range(x.shape[1]):
+            value = (x[i, j] - centre[j]) * inverse[j]
+            total += value * value
+        lengths[i] = np.sqrt(total)
 
 
-def mean_gradient(round_: Round, x: Array, y: Array, source: Source, threads: int) -> list[float]:
-    """Return the mean gradient of a group, as the server learns it."""
-    tally = batch._collect_from(source, round_.plan, gradient_columns(round_, x, y, source), threads)
-    return round_.decode([0.0 if point != point else point for point in points(tally)])
+# -- people
+
+
+@dataclass(frozen=True)
+class People:
+    """Simulated people: features as a float32 matrix (a constant 1 included, if there is an intercept) and targets."""
+
+    x: Array
+    y: Array
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def some(self, start: int, end: int) -> People:
+        """Return the people in a range."""
+        return People(self.x[start:end], self.y[start:end])
+
+
+class View(NamedTuple):
+    """How a training looks at the rows of `People`: it subtracts a centre and multiplies by an inverse scale."""
+
+    centre: Array
+    inverse: Array
+
+    @classmethod
+    def of(cls, training: Training) -> View:
+        """Return the view of a training. Projected rows were centred and scaled before."""
+        size = training.width if training.projection is not None else training.dimensions + training.intercept
+        centre, inverse = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
+        if training.projection is None and training.centre is not None:
+            centre[: training.dimensions] = training.centre
+        if training.projection is None and training.scale is not None:
+            inverse[: training.dimensions] = 1.0 / np.array(training.scale)
+        return cls(centre, inverse)
+
+    def scores(self, people: People, weights: Array) -> Array:
+        """Return the scores of people: one matrix product."""
+        w = (weights * self.inverse).astype(np.float32)
+        return np.asarray(people.x @ w - np.float32(self.centre @ w))
+
+    def lengths(self, people: People, chosen: Array | None = None) -> Array:
+        """Return the length of each person's features: of all coordinates, or of some."""
+        inverse = self.inverse
+        if chosen is not None:
+            inverse = np.zeros_like(inverse)
+            inverse[chosen] = self.inverse[chosen]
+        found = np.empty(len(people), dtype=np.float32)
+        feature_lengths(people.x, self.centre, inverse, found)
+        return found
+
+
+def people_of(training: Training, x: Array, y: Array) -> People:
+    """Return people as this training sees them: with a 1 behind the features, projected."""
+    if training.intercept:
+        x = np.concatenate([x, np.ones((len(x), 1), dtype=np.float32)], axis=1)
+    if training.matrix is not None:
+        view = View.of(replace(training, projection=None, start=None))
+        x = ((x - view.centre) * view.inverse) @ np.array(training.matrix, dtype=np.float32).T
+    return People(np.ascontiguousarray(x, dtype=np.float32), np.asarray(y, dtype=np.float32))
+
+
+# -- a round
+
+
+@lru_cache(maxsize=64)
+def _slots_plan(epsilon: Any, sample: int, agree: int, threshold: int) -> Plan:
+    schema = gradient_schema(sample)
+    return Plan(schema, epsilon, 1, (Question(schema.names, Cube(sample, sample, agree, threshold)),))
+
+
+def rotation_rows(seed: str, size: int, d: int) -> Array:
+    """Return the first d columns of Q, as a matrix: column m is Q times the m-th unit vector."""
+    first, second = (np.array(signs, dtype=np.float64) for signs in rotation_signs(seed, size))
+    rows = np.zeros((size, d))
+    rows[np.arange(d), np.arange(d)] = first[:d]
+    for signs in (second, np.ones(size)):
+        half = 1
+        while half < size:
+            pairs = rows.reshape(size // (2 * half), 2, half, d)
+            rows = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(size, d)
+            half *= 2
+        rows = rows * (signs / math.sqrt(size))[:, None]
+    return rows.astype(np.float32)
+
+
+def collect_round(round_: Round, people: People, source: Source, threads: int) -> Tally:
+    """Return the tally of a round in which these people take part."""
+    training = round_.training
+    view = View.of(training)
+    slopes = SLOPES[training.loss](view.scores(people, np.array(round_.weights)), people.y)
+    chosen = np.array(round_.coordinates)
+    if training.gradient != VECTOR:
+        columns = np.empty((len(chosen), len(people)))
+        clipped_columns(people.x, *view, slopes / training.bound, chosen, columns)
+        held = Encoded(round_.plan.schema, (Columns(round_.plan.schema, len(people), tuple(columns)),))
+        return batch._collect_from(source, round_.plan, held, threads)
+    return _collect_vectors(round_, people, slopes, source, threads)
+
+
+def _collect_vectors(round_: Round, people: People, slopes: Array, source: Source, threads: int) -> Tally:
+    training, plan, view = round_.training, round_.plan, View.of(round_.training)
+    chosen = np.array(round_.coordinates)
+    channel = plan.questions[0].channel
+    assert isinstance(channel, Cube)
+    k, size = channel.sample, channel.size
+    lengths = np.abs(slopes) * view.lengths(people, chosen)
+    sizes = np.copysign(np.minimum(lengths / training.radius, 1.0), slopes).astype(np.float64)
+    rotation = np.zeros((size, training.width), dtype=np.float32)
+    rotation[:, chosen] = rotation_rows(round_.rotation, size, len(chosen)) * view.inverse[chosen]
+    shifts = rotation @ view.centre
+    slots = _slots_plan(plan.cost, k, channel.agree, channel.threshold)
+    schema = slots.schema
+
+    def work(chunk: Chunk) -> Array:
+        start, end = chunk.start, chunk.end
+        asked = _asked(plan, channel, end - start, source.stream(ASKING + chunk.stream))
+        columns = np.empty((k, end - start))
+        sampled_signs(people.x[start:end], sizes[start:end], rotation, shifts, asked, k, columns)
+        part = Chunk(Columns(schema, end - start, tuple(columns)), 0, end - start, chunk.stream)
+        outputs = randomise_chunk(slots, part, source, False).output
+        counts = np.zeros(2 * size, dtype=np.int64)
+        count_signs(asked, outputs.astype(np.uint64), k, counts)
+        return counts
+
+    empty = Columns(schema, len(people), ())
+    counts = np.zeros(2 * size, dtype=np.int64)
+    for found in in_order(work, chunks_of(slots, [empty]), threads):
+        counts += found
+    return Tally(plan, len(people), [len(people)], [counts.tolist()])
+
+
+def _asked(plan: Plan, channel: Cube, people: int, stream: Stream) -> Array:
+    """Draw the coordinates that each person reports."""
+    program = compile_plan(plan)
+    with workspace() as space:
+        words = Words(stream, 3 * program.words, space)
+        return ask(channel.size, channel.sample, NO_WEIGHTS, program.excess, people, words, space)[0]
+
+
+# -- a training
+
+
+def groups(people: int, training: Training) -> Iterator[tuple[int, int]]:
+    """Yield where each round's group begins and ends: in proportion to the groups that the round wants."""
+    units = [training.units(number) for number in range(1, training.rounds + 1)]
+    total, done = sum(units), 0
+    for unit in units:
+        yield people * done // total, people * (done + unit) // total
+        done += unit
 
 
 def train(
     training: Training,
-    x: Array,
-    y: Array,
+    people: People,
     *,
     seed: str | None = None,
     threads: int | None = None,
-    watch: Callable[[Round], None] | None = None,
+    watch: Callable[[Round], bool] | None = None,
 ) -> Round:
-    """Run a training. The rows of `x`, already centred, are the people; they are dealt to the rounds in order."""
+    """Run a training. The people are dealt to the rounds in order. `watch` sees every new round, and may stop."""
     workers = thread_count(threads)
-    round_ = training.first()
-    for number, (start, end) in enumerate(groups(len(x), training.rounds)):
-        source = source_for(None if seed is None else f"{seed}/{training.title}/{number}")
-        mean = mean_gradient(round_, x[start:end], y[start:end], source, workers) if end > start else None
-        round_ = round_.moved(mean if mean is not None else [0.0] * training.dimensions)
-        if watch is not None:
-            watch(round_)
+    round_ = Round.first(training)
+    for start, end in groups(len(people), training):
+        source = source_for(None if seed is None else f"{seed}/{training.seed}/{round_.number}")
+        tally = collect_round(round_, people.some(start, end), source, workers)
+        round_ = round_.moved(round_.mean_gradient(tally))
+        if watch is not None and watch(round_):
+            break
     return round_
 
 
-def groups(people: int, rounds: int) -> list[tuple[int, int]]:
-    """Return where each round's group begins and ends: groups of equal size, as far as possible."""
-    return [(people * i // rounds, people * (i + 1) // rounds) for i in range(rounds)]
+def held_out_loss(round_: Round, people: People, source: Source, threads: int) -> tuple[float, float]:
+    """Return the private estimate of the mean loss of the weights so far, and its standard error."""
+    training = round_.training
+    plan = training.loss_plan(round_.number)
+    values = VALUES[training.loss](View.of(training).scores(people, np.array(round_.result)), people.y)
+    tally = batch._collect_from(source, plan, _columns(plan.schema, np.minimum(values, training.cap)), threads)
+    row = estimate(tally)[0]
+    return row.point, row.stderr
+
+
+def _columns(schema: Schema, *columns: Array) -> Encoded:
+    arrays = tuple(np.ascontiguousarray(column, dtype=np.float64) for column in columns)
+    return Encoded(schema, (Columns(schema, len(arrays[0]), arrays),))

@@ -1,85 +1,93 @@
 """Linear regression in one round: private means of products, and a linear system.
 
-The squared loss needs only A = E[x x^T] and b = E[x y]: d(d+1)/2 + d numbers in [-1, 1], of which each person reports a few,
-as of any record. The weights solve (2A + lambda) w = 2b. Noise may make A indefinite, so its eigenvalues are raised to
-the size of the noise at least.
+The squared loss needs only A = E[x x^T] and b = E[x y]: numbers in [-1, 1], of which each person reports a few, as of
+any record. With an intercept x ends with a 1, whose square nobody needs to be asked about. The weights solve (2A +
+lambda) w = 2b. Noise may make A indefinite, so its eigenvalues are raised to the size of the noise at least.
 
-There is no second round and no step to choose, but the number of products grows like d^2, and the noise with it: this wins
-for few dimensions, gradients for many. `expected_noise` compares both by what decides the error of the weights, the noise of
-the gradient A w - b at the solution, per person.
+There is no second round and no step to choose, but the number of products grows like d^2, and the noise with it: this
+wins for few dimensions, gradients for many. `expected_noise` compares both by what decides the error of the weights:
+the variance of the gradient 2(A w - b) at the solution.
 """
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from hush import batch
+from hush.batch.columns import Columns, Encoded
 from hush.batch.keystream import Source
-from hush.design.joint import cube, person_variance
 from hush.estimates import points
-from hush.learn.rotations import kappa, padded
+from hush.learn.rules import sigma_of
+from hush.learn.training import Training
 from hush.plan import Plan
 from hush.schema import MAX_ATTRIBUTES, Numeric, Schema
 
 Array = np.ndarray[Any, Any]
 
+MAX_WIDTH = 40
+ROUNDS_LOST = 2.0  # the average of the second half of the rounds has seen half of the people
 
-def product_count(dimensions: int) -> int:
+
+def product_count(width: int, intercept: bool) -> int:
     """Return how many products there are."""
-    return dimensions * (dimensions + 1) // 2 + dimensions
+    return width * (width + 1) // 2 + width - intercept
 
 
-def products_plan(dimensions: int, epsilon: float, title: str) -> Plan:
+def products_plan(training: Training) -> Plan:
     """Return the plan whose records are the products of one person's features and target."""
-    schema = Schema([Numeric(f"p{i}", -1, 1) for i in range(product_count(dimensions))])
-    return Plan.design(schema, epsilon, title=f"{title}: products")
+    count = product_count(training.width, training.intercept)
+    schema = Schema([Numeric(f"p{i}", -1, 1) for i in range(count)])
+    return Plan.design(schema, training.epsilon, title=f"{training.family}products")
 
 
-def products(x: Array, y: Array) -> Array:
-    """Return the products of each person, as columns: x_i x_j for i <= j, then x_i y."""
-    upper = np.triu_indices(x.shape[1])
-    return np.concatenate([x.T[upper[0]] * x.T[upper[1]], x.T * y])
+def products(x: Array, y: Array, intercept: bool) -> list[Array]:
+    """Return the products of each person, as columns: x_i y for all i, then x_i x_j for i <= j, but 1*1."""
+    columns = x.T.astype(np.float64)
+    upper = list(zip(*np.triu_indices(len(columns)), strict=True))[: -1 if intercept else None]
+    found = [column * y for column in columns] + [columns[i] * columns[j] for i, j in upper]
+    return [np.clip(column, -1.0, 1.0) for column in found]
 
 
-def solve(means: Array, dimensions: int, penalty: float, noise: float) -> Array:
+def solve(means: Array, training: Training, noise: float) -> Array:
     """Return the weights from the means of the products; `noise` is their standard error."""
-    upper = np.triu_indices(dimensions)
-    a = np.zeros((dimensions, dimensions))
-    a[upper] = means[: len(upper[0])]
+    width = training.width
+    b = means[:width]
+    entries = means[width:]
+    if training.intercept:
+        entries = np.append(entries, 1.0)
+    a = np.zeros((width, width))
+    a[np.triu_indices(width)] = entries
     a = a + np.triu(a, 1).T
-    b = means[len(upper[0]) :]
     values, vectors = np.linalg.eigh(a)
-    values = np.maximum(values, noise * math.sqrt(dimensions))
-    return np.asarray(vectors @ ((vectors.T @ b) / (values + penalty / 2)))
+    values = np.maximum(values, noise * math.sqrt(width))
+    return np.asarray(vectors @ ((vectors.T @ b) / (values + training.penalty / 2)))
 
 
-def fit(x: Array, y: Array, epsilon: float, penalty: float, title: str, source: Source, threads: int) -> Array:
+def fit(training: Training, x: Array, y: Array, source: Source, threads: int) -> Array:
     """Return the weights learnt from one private report of each person."""
-    dimensions = x.shape[1]
-    plan = products_plan(dimensions, epsilon, title)
-    columns = {f"p{i}": column for i, column in enumerate(np.clip(products(x, y), -1.0, 1.0).astype(np.float64))}
-    found = np.nan_to_num(np.array(points(batch._collect_from(source, plan, batch.encode(plan, columns), threads))))
-    return solve(found, dimensions, penalty, math.sqrt(_entry_noise(plan) / max(len(x), 1)))
+    plan = products_plan(training)
+    columns = products(x, y, training.intercept)
+    held = Encoded(plan.schema, (Columns(plan.schema, len(x), tuple(columns)),))
+    found = np.nan_to_num(np.array(points(batch._collect_from(source, plan, held, threads))))
+    return solve(found, training, math.sqrt(entry_variance(plan) / max(len(x), 1)))
 
 
-def _entry_noise(plan: Plan) -> float:
-    """Return the variance of one estimated mean, times the number of people."""
+def entry_variance(plan: Plan) -> float:
+    """Return the variance of one estimated mean, times the number of people, at worst."""
     return float(plan.questions[0].channel.worst_variance / plan.inclusions[0])
 
 
-def expected_noise(dimensions: int, epsilon: float, radius: float) -> dict[str, float]:
-    """Return, for both ways, the variance of the gradient at the solution, times the number of people.
+def expected_noise(training: Training) -> dict[str, float]:
+    """Return, for both ways, the variance of the gradient at the solution, summed over coordinates, times the people.
 
-    For products: each of the d sums of d + 1 noisy entries, with weights taken to have length 1. For gradients: that of
-    the vector channel, twice, as the average of the second half of the rounds has seen half of the people.
+    For products: each of the sums over noisy entries, with weights taken to have length 1, 4 v (1 + 1). For gradients
+    by the vector channel: pi/2 * sigma^2 R^2 in each coordinate, and half of the people.
     """
-    size = padded(dimensions)
-    channel = cube(Fraction(repr(float(epsilon))), size)
-    vector = 2 * (radius / kappa(size)) ** 2 * float(person_variance(channel)) * dimensions
-    if product_count(dimensions) > MAX_ATTRIBUTES:
-        return {"products": math.inf, "gradients": vector}
-    return {"products": 8 * dimensions * _entry_noise(products_plan(dimensions, epsilon, "")), "gradients": vector}
+    width = training.width
+    gradients = ROUNDS_LOST * math.pi / 2 * (sigma_of(training.epsilon, width) * training.radius) ** 2 * width
+    if width > MAX_WIDTH or product_count(width, training.intercept) > MAX_ATTRIBUTES:
+        return {"statistics": math.inf, "gradients": gradients}
+    return {"statistics": 8 * width * entry_variance(products_plan(training)), "gradients": gradients}

@@ -1,0 +1,43 @@
+"""Features of whole tables, as matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hush.batch.columns import Columns, encode
+from hush.learn.features import Features
+from hush.schema import Numeric
+
+Array = np.ndarray[Any, Any]
+
+
+def feature_matrix(features: Features, table: Any) -> Array:
+    """Return the features of a table as a float32 matrix: the same numbers as `Features.of`, for every row.
+
+    Every value is checked, as in `hush.batch`.
+    """
+    encoded = encode(features.schema, table)
+    x = np.empty((encoded.rows, len(features.names)), dtype=np.float32)
+    start = 0
+    for batch in encoded.batches:
+        _fill(x[start : start + batch.rows], features, batch)
+        start += batch.rows
+    return x
+
+
+def _fill(x: Array, features: Features, batch: Columns) -> None:
+    column = 0
+    for attribute, array in zip(features.schema.attributes, batch.arrays, strict=True):
+        if isinstance(attribute, Numeric):
+            u = np.clip((array - attribute.low) / (attribute.high - attribute.low), 0.0, 1.0)
+            x[:, column] = np.nan_to_num(2.0 * u - 1.0)
+            column += 1
+            if attribute.optional:
+                x[:, column] = np.isnan(array)
+                column += 1
+        else:
+            for index in range(len(attribute.labels) - 1):
+                x[:, column] = array == index
+                column += 1

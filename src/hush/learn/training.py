@@ -1,0 +1,234 @@
+"""What is fixed before anybody is asked to train, and public: the loss, the number of rounds, the steps, the channel.
+
+Everything here may be chosen freely without touching privacy: a person's report is as private as the plan of their
+round, whatever they were asked about.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from secrets import token_hex
+from typing import Any
+
+from hush import codec
+from hush.design import BLOCK, NUMERIC
+from hush.design.joint import cube
+from hush.errors import DesignError, RecordError
+from hush.learn.losses import Loss, loss_named
+from hush.learn.rotations import padded, projection
+from hush.plan import Plan, Question
+from hush.schema import MAX_ATTRIBUTES, Numeric, Schema
+
+VECTOR = "vector"
+EARLIER = ("laplace", "scdf", "staircase")  # Wang et al. give every coordinate its part of epsilon
+GRADIENTS = (VECTOR, *NUMERIC, *BLOCK)
+MAX_ROUNDS = 1 << 20
+MAX_NAME = 128
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training, before its first round. Features are numbers, of at most about 1 in size; `hush.learn.Features`
+    makes them.
+
+    `dimensions` counts the features; with `intercept` a constant 1 is one more. `centre` is subtracted from the
+    features, which are then divided by `scale`. `gradient` is "vector", for gradients of length at most `radius`, or
+    the name of a numeric mechanism, for coordinates in [-bound, bound], of which k are reported. The step of round t
+    is `step`, divided by sqrt(t) if `decay`. `box` keeps the weights in [-box, box]. The outcome is the average of
+    the weights over the last `tail` share of the rounds (0: the last weights). `projection` shortens the features to
+    so many numbers. `selection` = (n1, n2, tau): after a round of n1 groups, n2 rounds ask only about the coordinates
+    whose gradient is larger than tau. `start` are the first weights. `cap` bounds the loss that held-out people
+    report. `seed` makes the public random matrices, and tells two trainings of the same title apart.
+    """
+
+    title: str
+    loss: str
+    dimensions: int
+    epsilon: float
+    rounds: int
+    step: float
+    gradient: str = VECTOR
+    radius: float = 1.0
+    bound: float = 1.0
+    k: int | str = "best"
+    penalty: float = 1e-4
+    decay: bool = False
+    box: float | None = None
+    tail: float = 0.5
+    intercept: bool = True
+    centre: tuple[float, ...] | None = None
+    scale: tuple[float, ...] | None = None
+    projection: int | None = None
+    selection: tuple[int, int, float] | None = None
+    start: tuple[float, ...] | None = None
+    cap: float = 2.0
+    seed: str = field(default_factory=lambda: token_hex(8))
+
+    def __post_init__(self) -> None:
+        for name in ("title", "seed"):
+            value = getattr(self, name)
+            if type(value) is not str or not value or len(value) > MAX_NAME or not value.isprintable():
+                raise DesignError(f"the {name} of a training must be 1 to {MAX_NAME} printable characters")
+        loss_named(self.loss)
+        codec.integer(self.dimensions, 1, MAX_ATTRIBUTES - 1, DesignError, "the number of features")
+        codec.integer(self.rounds, 1, MAX_ROUNDS, DesignError, "the number of rounds")
+        for name in ("epsilon", "step", "radius", "bound", "cap"):
+            _number(getattr(self, name), name, above=0.0)
+        _number(self.penalty, "penalty", least=0.0)
+        _number(self.tail, "tail", least=0.0)
+        if self.tail > 1:
+            raise DesignError("tail must be at most 1")
+        if self.box is not None:
+            _number(self.box, "box", above=0.0)
+        for name in ("decay", "intercept"):
+            if type(getattr(self, name)) is not bool:
+                raise DesignError(f"{name} must be true or false")
+        if self.gradient not in GRADIENTS:
+            raise DesignError(f"gradient must be one of: {', '.join(GRADIENTS)}")
+        if self.k not in ("best", "paper"):
+            codec.integer(self.k, 1, MAX_ATTRIBUTES, DesignError, "k, unless it is 'best' or 'paper',")
+        if self.projection is not None:
+            codec.integer(self.projection, 1, self.dimensions, DesignError, "the projection")
+        if self.selection is not None:
+            _check_selection(self.selection)
+        for name, size in (("centre", self.dimensions), ("scale", self.dimensions), ("start", self.width)):
+            _check_numbers(getattr(self, name), size, name)
+        if self.scale is not None and min(self.scale) <= 0:
+            raise DesignError("scale needs positive numbers")
+
+    # -- sizes
+
+    @property
+    def law(self) -> Loss:
+        """The loss itself."""
+        return loss_named(self.loss)
+
+    @property
+    def width(self) -> int:
+        """How many weights there are."""
+        return self.projection if self.projection is not None else self.dimensions + self.intercept
+
+    def units(self, number: int) -> int:
+        """Return how many groups take part in a round: 1, or n1 in those that select coordinates."""
+        return self.selection[0] if self.selection is not None and self.is_wide(number) else 1
+
+    def is_wide(self, number: int) -> bool:
+        """Return whether a round asks about all coordinates."""
+        return self.selection is None or (number - 1) % (1 + self.selection[1]) == 0
+
+    # -- features
+
+    @cached_property
+    def matrix(self) -> list[list[float]] | None:
+        """The public projection, if there is one."""
+        if self.projection is None:
+            return None
+        return projection(self.seed, self.projection, self.dimensions + self.intercept)
+
+    def features(self, x: Sequence[float]) -> list[float]:
+        """Return what multiplies the weights: a person's features, centred, scaled, with a 1 behind them, projected."""
+        if len(x) != self.dimensions:
+            raise RecordError(f"a person of this training has {self.dimensions} features")
+        values = [float(value) for value in x]
+        if not all(math.isfinite(value) for value in values):
+            raise RecordError("features must be finite numbers")
+        if self.centre is not None:
+            values = [a - b for a, b in zip(values, self.centre, strict=True)]
+        if self.scale is not None:
+            values = [a / b for a, b in zip(values, self.scale, strict=True)]
+        if self.intercept:
+            values.append(1.0)
+        if self.matrix is None:
+            return values
+        return [math.fsum(p * v for p, v in zip(row, values, strict=True)) for row in self.matrix]
+
+    def model(self, weights: Sequence[float]) -> tuple[list[float], float]:
+        """Return coefficients of the features as they are, and the intercept, for these weights."""
+        found = list(weights)
+        if self.matrix is not None:
+            found = [math.fsum(column) for column in zip(*_scaled(self.matrix, found), strict=True)]
+        intercept = found.pop() if self.intercept else 0.0
+        if self.scale is not None:
+            found = [w / s for w, s in zip(found, self.scale, strict=True)]
+        if self.centre is not None:
+            intercept -= math.fsum(c * w for c, w in zip(self.centre, found, strict=True))
+        return found, intercept
+
+    # -- plans
+
+    @property
+    def family(self) -> str:
+        """How the titles of all plans of this training begin. Each person answers one of them."""
+        return f"{self.title} [{self.seed}]: "
+
+    def round_plan(self, number: int, coordinates: int) -> Plan:
+        """Return the plan of a round: its records are gradients of so many coordinates."""
+        if self.gradient == VECTOR:
+            plan = _vector_plan(self.epsilon, padded(coordinates))
+        else:
+            plan = _coordinate_plan(self.epsilon, coordinates, self.gradient, self.k)
+        return replace(plan, title=f"{self.family}round {number}")
+
+    def loss_plan(self, number: int) -> Plan:
+        """Return the plan for held-out people, who tell how well the weights of a round do."""
+        schema = Schema([Numeric("loss", 0, self.cap)])
+        return Plan.design(schema, self.epsilon, title=f"{self.family}loss {number}")
+
+
+@lru_cache(maxsize=64)
+def gradient_schema(size: int) -> Schema:
+    """Return the schema of gradients: so many numbers from -1 to 1."""
+    return Schema([Numeric(f"g{j}", -1, 1) for j in range(size)])
+
+
+@lru_cache(maxsize=256)
+def _vector_plan(epsilon: float, size: int) -> Plan:
+    """Return the plan for a rotated gradient: the best cube channel over all its coordinates."""
+    cost = Fraction(repr(float(epsilon)))
+    schema = gradient_schema(size)
+    return Plan(schema, cost, 1, (Question(schema.names, cube(cost, size)),))
+
+
+@lru_cache(maxsize=256)
+def _coordinate_plan(epsilon: float, size: int, mechanism: str, k: int | str) -> Plan:
+    """Return a plan of Wang et al.: every coordinate is a number of a record."""
+    schema = gradient_schema(size)
+    if mechanism in BLOCK:  # all coordinates are one question
+        return Plan.design(schema, epsilon, numeric=mechanism)
+    if mechanism in EARLIER and k == "best":
+        return Plan.design(schema, epsilon, numeric=mechanism, budget="split")
+    wanted: Any = min(k, size) if isinstance(k, int) else k
+    return Plan.design(schema, epsilon, numeric=mechanism, k=wanted)
+
+
+def _scaled(matrix: list[list[float]], factors: Sequence[float]) -> list[list[float]]:
+    return [[factor * entry for entry in row] for row, factor in zip(matrix, factors, strict=True)]
+
+
+def _number(value: object, name: str, *, above: float = -math.inf, least: float = -math.inf) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not above < value < math.inf or value < least:
+        raise DesignError(
+            f"{name} must be a finite number {f'above {above:g}' if above == 0 else f'of at least {least:g}'}"
+        )
+
+
+def _check_selection(selection: object) -> None:
+    if type(selection) is not tuple or len(selection) != 3:
+        raise DesignError("selection needs three numbers: n1, n2 and tau")
+    codec.integer(selection[0], 1, MAX_ROUNDS, DesignError, "n1, of the selection,")
+    codec.integer(selection[1], 1, MAX_ROUNDS, DesignError, "n2, of the selection,")
+    _number(selection[2], "tau, of the selection,", least=0.0)
+
+
+def _check_numbers(values: object, size: int, name: str) -> None:
+    if values is None:
+        return
+    if type(values) is not tuple or len(values) != size:
+        raise DesignError(f"{name} needs {size} numbers")
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise DesignError(f"{name} needs finite numbers")
