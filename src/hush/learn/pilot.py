@@ -158,14 +158,13 @@ def ask(
     length = questioner.median(lengths_plan(epsilon, family, "lengths"), view.lengths(group), bound)
     if length is None:
         length = math.sqrt(float(np.sum(np.minimum(variance / scale**2, 1.0))) + 1)
-    gradient: float | None = loss.slope_at_zero * length
+    gradient = loss.slope_at_zero * length
     if loss.bound is None:
         group = questioner.group(counts["gradients"])
         slopes = SLOPES[loss.name](np.full(len(group), target, dtype=np.float32), group.y)
         lengths = np.abs(slopes) * view.lengths(group)
-        gradient = questioner.median(lengths_plan(epsilon, family, "gradients"), lengths, 4 * bound)
-        if gradient is None:
-            gradient = loss.slope_at_zero * deviation * length
+        median = questioner.median(lengths_plan(epsilon, family, "gradients"), lengths, 4 * bound)
+        gradient = gradient * deviation if median is None else median
     return Pilot(tuple(centre.tolist()), tuple(scale.tolist()), target, length, gradient, questioner.asked)
 
 
