@@ -11,7 +11,7 @@ import pytest
 
 from hush import Categorical, DesignError, Numeric, Plan, PlanError, Schema, Tally, estimate, predict
 from hush.channels import Cells, Cube
-from hush.client import _questions, randomise_from
+from hush.client import questions, randomise_from
 from hush.design.average import histogram
 from hush.design.categorical import subset
 from hush.design.choice import Makers, best_k, cube_error
@@ -94,7 +94,7 @@ def test_weights_are_those_of_least_error() -> None:
 def test_weighted_questions_are_drawn_with_their_probabilities_exactly() -> None:
     plan = Plan.design(MIXED, 1.0, sampling="weighted", importance={"x0": 9.0})
     assert plan.weights is not None
-    law = branches(lambda coins: _questions(plan, coins)[0])
+    law = branches(lambda coins: questions(plan, coins)[0])
     assert law == dict(enumerate(plan.inclusions))
     assert sum(plan.inclusions) == 1
     again = Plan.from_json(plan.to_json())

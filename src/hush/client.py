@@ -38,15 +38,24 @@ def randomise_from(coins: Coins, plan: Plan, record: Record) -> Report:
 def answers_from(coins: Coins, plan: Plan, inputs: Sequence[Input]) -> list[tuple[int, Output]]:
     """Draw the questions for a checked record, and the answers to them. `hush.batch` does the same for many."""
     answers = []
-    for index in _questions(plan, coins):
+    for index in questions(plan, coins):
         channel = plan.questions[index].channel
         answers.append((index, channel.answer(inputs[plan.spans[index]], coins)))
     return answers
 
 
-def _questions(plan: Plan, coins: Coins) -> list[int]:
+def questions(plan: Plan, coins: Coins) -> list[int]:
     """Draw the questions to answer. It does not depend on the record."""
     if plan.weights is None:
         return draw_subset(coins, len(plan.questions), plan.k)
     limits = list(accumulate(plan.weights))
     return [bisect_right(limits, coins.below(limits[-1]))]
+
+
+def __getattr__(name: str) -> object:
+    """`hush.client.Collector`, loaded when it is used: most devices hand their reports to something else."""
+    if name == "Collector":
+        from importlib import import_module
+
+        return import_module("hush.remote").Collector
+    raise AttributeError(f"module 'hush.client' has no attribute {name!r}")

@@ -117,10 +117,15 @@ class Cursor:
                 return result
         raise self._error(f"{self._what} holds a badly written integer")
 
+    @property
+    def left(self) -> int:
+        """How many bytes are left."""
+        return len(self._data) - self._at
+
     def end(self) -> None:
         """Refuse bytes that are left over."""
-        if self._at != len(self._data):
-            raise self._error(f"{self._what} has {len(self._data) - self._at} bytes too many")
+        if self.left:
+            raise self._error(f"{self._what} has {self.left} bytes too many")
 
 
 def varint(value: int) -> bytes:

@@ -66,6 +66,13 @@ class Report:
     def decode(cls, plan: Plan, data: bytes) -> Report:
         """Read the binary form of a report of this plan. Anything else is a ReportError."""
         cursor = codec.Cursor(data, ReportError, "the report")
+        report = cls.take(plan, cursor)
+        cursor.end()
+        return report
+
+    @classmethod
+    def take(cls, plan: Plan, cursor: codec.Cursor) -> Report:
+        """Read the report that comes next: for many of them, one after the other."""
         if cursor.take(1)[0] != VERSION:
             raise ReportError(f"this is not a report of version {VERSION}")
         if cursor.take(TAG_SIZE) != bytes.fromhex(plan.id)[:TAG_SIZE]:
@@ -78,7 +85,6 @@ class Report:
             codec.integer(index, 0, len(plan.questions) - 1, ReportError, "the question of an answer")
             alphabet = plan.questions[index].channel.alphabet
             answers.append((index, alphabet.unpack(cursor.take(alphabet.width))))
-        cursor.end()
         return cls(plan, id_, tuple(answers))
 
     # -- JSON

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from hush import Plan, Report
-from hush.client import _questions, randomise_from
+from hush.client import questions, randomise_from
 from hush.coins import Coins
 from hush.testing import ListedCoins, RecordedCoins
 
@@ -23,7 +23,7 @@ def deal(plan: Plan, records: Sequence[dict[str, Any]], coins: Coins) -> list[Re
     hands: list[list[int]] = [[] for _ in records]
     asked = []
     for person in range(len(records)):
-        asked.append(_questions(plan, recorded))
+        asked.append(questions(plan, recorded))
         hands[person] += _taken(recorded)
     inputs = [plan.schema.encode(record) for record in records]
     for index, question in enumerate(plan.questions):

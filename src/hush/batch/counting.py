@@ -341,6 +341,27 @@ class Counts:
                 raise ReportError(f"attribute {where}: is answered more often than there are reports")
         return Tally(self.plan, answers, answered, vectors)
 
+    def drain(self) -> Array:
+        """Return what was counted as one vector, number of reports, answers and counts, and begin anew.
+
+        Where `tally` raises an error so does this, and what was counted is forgotten too.
+        """
+        try:
+            self._read_out()
+            self._check()
+            counts = self._counts[0]
+            answered = self._answered if self._mixed else np.add.reduceat(counts, self._starts[:-1])
+            answers, left = divmod(int(answered.sum()), self.plan.k)
+            if left or int(answered.max()) > answers:
+                self.tally()  # says what is wrong
+            return np.concatenate([[answers], answered, counts])
+        finally:
+            for array in (self._counts, self._answered, self._faults, self._open, self._fills, self._groups):
+                array[:] = 0
+            self._planes[:] = 0
+            self._symbols[:] = 0
+            self._held = 0
+
     def _check(self) -> None:
         if self._open[1]:
             self._faults[self._open[0], WRONG_PARTS] += 1

@@ -8,7 +8,7 @@ are those in which the members come in pairs, minus and plus, of which at most o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
@@ -51,7 +51,7 @@ class Alphabet(ABC):
         """Read an output from JSON values (it is written as it is: an integer or an array of them)."""
 
     @abstractmethod
-    def count(self, counts: list[int], output: Output) -> None:
+    def count(self, counts: MutableSequence[int], output: Output) -> None:
         """Add a checked output to a vector of `size` counts."""
 
     @abstractmethod
@@ -97,7 +97,7 @@ class Symbols(Alphabet):
         symbol: int = value
         return symbol
 
-    def count(self, counts: list[int], output: Output) -> None:
+    def count(self, counts: MutableSequence[int], output: Output) -> None:
         """Count the symbol."""
         assert isinstance(output, int)
         counts[output] += 1
@@ -158,7 +158,7 @@ class Subsets(Alphabet):
         self.check(output)
         return output
 
-    def count(self, counts: list[int], output: Output) -> None:
+    def count(self, counts: MutableSequence[int], output: Output) -> None:
         """Count every member."""
         assert isinstance(output, tuple)
         for member in output:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-from hush.cli import collecting
+from hush.cli import collecting, serving
 from hush.cli.program import JSON, PICTURE, PLAN, Refused, as_json, program
 
-__all__ = ["collecting", "program"]
+__all__ = ["collecting", "program", "serving"]
 
 
 @program.command()

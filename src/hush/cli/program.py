@@ -16,11 +16,15 @@ EXTRAS = {
     "altair": "plot",
     "cryptography": "batch",
     "duckdb": "duckdb",
+    "msgspec": "collector",
     "numba": "batch",
     "numpy": "batch",
+    "psycopg": "postgres",
     "pyarrow": "batch",
     "pyspark": "spark",
     "rich": "cli",
+    "starlette": "collector",
+    "uvicorn": "collector",
     "vl_convert": "plot",
 }
 

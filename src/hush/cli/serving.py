@@ -1,0 +1,241 @@
+"""The commands of a collector: `hush serve`, `export`, `compact` and `token`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hush.cli.program import JSON, Refused, as_json, program
+
+if TYPE_CHECKING:
+    from hush.collector.settings import Settings
+    from hush.collector.stores import Store
+    from hush.plan import Plan
+
+STORE = click.option(
+    "--store",
+    default="sqlite://hush.db",
+    show_default=True,
+    metavar="URL",
+    help="sqlite://FILE, or postgresql://... for several collectors on one database.",
+)
+
+
+@program.command()
+@click.argument("plans", nargs=-1, metavar="PLAN.json...")
+@STORE
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option(
+    "--keep", default="reports", show_default=True, metavar="reports|tallies", help="What is kept of reports."
+)
+@click.option("--check-ids", is_flag=True, help="Look at every report id within batches too.")
+@click.option(
+    "--training", multiple=True, metavar="ROUND.json=PEOPLE", help="A training: first round, people per round."
+)
+@click.option("--tokens", metavar="FILE", help="Lines of ROLE HASH, as `hush token` prints: submit, read or admin.")
+@click.option("--origin", multiple=True, metavar="[PLAN=]URL", help="A web page that may send reports.")
+@click.option("--rate", default=0.0, metavar="N", help="Requests per second from one address (0: no limit).")
+@click.option("--tickets", is_flag=True, help="Deal the questions, so that a client cannot pick its own.")
+@click.option("--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is believed.")
+def serve(
+    plans: tuple[str, ...],
+    store: str,
+    host: str,
+    port: int,
+    keep: str,
+    check_ids: bool,
+    training: tuple[str, ...],
+    tokens: str | None,
+    origin: tuple[str, ...],
+    rate: float,
+    tickets: bool,
+    forwarded: str,
+) -> None:
+    """Run a collector: take reports over HTTP, count each once, show estimates.
+
+    It stops at Ctrl-C or SIGTERM, after what it has acknowledged is safe. Plans that the store has already need not be
+    named again.
+
+    \b
+    Example:
+      hush serve plan.json
+      hush serve plan.json --store postgresql://hush@localhost/hush --port 80
+    """
+    from hush.cli import files
+    from hush.collector import serve as service
+    from hush.collector.stores import open_store
+
+    if keep not in ("reports", "tallies"):
+        raise Refused("--keep must be reports or tallies")
+    read = [files.read_plan(name) for name in plans]
+    settings = _settings(tokens, origin, rate, tickets, check_ids)
+    with _failing():
+        opened = open_store(store)
+        for plan in read:
+            opened.add_plan(plan, keep)  # type: ignore[arg-type]
+        for spec in training:
+            _add_training(opened, spec)
+        if not opened.plans() and not opened.trainings():
+            raise Refused("the store has no plan: name one, as made by `hush plan`")
+
+        def ready(address: str) -> None:
+            click.echo(f"hush: listening on {address}")
+            for held in opened.plans():
+                click.echo(f"hush: {address}/plans/{held.plan.id}")
+            for name in opened.trainings():
+                click.echo(f"hush: {address}/trainings/{name}/round")
+
+        service.run(opened, settings, host=host, port=port, forwarded=forwarded, ready=ready)
+
+
+def _failing() -> Any:
+    """Turn what a store or socket refuses into one line."""
+    from contextlib import contextmanager
+
+    from hush.errors import HushError
+
+    @contextmanager
+    def inner() -> Any:
+        try:
+            yield
+        except OSError as error:
+            raise Refused(f"{error.strerror or error}") from None
+        except HushError as error:
+            raise Refused(str(error)) from None
+
+    return inner()
+
+
+def _settings(tokens: str | None, origin: tuple[str, ...], rate: float, tickets: bool, check_ids: bool) -> Settings:
+    import secrets
+
+    from hush.collector.settings import ROLES, Settings
+
+    held: dict[Any, set[str]] = {}
+    if tokens is not None:
+        try:
+            lines = Path(tokens).read_text().splitlines()
+        except OSError as error:
+            raise Refused(f"the tokens cannot be read: {error.strerror}") from None
+        for line in lines:
+            words = line.split("#")[0].split()
+            if not words:
+                continue
+            if len(words) != 2 or words[0] not in ROLES or len(words[1]) != 64:
+                raise Refused("a line of the tokens is ROLE HASH, as `hush token` prints it")
+            held.setdefault(words[0], set()).add(words[1])
+    pages: dict[str, set[str]] = {}
+    for item in origin:
+        plan, found, url = item.rpartition("=")
+        pages.setdefault(plan if found else "*", set()).add(url)
+    return Settings(
+        tokens={role: frozenset(hashes) for role, hashes in held.items()},
+        origins={plan: frozenset(urls) for plan, urls in pages.items()},
+        rate=rate,
+        check_ids=check_ids,
+        tickets=tickets,
+        ticket_key=secrets.token_bytes(32) if tickets else b"",
+    )
+
+
+def _add_training(store: Store, spec: str) -> None:
+    from hush.learn.rounds import Round
+
+    name, _, people = spec.rpartition("=")
+    if not name or not people.isdigit() or int(people) < 1:
+        raise Refused("--training is the file of a first round and the people per round: ROUND.json=10000")
+    try:
+        first = Round.from_json(Path(name).read_bytes())
+    except OSError as error:
+        raise Refused(f"the round cannot be read: {error.strerror}") from None
+    store.add_training(first.training.title, first, int(people))
+
+
+@program.command()
+@click.argument("role", metavar="submit|read|admin")
+def token(role: str) -> None:
+    """Make a bearer token for a role. The first line is the token, for the client; the second is for `serve --tokens`.
+
+    \b
+    Example:
+      hush token submit
+    """
+    import secrets
+
+    from hush.collector.security import hashed
+    from hush.collector.settings import ROLES
+
+    if role not in ROLES:
+        raise Refused(f"a role is one of: {', '.join(ROLES)}")
+    made = secrets.token_urlsafe(32)
+    click.echo(made)
+    click.echo(f"{role} {hashed(made)}")
+
+
+@program.command()
+@STORE
+@click.option("-o", "--output", required=True, metavar="FOLDER", help="Write Parquet files into this folder.")
+@click.option("--plan", "plan_id", metavar="ID", help="The plan, if the store has several: the start of its id.")
+@JSON
+def export(store: str, output: str, plan_id: str | None, machine: bool) -> None:
+    """Write the reports that a collector keeps as Parquet, for DuckDB, Spark or `hush tally`.
+
+    \b
+    Example:
+      hush export --store sqlite://hush.db -o reports
+    """
+    from hush.collector.segments import export as write
+    from hush.collector.stores import open_store
+
+    with _failing():
+        opened = open_store(store)
+        try:
+            plan = _chosen(opened, plan_id)
+            reports = write(opened, plan, _folder(store), Path(output))
+        finally:
+            opened.close()
+    if machine:
+        as_json({"plan": plan.id, "reports": reports})
+    else:
+        click.echo(f"{reports} reports of plan {plan.id[:12]} written to {output}")
+
+
+@program.command()
+@STORE
+@click.option("--plan", "plan_id", metavar="ID", help="The plan, if the store has several: the start of its id.")
+def compact(store: str, plan_id: str | None) -> None:
+    """Move the reports that a collector keeps from its database into Parquet files beside it.
+
+    \b
+    Example:
+      hush compact --store sqlite://hush.db
+    """
+    from hush.collector.segments import compact as move
+    from hush.collector.stores import open_store
+
+    with _failing():
+        opened = open_store(store)
+        try:
+            made = move(opened, _chosen(opened, plan_id), _folder(store))
+        finally:
+            opened.close()
+    for segment in made:
+        click.echo(f"{segment.file}: {segment.reports} reports")
+    if not made:
+        click.echo("nothing to compact")
+
+
+def _chosen(store: Store, plan_id: str | None) -> Plan:
+    plans = [held.plan for held in store.plans() if held.plan.id.startswith(plan_id or "")]
+    if len(plans) != 1:
+        raise Refused("name one plan of the store with --plan: the start of its id")
+    return plans[0]
+
+
+def _folder(url: str) -> Path:
+    """Return where the segments of a store are: beside its file."""
+    path = Path(url.removeprefix("sqlite://")) if url.startswith("sqlite://") else Path("hush")
+    return path.with_name(f"{path.name}.segments")

@@ -1,0 +1,114 @@
+"""Many submissions, one commit: the way from requests to the store.
+
+A commit waits for the disk, and costs nearly the same for one submission as for a thousand. So a single thread
+commits, and whatever arrives meanwhile waits and goes into the next commit together. A request is answered when its
+group is durable. The queue is bounded, by number and by bytes: beyond that `Full` is raised at once, which becomes
+503 with Retry-After, and nothing that was acknowledged is ever dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from hush.collector.stores import Store
+from hush.collector.submissions import Batch, Outcome, Submission
+
+logger = logging.getLogger("hush.collector")
+
+MAX_WAITING = 20_000  # submissions
+MAX_BYTES = 256 << 20
+GROUP = 4096  # submissions of one commit at most
+
+
+class Full(Exception):
+    """The queue is full: try again a little later."""
+
+
+class Stopped(Exception):
+    """The collector is shutting down."""
+
+
+Waiting = tuple[Submission, int, "asyncio.Future[Outcome]"]
+
+
+class Intake:
+    """A queue in front of a store, and the thread that empties it. Made within the event loop that it serves."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        most: int = MAX_WAITING,
+        most_bytes: int = MAX_BYTES,
+        watch: Callable[[int, float], None] | None = None,
+    ) -> None:
+        self._store, self._most, self._most_bytes, self._watch = store, most, most_bytes, watch
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[Waiting] = deque()
+        self._bytes = 0
+        self._wake = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._work, name="hush-intake", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """How many submissions wait for a commit."""
+        return len(self._waiting)
+
+    async def submit(self, submission: Submission) -> Outcome:
+        """Return what became of a submission, once it is durable."""
+        size = len(submission.body) + 32 * len(submission.ids) if isinstance(submission, Batch) else 512
+        future: asyncio.Future[Outcome] = self._loop.create_future()
+        with self._wake:
+            if self._stopping:
+                raise Stopped
+            if len(self._waiting) >= self._most or self._bytes + size > self._most_bytes:
+                raise Full
+            self._waiting.append((submission, size, future))
+            self._bytes += size
+            self._wake.notify()
+        return await future
+
+    def _work(self) -> None:
+        while True:
+            with self._wake:
+                while not self._waiting and not self._stopping:
+                    self._wake.wait()
+                if not self._waiting:
+                    return
+                group = [self._waiting.popleft() for _ in range(min(GROUP, len(self._waiting)))]
+            start = time.perf_counter()
+            try:
+                outcomes: list[Outcome] | Exception = self._store.commit([submission for submission, _, _ in group])
+            except Exception as error:
+                # The group was rolled back: those who wait are told, and may send it again.
+                logger.exception("a commit of %d submissions failed", len(group))
+                outcomes = error
+            if self._watch is not None:
+                self._watch(len(group), time.perf_counter() - start)
+            with self._wake:
+                self._bytes -= sum(size for _, size, _ in group)
+            self._loop.call_soon_threadsafe(_resolve, group, outcomes)
+
+    async def stop(self) -> None:
+        """Take nothing more, commit what waits, and return."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        await asyncio.to_thread(self._thread.join)
+
+
+def _resolve(group: list[Waiting], outcomes: list[Outcome] | Exception) -> None:
+    for index, (_, _, future) in enumerate(group):
+        if future.done():  # the client has gone
+            continue
+        if isinstance(outcomes, Exception):
+            future.set_exception(outcomes)
+        else:
+            future.set_result(outcomes[index])

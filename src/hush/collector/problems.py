@@ -1,0 +1,48 @@
+"""Errors as RFC 9457 problem documents: what kind, in words, and what was wrong this time."""
+
+from __future__ import annotations
+
+import msgspec
+from starlette.responses import Response
+
+KINDS: dict[str, tuple[int, str]] = {
+    "bad-request": (400, "The request is not what this address takes"),
+    "bad-report": (422, "These are not valid reports of this plan"),
+    "not-allowed": (403, "This token does not allow that"),
+    "no-token": (401, "A token is needed"),
+    "not-found": (404, "There is no such thing here"),
+    "bad-method": (405, "This address does not take that method"),
+    "not-acceptable": (406, "This cannot be had in a form that was asked for"),
+    "plan-closed": (409, "This plan takes no more reports"),
+    "overlapping": (409, "The batch holds a report that was counted before"),
+    "late": (409, "This round is over"),
+    "too-large": (413, "The request is too large"),
+    "wrong-type": (415, "This content type is not read here"),
+    "too-many": (429, "Too many requests from this address"),
+    "too-slow": (408, "The body did not arrive in time"),
+    "busy": (503, "The collector is busy: send it again a little later"),
+    "failed": (503, "The store did not take it: send it again a little later"),
+}
+
+
+class Problem(msgspec.Struct, rename={"kind": "type"}):
+    """A problem document."""
+
+    kind: str
+    title: str
+    status: int
+    detail: str = ""
+
+
+class Refused(Exception):
+    """A request that is answered with a problem."""
+
+    def __init__(self, kind: str, detail: str = "", headers: dict[str, str] | None = None) -> None:
+        super().__init__(detail or kind)
+        self.kind, self.detail, self.headers = kind, detail, headers or {}
+
+    def response(self) -> Response:
+        """Return the problem as a response."""
+        status, title = KINDS[self.kind]
+        body = msgspec.json.encode(Problem(f"urn:hush:problem:{self.kind}", title, status, self.detail))
+        return Response(body, status, self.headers, "application/problem+json")

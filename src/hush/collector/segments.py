@@ -1,0 +1,133 @@
+"""Stored reports as Parquet: compaction into segments, and export.
+
+A segment is written beside the database under its final name, made durable, and then recorded in the transaction that
+drops the bodies it replaces. A crash in between leaves a file that nobody refers to, which the next compaction
+removes. Reports that were sent one by one keep their ids in a column `report`; a segment has either all ids or none,
+so there are two at most for each compaction. Tallies that other collectors handed on have no rows, and stay in the
+database.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hush.batch.rows import parts, report_schema
+from hush.collector import formats
+from hush.collector.stores import Segment, Store, Stored
+from hush.collector.submissions import Form
+from hush.plan import Plan
+from hush.report import Report
+
+ROW_GROUP = 1 << 20
+
+
+def table_of(plan: Plan, stored: Stored) -> pa.Table | None:
+    """Return a stored body as rows of `spec/reports.md`, or None for a tally."""
+    if stored.form is Form.TALLY:
+        return None
+    if stored.form is Form.REPORTS:
+        return rows_of(plan, formats.split(plan, stored.body))
+    if stored.form is Form.COLUMNS:
+        return formats.unpack(plan, stored.body)
+    with pa.ipc.open_stream(stored.body) as stream:
+        table = stream.read_all()
+    schema = report_schema(plan, ids="report" in table.schema.names)
+    return table.select(schema.names).cast(schema)
+
+
+def rows_of(plan: Plan, reports: list[Report]) -> pa.Table:
+    """Return reports as rows, with their ids."""
+    sizes = parts(plan)
+    attribute, part, output, ids = [], [], [], []
+    for report in reports:
+        for index, value in report.answers:
+            if isinstance(value, int):
+                words = [value]
+            else:
+                words = [0] * sizes[index]
+                for member in value:
+                    words[member >> 6] |= 1 << (member & 63)
+            for place, word in enumerate(words):
+                attribute.append(index)
+                part.append(place)
+                output.append(word - (1 << 64) if word >> 63 else word)
+                ids.append(report.id)
+    schema = report_schema(plan, ids=True)
+    columns = {"attribute": attribute, "part": part, "output": output, "report": ids}
+    return pa.table([pa.array(columns[field.name], type=field.type) for field in schema], schema=schema)
+
+
+def stored_tables(store: Store, plan: Plan, upto: int | None = None) -> Iterator[tuple[Stored, pa.Table]]:
+    """Return everything that is stored of a plan in bodies, as rows."""
+    for stored in store.bodies(plan):
+        if upto is not None and stored.place > upto:
+            return
+        table = table_of(plan, stored)
+        if table is not None:
+            yield stored, table
+
+
+def compact(store: Store, plan: Plan, folder: Path) -> list[Segment]:
+    """Move the stored bodies of a plan into Parquet segments; return those that were made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    known = {segment.file for segment in store.segments(plan)}
+    for path in folder.glob(f"{plan.id[:16]}-*.parquet*"):
+        if path.name not in known:
+            path.unlink()
+    last = max((stored.place for stored in store.bodies(plan)), default=0)
+    made = []
+    for ids in (True, False):
+        name = f"{plan.id[:16]}-{last:012}-{'ids' if ids else 'rows'}.parquet"
+        reports = _write(store, plan, folder / name, ids, last)
+        if reports:
+            digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            made.append(Segment(name, reports, digest))
+    if made:
+        store.replace(plan, last, made)
+    return made
+
+
+def _write(store: Store, plan: Plan, path: Path, ids: bool, last: int) -> int:
+    """Write the rows that have ids, or those that have none; return how many reports they are."""
+    draft = path.with_name(path.name + ".new")
+    schema = report_schema(plan, ids=ids)
+    reports = 0
+    with pq.ParquetWriter(draft, schema, compression="zstd", write_page_checksum=True) as writer:
+        for stored, table in stored_tables(store, plan, last):
+            if ("report" in table.schema.names) == ids:
+                writer.write_table(table, row_group_size=ROW_GROUP)
+                reports += stored.reports
+    if not reports:
+        draft.unlink()
+        return 0
+    with draft.open("rb") as file:
+        os.fsync(file.fileno())
+    draft.replace(path)
+    handle = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    return reports
+
+
+def export(store: Store, plan: Plan, folder: Path, out: Path) -> int:
+    """Write everything that is kept of a plan's reports as Parquet files into a folder; return how many reports."""
+    out.mkdir(parents=True, exist_ok=True)
+    total = 0
+    for segment in store.segments(plan):
+        data = (folder / segment.file).read_bytes()
+        if hashlib.sha256(data).hexdigest() != segment.digest:
+            raise OSError(f"the segment {segment.file} is damaged")
+        (out / segment.file).write_bytes(data)
+        total += segment.reports
+    last = max((stored.place for stored in store.bodies(plan)), default=0)
+    for ids in (True, False):
+        total += _write(store, plan, out / f"{plan.id[:16]}-{'ids' if ids else 'rows'}.parquet", ids, last)
+    return total

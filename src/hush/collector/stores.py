@@ -1,0 +1,148 @@
+"""What every store does, whatever database is behind it.
+
+`commit` is the heart: it takes a group of submissions, counts those whose ids are new, keeps their bodies if reports
+are kept, and returns when all that is durable, in one transaction. If it raises, nothing was counted, and every
+submission of the group may be sent again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from hush.collector.submissions import Form, Outcome, Submission
+from hush.errors import HushError
+from hush.learn.rounds import Round
+from hush.plan import Plan
+from hush.tally import Tally
+
+Keep = Literal["reports", "tallies"]
+
+
+class StoreError(HushError):
+    """A store that cannot be opened, is of another version, or was asked for what it does not have."""
+
+
+@dataclass(frozen=True)
+class HeldPlan:
+    """A plan and how it is kept. `keep`: "reports" keeps every report, "tallies" only counts and ids."""
+
+    plan: Plan
+    keep: Keep = "reports"
+    open: bool = True
+
+
+class Stored(NamedTuple):
+    """A stored body: its place in the order of arrival, how many reports it holds, and how to read it."""
+
+    place: int
+    reports: int
+    form: Form
+    body: bytes
+
+
+class Segment(NamedTuple):
+    """A Parquet file that has taken the place of stored bodies."""
+
+    file: str
+    reports: int
+    digest: str
+
+
+class Live(NamedTuple):
+    """A training as it stands: its current round, and how many people have taken part in it."""
+
+    round: Round
+    wanted: int
+    received: int
+
+
+class Past(NamedTuple):
+    """A round of a training that is over: its weights, how many people took part, and the loss that others reported."""
+
+    number: int
+    weights: tuple[float, ...]
+    people: int
+    loss: float | None
+    loss_error: float | None
+
+
+class Store(ABC):
+    """Where a collector keeps everything. One thread at a time calls `commit`; reading is safe from any thread."""
+
+    # -- plans
+
+    @abstractmethod
+    def add_plan(self, plan: Plan, keep: Keep = "reports") -> None:
+        """Take reports of a plan from now on. Adding it again changes nothing, but `keep` must be the same."""
+
+    @abstractmethod
+    def plans(self) -> list[HeldPlan]:
+        """Return all plans, in the order in which they were added."""
+
+    @abstractmethod
+    def close_plan(self, plan_id: str) -> None:
+        """Take no more reports of a plan, and forget the ids of its submissions. Its tally stays."""
+
+    # -- reports
+
+    @abstractmethod
+    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        """Count what is new, durably; return what became of each."""
+
+    @abstractmethod
+    def tally(self, plan: Plan) -> Tally:
+        """Return the tally of all that was committed."""
+
+    @abstractmethod
+    def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
+        """Return the stored bodies of a plan behind a place, in order."""
+
+    # -- compaction
+
+    @abstractmethod
+    def segments(self, plan: Plan) -> list[Segment]:
+        """Return the Parquet files that hold reports of a plan."""
+
+    @abstractmethod
+    def replace(self, plan: Plan, last: int, segments: Sequence[Segment]) -> None:
+        """Record segments in place of all bodies (but tallies) up to a place, in one transaction."""
+
+    # -- trainings
+
+    @abstractmethod
+    def add_training(self, name: str, first: Round, wanted: int) -> None:
+        """Begin a training in which `wanted` people take part in each round. Adding it again changes nothing."""
+
+    @abstractmethod
+    def trainings(self) -> list[str]:
+        """Return the names of all trainings."""
+
+    @abstractmethod
+    def live(self, name: str) -> Live:
+        """Return how a training stands."""
+
+    @abstractmethod
+    def history(self, name: str) -> list[Past]:
+        """Return the rounds of a training that are over."""
+
+    # -- life
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the database. What was committed stays."""
+
+
+def open_store(url: str) -> Store:
+    """Open a store by its URL: sqlite:///path, sqlite://relative/path, or postgresql://..."""
+    if url.startswith("sqlite://"):
+        from hush.collector.sqlite import SqliteStore
+
+        return SqliteStore(url.removeprefix("sqlite://"))
+    if url.startswith(("postgresql://", "postgres://")):
+        from hush.collector.postgres import PostgresStore
+
+        return PostgresStore(url)
+    raise StoreError("the store must be sqlite:///path or postgresql://...")

@@ -1,0 +1,90 @@
+"""What arrives at a collector, already checked, and what becomes of it.
+
+Every submission has an id of 16 bytes, chosen by whoever sends it, and is counted once under that id: a single report
+has its report id, a batch the id that its gateway gave it, a tally the id of the collector that hands it on. Sending
+it again, to any process, changes nothing; the answer says whether it was new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from hush.plan import Plan
+from hush.report import Report
+
+Array = np.ndarray[Any, Any]
+
+ID_SIZE = 16
+
+
+class Outcome(Enum):
+    """What became of a submission, once that is durable."""
+
+    NEW = "new"
+    REPEATED = "repeated"  # counted before, under the same id
+    OVERLAPPING = "overlapping"  # a batch that holds a report that was counted before: not counted
+    LATE = "late"  # for a round of a training that is over: not counted
+    CLOSED = "closed"  # the plan takes no more reports
+
+
+class Form(Enum):
+    """How a stored body is to be read."""
+
+    REPORTS = 0  # binary reports, one after the other
+    ARROW = 1  # an Arrow IPC stream
+    TALLY = 2  # a binary tally
+    COLUMNS = 3  # packed columns
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """One report."""
+
+    plan: Plan
+    report: Report
+
+    @property
+    def id(self) -> bytes:
+        """The id of the report."""
+        return self.report.id
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Many reports, or a tally, as one vector of counts. `ids`: of the reports within, if they are to be checked
+    too.
+    """
+
+    plan: Plan
+    id: bytes
+    vector: Array
+    form: Form
+    body: bytes
+    ids: Sequence[bytes] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """A report for a round of a training: a gradient, or (`loss`) the loss of a held-out person."""
+
+    training: str
+    number: int
+    id: bytes
+    report: Report | None  # None if the round is over, so that its plan is gone: was it counted before?
+    loss: bool = False
+
+
+Submission = Single | Batch | Gradient
+
+
+@dataclass
+class Group:
+    """The submissions of one commit, and what became of them."""
+
+    submissions: Sequence[Submission]
+    outcomes: list[Outcome] = field(default_factory=list)

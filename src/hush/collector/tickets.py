@@ -1,0 +1,35 @@
+"""Tickets, as the collector issues and checks them. `hush.tickets` says what they are for.
+
+Nothing is stored when a ticket is issued: its signature tells it again. It counts once, because its id is that of the
+report.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+
+from hush.errors import ReportError
+from hush.plan import Plan
+from hush.report import ID_SIZE, Report
+from hush.tickets import questions_of
+
+MAC_SIZE = 16
+
+
+def issue(plan: Plan, key: bytes) -> tuple[bytes, bytes]:
+    """Return a new ticket: an id and its signature."""
+    id_ = secrets.token_bytes(ID_SIZE)
+    return id_, _signature(plan, key, id_)
+
+
+def check(plan: Plan, key: bytes, report: Report, signature: bytes) -> None:
+    """Refuse a report whose id is not of a ticket of this collector, or which answers other questions than it deals."""
+    if not hmac.compare_digest(_signature(plan, key, report.id), signature):
+        raise ReportError("this report has no ticket of this collector")
+    if [index for index, _ in report.answers] != questions_of(plan, report.id):
+        raise ReportError("this report answers other questions than its ticket deals")
+
+
+def _signature(plan: Plan, key: bytes, id_: bytes) -> bytes:
+    return hmac.digest(key, b"hush ticket " + bytes.fromhex(plan.id) + id_, "sha256")[:MAC_SIZE]
