@@ -3,9 +3,9 @@
     collector = hush.client.Collector("https://example.org", ledger=hush.Ledger("answers.db", cap=2.0))
     receipt = collector.answer(plan_id, {"age": 41, "smoker": "no"})
 
-The id of a plan is the hash of its text, and the text is checked as a whole, its privacy included: a device need not trust the
-server for either. With a ledger the report is on disk before it is sent, so that sending again, after a crash too,
-sends the *same* report, which the collector counts once. Only the standard library is used.
+The id of a plan is the hash of its text, and the text is checked as a whole, its privacy included: a device need not
+trust the server for either. With a ledger the report is on disk before it is sent, so that sending again, after a
+crash too, sends the *same* report, which the collector counts once. Only the standard library is used.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Receipt:
 
 
 class Collector:
-    """A collector at an address. `attempts` and `pause` bound how long is tried: pauses double, with some chance in them."""
+    """A collector at an address. `attempts` and `pause` bound how long is tried: pauses double, more or less."""
 
     def __init__(
         self,

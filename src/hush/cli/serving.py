@@ -28,13 +28,9 @@ STORE = click.option(
 @STORE
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
-@click.option(
-    "--keep", default="reports", show_default=True, metavar="reports|tallies", help="What is kept of reports."
-)
+@click.option("--keep", default="reports", show_default=True, metavar="reports|tallies", help="What is kept.")
 @click.option("--check-ids", is_flag=True, help="Look at every report id within batches too.")
-@click.option(
-    "--training", multiple=True, metavar="ROUND.json=PEOPLE", help="A training: first round, people per round."
-)
+@click.option("--training", multiple=True, metavar="ROUND.json=PEOPLE", help="First round, people per round.")
 @click.option("--tokens", metavar="FILE", help="Lines of ROLE HASH, as `hush token` prints: submit, read or admin.")
 @click.option("--origin", multiple=True, metavar="[PLAN=]URL", help="A web page that may send reports.")
 @click.option("--rate", default=0.0, metavar="N", help="Requests per second from one address (0: no limit).")

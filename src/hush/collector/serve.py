@@ -42,7 +42,7 @@ def run(
     forwarded: str = "",
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until a signal says stop. Port 0 takes a free one. `forwarded`: proxies whose X-Forwarded-For is believed."""
+    """Serve until a signal says stop. Port 0 takes a free one; `forwarded` are proxies that say who a client is."""
     config = uvicorn.Config(
         make_app(store, settings),
         access_log=False,  # it would hold addresses and times of those who send reports

@@ -47,7 +47,7 @@ MIGRATIONS = (
     ) strict;
     create index bodies_of_plan on bodies (plan, place);
     create table segments (
-      number integer primary key, plan integer not null, file text not null, reports integer not null, 
+      number integer primary key, plan integer not null, file text not null, reports integer not null,
       digest text not null
     ) strict;
     create table trainings (
