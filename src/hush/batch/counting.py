@@ -130,6 +130,30 @@ def read_out(planes: Array, waiting: Array, fill: int, counts: Array) -> None:
 
 
 @compiled
+def empty_planes(
+    weights: Array,
+    rows: Array,
+    slots: Array,
+    starts: Array,
+    planes: Array,
+    waiting: Array,
+    fills: Array,
+    groups: Array,
+    counts: Array,
+) -> None:
+    """Read out the upright counters of all set-valued questions."""
+    for index in range(len(weights)):
+        if weights[index] != -1:
+            for block in range(rows[index]):
+                slot = slots[index] + block
+                start = starts[index] + 64 * block
+                end = min(start + 64, starts[index + 1])
+                read_out(planes[slot], waiting[slot], fills[slot], counts[start:end])
+                fills[slot] = 0
+                groups[slot] = 0
+
+
+@compiled
 def count_words(
     output: Array, size: int, weight: int, answered: Array, counts: Array, planes: Array, groups: Array, faults: Array
 ) -> int:
@@ -310,13 +334,18 @@ class Counts:
                 self._faults[index, OUTSIDE] += room[index, size:].sum()  # in room that no symbol of the alphabet has
             self._symbols[:] = 0
             self._held = 0
-        for index in np.flatnonzero(self._weights != -1).tolist():
-            for block in range(self._rows[index]):
-                slot = self._slots[index] + block
-                start = self._starts[index] + 64 * block
-                counts = self._counts[0, start : min(start + 64, self._starts[index + 1])]
-                read_out(self._planes[slot], self._waiting[slot], self._fills[slot], counts)
-                self._fills[slot] = self._groups[slot] = 0
+        if len(self._planes):
+            empty_planes(
+                self._weights,
+                self._rows,
+                self._slots,
+                self._starts,
+                self._planes,
+                self._waiting,
+                self._fills,
+                self._groups,
+                self._counts[0],
+            )
 
     def absorb(self, other: Counts) -> None:
         """Add what another has counted."""
@@ -365,6 +394,8 @@ class Counts:
     def _check(self) -> None:
         if self._open[1]:
             self._faults[self._open[0], WRONG_PARTS] += 1
+        if not self._faults.any():
+            return
         for index, rule in np.argwhere(self._faults).tolist():
             where = ", ".join(map(repr, self.plan.questions[index].attributes)) if index < len(self._sizes) else ""
             rows = int(self._faults[index, rule])
