@@ -1,0 +1,291 @@
+"""How many reports a collector takes per second, durably, over real sockets: `python benchmarks/collector.py`.
+
+The server is a process of its own, on loopback, with a store in a temporary folder; this process sends. Each loop is
+bounded: so many connections, each with one request in flight, for some seconds. Every answer must be a 202, which is
+sent after the commit is on disk. On two cores the sender takes one of them.
+
+Figures depend on the machine, so the yardsticks of the same run stand beside them: fsyncs of a small append, and
+copies in memory. `--full` lasts longer and goes on to 20 million stored ids; `--store URL` measures PostgreSQL;
+`--keep` writes docs/measured/collector.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import secrets
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from census import Census, schema
+from measure import copying, machine, progress, race, write
+
+from hush import Plan, batch, randomise
+from hush.collector import formats
+
+BATCH = 1000
+CONNECTIONS = {"batches": 16, "single": 64}
+IDS = [0, 1_000_000, 5_000_000, 20_000_000]
+PIECE = 1_000_000
+
+
+class Sender(asyncio.Protocol):
+    """One connection with one request in flight."""
+
+    def __init__(
+        self, make: Callable[[], bytes], until: float, latencies: list[float], done: asyncio.Future[int]
+    ) -> None:
+        self._make, self._until, self._latencies, self._done = make, until, latencies, done
+        self._count = 0
+        self._buffer = b""
+        self._transport: Any = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin."""
+        self._transport = transport
+        self._send()
+
+    def _send(self) -> None:
+        self._start = time.perf_counter()
+        self._transport.write(self._make())
+
+    def data_received(self, data: bytes) -> None:
+        """Take an answer: its head and its body may come apart."""
+        self._buffer += data
+        if b"\r\n\r\n" not in self._buffer or not self._buffer.endswith(b"}"):
+            return
+        data, self._buffer = self._buffer, b""
+        now = time.perf_counter()
+        if not data.startswith(b"HTTP/1.1 202"):
+            self._done.set_exception(RuntimeError(f"not accepted: {data[:300]!r}"))
+            self._transport.close()
+            return
+        self._latencies.append(now - self._start)
+        self._count += 1
+        if now < self._until:
+            self._send()
+        else:
+            self._transport.close()
+            self._done.set_result(self._count)
+
+
+def _same(sender: Sender) -> Sender:
+    return sender
+
+
+async def _load(port: int, make: Callable[[], bytes], connections: int, seconds: float) -> dict[str, float]:
+    loop = asyncio.get_running_loop()
+    latencies: list[float] = []
+    start = time.perf_counter()
+    waiting = []
+    for _ in range(connections):
+        done: asyncio.Future[int] = loop.create_future()
+        sender = Sender(make, start + seconds, latencies, done)
+        await loop.create_connection(partial(_same, sender), "127.0.0.1", port)
+        waiting.append(done)
+    total = sum(await asyncio.gather(*waiting))
+    passed = time.perf_counter() - start
+    found = np.sort(np.array(latencies)) * 1e3
+    quantiles = {f"p{q:g}": round(float(np.quantile(found, q / 100)), 2) for q in (50, 90, 99, 99.9)}
+    return {"per_second": round(total / passed, 1), "requests": total, **quantiles}
+
+
+@contextmanager
+def server(plan: Plan, folder: Path, store: str, *options: str) -> Iterator[int]:
+    """Run a collector; give its port."""
+    (folder / "plan.json").write_text(plan.to_json())
+    command = [
+        sys.executable,
+        "-m",
+        "hush",
+        "serve",
+        str(folder / "plan.json"),
+        "--store",
+        store,
+        "--port",
+        "0",
+        *options,
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    try:
+        assert process.stdout is not None
+        found = re.search(r":(\d+)", process.stdout.readline())
+        assert found is not None, "the collector did not start"
+        yield int(found[1])
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _head(plan: Plan, kind: str, size: int, extra: str = "") -> bytes:
+    return (
+        f"POST /plans/{plan.id}/reports HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
+        f"Content-Length: {size}\r\n{extra}\r\n"
+    ).encode()
+
+
+def packed_batches(plan: Plan, columns: dict[str, Any]) -> Callable[[], bytes]:
+    """Return a maker of requests with the same reports and ever new batch ids."""
+    body = bytearray(formats.pack(plan, batch.randomise(plan, columns), bytes(16)))
+    head = _head(plan, formats.COLUMNS, len(body))
+    place = slice(formats.HEADER - 20, formats.HEADER - 4)
+
+    def make() -> bytes:
+        body[place] = os.urandom(16)
+        return head + bytes(body)
+
+    return make
+
+
+def arrow_batches(plan: Plan, columns: dict[str, Any], ids: bool) -> Callable[[], bytes]:
+    """Return a maker of Arrow requests. With ids every request has reports of its own, made beforehand in turns."""
+    import io
+
+    import pyarrow as pa
+
+    def stream() -> bytes:
+        table = batch.randomise(plan, columns, ids=ids)
+        out = io.BytesIO()
+        with pa.ipc.new_stream(out, table.schema) as writer:
+            writer.write_table(table)
+        return out.getvalue()
+
+    held = stream()
+
+    def make() -> bytes:
+        body = stream() if ids else held
+        return _head(plan, formats.ARROW, len(body), f"Hush-Batch: {secrets.token_hex(16)}\r\n") + body
+
+    return make
+
+
+def singles(plan: Plan, columns: dict[str, Any]) -> Callable[[], bytes]:
+    """Return a maker of single JSON reports with ever new ids."""
+    records = [{name: column[i].item() for name, column in columns.items()} for i in range(100)]
+    texts = []
+    for record in records:
+        text = randomise(plan, record).to_json()
+        at = text.index('"id":"') + 6
+        texts.append((text[:at].encode(), text[at + 32 :].encode()))
+    state = [0]
+
+    def make() -> bytes:
+        state[0] = (state[0] + 1) % len(texts)
+        before, after = texts[state[0]]
+        body = before + secrets.token_hex(16).encode() + after
+        return _head(plan, formats.JSON, len(body)) + body
+
+    return make
+
+
+def fsyncs(folder: Path, seconds: float = 1.0) -> float:
+    """Return how many small appends per second this disk makes durable, one after the other."""
+    count, start = 0, time.perf_counter()
+    with (folder / "fsyncs").open("wb") as file:
+        while time.perf_counter() - start < seconds:
+            file.write(b"x" * 4096)
+            file.flush()
+            os.fsync(file.fileno())
+            count += 1
+    return round(count / (time.perf_counter() - start), 1)
+
+
+def fill_ids(path: Path, have: int, want: int) -> None:
+    """Put random ids into a store that is not running, as if so many reports had come before."""
+    database = sqlite3.connect(path)
+    number = database.execute("select number from plans").fetchone()[0]
+    for start in range(have, want, PIECE):
+        ids = sorted(os.urandom(16) for _ in range(min(PIECE, want - start)))
+        with database:
+            database.executemany("insert into seen values (?, ?)", ((number, id_) for id_ in ids))
+        progress(f"  {start + len(ids):,} ids")
+    database.execute("pragma wal_checkpoint(truncate)")
+    database.close()
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--full", action="store_true", help="longer loops, and up to 20 million stored ids")
+    parser.add_argument("--store", help="a PostgreSQL URL, instead of SQLite in a temporary folder")
+    parser.add_argument("--keep", action="store_true", help="write docs/measured/collector.json")
+    options = parser.parse_args()
+    seconds = 10.0 if options.full else options.seconds
+    census = Census(BATCH)
+    columns = census.draw(BATCH)
+    plan = Plan.design(schema(), 1.0, title=f"benchmark {secrets.token_hex(4)}")
+    results: dict[str, Any] = {"machine": machine(), "batch": BATCH, "seconds": seconds, "cases": {}, "ids": []}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        url = options.store or f"sqlite://{folder / 'store.db'}"
+        results["fsyncs_per_second"] = fsyncs(folder)
+        results["copy_gb_per_second"] = round(8e-3 * 1e6 / race({"copy": copying(1_000_000)}, 5)["copy"] / 1e6, 2)
+        cases: list[tuple[str, Callable[[], bytes], int, tuple[str, ...]]] = [
+            ("packed batches", packed_batches(plan, columns), CONNECTIONS["batches"], ()),
+            ("Arrow batches", arrow_batches(plan, columns, False), CONNECTIONS["batches"], ()),
+            ("single JSON reports", singles(plan, columns), CONNECTIONS["single"], ()),
+        ]
+        with server(plan, folder, url) as port:
+            for label, make, connections, _ in cases:
+                progress(label)
+                found = asyncio.run(_load(port, make, connections, seconds))
+                found["reports_per_second"] = found["per_second"] * (1 if label.startswith("single") else BATCH)
+                results["cases"][label] = found
+                say(label, found)
+        if options.store is None:
+            for label, flag in (
+                ("Arrow batches, ids not checked", ()),
+                ("Arrow batches, every id checked", ("--check-ids",)),
+            ):
+                progress(label)
+                other = folder / label.replace(" ", "-")
+                other.mkdir()
+                with server(plan, other, f"sqlite://{other / 'store.db'}", *flag) as port:
+                    found = asyncio.run(_load(port, arrow_batches(plan, columns, True), 4, seconds))
+                found["reports_per_second"] = found["per_second"] * BATCH
+                results["cases"][label] = found
+                print(f"{label}: {found['reports_per_second']:,.0f} reports/s (the sender makes new reports meanwhile)")
+            results["ids"] = by_ids(plan, columns, folder, seconds, IDS if options.full else IDS[:2])
+    write("collector", results, options.keep)
+    print(json.dumps(results["machine"]))
+
+
+def say(label: str, found: dict[str, float]) -> None:
+    """Print one line."""
+    print(f"{label}: {found['reports_per_second']:,.0f} reports/s, p50 {found['p50']} ms, p99 {found['p99']} ms")
+
+
+def by_ids(plan: Plan, columns: dict[str, Any], folder: Path, seconds: float, sizes: list[int]) -> list[dict[str, Any]]:
+    """Measure the rate of single reports as the number of stored ids grows."""
+    path = folder / "ids.db"
+    rows, have = [], 0
+    with server(plan, folder, f"sqlite://{path}"):
+        pass
+    for size in sizes:
+        fill_ids(path, have, size)
+        have = size
+        bytes_ = path.stat().st_size
+        with server(plan, folder, f"sqlite://{path}") as port:
+            found = asyncio.run(_load(port, singles(plan, columns), CONNECTIONS["single"], seconds))
+        have += int(found["requests"])
+        rows.append({"ids": size, "bytes": bytes_, **found})
+        print(f"{size:,} ids, {bytes_ / max(size, 1):.1f} bytes each")
+        say("  single reports", {**found, "reports_per_second": found["per_second"]})
+    return rows
+
+
+if __name__ == "__main__":
+    main()

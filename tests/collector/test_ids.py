@@ -1,0 +1,84 @@
+"""Which ids were counted, against a plain set."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+from hush.collector.ids import IdIndex, packed, unpacked
+
+
+class Runs:
+    """Runs by number, as a database has them, and how often one was read."""
+
+    def __init__(self) -> None:
+        self.held: dict[int, bytes] = {}
+        self.reads = 0
+
+    def fetch(self, number: int) -> bytes:
+        self.reads += 1
+        return self.held[number]
+
+
+def filled(sizes: list[int], make: random.Random) -> tuple[IdIndex, Runs, set[bytes]]:
+    runs, everything = Runs(), set()
+    index = IdIndex(runs.fetch)
+    for number, size in enumerate(sizes, 1):
+        ids = {make.randbytes(16) for _ in range(size)}
+        everything |= ids
+        runs.held[number] = packed(ids)
+        index.add(number, runs.held[number])
+    return index, runs, everything
+
+
+@pytest.mark.parametrize("sizes", [[1], [1] * 300, [5000, 1, 1, 5000], [10, 1000, 100_000, 3, 7], [4096] * 9])
+def test_what_was_added_is_known_and_nothing_else(sizes: list[int]) -> None:
+    make = random.Random(1)
+    index, runs, everything = filled(sizes, make)
+    assert index.size == len(everything) == sum(sizes)
+    some = make.sample(sorted(everything), min(len(everything), 200))
+    strangers = [make.randbytes(16) for _ in range(200)]
+    asked = some + strangers
+    make.shuffle(asked)
+    assert index.known(asked) == set(some)
+    runs.reads = 0
+    assert index.known(strangers) == set()
+    assert runs.reads == 0  # no run is read for ids that are new
+
+
+def test_equal_first_bytes_are_told_apart() -> None:
+    """Eight equal bytes are not an equal id: in one run, in several, and many of them."""
+    runs = Runs()
+    index = IdIndex(runs.fetch)
+    prefix = os.urandom(8)
+    known = [prefix + bytes([i] * 8) for i in range(50)]
+    for number, id_ in enumerate(known, 1):
+        runs.held[number] = packed([id_])
+        index.add(number, runs.held[number])
+    strangers = [prefix + bytes([200 + i] * 8) for i in range(50)]
+    assert index.known(known + strangers) == set(known)
+
+
+def test_loading_gives_the_same_index() -> None:
+    make = random.Random(2)
+    index, runs, everything = filled([100] * 50 + [3000], make)
+    again = IdIndex(runs.fetch)
+    again.load(list(runs.held.items()))
+    asked = make.sample(sorted(everything), 300) + [make.randbytes(16) for _ in range(300)]
+    assert again.size == index.size
+    assert again.known(asked) == index.known(asked)
+
+
+def test_levels_stay_few() -> None:
+    """Each level is at least twice the next, so their number is logarithmic, and so is the cost of a look-up."""
+    index, _, _ = filled([100] * 2000, random.Random(3))
+    sizes = [len(level[0]) for level in index._levels]
+    assert all(a >= 2 * b or a + b <= 4096 for a, b in zip(sizes, sizes[1:], strict=False))
+    assert len(sizes) <= 10
+
+
+def test_a_run_is_its_ids_sorted() -> None:
+    ids = [os.urandom(16) for _ in range(20)]
+    assert list(unpacked(packed(ids))) == sorted(ids)
