@@ -39,6 +39,7 @@ BATCH = 1000
 CONNECTIONS = {"batches": 16, "single": 64}
 IDS = [0, 1_000_000, 5_000_000, 20_000_000]
 PIECE = 1_000_000
+RUN = 200  # ids of one commit, about
 
 
 class Sender(asyncio.Protocol):
@@ -205,11 +206,12 @@ def fsyncs(folder: Path, seconds: float = 1.0) -> float:
 def fill_ids(path: Path, have: int, want: int) -> None:
     """Put random ids into a store that is not running, as if so many reports had come before."""
     database = sqlite3.connect(path)
-    number = database.execute("select number from plans").fetchone()[0]
+    owner = database.execute("select number from plans").fetchone()[0]
     for start in range(have, want, PIECE):
         ids = sorted(os.urandom(16) for _ in range(min(PIECE, want - start)))
+        runs = [b"".join(ids[i :: len(ids) // RUN or 1]) for i in range(len(ids) // RUN or 1)]  # every run is sorted
         with database:
-            database.executemany("insert into seen values (?, ?)", ((number, id_) for id_ in ids))
+            database.executemany("insert into runs (owner, ids) values (?, ?)", ((owner, run) for run in runs))
         progress(f"  {start + len(ids):,} ids")
     database.execute("pragma wal_checkpoint(truncate)")
     database.close()

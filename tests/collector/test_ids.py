@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_levels_stay_few() -> None:
     """Each level is at least twice the next, so their number is logarithmic, and so is the cost of a look-up."""
     index, _, _ = filled([100] * 2000, random.Random(3))
     sizes = [len(level[0]) for level in index._levels]
-    assert all(a >= 2 * b or a + b <= 4096 for a, b in zip(sizes, sizes[1:], strict=False))
+    assert all(a >= 2 * b or a + b <= 4096 for a, b in pairwise(sizes))
     assert len(sizes) <= 10
 
 

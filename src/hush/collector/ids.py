@@ -1,10 +1,11 @@
 """Which ids were counted: 16 bytes each on disk, 12 in memory, and the same speed for the first and the billionth.
 
-A tree of random ids would touch one page of the database for every report, ever colder ones as it grows. Here the ids of
-one commit are one row, a *run*, sorted, which is written once and read only again at the next start. In memory there is,
-for every id, its first 8 bytes and the number of its run, in sorted arrays whose sizes double (a log-structured merge
-tree), so that adding n ids moves each of them about log2(n) times, and looking one up is a handful of binary searches.
-Eight bytes may be equal by chance; then, and for true repetitions, the run is read and decides. So the answer is exact.
+A tree of random ids would touch one page of the database for every report, ever colder ones as it grows. Here the ids
+of one commit are one row, a *run*, sorted, which is written once and read only again at the next start. In memory
+there is, for every id, its first 8 bytes and the number of its run, in sorted arrays whose sizes double (a
+log-structured merge tree), so that adding n ids moves each of them about log2(n) times, and looking one up is a
+handful of binary searches. Eight bytes may be equal by chance; then, and for true repetitions, the run is read and
+decides. So the answer is exact.
 """
 
 from __future__ import annotations

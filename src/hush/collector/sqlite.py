@@ -3,8 +3,8 @@
 **Durability.** `synchronous = full`: a commit returns when the log is on disk. Tallies are written in the transaction
 that counts, so after a crash they are exactly those of the ids and bodies that are there.
 
-**Ids.** One row of 16 bytes and a few bytes around it per submission, in a tree ordered by plan and id, without row
-numbers: about 26 bytes each. They are dropped when the plan is closed.
+**Ids.** 16 bytes each, in one row per commit, as `hush.collector.ids` explains. They are dropped when the plan is
+closed.
 
 **One process.** The file is locked for as long as the store is open, so a second collector on it is refused.
 """
@@ -16,7 +16,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -24,6 +24,7 @@ from typing import IO, Any
 import numpy as np
 
 from hush.collector.books import PlanBook, RoundBook, loss_plan
+from hush.collector.ids import IdIndex, packed
 from hush.collector.stores import HeldPlan, Keep, Live, Past, Segment, Store, Stored, StoreError
 from hush.collector.submissions import Batch, Form, Gradient, Outcome, Submission
 from hush.collector.vectors import layout_of
@@ -40,7 +41,7 @@ MIGRATIONS = (
       number integer primary key, id text not null unique, plan text not null, keep text not null,
       open integer not null default 1, tally blob not null
     ) strict;
-    create table seen (plan integer not null, id blob not null, primary key (plan, id)) strict, without rowid;
+    create table runs (number integer primary key, owner integer not null, ids blob not null) strict;
     create table bodies (
       place integer primary key autoincrement, plan integer not null, reports integer not null, form integer not null,
       body blob not null
@@ -60,7 +61,29 @@ MIGRATIONS = (
     ) strict, without rowid;
     """,
 )
-TRAINING_IDS = 1 << 40  # in `seen`, trainings follow behind the plans
+TRAINING = 1 << 40  # owners of runs are plans, by their numbers, and trainings, by theirs plus this
+LOADED = 1 << 25  # bytes of runs that are read at once
+
+
+class _Seen:
+    """The ids that a group of submissions carries: which of them are old, and which it has made old itself."""
+
+    def __init__(self, index: Callable[[int], IdIndex], submissions: Sequence[tuple[int, Submission]]) -> None:
+        asked: dict[int, list[bytes]] = {}
+        for owner, submission in submissions:
+            asked.setdefault(owner, []).append(submission.id)
+            if isinstance(submission, Batch):
+                asked[owner].extend(submission.ids)
+        self._old = {owner: index(owner).known(ids) for owner, ids in asked.items()}
+        self.fresh: dict[int, set[bytes]] = {owner: set() for owner in asked}
+
+    def has(self, owner: int, id_: bytes) -> bool:
+        """Return whether an id was counted before."""
+        return id_ in self._old[owner] or id_ in self.fresh[owner]
+
+    def note(self, owner: int, *ids: bytes) -> None:
+        """Count ids."""
+        self.fresh[owner].update(ids)
 
 
 class SqliteStore(Store):
@@ -112,6 +135,33 @@ class SqliteStore(Store):
                 round_, wanted, layout_of(round_.plan).decode(gradients), layout_of(loss_plan(round_)).decode(losses)
             )
             self._trainings[name] = number, book
+        self._indices: dict[int, IdIndex] = {}
+        self._load_ids()
+
+    def _load_ids(self) -> None:
+        """Read the runs of all owners into memory."""
+        held: list[tuple[int, bytes]] = []
+        size, last = 0, -1
+        rows = self._db.execute("select owner, number, ids from runs order by owner, number")
+        for owner, number, run in rows:
+            if held and (owner != last or size > LOADED):
+                self._index(last).load(held)
+                held, size = [], 0
+            last = owner
+            held.append((number, run))
+            size += len(run)
+        if held:
+            self._index(last).load(held)
+
+    def _index(self, owner: int) -> IdIndex:
+        if owner not in self._indices:
+            self._indices[owner] = IdIndex(self._run)
+        return self._indices[owner]
+
+    def _run(self, number: int) -> bytes:
+        """Return the ids of one commit."""
+        found: bytes = self._db.execute("select ids from runs where number = ?", (number,)).fetchone()[0]
+        return found
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -119,10 +169,11 @@ class SqliteStore(Store):
             self._db.execute("begin immediate")
             try:
                 yield
+                self._db.execute("commit")
             except BaseException:
-                self._db.execute("rollback")
+                if self._db.in_transaction:
+                    self._db.execute("rollback")
                 raise
-            self._db.execute("commit")
 
     # -- plans
 
@@ -154,7 +205,8 @@ class SqliteStore(Store):
             number, held = self._find(plan_id)
             with self._transaction():
                 self._db.execute("update plans set open = 0 where number = ?", (number,))
-                self._db.execute("delete from seen where plan = ?", (number,))
+                self._db.execute("delete from runs where owner = ?", (number,))
+            self._indices.pop(number, None)
             self._plans[plan_id] = number, HeldPlan(held.plan, held.keep, open=False)
 
     def _find(self, plan_id: str) -> tuple[int, HeldPlan]:
@@ -169,47 +221,52 @@ class SqliteStore(Store):
         with self._lock:
             books: dict[int, PlanBook] = {}
             rounds = dict(self._trainings)
+            seen = _Seen(self._index, [(self._owner(submission), submission) for submission in submissions])
             with self._transaction():
-                outcomes = [self._take(submission, books, rounds) for submission in submissions]
+                outcomes = [self._take(submission, books, rounds, seen) for submission in submissions]
                 vectors = {number: self._vectors[number] + book.added for number, book in books.items()}
                 self._write(books, vectors)
                 for name, (number, book) in rounds.items():
                     if book is not self._trainings[name][1]:
                         self._write_round(number, book)
+                runs = [(owner, packed(ids)) for owner, ids in seen.fresh.items() if ids]
+                numbers = [
+                    self._db.execute("insert into runs (owner, ids) values (?, ?)", row).lastrowid or 0 for row in runs
+                ]
+            for number, (owner, run) in zip(numbers, runs, strict=True):
+                self._index(owner).add(number, run)
             self._vectors.update(vectors)
             self._trainings = rounds
             return outcomes
 
+    def _owner(self, submission: Submission) -> int:
+        """Return the number under which the ids of a submission are kept."""
+        if isinstance(submission, Gradient):
+            return TRAINING + self._training(submission.training)[0]
+        return self._find(submission.plan.id)[0]
+
     def _take(
-        self, submission: Submission, books: dict[int, PlanBook], rounds: dict[str, tuple[int, RoundBook]]
+        self,
+        submission: Submission,
+        books: dict[int, PlanBook],
+        rounds: dict[str, tuple[int, RoundBook]],
+        seen: _Seen,
     ) -> Outcome:
         if isinstance(submission, Gradient):
-            return self._take_gradient(submission, rounds)
+            return self._take_gradient(submission, rounds, seen)
         number, held = self._find(submission.plan.id)
         if not held.open:
             return Outcome.CLOSED
-        if not self._is_new(number, submission.id):
+        within = submission.ids if isinstance(submission, Batch) else ()
+        if seen.has(number, submission.id):
             return Outcome.REPEATED
-        if isinstance(submission, Batch) and submission.ids and not self._are_new(number, submission):
+        if any(seen.has(number, id_) for id_ in within):
             return Outcome.OVERLAPPING
+        seen.note(number, submission.id, *within)
         if number not in books:
             books[number] = PlanBook(held.plan)
         books[number].count(submission)
         return Outcome.NEW
-
-    def _is_new(self, number: int, id_: bytes) -> bool:
-        return self._db.execute("insert or ignore into seen values (?, ?)", (number, id_)).rowcount == 1
-
-    def _are_new(self, number: int, batch: Batch) -> bool:
-        """Note the ids of the reports within a batch; if one is there already, forget all of them, and the batch's."""
-        self._db.execute("savepoint within")
-        cursor = self._db.executemany("insert or ignore into seen values (?, ?)", ((number, id_) for id_ in batch.ids))
-        fresh = cursor.rowcount == len(batch.ids)
-        if not fresh:
-            self._db.execute("rollback to within")
-            self._db.execute("delete from seen where plan = ? and id = ?", (number, batch.id))
-        self._db.execute("release within")
-        return fresh
 
     def _write(self, books: dict[int, PlanBook], vectors: dict[int, Array]) -> None:
         for number, book in books.items():
@@ -284,15 +341,13 @@ class SqliteStore(Store):
                 )
             self._trainings[name] = int(cursor.lastrowid or 0), book
 
-    def _take_gradient(self, submission: Gradient, rounds: dict[str, tuple[int, RoundBook]]) -> Outcome:
-        if submission.training not in rounds:
-            raise StoreError("this store does not have this training")
+    def _take_gradient(self, submission: Gradient, rounds: dict[str, tuple[int, RoundBook]], seen: _Seen) -> Outcome:
         number, book = rounds[submission.training]
-        if not self._is_new(TRAINING_IDS + number, submission.id):
+        if seen.has(TRAINING + number, submission.id):
             return Outcome.REPEATED
         if submission.report is None or submission.number != book.round.number or book.round.done:
-            self._db.execute("delete from seen where plan = ? and id = ?", (TRAINING_IDS + number, submission.id))
             return Outcome.LATE
+        seen.note(TRAINING + number, submission.id)
         book = book.counted(submission.report, submission.loss)
         if book.full:
             past, book = book.ended()
