@@ -59,7 +59,8 @@ def test_the_constant_of_a_loss_has_the_least_mean_loss(name: str) -> None:
 
 
 def test_an_unknown_loss_is_refused() -> None:
-    for name in ("absolute", 3, None, []):
+    wrong: list[object] = ["absolute", 3, None, []]
+    for name in wrong:
         with pytest.raises(DesignError, match="squared, logistic, hinge"):
             loss_named(name)
 
