@@ -195,6 +195,8 @@ class _PrivateModel(BaseEstimator):  # type: ignore[misc]
 
     def _draft(self, d: int, seed: str | None) -> Training:
         """Return a training that has what is known before the pilot."""
+        if _plain(self.alpha, "alpha") < 0:
+            raise DesignError("alpha must be at least 0")
         return Training(
             title=type(self).__name__,
             loss=self._loss,
