@@ -64,12 +64,12 @@ def test_a_model_survives_pickling_and_cloning(model: Any) -> None:
 
 def test_models_take_part_in_pipelines_and_searches() -> None:
     x, y, _ = known(4000, 3, False)
-    pipeline = make_pipeline(FunctionTransformer(np.tanh), LogisticRegression(4.0, random_state=0))
+    pipeline = make_pipeline(FunctionTransformer(np.tanh), LogisticRegression(4.0, random_state=0, rounds=10))
     assert pipeline.fit(x, y).score(x, y) > 0.6
-    scores = cross_val_score(LogisticRegression(4.0, random_state=0), x, y, cv=3)
+    scores = cross_val_score(LogisticRegression(4.0, random_state=0, rounds=10), x, y, cv=3)
     assert scores.shape == (3,)
     assert scores.mean() > 0.6
-    search = GridSearchCV(LinearSVC(random_state=0), {"epsilon": [0.01, 8.0]}, cv=2).fit(x, y)
+    search = GridSearchCV(LinearSVC(random_state=0, rounds=10), {"epsilon": [0.01, 8.0]}, cv=2).fit(x, y)
     assert search.best_params_ == {"epsilon": 8.0}
 
 
@@ -245,7 +245,7 @@ def test_tables_of_any_kind_with_a_schema() -> None:
     columns, y = table(20_000)
     arrow = pa.table({name: pa.array(array.tolist()) for name, array in columns.items()})
     frames: list[Any] = [columns, arrow, pd.DataFrame(columns).astype({"income": "Float64"})]
-    found = [LogisticRegression(8.0, schema=SCHEMA, random_state=0).fit(frame, y) for frame in frames]
+    found = [LogisticRegression(8.0, schema=SCHEMA, random_state=0, rounds=20).fit(frame, y) for frame in frames]
     for model, frame in zip(found, frames, strict=True):
         np.testing.assert_array_equal(model.coef_, found[0].coef_)
         np.testing.assert_array_equal(model.predict(frame), found[0].predict(columns))
