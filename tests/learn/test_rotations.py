@@ -2,7 +2,8 @@
 
 For a uniformly random rotation E[Q^T sign(Qv)] = kappa v exactly. Ours is made of two rounds of signs and Hadamard
 transforms, and differs a little: for vectors with one or two entries the difference is computed here exactly, for
-others it is measured. It is below |v|/D.
+others it is measured. It is proved to be below |v|/D for the former. For the others it is found to be within |v|/D and
+six standard errors of 3000 seeds, which is about 0.03 |v| in each coordinate.
 """
 
 from __future__ import annotations
