@@ -39,6 +39,50 @@ def test_the_whole_flow_needs_the_standard_library_alone() -> None:
     assert isolated(f"exec({SESSION!r})").strip() == "3"
 
 
+LEARNING = """
+from hush.learn import Features, Round, Training, gradient, held_out, step
+import hush
+features = Features(hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b", "c"])]))
+training = Training("t", "logistic", len(features.names), 8.0, 2, 0.5, centre=(0.1, 0.2, 0.3), selection=(1, 1, 0.1))
+round = Round.first(training)
+for _ in range(2):
+    round = Round.from_json(round.to_json())
+    tally = hush.Tally(round.plan)
+    for _ in range(20):
+        tally.add(gradient(round, features.of({"x": 0.5, "c": "a"}), 1))
+    round = step(round, tally)
+held_out(round, features.of({"x": 0.5, "c": "b"}), -1)
+print(round.done, *training.model(round.result)[0], "numpy" in sys.modules, "random" in sys.modules)
+"""
+
+
+def test_a_device_and_a_server_train_with_the_standard_library_alone() -> None:
+    done, *coefficients, numpy, _ = isolated(f"exec({LEARNING!r})").split()
+    assert (done, numpy) == ("True", "False")
+    assert len(coefficients) == 3
+    assert any(float(value) for value in coefficients)
+
+
+def test_the_public_names_of_learning_are_listed_once() -> None:
+    import hush.learn
+
+    assert sorted(hush.learn._HOME) == sorted(hush.learn.__all__)
+    for name in hush.learn.__all__:
+        assert getattr(hush.learn, name).__name__ == name
+    assert set(hush.learn.__all__) <= set(dir(hush.learn))
+    block = Path(hush.learn.__file__).read_text().split("if TYPE_CHECKING:")[1].split("_HOMES")[0]
+    for name in hush.learn.__all__:
+        assert name in block
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        hush.learn.nothing  # noqa: B018
+
+
+def test_learning_loads_what_it_needs_and_no_more() -> None:
+    loaded = isolated("import hush.learn; print(*sys.modules)").split()
+    assert "hush.learn.rounds" not in loaded
+    assert "hush.plan" not in loaded
+
+
 def test_every_public_name_loads() -> None:
     for name in hush.__all__:
         assert getattr(hush, name) is not None

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
@@ -116,6 +116,8 @@ class _PrivateModel(BaseEstimator):  # type: ignore[misc]
     def _features(self, X: Any, *, reset: bool) -> Array:  # noqa: N803
         """Return features in [-1, 1], as a float32 matrix."""
         if self.schema is not None:
+            if not isinstance(self.schema, Schema):
+                raise DesignError("schema must be a hush.Schema, or None")
             if reset:
                 self.n_features_in_ = len(self.schema)
                 self.feature_names_in_ = np.array(self.schema.names, dtype=object)
@@ -193,6 +195,8 @@ class _PrivateModel(BaseEstimator):  # type: ignore[misc]
 
     def _draft(self, d: int, seed: str | None) -> Training:
         """Return a training that has what is known before the pilot."""
+        if _plain(self.alpha, "alpha") < 0:
+            raise DesignError("alpha must be at least 0")
         return Training(
             title=type(self).__name__,
             loss=self._loss,
@@ -247,9 +251,7 @@ class _PrivateModel(BaseEstimator):  # type: ignore[misc]
         plan = rules.schedule(max(n - held, 1), draft.width, epsilon, curvature=loss.curvature, length=length)
         rounds = plan.rounds if vector else rules.rounds_for(max(n - held, 1), draft.width, epsilon)
         if self.rounds != "auto":
-            if not isinstance(self.rounds, Integral) or isinstance(self.rounds, bool):
-                raise DesignError('rounds must be "auto" or an integer')
-            rounds = int(self.rounds)
+            rounds = _whole(self.rounds, "rounds")
         group = max(n - held, 1) / rounds
         box, decay = draft.box, not vector
         if self.step == "auto":
@@ -275,10 +277,12 @@ class _PrivateModel(BaseEstimator):  # type: ignore[misc]
         """Return n1, n2 and tau of the attribute selection."""
         if self.selection is None:
             return None
-        given = tuple(self.selection)
-        if len(given) == 2:
-            given = (*given, rules.selection_threshold(draft.width, max(given[0] * group, 1.0), draft.epsilon))
-        return given  # Training checks it
+        if not isinstance(self.selection, tuple | list) or len(self.selection) not in (2, 3):
+            raise DesignError("selection must be (n1, n2) or (n1, n2, tau)")
+        first, second = (_whole(value, "n1 and n2, of the selection,") for value in self.selection[:2])
+        if len(self.selection) == 3:
+            return first, second, _plain(self.selection[2], "tau, of the selection,")
+        return first, second, rules.selection_threshold(draft.width, max(first * group, 1.0), draft.epsilon)
 
     def _compare(self, training: Training) -> dict[str, float] | None:
         """Return the noise of sufficient statistics and of gradients, where there is a choice."""
@@ -356,6 +360,7 @@ class _PrivateClassifier(ClassifierMixin, _PrivateModel):  # type: ignore[misc]
         """Simulate a training in which every row of X is one person. y holds two or more classes."""
         x = self._features(X, reset=True)
         labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         _check_lengths(x, labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
@@ -505,12 +510,14 @@ class LinearRegression(RegressorMixin, _PrivateModel):  # type: ignore[misc]
 
     def _more_training(self) -> dict[str, Any]:
         wanted = self.projection
-        return {"projection": None if wanted is None else int(wanted), "cap": 1.0}
+        return {"projection": None if wanted is None else _whole(wanted, "projection"), "cap": 1.0}
 
     def _compare(self, training: Training) -> dict[str, float] | None:
         if self.method not in ("auto", "gradients", "statistics"):
             raise DesignError("method must be auto, gradients or statistics")
         if self.method == "statistics":
+            if training.projection is not None:
+                raise DesignError("sufficient statistics are for features as they are, without a projection")
             if statistics.product_count(training.width, training.intercept) > MAX_ATTRIBUTES:
                 raise DesignError(f"sufficient statistics are for few features, not {training.dimensions}")
             return {"statistics": 0.0, "gradients": math.inf}
@@ -519,7 +526,10 @@ class LinearRegression(RegressorMixin, _PrivateModel):  # type: ignore[misc]
         return statistics.expected_noise(training)
 
     def _target_ends(self) -> tuple[float, float]:
-        ends = np.asarray(self.target_range, dtype=np.float64)
+        try:
+            ends = np.asarray(self.target_range, dtype=np.float64)
+        except (TypeError, ValueError):
+            ends = np.empty(0)
         if ends.shape != (2,) or not np.isfinite(ends).all() or not ends[0] < ends[1]:
             raise DesignError("target_range must be (low, high)")
         return float(ends[0]), float(ends[1])
@@ -557,6 +567,13 @@ def _plain(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise DesignError(f"{name} must be a finite number")
     return float(value)
+
+
+def _whole(value: object, name: str) -> int:
+    """Return a parameter as a plain integer of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise DesignError(f"{name} must be an integer of at least 1")
+    return int(value)
 
 
 def _check_lengths(x: Array, y: Array) -> None:

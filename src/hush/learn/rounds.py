@@ -23,6 +23,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any
 
 from hush import codec
@@ -30,7 +31,7 @@ from hush.client import randomise
 from hush.errors import DesignError, PlanError, RecordError, TallyError
 from hush.estimates import points
 from hush.learn.rotations import kappa, rotate, rotate_back
-from hush.learn.training import VECTOR, Training
+from hush.learn.training import LARGEST, VECTOR, Training, is_number
 from hush.ledger import Ledger
 from hush.plan import Plan
 from hush.report import Report
@@ -62,8 +63,8 @@ class Round:
         codec.integer(self.number, 1, training.rounds + 1, DesignError, "the number of a round")
         codec.integer(self.averaged, 0, training.rounds, DesignError, "the number of averaged rounds")
         for values in (self.weights, self.average):
-            if len(values) != training.width or not all(_is_finite(value) for value in values):
-                raise DesignError("a round has one finite weight for each dimension")
+            if len(values) != training.width or not all(is_number(value) and abs(value) <= LARGEST for value in values):
+                raise DesignError(f"a round has one weight of at most {LARGEST:g} for each dimension")
         chosen = self.coordinates
         if not chosen or any(type(j) is not int for j in chosen) or list(chosen) != sorted(set(chosen)):
             raise DesignError("the coordinates of a round are different integers, in order")
@@ -230,7 +231,7 @@ def step(round: Round, tally: Tally) -> Round:  # noqa: A002
 
 def check_target(loss: str, y: float) -> None:
     """Refuse a target that the loss does not know."""
-    if not -1 <= y <= 1 or (loss != "squared" and y not in (-1, 1)):
+    if isinstance(y, bool) or not isinstance(y, Real) or not -1 <= y <= 1 or (loss != "squared" and y not in (-1, 1)):
         raise RecordError("the target must be -1 or 1 (for the squared loss, from -1 to 1)")
 
 
@@ -247,10 +248,6 @@ def _check_open(round: Round) -> None:  # noqa: A002
 
 def _clipped(value: float, bound: float = 1.0) -> float:
     return min(max(value, -bound), bound)
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _listed(value: Any, what: str) -> tuple[Any, ...]:

@@ -99,10 +99,15 @@ def sampled_signs(x: Array, sizes: Array, rotation: Array, shifts: Array, asked:
 
 @compiled
 def count_signs(asked: Array, outputs: Array, k: int, counts: Array) -> None:
-    """Count the reported signs of each coordinate: member 2j for a minus in slot j, 2j+1 for a plus."""
-    for i in range(len(outputs)):
+    """Count the reported signs of each coordinate: member 2j for a minus in slot j, 2j+1 for a plus.
+
+    A report is a row of outputs of 64 bits, so 32 slots, each: two of them if k is above 32.
+    """
+    rows = (k + 31) // 32
+    for i in range(len(outputs) // rows):
         for slot in range(k):
-            plus = (outputs[i] >> np.uint64(2 * slot + 1)) & np.uint64(1)
+            bits = outputs[i * rows + slot // 32]
+            plus = (bits >> np.uint64(2 * (slot % 32) + 1)) & np.uint64(1)
             counts[2 * np.int64(asked[i * k + slot]) + np.int64(plus)] += 1
 
 

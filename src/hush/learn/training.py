@@ -7,10 +7,12 @@ round, whatever they were asked about.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from numbers import Real
 from secrets import token_hex
 from typing import Any
 
@@ -20,7 +22,7 @@ from hush.design.joint import cube
 from hush.errors import DesignError, RecordError
 from hush.learn.losses import Loss, loss_named
 from hush.learn.rotations import padded, projection
-from hush.plan import Plan, Question
+from hush.plan import MAX_EPSILON, MIN_EPSILON, Plan, Question
 from hush.schema import MAX_ATTRIBUTES, Numeric, Schema
 
 VECTOR = "vector"
@@ -28,6 +30,7 @@ EARLIER = ("laplace", "scdf", "staircase")  # Wang et al. give every coordinate 
 GRADIENTS = (VECTOR, *NUMERIC, *BLOCK)
 MAX_ROUNDS = 1 << 20
 MAX_NAME = 128
+LARGEST = 1e40  # of a weight, and of a feature once it is centred and scaled: no product of them overflows
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ class Training:
         codec.integer(self.rounds, 1, MAX_ROUNDS, DesignError, "the number of rounds")
         for name in ("epsilon", "step", "radius", "bound", "cap"):
             _number(getattr(self, name), name, above=0.0)
+        if not MIN_EPSILON <= self.epsilon <= MAX_EPSILON:
+            raise DesignError(f"epsilon must be from {float(MIN_EPSILON)} to {float(MAX_EPSILON)}")
         _number(self.penalty, "penalty", least=0.0)
         _number(self.tail, "tail", least=0.0)
         if self.tail > 1:
@@ -130,16 +135,19 @@ class Training:
         return projection(self.seed, self.projection, self.dimensions + self.intercept)
 
     def features(self, x: Sequence[float]) -> list[float]:
-        """Return what multiplies the weights: a person's features, centred, scaled, with a 1 behind them, projected."""
+        """Return what multiplies the weights: a person's features, centred, scaled, with a 1 behind them, projected.
+
+        Finite features are never refused, whatever the training and its weights are: otherwise whoever makes a training
+        could learn something from who does not answer. So what is too large to compute with is clipped.
+        """
         if len(x) != self.dimensions:
             raise RecordError(f"a person of this training has {self.dimensions} features")
-        values = [float(value) for value in x]
-        if not all(math.isfinite(value) for value in values):
-            raise RecordError("features must be finite numbers")
+        values = [_feature(value) for value in x]
         if self.centre is not None:
             values = [a - b for a, b in zip(values, self.centre, strict=True)]
         if self.scale is not None:
             values = [a / b for a, b in zip(values, self.scale, strict=True)]
+        values = [min(max(value, -LARGEST), LARGEST) for value in values]
         if self.intercept:
             values.append(1.0)
         if self.matrix is None:
@@ -209,8 +217,24 @@ def _scaled(matrix: list[list[float]], factors: Sequence[float]) -> list[list[fl
     return [[factor * entry for entry in row] for row, factor in zip(matrix, factors, strict=True)]
 
 
-def _number(value: object, name: str, *, above: float = -math.inf, least: float = -math.inf) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not above < value < math.inf or value < least:
+def _feature(value: object) -> float:
+    """Return a feature as a float. What is wrong with it is not said in Python's words, which would quote it."""
+    try:
+        number = float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise RecordError("features must be finite numbers")
+    return number
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a finite number that a float can hold, and not a boolean."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def _number(value: Any, name: str, *, above: float = -math.inf, least: float = -math.inf) -> None:
+    if not is_number(value) or not above < value or value < least:
         raise DesignError(
             f"{name} must be a finite number {f'above {above:g}' if above == 0 else f'of at least {least:g}'}"
         )
@@ -230,5 +254,5 @@ def _check_numbers(values: object, size: int, name: str) -> None:
     if type(values) is not tuple or len(values) != size:
         raise DesignError(f"{name} needs {size} numbers")
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if not is_number(value):
             raise DesignError(f"{name} needs finite numbers")

@@ -1,0 +1,47 @@
+"""Trainings and people that the tests of `hush.learn` share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hush.coins import SystemCoins
+from hush.learn import Round, Training
+
+Array = np.ndarray[Any, Any]
+
+LOSSES = ["squared", "logistic", "hinge"]
+MECHANISMS = ["vector", "hybrid", "piecewise", "duchi", "laplace", "minimax", "duchi-multi", "cube"]
+
+
+def training(**changes: Any) -> Training:
+    """A small training, with whatever a test wants to be different."""
+    given: dict[str, Any] = {
+        "title": "test",
+        "loss": "logistic",
+        "dimensions": 3,
+        "epsilon": 4.0,
+        "rounds": 6,
+        "step": 0.5,
+        "seed": "seed",
+    }
+    return Training(**(given | changes))
+
+
+def first(**changes: Any) -> Round:
+    """The first round of such a training."""
+    return Round.first(training(**changes))
+
+
+def crowd(n: int, d: int, seed: int, loss: str = "logistic") -> tuple[Array, Array]:
+    """Features in [-1, 1], of which the first decides the target most of the time."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (n, d)).astype(np.float32)
+    noisy = 0.6 * x[:, 0] - 0.3 * x[:, -1] + rng.uniform(-0.1, 0.1, n)
+    return x, (noisy if loss == "squared" else np.where(noisy > 0, 1.0, -1.0)).astype(np.float32)
+
+
+def no_word(self: SystemCoins) -> int:
+    """Stands in for `SystemCoins.word` where nothing may be drawn."""
+    raise AssertionError("a word was drawn")
