@@ -6,6 +6,9 @@ that counts, so after a crash they are exactly those of the ids and bodies that 
 **Ids.** One row of 16 bytes and a few bytes around it per submission, in a tree ordered by plan and id, without row
 numbers: about 26 bytes each. They are dropped when the plan is closed.
 
+**Memory.** Plans, tallies and rounds are held in memory as well, as values that are replaced and never changed: they
+are read without waiting for a commit.
+
 **One process.** The file is locked for as long as the store is open, so a second collector on it is refused.
 """
 
@@ -23,7 +26,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from hush.collector.books import PlanBook, RoundBook, loss_plan
+from hush.collector.books import PlanBook, RoundBook
 from hush.collector.stores import HeldPlan, Keep, Live, Past, Segment, Store, Stored, StoreError
 from hush.collector.submissions import Batch, Form, Gradient, Outcome, Submission
 from hush.collector.vectors import layout_of
@@ -69,6 +72,7 @@ class SqliteStore(Store):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()
         self._lock = threading.RLock()
+        self._doubtful = False
         self._file = _locked(self.path)
         try:
             self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, cached_statements=64)
@@ -95,34 +99,38 @@ class SqliteStore(Store):
                 self._db.execute(f"pragma user_version = {number}")
 
     def _load(self) -> None:
-        self._plans: dict[str, tuple[int, HeldPlan]] = {}
-        self._vectors: dict[int, Array] = {}
+        plans: dict[str, tuple[int, HeldPlan]] = {}
+        vectors: dict[int, Array] = {}
+        trainings: dict[str, tuple[int, RoundBook]] = {}
         for number, text, keep, open_, tally in self._db.execute(
             "select number, plan, keep, open, tally from plans order by number"
         ):
             plan = Plan.from_json(text)
-            self._plans[plan.id] = number, HeldPlan(plan, keep, bool(open_))
-            self._vectors[number] = layout_of(plan).decode(tally)
-        self._trainings: dict[str, tuple[int, RoundBook]] = {}
+            plans[plan.id] = number, HeldPlan(plan, keep, bool(open_))
+            vectors[number] = layout_of(plan).decode(tally)
         for number, name, wanted, text, gradients, losses in self._db.execute(
             "select number, name, wanted, round, gradients, losses from trainings order by number"
         ):
-            round_ = Round.from_json(text)
-            book = RoundBook(
-                round_, wanted, layout_of(round_.plan).decode(gradients), layout_of(loss_plan(round_)).decode(losses)
-            )
-            self._trainings[name] = number, book
+            trainings[name] = number, RoundBook.decoded(Round.from_json(text), wanted, gradients, losses)
+        self._plans, self._vectors, self._trainings = plans, vectors, trainings
+        self._doubtful = False
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._lock:
+            if self._doubtful:
+                self._load()
             self._db.execute("begin immediate")
             try:
                 yield
+                self._db.execute("commit")
             except BaseException:
-                self._db.execute("rollback")
+                # Some errors roll back by themselves, others leave the transaction open. What is held in memory is
+                # read again before the next one, in case that the disk says otherwise.
+                self._doubtful = True
+                if self._db.in_transaction:
+                    self._db.execute("rollback")
                 raise
-            self._db.execute("commit")
 
     # -- plans
 
@@ -145,8 +153,7 @@ class SqliteStore(Store):
 
     def plans(self) -> list[HeldPlan]:
         """Return all plans."""
-        with self._lock:
-            return [held for _, held in self._plans.values()]
+        return [held for _, held in list(self._plans.values())]
 
     def close_plan(self, plan_id: str) -> None:
         """Take no more reports of a plan."""
@@ -168,8 +175,8 @@ class SqliteStore(Store):
         """Count what is new, durably; return what became of each."""
         with self._lock:
             books: dict[int, PlanBook] = {}
-            rounds = dict(self._trainings)
             with self._transaction():
+                rounds = dict(self._trainings)
                 outcomes = [self._take(submission, books, rounds) for submission in submissions]
                 vectors = {number: self._vectors[number] + book.added for number, book in books.items()}
                 self._write(books, vectors)
@@ -185,7 +192,9 @@ class SqliteStore(Store):
     ) -> Outcome:
         if isinstance(submission, Gradient):
             return self._take_gradient(submission, rounds)
-        number, held = self._find(submission.plan.id)
+        if submission.plan.id not in self._plans:
+            return Outcome.UNKNOWN
+        number, held = self._plans[submission.plan.id]
         if not held.open:
             return Outcome.CLOSED
         if not self._is_new(number, submission.id):
@@ -225,9 +234,7 @@ class SqliteStore(Store):
 
     def tally(self, plan: Plan) -> Tally:
         """Return the tally of all that was committed."""
-        with self._lock:
-            vector = self._vectors[self._find(plan.id)[0]]
-        return layout_of(plan).tally(vector)
+        return layout_of(plan).tally(self._vectors[self._find(plan.id)[0]])
 
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
         """Return the stored bodies of a plan behind a place, in order."""
@@ -261,12 +268,15 @@ class SqliteStore(Store):
         with self._lock:
             number = self._find(plan.id)[0]
             with self._transaction():
+                deleted = self._db.execute(
+                    "delete from bodies where plan = ? and place <= ? and form != ? returning reports",
+                    (number, last, Form.TALLY.value),
+                ).fetchall()
+                if sum(reports for (reports,) in deleted) != sum(segment.reports for segment in segments):
+                    raise StoreError("these segments do not hold what the store has")
                 self._db.executemany(
                     "insert into segments (plan, file, reports, digest) values (?, ?, ?, ?)",
                     ((number, *segment) for segment in segments),
-                )
-                self._db.execute(
-                    "delete from bodies where plan = ? and place <= ? and form != ?", (number, last, Form.TALLY.value)
                 )
 
     # -- trainings
@@ -280,17 +290,17 @@ class SqliteStore(Store):
             with self._transaction():
                 cursor = self._db.execute(
                     "insert into trainings (name, wanted, round, gradients, losses) values (?, ?, ?, ?, ?)",
-                    (name, wanted, first.to_json(), book.gradients.tobytes(), book.losses.tobytes()),
+                    (name, wanted, first.to_json(), *book.encoded()),
                 )
             self._trainings[name] = int(cursor.lastrowid or 0), book
 
     def _take_gradient(self, submission: Gradient, rounds: dict[str, tuple[int, RoundBook]]) -> Outcome:
         if submission.training not in rounds:
-            raise StoreError("this store does not have this training")
+            return Outcome.UNKNOWN
         number, book = rounds[submission.training]
         if not self._is_new(TRAINING_IDS + number, submission.id):
             return Outcome.REPEATED
-        if submission.report is None or submission.number != book.round.number or book.round.done:
+        if submission.report is None or not book.takes(submission):
             self._db.execute("delete from seen where plan = ? and id = ?", (TRAINING_IDS + number, submission.id))
             return Outcome.LATE
         book = book.counted(submission.report, submission.loss)
@@ -306,13 +316,12 @@ class SqliteStore(Store):
     def _write_round(self, number: int, book: RoundBook) -> None:
         self._db.execute(
             "update trainings set round = ?, gradients = ?, losses = ? where number = ?",
-            (book.round.to_json(), book.gradients.tobytes(), book.losses.tobytes(), number),
+            (book.round.to_json(), *book.encoded(), number),
         )
 
     def trainings(self) -> list[str]:
         """Return the names of all trainings."""
-        with self._lock:
-            return list(self._trainings)
+        return list(self._trainings)
 
     def _training(self, name: str) -> tuple[int, RoundBook]:
         if name not in self._trainings:
@@ -321,8 +330,7 @@ class SqliteStore(Store):
 
     def live(self, name: str) -> Live:
         """Return how a training stands."""
-        with self._lock:
-            return self._training(name)[1].live()
+        return self._training(name)[1].live()
 
     def history(self, name: str) -> list[Past]:
         """Return the rounds of a training that are over."""

@@ -1,0 +1,778 @@
+"""What every store must do, tried on each of them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import secrets
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from hush import Tally, batch
+from hush.batch.files import tally_files
+from hush.collector import database, segments, sqlite
+from hush.collector.postgres import PostgresStore
+from hush.collector.sqlite import SqliteStore
+from hush.collector.stores import Segment, Store, StoreError, open_store
+from hush.collector.submissions import Gradient, Submission
+from tests.collector import places
+from tests.collector.places import CLOSED, LATE, NEW, OVERLAPPING, REPEATED, UNKNOWN, Place, plan
+from tests.collector.postgres import Server
+
+
+@pytest.fixture
+def store(place: Place) -> Iterator[Store]:
+    with place.opened() as opened:
+        opened.add_plan(plan())
+        yield opened
+
+
+def state(store: Store) -> list[Any]:
+    """All that a store has, to be compared."""
+    found: list[Any] = []
+    for held in store.plans():
+        tally = store.tally(held.plan)
+        found.append((held, tally.n, tally.answered, tally.counts, list(store.bodies(held.plan))))
+        found.append(store.segments(held.plan))
+    for name in store.trainings():
+        live = store.live(name)
+        found.append((name, live.round.to_json(), live.wanted, live.received, store.history(name)))
+    return found
+
+
+# -- plans
+
+
+def test_plans_are_kept_in_order(store: Store) -> None:
+    store.add_plan(plan("second"), "tallies")
+    store.add_plan(plan())  # again: nothing changes
+    assert [(held.plan, held.keep, held.open) for held in store.plans()] == [
+        (plan(), "reports", True),
+        (plan("second"), "tallies", True),
+    ]
+    with pytest.raises(StoreError, match="keeps reports"):
+        store.add_plan(plan(), "tallies")
+
+
+def test_what_the_store_does_not_have(store: Store) -> None:
+    other = plan("unknown")
+    refused: list[Callable[[], object]] = [
+        lambda: store.tally(other),
+        lambda: store.close_plan(other.id),
+        lambda: list(store.bodies(other)),
+        lambda: store.segments(other),
+        lambda: store.replace(other, 1, []),
+        lambda: store.live("unknown"),
+        lambda: store.history("unknown"),
+    ]
+    for ask in refused:
+        with pytest.raises(StoreError, match="does not have"):
+            ask()
+
+
+def test_an_unknown_plan_fails_nobody_else(store: Store) -> None:
+    good = places.singles(places.reports(2))
+    strange = places.singles(places.reports(1, plan("unknown")))
+    lost = Gradient("unknown", 1, secrets.token_bytes(16), None)
+    assert store.commit([good[0], *strange, lost, good[1]]) == [NEW, UNKNOWN, UNKNOWN, NEW]
+    assert store.tally(plan()).n == 2
+
+
+def test_a_closed_plan_takes_nothing_and_keeps_its_tally(store: Store) -> None:
+    made = places.reports(5)
+    store.commit(places.singles(made))
+    store.close_plan(plan().id)
+    store.close_plan(plan().id)
+    assert store.commit([*places.singles(made), places.binary_batch(places.reports(2))]) == [CLOSED] * 6
+    assert store.tally(plan()) == places.tally_of(plan(), made)
+    assert [held.open for held in store.plans()] == [False]
+
+
+# -- reports
+
+
+def test_an_empty_group(store: Store) -> None:
+    assert store.commit([]) == []
+
+
+def test_each_report_is_counted_once(store: Store) -> None:
+    made = places.reports(50)
+    sent = places.singles(made)
+    assert store.commit(sent[:30] + sent[:10]) == [NEW] * 30 + [REPEATED] * 10
+    assert store.commit(sent) == [REPEATED] * 30 + [NEW] * 20
+    assert store.tally(plan()) == places.tally_of(plan(), made)
+
+
+def test_ids_belong_to_their_plan(store: Store) -> None:
+    store.add_plan(plan("second"))
+    made = places.reports(1)[0]
+    other = type(made)(plan("second"), made.id, made.answers)
+    assert store.commit(places.singles([made, other])) == [NEW, NEW]
+    assert (store.tally(plan()).n, store.tally(plan("second")).n) == (1, 1)
+
+
+def test_batches_are_counted_once(store: Store) -> None:
+    made = places.reports(20)
+    binary, columns, arrow = places.binary_batch(made), places.columns_batch(30), places.arrow_batch(40)
+    handed_on = places.tally_batch(places.reports(7))
+    sent: list[Submission] = [binary, columns, arrow, handed_on]
+    assert store.commit([*sent, binary]) == [NEW] * 4 + [REPEATED]
+    assert store.commit(sent) == [REPEATED] * 4
+    assert store.tally(plan()).n == 97
+    # Without ids of reports a batch is known by its own id alone.
+    assert store.commit([places.binary_batch(made)]) == [NEW]
+
+
+def test_overlapping_batches_are_refused_whole(store: Store) -> None:
+    made = places.reports(12)
+    first = places.binary_batch(made[:4], check_ids=True)
+    second = places.binary_batch(made[3:8], check_ids=True)  # holds a report of the first
+    third = places.binary_batch(made[4:8], check_ids=True)  # what the second would have counted, had it been
+    single = places.singles(made[8:9])
+    fourth = places.binary_batch(made[8:12], check_ids=True)  # holds the single report
+    group = [first, second, third, *single, fourth, *places.singles(made[9:10]), second, first]
+    assert store.commit(group) == [NEW, OVERLAPPING, NEW, NEW, OVERLAPPING, NEW, OVERLAPPING, REPEATED]
+    assert store.commit([second, fourth, first]) == [OVERLAPPING, OVERLAPPING, REPEATED]
+    assert store.commit(places.singles(made)) == [REPEATED] * 10 + [NEW] * 2
+    assert store.tally(plan()) == places.tally_of(plan(), made)
+
+
+def test_a_batch_that_holds_its_own_id(store: Store) -> None:
+    made = places.reports(2)
+    strange = places.binary_batch(made, check_ids=True, id_=made[0].id)
+    assert store.commit([strange]) == [OVERLAPPING]
+    assert store.commit(places.singles(made)) == [NEW, NEW]
+
+
+def test_bodies_hold_what_was_counted(store: Store) -> None:
+    made = places.reports(9)
+    sent = places.binary_batch(made[5:])
+    store.commit(places.singles(made[:5]))
+    store.commit([sent, *places.singles(made[:1])])
+    stored = list(store.bodies(plan()))
+    assert [body.reports for body in stored] == [5, 4]
+    found = [report for body in stored for report in segments.formats.split(plan(), body.body)]
+    assert Counter(report.id for report in found) == Counter(report.id for report in made)
+    assert list(store.bodies(plan(), stored[0].place)) == stored[1:]
+    assert list(store.bodies(plan(), stored[1].place)) == []
+
+
+def test_many_bodies(store: Store) -> None:
+    made = places.reports(1)[0]
+    sent = [places.binary_batch([made]) for _ in range(150)]
+    assert store.commit(sent) == [NEW] * 150
+    stored = list(store.bodies(plan()))
+    assert len(stored) == 150
+    assert [body.place for body in stored] == sorted({body.place for body in stored})
+
+
+def test_only_tallies_are_kept_if_so_wished(store: Store) -> None:
+    other = plan("tallies")
+    store.add_plan(other, "tallies")
+    made = places.reports(5, other)
+    assert store.commit([*places.singles(made), places.columns_batch(10, other)]) == [NEW] * 6
+    assert store.commit(places.singles(made)) == [REPEATED] * 5
+    assert list(store.bodies(other)) == []
+    assert store.tally(other).n == 15
+
+
+def test_a_store_reopened_is_the_same(place: Place) -> None:
+    made = places.reports(20)
+    first = places.first_round()
+    with place.opened() as store:
+        store.add_plan(plan())
+        store.add_plan(plan("closed"), "tallies")
+        store.add_training("training", first, 5)
+        store.commit([*places.singles(made), places.columns_batch(10), *places.gradients(first, 7)])
+        store.close_plan(plan("closed").id)
+        before = state(store)
+    with place.opened() as store:
+        assert state(store) == before
+        assert store.commit(places.singles(made)) == [REPEATED] * 20
+        assert state(store) == before
+
+
+def test_reading_while_another_thread_commits(store: Store) -> None:
+    made = places.reports(400)
+    seen: list[int] = []
+    failed: list[BaseException] = []
+    done = threading.Event()
+
+    def read() -> None:
+        try:
+            while not done.is_set():
+                seen.append(store.tally(plan()).n)
+                assert sum(body.reports for body in store.bodies(plan())) >= seen[-1]
+                store.plans()
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for start in range(0, 400, 10):
+        store.commit(places.singles(made[start : start + 10]))
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert set(seen) <= set(range(0, 401, 10))
+
+
+# -- faults
+
+
+class Fault(Exception):
+    """What a test throws in the middle of a commit."""
+
+
+class Faulty:
+    """A connection that fails at its n-th call, and then works again."""
+
+    def __init__(self, db: Any, calls: int) -> None:
+        self._db, self._left = db, calls
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._db, name)
+        if name not in ("execute", "executemany"):
+            return found
+
+        def call(query: str, *values: Any) -> Any:
+            if query != "rollback":
+                self._left -= 1
+            if self._left == 0:
+                raise Fault
+            return found(query, *values)
+
+        return call
+
+
+def make_faulty(store: Any, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if isinstance(store, SqliteStore):
+        monkeypatch.setattr(store, "_db", Faulty(store._db, calls))
+    else:
+        if store._writer is None:
+            store.commit([])
+        db, shard = store._writer
+        monkeypatch.setattr(store, "_writer", (Faulty(db, calls), shard))
+
+
+def test_a_commit_that_fails_leaves_no_trace(place: Place) -> None:
+    """A fault before every statement of a commit, the last one included."""
+    first = places.first_round()
+    calls, committed = 0, False
+    with place.opened() as store:
+        store.add_plan(plan())
+        store.add_training("training", first, 3)
+        store.commit([*places.singles(places.reports(3)), *places.gradients(first, 2)])
+        made = places.reports(8)
+        sent = [
+            *places.singles(made[:4]),
+            places.binary_batch(made[4:7], check_ids=True),
+            places.binary_batch(made[6:8], check_ids=True),
+            places.columns_batch(5),
+            *places.gradients(first, 2),
+        ]
+        while not committed:
+            calls += 1
+            before = state(store)
+            with pytest.MonkeyPatch.context() as patch:
+                make_faulty(store, calls, patch)
+                try:
+                    outcomes = store.commit(sent)
+                    committed = True
+                except Fault:
+                    pass
+            if not committed:
+                assert state(store) == before
+                with place_copy(place, store) as copy:
+                    assert state(copy) == before
+        assert outcomes == [NEW] * 5 + [OVERLAPPING, NEW, NEW, LATE]
+        assert calls > 8
+        assert store.tally(plan()).n == 15
+        assert store.live("training").round.number == 2
+
+
+def place_copy(place: Place, store: Store) -> Any:
+    """Another store on the same data; a copy of it where only one may be open."""
+    if isinstance(store, PostgresStore):
+        return place.opened()
+    path = Path(place.url.removeprefix("sqlite://"))
+    copy = path.with_name("copy.db")
+    source, target = sqlite3.connect(path), sqlite3.connect(copy)
+    source.backup(target)
+    source.close()
+    target.close()
+    return Place(f"sqlite://{copy}").opened()
+
+
+def test_sqlite_goes_on_after_a_commit_that_the_disk_refused(tmp_path: Path) -> None:
+    with Place(f"sqlite://{tmp_path / 'hush.db'}").opened() as store:
+        assert isinstance(store, SqliteStore)
+        store.add_plan(plan())
+        store.commit(places.singles(places.reports(1)))
+        pages = store._db.execute("pragma page_count").fetchone()[0]
+        store._db.execute(f"pragma max_page_count = {pages + 4}")
+        large = places.binary_batch(places.reports(3000))
+        with pytest.raises(sqlite3.OperationalError, match="full"):
+            store.commit([large])
+        store._db.execute("pragma max_page_count = 1000000")
+        assert store.commit([large, *places.singles(places.reports(1))]) == [NEW, NEW]
+        assert store.tally(plan()).n == 3002
+
+
+# -- versions and places
+
+
+def test_a_store_of_an_older_version_is_upgraded(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with place.opened() as store:
+        store.add_plan(plan())
+        store.commit(places.singles(places.reports(3)))
+    step = "create table novelty (number integer)"
+    monkeypatch.setattr(sqlite, "MIGRATIONS", (*sqlite.MIGRATIONS, step))
+    monkeypatch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, step))
+    for _ in range(2):
+        with place.opened() as store:
+            assert store.tally(plan()).n == 3
+            assert store.commit(places.singles(places.reports(1)))[0] is NEW
+            store.close()
+        if place.kind == "sqlite":
+            db = sqlite3.connect(place.url.removeprefix("sqlite://"))
+            assert db.execute("pragma user_version").fetchone() == (2,)
+            db.execute("select * from novelty")
+            db.execute("delete from seen")
+        else:
+            with psycopg.connect(place.url) as server:
+                assert server.execute("select number from hush.version").fetchone() == (2,)
+                server.execute("select * from hush.novelty")
+                server.execute("delete from hush.tallies where false")
+        break
+
+
+def test_a_store_of_a_newer_version_is_refused(place: Place) -> None:
+    with place.opened():
+        pass
+    if place.kind == "sqlite":
+        db = sqlite3.connect(place.url.removeprefix("sqlite://"))
+        db.execute("pragma user_version = 99")
+        db.close()
+    else:
+        with psycopg.connect(place.url) as server:
+            server.execute("update hush.version set number = 99")
+    with pytest.raises(StoreError, match=r"version 99; this hush knows versions up to \d"):
+        open_store(place.url)
+
+
+def test_an_upgrade_stops_the_collectors_of_the_old_version(postgres_place: Place) -> None:
+    with postgres_place.opened() as store:
+        store.add_plan(plan())
+        made = places.singles(places.reports(1))
+        with psycopg.connect(postgres_place.url) as server:
+            server.execute("update hush.version set number = 99")
+        with pytest.raises(StoreError, match="version 99"):
+            store.commit(made)
+        with pytest.raises(StoreError, match="version 99"):
+            store.add_plan(plan("second"))
+        with psycopg.connect(postgres_place.url) as server:
+            server.execute("update hush.version set number = %s", (len(database.MIGRATIONS),))
+        assert store.commit(made) == [NEW]
+
+
+def _open_and_say(url: str, answers: Any) -> None:
+    try:
+        open_store(url).close()
+        answers.put("opened")
+    except StoreError as error:
+        answers.put(str(error))
+
+
+def test_a_second_process_on_one_file_is_refused(tmp_path: Path) -> None:
+    place = Place(f"sqlite://{tmp_path / 'hush.db'}")
+    spawn = multiprocessing.get_context("spawn")
+    with place.opened():
+        with pytest.raises(StoreError, match="another process"):
+            open_store(place.url)
+        answers = spawn.Queue()
+        process = spawn.Process(target=_open_and_say, args=(place.url, answers))
+        process.start()
+        assert "another process" in answers.get(timeout=60)
+        process.join()
+    with place.opened():
+        pass
+
+
+def test_places_that_cannot_be_opened(tmp_path: Path) -> None:
+    for url in (f"sqlite://{tmp_path}/none/hush.db", "postgresql://nobody@127.0.0.1:1/none", "mysql://x"):
+        with pytest.raises(StoreError):
+            open_store(url)
+    (tmp_path / "text.db").write_text("this is no database" * 100)
+    with pytest.raises(StoreError, match="cannot be opened"):
+        open_store(f"sqlite://{tmp_path / 'text.db'}")
+
+
+# -- segments
+
+
+def counted(store: Store, folder: Path, out: Path) -> Tally:
+    segments.export(store, plan(), folder, out)
+    return tally_files(plan(), [str(out)])
+
+
+def test_compaction_and_export(store: Store, tmp_path: Path) -> None:
+    folder = tmp_path / "segments"
+    made = places.reports(20)
+    store.commit([*places.singles(made), places.columns_batch(30)])
+    store.commit([places.arrow_batch(10), places.binary_batch(places.reports(5))])
+    whole = store.tally(plan())
+    assert counted(store, folder, tmp_path / "before") == whole
+    compacted = segments.compact(store, plan(), folder)
+    assert sorted(segment.reports for segment in compacted) == [25, 40]
+    assert list(store.bodies(plan())) == []
+    assert segments.compact(store, plan(), folder) == []
+    assert store.segments(plan()) == compacted
+    assert counted(store, folder, tmp_path / "after") == whole
+    assert batch.tally(plan(), _tables(folder)) == whole
+    store.commit(places.singles(places.reports(3)))
+    assert counted(store, folder, tmp_path / "both") == store.tally(plan())
+    segments.compact(store, plan(), folder)
+    assert counted(store, folder, tmp_path / "all") == store.tally(plan())
+    assert store.commit(places.singles(made)) == [REPEATED] * 20
+
+
+def _tables(folder: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    for path in sorted(folder.glob("*.parquet")):
+        table = pq.read_table(path)
+        yield from table.select([name for name in table.schema.names if name != "report"]).to_batches()
+
+
+def test_tallies_of_others_stay_in_the_database(store: Store, tmp_path: Path) -> None:
+    handed_on = places.tally_batch(places.reports(4))
+    store.commit([handed_on, *places.singles(places.reports(6))])
+    segments.compact(store, plan(), tmp_path)
+    assert [stored.reports for stored in store.bodies(plan())] == [4]
+    assert segments.export(store, plan(), tmp_path, tmp_path / "out") == 6
+    assert store.tally(plan()).n == 10
+
+
+def test_a_crash_between_file_and_record(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.commit(places.singles(places.reports(6)))
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "replace", _fail)
+        with pytest.raises(Fault):
+            segments.compact(store, plan(), tmp_path)
+    (orphan,) = tmp_path.glob("*.parquet")
+    store.commit(places.singles(places.reports(1)))
+    (made,) = segments.compact(store, plan(), tmp_path)
+    assert made.reports == 7
+    assert [path.name for path in tmp_path.glob("*.parquet")] == [made.file] != [orphan.name]
+    assert counted(store, tmp_path, tmp_path / "out") == store.tally(plan())
+
+
+def _fail(*_: Any) -> None:
+    raise Fault
+
+
+def test_segments_must_hold_what_they_replace(store: Store) -> None:
+    store.commit(places.singles(places.reports(6)))
+    (stored,) = store.bodies(plan())
+    with pytest.raises(StoreError, match="do not hold"):
+        store.replace(plan(), stored.place, [Segment("file", 5, "digest")])
+    assert list(store.bodies(plan())) == [stored]
+    assert store.segments(plan()) == []
+
+
+def test_a_damaged_segment_is_refused(store: Store, tmp_path: Path) -> None:
+    store.commit(places.singles(places.reports(6)))
+    (made,) = segments.compact(store, plan(), tmp_path)
+    data = bytearray((tmp_path / made.file).read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / made.file).write_bytes(data)
+    with pytest.raises(OSError, match="damaged"):
+        segments.export(store, plan(), tmp_path, tmp_path / "out")
+
+
+def test_sets_too_wide_for_a_word_survive_compaction(store: Store, tmp_path: Path) -> None:
+    wide = places.wide_plan()
+    store.add_plan(wide)
+    store.commit(places.singles(places.reports(20, wide)))
+    segments.compact(store, wide, tmp_path)
+    segments.export(store, wide, tmp_path, tmp_path / "out")
+    assert tally_files(wide, [str(tmp_path / "out")]) == store.tally(wide)
+
+
+def test_two_processes_do_not_compact_at_once(postgres_place: Place, tmp_path: Path) -> None:
+    with postgres_place.opened() as one, postgres_place.opened() as two:
+        one.add_plan(plan())
+        one.commit(places.singles(places.reports(2)))
+        with one.compacting(plan()), pytest.raises(StoreError, match="another process is compacting"):
+            segments.compact(two, plan(), tmp_path)
+        assert [made.reports for made in segments.compact(two, plan(), tmp_path)] == [2]
+
+
+def test_compaction_takes_nothing_that_is_still_being_committed(postgres_place: Place, tmp_path: Path) -> None:
+    """Places are given before they are committed: a later one may be there while an earlier one is not."""
+    with postgres_place.opened() as store:
+        store.add_plan(plan())
+        store.commit(places.singles(places.reports(2)))
+        body = next(store.bodies(plan()))
+        with psycopg.connect(postgres_place.url) as slow:
+            # As a commit of another process does it, only slower.
+            slow.execute("select pg_advisory_xact_lock_shared(%s, 1)", (database.PLAN,))
+            slow.execute(
+                "insert into hush.bodies (plan, reports, form, body) values (1, 2, 0, %s)", (body.body,)
+            )
+            store.commit(places.singles(places.reports(3)))
+            made: list[Segment] = []
+            thread = threading.Thread(target=lambda: made.extend(segments.compact(store, plan(), tmp_path)))
+            thread.start()
+            thread.join(0.5)
+            assert thread.is_alive()
+            slow.commit()
+            thread.join(30)
+        assert [segment.reports for segment in made] == [7]
+        assert list(store.bodies(plan())) == []
+
+
+# -- trainings
+
+
+def test_a_training_steps_when_enough_people_took_part(store: Store) -> None:
+    first = places.first_round(rounds=2)
+    store.add_training("training", first, 4)
+    store.add_training("training", first, 9)  # again: nothing changes
+    assert store.trainings() == ["training"]
+    made = places.gradients(first, 6)
+    late = made[4:]
+    assert store.commit([*places.losses(first, 3), *made[:3], made[0]]) == [NEW] * 6 + [REPEATED]
+    assert store.live("training")[1:] == (4, 3)
+    assert store.commit(made[3:]) == [NEW, LATE, LATE]  # the round ends within the group
+    live = store.live("training")
+    assert (live.round.number, live.received) == (2, 0)
+    assert live.round == store.live("training").round
+    (past,) = store.history("training")
+    assert (past.number, past.weights, past.people) == (1, first.weights, 4)
+    assert past.loss is not None
+    assert past.loss_error is not None
+    # Late ones are not remembered, counted ones are, even if the plan of their round is gone.
+    gone = [Gradient("training", 1, sent.id, None) for sent in (made[0], late[0])]
+    assert store.commit([*gone, made[1], *late]) == [REPEATED, LATE, REPEATED, LATE, LATE]
+    assert store.commit(places.gradients(live.round, 4)) == [NEW] * 4
+    final = store.live("training")
+    assert final.round.done
+    assert store.commit(places.gradients_after(live.round, final.round)) == [LATE]
+    assert [(past.number, past.loss is None) for past in store.history("training")] == [(1, False), (2, True)]
+
+
+def test_a_training_goes_on_where_it_was(place: Place) -> None:
+    first = places.first_round()
+    with place.opened() as store:
+        store.add_training("training", first, 5)
+        store.commit(places.gradients(first, 5))
+        second = store.live("training").round
+        made = places.gradients(second, 5)
+        store.commit([*made[:3], *places.losses(second, 2)])
+        before = state(store)
+    with place.opened() as store:
+        assert state(store) == before
+        assert store.live("training")[1:] == (5, 3)
+        assert store.commit(made) == [REPEATED] * 3 + [NEW] * 2
+        assert store.live("training").round.number == 3
+        assert [past.people for past in store.history("training")] == [5, 5]
+
+
+def test_equal_gradients_give_equal_rounds_in_every_store(place: Place, tmp_path: Path) -> None:
+    first = places.first_round()
+    made = places.gradients(first, 5)
+    with place.opened() as one, Place(f"sqlite://{tmp_path / 'other.db'}").opened() as two:
+        for store in (one, two):
+            store.add_training("training", first, 5)
+            for sent in made:
+                store.commit([sent])
+        assert one.live("training").round == two.live("training").round
+
+
+# -- several processes on one PostgreSQL
+
+
+def test_plans_and_trainings_of_other_processes_are_seen(postgres_place: Place) -> None:
+    with postgres_place.opened() as one, postgres_place.opened() as two:
+        one.add_plan(plan(), "tallies")
+        one.add_training("training", places.first_round(), 2)
+        made = places.reports(4)
+        assert two.commit(places.singles(made[:2])) == [NEW] * 2
+        assert one.commit(places.singles(made)) == [REPEATED] * 2 + [NEW] * 2
+        assert one.tally(plan()) == two.tally(plan()) == places.tally_of(plan(), made)
+        first = two.live("training").round
+        assert two.commit(places.gradients(first, 2)) == [NEW] * 2
+        assert one.live("training").round == two.live("training").round
+        assert one.commit(places.gradients(first, 1)) == [LATE]
+        two.close_plan(plan().id)
+        assert one.commit(places.singles(places.reports(1))) == [CLOSED]
+
+
+def test_a_store_goes_on_after_the_server_was_restarted(server: Server) -> None:
+    with Place(server.database()).opened() as store:
+        store.add_plan(plan())
+        made = places.singles(places.reports(4))
+        store.commit(made[:1])
+        server.stop()
+        with pytest.raises(psycopg.OperationalError):
+            store.commit(made[1:2])
+        with pytest.raises(psycopg.OperationalError):
+            store.tally(plan())
+        server.start()
+        assert store.commit(made[:2]) == [REPEATED, NEW]
+        server.restart()
+        assert store.tally(plan()).n == 2  # the session of before has ended: that is not noticed
+        assert store.commit(made[1:3]) == [REPEATED, NEW]
+        server.restart()
+        store.add_plan(plan("second"))
+        server.restart()
+        store.close_plan(plan().id)
+
+
+def test_a_commit_is_durable_whatever_the_server_is_set_to(server: Server) -> None:
+    url = server.database()
+    with psycopg.connect(url, autocommit=True) as db:
+        name = db.info.dbname
+        db.execute(f"alter database {name} set synchronous_commit = off")  # type: ignore[arg-type]
+        db.execute(f"alter database {name} set default_transaction_isolation = 'serializable'")  # type: ignore[arg-type]
+    session = database.connect(url)
+    assert session.execute("show synchronous_commit").fetchone() == ("on",)
+    assert session.execute("show transaction_isolation").fetchone() == ("read committed",)
+    session.close()
+
+
+def _commit_all(url: str, seed: int, groups: list[list[bytes]], batches: list[list[bytes]], answers: Any) -> None:
+    """Commit encoded reports in an order of one's own, and say what became of them."""
+    import random
+
+    order = random.Random(seed)
+    outcomes: Counter[tuple[bytes, str]] = Counter()
+    with Place(url).opened() as store:
+        made = [[places.Report.decode(plan(), data) for data in group] for group in groups]
+        whole = [[places.Report.decode(plan(), data) for data in group] for group in batches]
+        order.shuffle(made)
+        for group in made:
+            order.shuffle(group)
+            sent: list[Submission] = [*places.singles(group)]
+            if whole:
+                sent.append(places.binary_batch(whole.pop(), check_ids=True))
+            for submission, outcome in zip(sent, store.commit(sent), strict=True):
+                outcomes[submission.id, outcome.value] += 1
+    answers.put(outcomes)
+
+
+def test_processes_that_commit_the_same_reports(postgres_place: Place) -> None:
+    """Four processes commit the same reports in other orders, and batches that hold some of them too."""
+    made = places.reports(1200)
+    encoded = [report.encode() for report in made]
+    groups = [encoded[start : start + 40] for start in range(0, 1200, 40)]
+    batches = [encoded[start : start + 25] for start in range(0, 500, 25)]
+    with postgres_place.opened() as store:
+        store.add_plan(plan())
+        spawn = multiprocessing.get_context("spawn")
+        answers = spawn.Queue()
+        processes = [
+            spawn.Process(target=_commit_all, args=(postgres_place.url, seed, groups, batches, answers))
+            for seed in range(4)
+        ]
+        for process in processes:
+            process.start()
+        outcomes: Counter[tuple[bytes, str]] = Counter()
+        for _ in processes:
+            outcomes += answers.get(timeout=120)
+        for process in processes:
+            process.join()
+        new_singles = {report.id for report in made if outcomes[report.id, "new"]}
+        assert all(outcomes[report.id, "new"] <= 1 for report in made)
+        kept = [report for body in store.bodies(plan()) for report in segments.formats.split(plan(), body.body)]
+        # Every report is counted once: alone, or in the one batch that came first.
+        assert Counter(report.id for report in kept) == Counter(report.id for report in made)
+        assert store.tally(plan()) == places.tally_of(plan(), made)
+        assert len(new_singles) + sum(25 for (_, kind) in outcomes if kind == "new") - len(new_singles) * 25 == 1200
+        with psycopg.connect(postgres_place.url) as db:
+            row = db.execute("select count(*), count(distinct shard) from hush.tallies").fetchone()
+            assert row is not None
+            assert row[0] == row[1] <= 4
+
+
+def test_two_threads_that_commit_the_same_id_at_once(postgres_place: Place) -> None:
+    """The second waits for the first; if that one rolls back, the second counts."""
+    with postgres_place.opened() as store:
+        store.add_plan(plan())
+        made = places.singles(places.reports(2))
+        for ends, outcome in (("rollback", NEW), ("commit", REPEATED)):
+            sent = made.pop()
+            with psycopg.connect(postgres_place.url) as other:
+                other.execute("insert into hush.seen values (1, %s)", (sent.id,))
+                outcomes: list[Any] = []
+                thread = threading.Thread(target=lambda: outcomes.extend(store.commit([sent])))  # noqa: B023
+                thread.start()
+                thread.join(0.3)
+                assert thread.is_alive()
+                other.execute(ends)  # type: ignore[arg-type]
+                thread.join(30)
+            assert outcomes == [outcome]
+
+
+def test_closing_waits_for_commits_and_commits_for_closing(postgres_place: Place) -> None:
+    with postgres_place.opened() as store, postgres_place.opened() as other:
+        store.add_plan(plan())
+        with psycopg.connect(postgres_place.url) as slow:
+            slow.execute("select pg_advisory_xact_lock_shared(%s, 1)", (database.PLAN,))
+            closing = threading.Thread(target=store.close_plan, args=(plan().id,))
+            closing.start()
+            closing.join(0.3)
+            assert closing.is_alive()
+            outcomes: list[Any] = []
+            sent = places.singles(places.reports(1))
+            committing = threading.Thread(target=lambda: outcomes.extend(other.commit(sent)))
+            committing.start()
+            committing.join(0.3)
+            assert committing.is_alive()  # no stream of commits keeps a plan from being closed
+            slow.commit()
+            closing.join(30)
+            committing.join(30)
+        assert outcomes == [CLOSED]
+        assert store.tally(plan()).n == 0
+        with psycopg.connect(postgres_place.url) as db:
+            assert db.execute("select count(*) from hush.seen").fetchone() == (0,)
+
+
+def test_a_deadlock_is_tried_again(postgres_place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hush.collector import commits
+
+    with postgres_place.opened() as store:
+        store.add_plan(plan())
+        run, failures = commits.Commit.run, iter([psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure])
+
+        def sometimes(self: Any, submissions: Any) -> Any:
+            if (failure := next(failures, None)) is not None:
+                raise failure
+            return run(self, submissions)
+
+        monkeypatch.setattr(commits.Commit, "run", sometimes)
+        assert store.commit(places.singles(places.reports(2))) == [NEW, NEW]
+
+
+def test_shards_are_claimed_again(postgres_place: Place) -> None:
+    """Processes that come and go leave no more shards behind than there were at one time."""
+    with postgres_place.opened() as store:
+        store.add_plan(plan())
+    for _ in range(3):
+        with postgres_place.opened() as one, postgres_place.opened() as two:
+            for store in (one, two):
+                store.commit(places.singles(places.reports(2)))
+    with postgres_place.opened() as store:
+        assert store.tally(plan()).n == 12
+    with psycopg.connect(postgres_place.url) as db:
+        assert db.execute("select array_agg(shard order by shard) from hush.tallies").fetchone() == ([0, 1],)
