@@ -159,6 +159,7 @@ class Pool:
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """Lend a session with a transaction in it, in tables of the version that is known here."""
+        self.rows("select 1")  # sessions that ended with a restart of the server are found out before anything is done
         with self.session() as db, db.transaction():
             db.execute("select pg_advisory_xact_lock_shared(%s, 0)", (VERSION,))
             check_version(_value(db, "select number from version"))

@@ -119,6 +119,8 @@ class SqliteStore(Store):
     def _transaction(self) -> Iterator[None]:
         with self._lock:
             if self._doubtful:
+                if self._db.in_transaction:
+                    self._db.execute("rollback")
                 self._load()
             self._db.execute("begin immediate")
             try:
