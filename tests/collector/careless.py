@@ -58,9 +58,7 @@ def main() -> None:
     asked = parser.parse_args()
     store = stores[asked.how](asked.store.removeprefix("sqlite://"))
     store.add_plan(Plan.from_json(Path(asked.plan).read_text()))
-    serve.run(
-        store, Settings(), port=asked.port, ready=lambda address: print(f"listening on {address}", flush=True)
-    )
+    serve.run(store, Settings(), port=asked.port, ready=lambda address: print(f"listening on {address}", flush=True))
 
 
 if __name__ == "__main__":

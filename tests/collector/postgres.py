@@ -49,16 +49,16 @@ class Server:
         if self._user is not None:
             for path in (folder, self._socket):
                 shutil.chown(path, self._user)
-        command = [self._binaries / "initdb", "-D", self._data, "-U", "hush", "-A", "trust", "-E", "UTF8"]
-        subprocess.run(
-            [*command, "--no-sync", "--locale=C"], check=True, capture_output=True, cwd=folder, user=self._user
+        options = ["-D", str(self._data), "-U", "hush", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"]
+        subprocess.run(  # noqa: S603
+            [self._binaries / "initdb", *options], check=True, capture_output=True, cwd=folder, user=self._user
         )
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
         options = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={self._socket}", "-c", "fsync=on"]
         with (self._socket.parent / "log").open("ab") as log:
-            self._process = subprocess.Popen(
+            self._process = subprocess.Popen(  # noqa: S603
                 [self._binaries / "postgres", "-D", self._data, *options],
                 cwd=self._data,
                 user=self._user,

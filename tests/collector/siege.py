@@ -47,9 +47,9 @@ class Service:
     def start(self) -> None:
         """Start it, and wait until it listens."""
         with (self._folder / "errors.txt").open("a") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", *self._module, str(self._folder / "plan.json"), "--store", self._url]
-                + ["--port", "0"],
+            options = [str(self._folder / "plan.json"), "--store", self._url, "--port", "0"]
+            self.process = subprocess.Popen(  # noqa: S603
+                [sys.executable, "-m", *self._module, *options],
                 cwd=ROOT,
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},
                 stdout=subprocess.PIPE,
@@ -123,7 +123,9 @@ class Siege:
         self._lock = threading.Lock()
         self._random = random.Random(self.seed)
         self._feed = items(4000)
-        self._clients = [threading.Thread(target=self._work, args=(index,), daemon=True) for index in range(self.threads)]
+        self._clients = [
+            threading.Thread(target=self._work, args=(index,), daemon=True) for index in range(self.threads)
+        ]
         for client in self._clients:
             client.start()
 
