@@ -12,6 +12,7 @@ import pytest
 
 from hush import Report
 from hush.collector import database, formats
+from hush.collector.postgres import PostgresStore
 from hush.collector.submissions import Submission
 from tests.collector import places
 from tests.collector.places import CLOSED, LATE, NEW, REPEATED, Place, plan
@@ -194,3 +195,71 @@ def test_shards_are_claimed_again(postgres_place: Place) -> None:
         assert store.tally(plan()).n == 12
     with psycopg.connect(postgres_place.url) as db:
         assert db.execute("select array_agg(shard order by shard) from hush.tallies").fetchone() == ([0, 1],)
+
+
+def test_rounds_step_once_whoever_ends_them(postgres_place: Place) -> None:
+    """Three stores at once take gradients of the same round: as many are counted as are wanted, and no more."""
+    first = places.first_round(rounds=4)
+    stores = [PostgresStore(postgres_place.url) for _ in range(3)]
+    stores[0].add_training("training", first, 20)
+    outcomes: list[Any] = []
+
+    def take_part(store: PostgresStore) -> None:
+        while not (round_ := store.live("training").round).done:
+            sent = places.gradients(round_, 3)
+            outcomes.extend(store.commit(sent))
+            outcomes.extend(store.commit(sent))
+
+    threads = [threading.Thread(target=take_part, args=(store,)) for store in stores]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert [(past.number, past.people) for past in stores[0].history("training")] == [(n, 20) for n in range(1, 5)]
+    assert outcomes.count(NEW) == outcomes.count(REPEATED) == 80
+    assert {store.live("training").round for store in stores} == {stores[0].live("training").round}
+    for store in stores:
+        store.close()
+
+
+def test_a_crash_while_a_plan_was_closed(postgres_place: Place) -> None:
+    """The plan is closed first, and its ids are forgotten afterwards: by the next store, if need be."""
+    with postgres_place.opened() as store:
+        store.add_plan(plan())
+        store.add_plan(plan("second"))
+        store.commit(places.singles(places.reports(3)))
+        store.commit(places.singles(places.reports(4, plan("second"))))
+        with psycopg.connect(postgres_place.url) as db:
+            db.execute("update hush.plans set open = false where number = 1")
+    with postgres_place.opened() as store:
+        assert [(held.open, store.tally(held.plan).n) for held in store.plans()] == [(False, 3), (True, 4)]
+        with psycopg.connect(postgres_place.url) as db:
+            assert db.execute("select count(*), min(plan) from hush.seen").fetchone() == (4, 2)
+
+
+def test_a_commit_takes_as_many_statements_for_one_report_as_for_a_thousand(postgres_place: Place) -> None:
+    with postgres_place.opened() as store:
+        assert isinstance(store, PostgresStore)
+        store.add_plan(plan())
+        store.commit(places.singles(places.reports(1)))
+        assert store._writer is not None
+        db, shard = store._writer
+        counts = []
+        for number in (1, 1000):
+            counting = Counting(db)
+            store._writer = counting, shard  # type: ignore[assignment]
+            assert store.commit(places.singles(places.reports(number))) == [NEW] * number
+            counts.append(counting.statements)
+        store._writer = db, shard
+        assert counts[0] == counts[1] <= 10
+
+
+class Counting:
+    """A session that counts statements."""
+
+    def __init__(self, db: Any) -> None:
+        self._db, self.statements = db, 0
+
+    def __getattr__(self, name: str) -> Any:
+        self.statements += name == "execute"
+        return getattr(self._db, name)

@@ -150,8 +150,8 @@ class SqliteStore(Store):
                     (plan.id, plan.to_json(), keep, layout_of(plan).encode(zero)),
                 )
             number = int(cursor.lastrowid or 0)
+            self._vectors[number] = zero  # before those who read can find the plan
             self._plans[plan.id] = number, HeldPlan(plan, keep)
-            self._vectors[number] = zero
 
     def plans(self) -> list[HeldPlan]:
         """Return all plans."""
