@@ -43,7 +43,7 @@ from hush.collector.metrics import Metrics
 from hush.collector.problems import Refused
 from hush.collector.security import RateLimit, check_role, cors_headers
 from hush.collector.settings import Settings
-from hush.collector.stores import HeldPlan, Store, StoreError
+from hush.collector.stores import HeldPlan, Store
 from hush.collector.submissions import ID_SIZE, Gradient, Outcome, Submission
 from hush.errors import HushError
 from hush.estimates import Estimate, estimate
@@ -56,6 +56,12 @@ POSTS: dict[str, Callable[[list[Estimate], Any], list[Estimate]]] = {
     "none": lambda rows, _: rows,
     "clip": clip,
     "project": project,
+}
+REFUSALS = {
+    Outcome.CLOSED: "plan-closed",
+    Outcome.OVERLAPPING: "overlapping",
+    Outcome.LATE: "late",
+    Outcome.UNKNOWN: "not-found",
 }
 MAX_LEVEL = 0.999999
 IMMUTABLE = "public, max-age=31536000, immutable"
@@ -176,15 +182,11 @@ class Collector:
             outcome = await self._intake.submit(submission)
         except (Full, Stopped):
             raise Refused("busy", headers=retry) from None
-        except StoreError as error:
-            raise Refused("not-found", str(error)) from None
         except Exception:
             raise Refused("failed", headers=retry) from None
         self.metrics.submissions[plan_id, kind, outcome.value] += 1
-        if outcome in (Outcome.CLOSED, Outcome.OVERLAPPING, Outcome.LATE):
-            raise Refused(
-                {Outcome.CLOSED: "plan-closed", Outcome.OVERLAPPING: "overlapping", Outcome.LATE: "late"}[outcome]
-            )
+        if outcome in REFUSALS:
+            raise Refused(REFUSALS[outcome])
         if outcome is Outcome.NEW:
             self.metrics.reports[plan_id] += reports
         return encoded(Receipt(submission.id.hex(), outcome is Outcome.NEW, reports), 202)

@@ -15,8 +15,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from hush.collector.stores import Store
+from hush.collector.stores import Store, StoreError
 from hush.collector.submissions import Batch, Outcome, Submission
+from hush.errors import HushError
 
 logger = logging.getLogger("hush.collector")
 
@@ -84,17 +85,27 @@ class Intake:
                     return
                 group = [self._waiting.popleft() for _ in range(min(GROUP, len(self._waiting)))]
             start = time.perf_counter()
-            try:
-                outcomes: list[Outcome] | Exception = self._store.commit([submission for submission, _, _ in group])
-            except Exception as error:
-                # The group was rolled back: those who wait are told, and may send it again.
-                logger.exception("a commit of %d submissions failed", len(group))
-                outcomes = error
+            outcomes = self._commit([submission for submission, _, _ in group])
             if self._watch is not None:
                 self._watch(len(group), time.perf_counter() - start)
             with self._wake:
                 self._bytes -= sum(size for _, size, _ in group)
             self._loop.call_soon_threadsafe(_resolve, group, outcomes)
+
+    def _commit(self, group: list[Submission]) -> list[Outcome | Exception]:
+        """Return what became of each submission: its outcome, or why it may be sent again."""
+        try:
+            return [*self._store.commit(group)]
+        except HushError as error:
+            # It is about one of them (a round that cannot end), and must not keep the others out for good.
+            logger.exception("a commit of %d submissions was refused", len(group))
+            if len(group) == 1 or isinstance(error, StoreError):
+                return [error] * len(group)
+            return [outcome for submission in group for outcome in self._commit([submission])]
+        except Exception as error:
+            # The group was rolled back: those who wait are told, and may send it again.
+            logger.exception("a commit of %d submissions failed", len(group))
+            return [error] * len(group)
 
     async def stop(self) -> None:
         """Take nothing more, commit what waits, and return."""
@@ -104,11 +115,11 @@ class Intake:
         await asyncio.to_thread(self._thread.join)
 
 
-def _resolve(group: list[Waiting], outcomes: list[Outcome] | Exception) -> None:
-    for index, (_, _, future) in enumerate(group):
+def _resolve(group: list[Waiting], outcomes: list[Outcome | Exception]) -> None:
+    for (_, _, future), outcome in zip(group, outcomes, strict=True):
         if future.done():  # the client has gone
             continue
-        if isinstance(outcomes, Exception):
-            future.set_exception(outcomes)
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
         else:
-            future.set_result(outcomes[index])
+            future.set_result(outcome)

@@ -1,3 +1,291 @@
-"""The grown store: several collectors in front of one PostgreSQL."""
+"""The grown store: several collectors, each without state of its own, in front of one PostgreSQL.
+
+**Once.** The ids of a whole group are inserted by one statement that says which of them were not there. If another
+process is about to commit one of them, the statement waits for it, and then sees it. Ids go in by order, so two
+processes never wait for each other; should the server find a deadlock all the same, the group is tried again.
+
+**Tallies.** Every process adds to rows of its own, its shard, and a tally is the sum over shards: nobody waits for
+anybody. A shard is claimed by a lock that ends with the session, so there are as many as processes at one time. The
+row is locked as well when it is changed: two processes on one shard would be slow, not wrong.
+
+**Closing.** A commit holds a shared lock on its plans, and closing takes it alone: it waits for the commits that run,
+and those that follow see the plan closed.
+
+**Durability.** `synchronous_commit` is on, if the server has turned it off. A commit takes two round trips.
+"""
 
 from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import psycopg
+from psycopg import errors
+
+from hush.collector.books import RoundBook
+from hush.collector.commits import Commit
+from hush.collector.database import COMPACTING, PLAN, SHARD, Connection, Pool, connect, migrate
+from hush.collector.stores import HeldPlan, Keep, Live, Past, Segment, Store, Stored, StoreError
+from hush.collector.submissions import Form, Gradient, Outcome, Submission
+from hush.collector.vectors import layout_of
+from hush.learn.rounds import Round
+from hush.plan import Plan
+from hush.tally import Tally
+
+ATTEMPTS = 5
+AGAIN = (errors.DeadlockDetected, errors.SerializationFailure, errors.UniqueViolation)
+SWEPT = 50_000  # ids that are forgotten in one transaction
+PAGE = 64  # bodies that are fetched at a time
+
+
+class PostgresStore(Store):
+    """A store in a PostgreSQL database, in the schema `hush`."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._pool = Pool(url)
+        self._committing = threading.Lock()
+        self._writer: tuple[Connection, int] | None = None
+        # What never changes once it is there: the number of a plan and how it is kept, the number of a training and
+        # how many people it wants, and rounds.
+        self._plans: dict[str, tuple[int, Plan, Keep]] = {}
+        self._trainings: dict[str, tuple[int, int]] = {}
+        self._rounds: dict[int, Round] = {}
+        try:
+            with self._pool.session() as db:
+                migrate(db)
+            for (number,) in self._pool.rows("select number from plans where not open order by number"):
+                self._forget(number)
+        except (psycopg.Error, StoreError) as error:
+            self._pool.close()
+            if isinstance(error, StoreError):
+                raise
+            raise StoreError(f"the store cannot be opened: {error}") from None
+
+    # -- plans
+
+    def add_plan(self, plan: Plan, keep: Keep = "reports") -> None:
+        """Take reports of a plan from now on."""
+        with self._pool.transaction() as db:
+            db.execute(
+                "insert into plans (id, plan, keep) values (%s, %s, %s) on conflict do nothing",
+                (plan.id, plan.to_json(), keep),
+            )
+        held = self._plan(plan.id)[2]
+        if held != keep:
+            raise StoreError(f"this plan is in the store already, and keeps {held}")
+
+    def plans(self) -> list[HeldPlan]:
+        """Return all plans."""
+        rows = self._pool.rows("select id, open from plans order by number")
+        return [HeldPlan(plan, keep, open_) for id_, open_ in rows for _, plan, keep in [self._plan(id_)]]
+
+    def _plan(self, plan_id: str) -> tuple[int, Plan, Keep]:
+        if plan_id not in self._plans:
+            rows = self._pool.rows("select number, plan, keep from plans where id = %s", (plan_id,))
+            if not rows:
+                raise StoreError("this store does not have this plan")
+            number, text, keep = rows[0]
+            self._plans[plan_id] = number, Plan.from_json(text, plan_id), keep
+        return self._plans[plan_id]
+
+    def close_plan(self, plan_id: str) -> None:
+        """Take no more reports of a plan."""
+        number = self._plan(plan_id)[0]
+        with self._pool.transaction() as db:
+            db.execute("select pg_advisory_xact_lock(%s, %s)", (PLAN, number))
+            db.execute("update plans set open = false where number = %s", (number,))
+        self._forget(number)
+
+    def _forget(self, number: int) -> None:
+        """Forget the ids of a plan that is closed, a piece at a time. After a crash it is done when a store opens."""
+        while True:
+            with self._pool.session() as db:
+                found = db.execute(
+                    "delete from seen where ctid = any (array (select ctid from seen where plan = %s limit %s))",
+                    (number, SWEPT),
+                )
+            if found.rowcount < SWEPT:
+                return
+
+    # -- reports
+
+    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        """Count what is new, durably; return what became of each."""
+        with self._committing:
+            for attempt in range(ATTEMPTS):
+                fresh = self._writer is None
+                try:
+                    return self._attempt(submissions)
+                except AGAIN:
+                    if attempt == ATTEMPTS - 1:
+                        raise
+                except psycopg.OperationalError:
+                    # The session may have ended while nothing was sent: the server was restarted. Even if the commit
+                    # went through and only its answer was lost, trying again is right: its ids are there then.
+                    if fresh or attempt:
+                        raise
+        raise AssertionError
+
+    def _attempt(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        plans, trainings = self._named(submissions)
+        if self._writer is None:
+            self._writer = _claim(self._url)
+        db, shard = self._writer
+        try:
+            return Commit(db, shard, plans, trainings, self._rounds).run(submissions)
+        except BaseException:
+            # The server rolls back when the session ends, whatever state it is in.
+            self._writer = None
+            db.close()
+            raise
+
+    def _named(
+        self, submissions: Sequence[Submission]
+    ) -> tuple[dict[str, tuple[int, Plan, Keep]], dict[str, tuple[int, int]]]:
+        """Return the plans and trainings of submissions, so far as the store has them."""
+        plans, trainings = {}, {}
+        for submission in submissions:
+            with suppress(StoreError):
+                if isinstance(submission, Gradient):
+                    trainings[submission.training] = self._training(submission.training)
+                else:
+                    plans[submission.plan.id] = self._plan(submission.plan.id)
+        return plans, trainings
+
+    def tally(self, plan: Plan) -> Tally:
+        """Return the tally of all that was committed."""
+        layout, number = layout_of(plan), self._plan(plan.id)[0]
+        vector = layout.zero()
+        for (data,) in self._pool.rows("select vector from tallies where plan = %s", (number,)):
+            vector += layout.decode(data)
+        return layout.tally(vector)
+
+    def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
+        """Return the stored bodies of a plan behind a place, in order.
+
+        Places are given before they are committed. Only those are returned before which none can appear any more: all
+        that there are at a moment at which nobody commits.
+        """
+        number = self._plan(plan.id)[0]
+        with self._pool.transaction() as db:
+            db.execute("select pg_advisory_xact_lock(%s, %s)", (PLAN, number))
+            row = db.execute("select max(place) from bodies where plan = %s", (number,)).fetchone()
+        last = row[0] if row is not None else None
+        while last is not None:
+            rows = self._pool.rows(
+                "select place, reports, form, body from bodies where plan = %s and place > %s and place <= %s "
+                "order by place limit %s",
+                (number, after, last, PAGE),
+            )
+            if not rows:
+                return
+            for place, reports, form, body in rows:
+                yield Stored(place, reports, Form(form), body)
+                after = place
+
+    # -- compaction
+
+    @contextmanager
+    def compacting(self, plan: Plan) -> Iterator[None]:
+        """Keep other processes from compacting or exporting the same plan."""
+        number = self._plan(plan.id)[0]
+        with self._pool.session() as db:
+            row = db.execute("select pg_try_advisory_lock(%s, %s)", (COMPACTING, number)).fetchone()
+            if row != (True,):
+                raise StoreError("another process is compacting or exporting this plan")
+            yield
+            db.execute("select pg_advisory_unlock(%s, %s)", (COMPACTING, number))
+
+    def segments(self, plan: Plan) -> list[Segment]:
+        """Return the Parquet files that hold reports of a plan."""
+        rows = self._pool.rows(
+            "select file, reports, digest from segments where plan = %s order by number", (self._plan(plan.id)[0],)
+        )
+        return [Segment(*row) for row in rows]
+
+    def replace(self, plan: Plan, last: int, segments: Sequence[Segment]) -> None:
+        """Record segments in place of all bodies (but tallies) up to a place, in one transaction."""
+        number = self._plan(plan.id)[0]
+        with self._pool.transaction() as db:
+            rows = db.execute(
+                "delete from bodies where plan = %s and place <= %s and form <> %s returning reports",
+                (number, last, Form.TALLY.value),
+            ).fetchall()
+            if sum(reports for (reports,) in rows) != sum(segment.reports for segment in segments):
+                raise StoreError("these segments do not hold what the store has")
+            for segment in segments:
+                db.execute(
+                    "insert into segments (plan, file, reports, digest) values (%s, %s, %s, %s)", (number, *segment)
+                )
+
+    # -- trainings
+
+    def add_training(self, name: str, first: Round, wanted: int) -> None:
+        """Begin a training."""
+        book = RoundBook.begun(first, wanted)
+        with self._pool.transaction() as db:
+            db.execute(
+                "insert into trainings (name, wanted, current, round, gradients, losses) "
+                "values (%s, %s, %s, %s, %s, %s) on conflict do nothing",
+                (name, wanted, first.number, first.to_json(), *book.encoded()),
+            )
+
+    def trainings(self) -> list[str]:
+        """Return the names of all trainings."""
+        return [name for (name,) in self._pool.rows("select name from trainings order by number")]
+
+    def _training(self, name: str) -> tuple[int, int]:
+        if name not in self._trainings:
+            rows = self._pool.rows("select number, wanted from trainings where name = %s", (name,))
+            if not rows:
+                raise StoreError("this store does not have this training")
+            number, wanted = rows[0]
+            self._trainings[name] = number, wanted
+        return self._trainings[name]
+
+    def live(self, name: str) -> Live:
+        """Return how a training stands."""
+        number, wanted = self._training(name)
+        known = self._rounds.get(number)
+        ((current, text, gradients, losses),) = self._pool.rows(
+            "select current, case when current = %s then '' else round end, gradients, losses "
+            "from trainings where number = %s",
+            (known.number if known is not None else 0, number),
+        )
+        if known is None or known.number != current:
+            known = self._rounds[number] = Round.from_json(text)
+        return RoundBook.decoded(known, wanted, gradients, losses).live()
+
+    def history(self, name: str) -> list[Past]:
+        """Return the rounds of a training that are over."""
+        rows = self._pool.rows(
+            "select number, weights, people, loss, loss_error from rounds where training = %s order by number",
+            (self._training(name)[0],),
+        )
+        return [Past(row[0], tuple(json.loads(row[1])), *row[2:]) for row in rows]
+
+    # -- life
+
+    def close(self) -> None:
+        """Let go of the database."""
+        with self._committing:
+            if self._writer is not None:
+                self._writer[0].close()
+                self._writer = None
+        self._pool.close()
+
+
+def _claim(url: str) -> tuple[Connection, int]:
+    """Open a session for commits, and claim the first shard that no other session has."""
+    db = connect(url)
+    try:
+        shard = 0
+        while db.execute("select pg_try_advisory_lock(%s, %s)", (SHARD, shard)).fetchone() != (True,):
+            shard += 1
+    except BaseException:
+        db.close()
+        raise
+    return db, shard

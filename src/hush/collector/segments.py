@@ -76,20 +76,21 @@ def stored_tables(store: Store, plan: Plan, upto: int | None = None) -> Iterator
 def compact(store: Store, plan: Plan, folder: Path) -> list[Segment]:
     """Move the stored bodies of a plan into Parquet segments; return those that were made."""
     folder.mkdir(parents=True, exist_ok=True)
-    known = {segment.file for segment in store.segments(plan)}
-    for path in folder.glob(f"{plan.id[:16]}-*.parquet*"):
-        if path.name not in known:
-            path.unlink()
-    last = max((stored.place for stored in store.bodies(plan)), default=0)
-    made = []
-    for ids in (True, False):
-        name = f"{plan.id[:16]}-{last:012}-{'ids' if ids else 'rows'}.parquet"
-        reports = _write(store, plan, folder / name, ids, last)
-        if reports:
-            digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-            made.append(Segment(name, reports, digest))
-    if made:
-        store.replace(plan, last, made)
+    with store.compacting(plan):
+        known = {segment.file for segment in store.segments(plan)}
+        for path in folder.glob(f"{plan.id[:16]}-*.parquet*"):
+            if path.name not in known:
+                path.unlink()
+        last = max((stored.place for stored in store.bodies(plan)), default=0)
+        made = []
+        for ids in (True, False):
+            name = f"{plan.id[:16]}-{last:012}-{'ids' if ids else 'rows'}.parquet"
+            reports = _write(store, plan, folder / name, ids, last)
+            if reports:
+                digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+                made.append(Segment(name, reports, digest))
+        if made:
+            store.replace(plan, last, made)
     return made
 
 
@@ -121,13 +122,14 @@ def export(store: Store, plan: Plan, folder: Path, out: Path) -> int:
     """Write everything that is kept of a plan's reports as Parquet files into a folder; return how many reports."""
     out.mkdir(parents=True, exist_ok=True)
     total = 0
-    for segment in store.segments(plan):
-        data = (folder / segment.file).read_bytes()
-        if hashlib.sha256(data).hexdigest() != segment.digest:
-            raise OSError(f"the segment {segment.file} is damaged")
-        (out / segment.file).write_bytes(data)
-        total += segment.reports
-    last = max((stored.place for stored in store.bodies(plan)), default=0)
-    for ids in (True, False):
-        total += _write(store, plan, out / f"{plan.id[:16]}-{'ids' if ids else 'rows'}.parquet", ids, last)
+    with store.compacting(plan):
+        for segment in store.segments(plan):
+            data = (folder / segment.file).read_bytes()
+            if hashlib.sha256(data).hexdigest() != segment.digest:
+                raise OSError(f"the segment {segment.file} is damaged")
+            (out / segment.file).write_bytes(data)
+            total += segment.reports
+        last = max((stored.place for stored in store.bodies(plan)), default=0)
+        for ids in (True, False):
+            total += _write(store, plan, out / f"{plan.id[:16]}-{'ids' if ids else 'rows'}.parquet", ids, last)
     return total

@@ -6,6 +6,9 @@ that counts, so after a crash they are exactly those of the ids and bodies that 
 **Ids.** 16 bytes each, in one row per commit, as `hush.collector.ids` explains. They are dropped when the plan is
 closed.
 
+**Memory.** Plans, tallies and rounds are held in memory as well, as values that are replaced and never changed: they
+are read without waiting for a commit.
+
 **One process.** The file is locked for as long as the store is open, so a second collector on it is refused.
 """
 
@@ -23,7 +26,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from hush.collector.books import PlanBook, RoundBook, loss_plan
+from hush.collector.books import PlanBook, RoundBook
 from hush.collector.ids import IdIndex, packed
 from hush.collector.stores import HeldPlan, Keep, Live, Past, Segment, Store, Stored, StoreError
 from hush.collector.submissions import Batch, Form, Gradient, Outcome, Submission
@@ -71,9 +74,10 @@ class _Seen:
     def __init__(self, index: Callable[[int], IdIndex], submissions: Sequence[tuple[int, Submission]]) -> None:
         asked: dict[int, list[bytes]] = {}
         for owner, submission in submissions:
-            asked.setdefault(owner, []).append(submission.id)
-            if isinstance(submission, Batch):
-                asked[owner].extend(submission.ids)
+            if owner >= 0:
+                asked.setdefault(owner, []).append(submission.id)
+                if isinstance(submission, Batch):
+                    asked[owner].extend(submission.ids)
         self._old = {owner: index(owner).known(ids) for owner, ids in asked.items()}
         self.fresh: dict[int, set[bytes]] = {owner: set() for owner in asked}
 
@@ -92,6 +96,7 @@ class SqliteStore(Store):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()
         self._lock = threading.RLock()
+        self._doubtful = False
         self._file = _locked(self.path)
         try:
             self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, cached_statements=64)
@@ -118,28 +123,26 @@ class SqliteStore(Store):
                 self._db.execute(f"pragma user_version = {number}")
 
     def _load(self) -> None:
-        self._plans: dict[str, tuple[int, HeldPlan]] = {}
-        self._vectors: dict[int, Array] = {}
+        plans: dict[str, tuple[int, HeldPlan]] = {}
+        vectors: dict[int, Array] = {}
+        trainings: dict[str, tuple[int, RoundBook]] = {}
         for number, text, keep, open_, tally in self._db.execute(
             "select number, plan, keep, open, tally from plans order by number"
         ):
             plan = Plan.from_json(text)
-            self._plans[plan.id] = number, HeldPlan(plan, keep, bool(open_))
-            self._vectors[number] = layout_of(plan).decode(tally)
-        self._trainings: dict[str, tuple[int, RoundBook]] = {}
+            plans[plan.id] = number, HeldPlan(plan, keep, bool(open_))
+            vectors[number] = layout_of(plan).decode(tally)
         for number, name, wanted, text, gradients, losses in self._db.execute(
             "select number, name, wanted, round, gradients, losses from trainings order by number"
         ):
-            round_ = Round.from_json(text)
-            book = RoundBook(
-                round_, wanted, layout_of(round_.plan).decode(gradients), layout_of(loss_plan(round_)).decode(losses)
-            )
-            self._trainings[name] = number, book
-        self._indices: dict[int, IdIndex] = {}
+            trainings[name] = number, RoundBook.decoded(Round.from_json(text), wanted, gradients, losses)
+        self._plans, self._vectors, self._trainings = plans, vectors, trainings
         self._load_ids()
+        self._doubtful = False
 
     def _load_ids(self) -> None:
         """Read the runs of all owners into memory."""
+        self._indices: dict[int, IdIndex] = {}
         held: list[tuple[int, bytes]] = []
         size, last = 0, -1
         rows = self._db.execute("select owner, number, ids from runs order by owner, number")
@@ -166,11 +169,18 @@ class SqliteStore(Store):
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._lock:
+            if self._doubtful:
+                if self._db.in_transaction:
+                    self._db.execute("rollback")
+                self._load()
             self._db.execute("begin immediate")
             try:
                 yield
                 self._db.execute("commit")
             except BaseException:
+                # Some errors roll back by themselves, others leave the transaction open. What is held in memory is
+                # read again before the next one, in case that the disk says otherwise.
+                self._doubtful = True
                 if self._db.in_transaction:
                     self._db.execute("rollback")
                 raise
@@ -191,13 +201,12 @@ class SqliteStore(Store):
                     (plan.id, plan.to_json(), keep, layout_of(plan).encode(zero)),
                 )
             number = int(cursor.lastrowid or 0)
+            self._vectors[number] = zero  # before those who read can find the plan
             self._plans[plan.id] = number, HeldPlan(plan, keep)
-            self._vectors[number] = zero
 
     def plans(self) -> list[HeldPlan]:
         """Return all plans."""
-        with self._lock:
-            return [held for _, held in self._plans.values()]
+        return [held for _, held in list(self._plans.values())]
 
     def close_plan(self, plan_id: str) -> None:
         """Take no more reports of a plan."""
@@ -220,9 +229,9 @@ class SqliteStore(Store):
         """Count what is new, durably; return what became of each."""
         with self._lock:
             books: dict[int, PlanBook] = {}
-            rounds = dict(self._trainings)
-            seen = _Seen(self._index, [(self._owner(submission), submission) for submission in submissions])
             with self._transaction():
+                rounds = dict(self._trainings)
+                seen = _Seen(self._index, [(self._owner(submission), submission) for submission in submissions])
                 outcomes = [self._take(submission, books, rounds, seen) for submission in submissions]
                 vectors = {number: self._vectors[number] + book.added for number, book in books.items()}
                 self._write(books, vectors)
@@ -240,10 +249,12 @@ class SqliteStore(Store):
             return outcomes
 
     def _owner(self, submission: Submission) -> int:
-        """Return the number under which the ids of a submission are kept."""
+        """Return the number under which the ids of a submission are kept; -1 for what the store does not have."""
         if isinstance(submission, Gradient):
-            return TRAINING + self._training(submission.training)[0]
-        return self._find(submission.plan.id)[0]
+            found = self._trainings.get(submission.training)
+            return -1 if found is None else TRAINING + found[0]
+        held = self._plans.get(submission.plan.id)
+        return -1 if held is None else held[0]
 
     def _take(
         self,
@@ -254,7 +265,9 @@ class SqliteStore(Store):
     ) -> Outcome:
         if isinstance(submission, Gradient):
             return self._take_gradient(submission, rounds, seen)
-        number, held = self._find(submission.plan.id)
+        if submission.plan.id not in self._plans:
+            return Outcome.UNKNOWN
+        number, held = self._plans[submission.plan.id]
         if not held.open:
             return Outcome.CLOSED
         within = submission.ids if isinstance(submission, Batch) else ()
@@ -282,9 +295,7 @@ class SqliteStore(Store):
 
     def tally(self, plan: Plan) -> Tally:
         """Return the tally of all that was committed."""
-        with self._lock:
-            vector = self._vectors[self._find(plan.id)[0]]
-        return layout_of(plan).tally(vector)
+        return layout_of(plan).tally(self._vectors[self._find(plan.id)[0]])
 
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
         """Return the stored bodies of a plan behind a place, in order."""
@@ -318,12 +329,15 @@ class SqliteStore(Store):
         with self._lock:
             number = self._find(plan.id)[0]
             with self._transaction():
+                deleted = self._db.execute(
+                    "delete from bodies where plan = ? and place <= ? and form != ? returning reports",
+                    (number, last, Form.TALLY.value),
+                ).fetchall()
+                if sum(reports for (reports,) in deleted) != sum(segment.reports for segment in segments):
+                    raise StoreError("these segments do not hold what the store has")
                 self._db.executemany(
                     "insert into segments (plan, file, reports, digest) values (?, ?, ?, ?)",
                     ((number, *segment) for segment in segments),
-                )
-                self._db.execute(
-                    "delete from bodies where plan = ? and place <= ? and form != ?", (number, last, Form.TALLY.value)
                 )
 
     # -- trainings
@@ -337,15 +351,17 @@ class SqliteStore(Store):
             with self._transaction():
                 cursor = self._db.execute(
                     "insert into trainings (name, wanted, round, gradients, losses) values (?, ?, ?, ?, ?)",
-                    (name, wanted, first.to_json(), book.gradients.tobytes(), book.losses.tobytes()),
+                    (name, wanted, first.to_json(), *book.encoded()),
                 )
             self._trainings[name] = int(cursor.lastrowid or 0), book
 
     def _take_gradient(self, submission: Gradient, rounds: dict[str, tuple[int, RoundBook]], seen: _Seen) -> Outcome:
+        if submission.training not in rounds:
+            return Outcome.UNKNOWN
         number, book = rounds[submission.training]
         if seen.has(TRAINING + number, submission.id):
             return Outcome.REPEATED
-        if submission.report is None or submission.number != book.round.number or book.round.done:
+        if submission.report is None or not book.takes(submission):
             return Outcome.LATE
         seen.note(TRAINING + number, submission.id)
         book = book.counted(submission.report, submission.loss)
@@ -361,13 +377,12 @@ class SqliteStore(Store):
     def _write_round(self, number: int, book: RoundBook) -> None:
         self._db.execute(
             "update trainings set round = ?, gradients = ?, losses = ? where number = ?",
-            (book.round.to_json(), book.gradients.tobytes(), book.losses.tobytes(), number),
+            (book.round.to_json(), *book.encoded(), number),
         )
 
     def trainings(self) -> list[str]:
         """Return the names of all trainings."""
-        with self._lock:
-            return list(self._trainings)
+        return list(self._trainings)
 
     def _training(self, name: str) -> tuple[int, RoundBook]:
         if name not in self._trainings:
@@ -376,8 +391,7 @@ class SqliteStore(Store):
 
     def live(self, name: str) -> Live:
         """Return how a training stands."""
-        with self._lock:
-            return self._training(name)[1].live()
+        return self._training(name)[1].live()
 
     def history(self, name: str) -> list[Past]:
         """Return the rounds of a training that are over."""

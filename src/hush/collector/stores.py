@@ -1,14 +1,16 @@
 """What every store does, whatever database is behind it.
 
 `commit` is the heart: it takes a group of submissions, counts those whose ids are new, keeps their bodies if reports
-are kept, and returns when all that is durable, in one transaction. If it raises, nothing was counted, and every
-submission of the group may be sent again.
+are kept, and returns when all that is durable, in one transaction. If it raises, every submission of the group may be
+sent again: either nothing was counted, or (if the answer of a database was lost) all was, under ids that are known
+then. What is wrong with one submission is its outcome, and never fails the others.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -102,13 +104,20 @@ class Store(ABC):
 
     # -- compaction
 
+    def compacting(self, plan: Plan) -> AbstractContextManager[None]:
+        """Keep others from compacting or exporting the same plan meanwhile, if a store can have others."""
+        return nullcontext()
+
     @abstractmethod
     def segments(self, plan: Plan) -> list[Segment]:
         """Return the Parquet files that hold reports of a plan."""
 
     @abstractmethod
     def replace(self, plan: Plan, last: int, segments: Sequence[Segment]) -> None:
-        """Record segments in place of all bodies (but tallies) up to a place, in one transaction."""
+        """Record segments in place of all bodies (but tallies) up to a place, in one transaction.
+
+        They must hold as many reports as those bodies.
+        """
 
     # -- trainings
 

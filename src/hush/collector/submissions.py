@@ -8,7 +8,7 @@ it again, to any process, changes nothing; the answer says whether it was new.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -30,6 +30,7 @@ class Outcome(Enum):
     OVERLAPPING = "overlapping"  # a batch that holds a report that was counted before: not counted
     LATE = "late"  # for a round of a training that is over: not counted
     CLOSED = "closed"  # the plan takes no more reports
+    UNKNOWN = "unknown"  # the store does not have this plan or training
 
 
 class Form(Enum):
@@ -80,11 +81,3 @@ class Gradient:
 
 
 Submission = Single | Batch | Gradient
-
-
-@dataclass
-class Group:
-    """The submissions of one commit, and what became of them."""
-
-    submissions: Sequence[Submission]
-    outcomes: list[Outcome] = field(default_factory=list)

@@ -1,0 +1,65 @@
+"""Collectors that must be caught: `python -m tests.collector.careless early|forgetful plan.json --store URL`.
+
+`early` acknowledges before it commits; `forgetful` does not look at ids that it took before the last second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hush import Plan, Report
+from hush.collector import serve
+from hush.collector.settings import Settings
+from hush.collector.sqlite import SqliteStore
+from hush.collector.submissions import Batch, Gradient, Outcome, Single, Submission
+
+
+class Early(SqliteStore):
+    """Commits a little later than it says."""
+
+    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        def later() -> None:
+            time.sleep(0.05)
+            SqliteStore.commit(self, submissions)
+
+        threading.Thread(target=later, daemon=True).start()
+        return [Outcome.NEW] * len(submissions)
+
+
+class Forgetful(SqliteStore):
+    """Counts whatever comes, under ids of its own."""
+
+    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        super().commit([_renamed(submission) for submission in submissions])
+        return [Outcome.REPEATED] * len(submissions)
+
+
+def _renamed(submission: Submission) -> Submission:
+    fresh = secrets.token_bytes(16)
+    if isinstance(submission, Single):
+        return Single(submission.plan, Report(submission.plan, fresh, submission.report.answers))
+    assert isinstance(submission, Batch | Gradient)
+    return replace(submission, id=fresh)
+
+
+def main() -> None:
+    stores: dict[str, Callable[[str], SqliteStore]] = {"early": Early, "forgetful": Forgetful}
+    parser = argparse.ArgumentParser()
+    parser.add_argument("how", choices=stores)
+    parser.add_argument("plan")
+    parser.add_argument("--store")
+    parser.add_argument("--port", type=int)
+    asked = parser.parse_args()
+    store = stores[asked.how](asked.store.removeprefix("sqlite://"))
+    store.add_plan(Plan.from_json(Path(asked.plan).read_text()))
+    serve.run(store, Settings(), port=asked.port, ready=lambda address: print(f"listening on {address}", flush=True))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""Stores to test: SQLite in a file, and PostgreSQL on a server of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.collector import postgres
+from tests.collector.places import Place
+
+NO_POSTGRES = "no PostgreSQL here: neither initdb on the path nor /usr/lib/postgresql/*/bin"
+
+
+@pytest.fixture(scope="session")
+def maybe_server() -> Iterator[postgres.Server | None]:
+    with postgres.running() as server:
+        yield server
+
+
+@pytest.fixture
+def server(maybe_server: postgres.Server | None) -> postgres.Server:
+    if maybe_server is None:
+        pytest.skip(NO_POSTGRES)
+    return maybe_server
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """An empty place for a store."""
+    if request.param == "sqlite":
+        return Place(f"sqlite://{tmp_path / 'hush.db'}")
+    return Place(request.getfixturevalue("server").database())
+
+
+@pytest.fixture
+def postgres_place(server: postgres.Server) -> Place:
+    return Place(server.database())

@@ -1,0 +1,598 @@
+"""What every store must do, tried on each of them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import secrets
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from hush import Tally, batch
+from hush.batch.files import tally_files
+from hush.collector import database, formats, segments, sqlite
+from hush.collector.postgres import PostgresStore
+from hush.collector.sqlite import SqliteStore
+from hush.collector.stores import Segment, Store, StoreError, open_store
+from hush.collector.submissions import Gradient, Submission
+from tests.collector import places
+from tests.collector.places import CLOSED, LATE, NEW, OVERLAPPING, REPEATED, UNKNOWN, Place, plan
+
+
+@pytest.fixture
+def store(place: Place) -> Iterator[Store]:
+    with place.opened() as opened:
+        opened.add_plan(plan())
+        yield opened
+
+
+def state(store: Store) -> list[Any]:
+    """All that a store has, to be compared."""
+    found: list[Any] = []
+    for held in store.plans():
+        tally = store.tally(held.plan)
+        found.append((held, tally.n, tally.answered, tally.counts, list(store.bodies(held.plan))))
+        found.append(store.segments(held.plan))
+    for name in store.trainings():
+        live = store.live(name)
+        found.append((name, live.round.to_json(), live.wanted, live.received, store.history(name)))
+    return found
+
+
+# -- plans
+
+
+def test_plans_are_kept_in_order(store: Store) -> None:
+    store.add_plan(plan("second"), "tallies")
+    store.add_plan(plan())  # again: nothing changes
+    assert [(held.plan, held.keep, held.open) for held in store.plans()] == [
+        (plan(), "reports", True),
+        (plan("second"), "tallies", True),
+    ]
+    with pytest.raises(StoreError, match="keeps reports"):
+        store.add_plan(plan(), "tallies")
+
+
+def test_what_the_store_does_not_have(store: Store) -> None:
+    other = plan("unknown")
+    refused: list[Callable[[], object]] = [
+        lambda: store.tally(other),
+        lambda: store.close_plan(other.id),
+        lambda: list(store.bodies(other)),
+        lambda: store.segments(other),
+        lambda: store.replace(other, 1, []),
+        lambda: store.live("unknown"),
+        lambda: store.history("unknown"),
+    ]
+    for ask in refused:
+        with pytest.raises(StoreError, match="does not have"):
+            ask()
+
+
+def test_an_unknown_plan_fails_nobody_else(store: Store) -> None:
+    good = places.singles(places.reports(2))
+    strange = places.singles(places.reports(1, plan("unknown")))
+    lost = Gradient("unknown", 1, secrets.token_bytes(16), None)
+    assert store.commit([good[0], *strange, lost, good[1]]) == [NEW, UNKNOWN, UNKNOWN, NEW]
+    assert store.tally(plan()).n == 2
+
+
+def test_a_closed_plan_takes_nothing_and_keeps_its_tally(store: Store) -> None:
+    made = places.reports(5)
+    store.commit(places.singles(made))
+    store.close_plan(plan().id)
+    store.close_plan(plan().id)
+    assert store.commit([*places.singles(made), places.binary_batch(places.reports(2))]) == [CLOSED] * 6
+    assert store.tally(plan()) == places.tally_of(plan(), made)
+    assert [held.open for held in store.plans()] == [False]
+
+
+# -- reports
+
+
+def test_an_empty_group(store: Store) -> None:
+    assert store.commit([]) == []
+
+
+def test_each_report_is_counted_once(store: Store) -> None:
+    made = places.reports(50)
+    sent = places.singles(made)
+    assert store.commit(sent[:30] + sent[:10]) == [NEW] * 30 + [REPEATED] * 10
+    assert store.commit(sent) == [REPEATED] * 30 + [NEW] * 20
+    assert store.tally(plan()) == places.tally_of(plan(), made)
+
+
+def test_ids_belong_to_their_plan(store: Store) -> None:
+    store.add_plan(plan("second"))
+    made = places.reports(1)[0]
+    other = type(made)(plan("second"), made.id, made.answers)
+    assert store.commit(places.singles([made, other])) == [NEW, NEW]
+    assert (store.tally(plan()).n, store.tally(plan("second")).n) == (1, 1)
+
+
+def test_batches_are_counted_once(store: Store) -> None:
+    made = places.reports(20)
+    binary, columns, arrow = places.binary_batch(made), places.columns_batch(30), places.arrow_batch(40)
+    handed_on = places.tally_batch(places.reports(7))
+    sent: list[Submission] = [binary, columns, arrow, handed_on]
+    assert store.commit([*sent, binary]) == [NEW] * 4 + [REPEATED]
+    assert store.commit(sent) == [REPEATED] * 4
+    assert store.tally(plan()).n == 97
+    # Without ids of reports a batch is known by its own id alone.
+    assert store.commit([places.binary_batch(made)]) == [NEW]
+
+
+def test_overlapping_batches_are_refused_whole(store: Store) -> None:
+    made = places.reports(12)
+    first = places.binary_batch(made[:4], check_ids=True)
+    second = places.binary_batch(made[3:8], check_ids=True)  # holds a report of the first
+    third = places.binary_batch(made[4:8], check_ids=True)  # what the second would have counted, had it been
+    single = places.singles(made[8:9])
+    fourth = places.binary_batch(made[8:12], check_ids=True)  # holds the single report
+    group: list[Submission] = [first, second, third, *single, fourth, *places.singles(made[9:10]), second, first]
+    assert store.commit(group) == [NEW, OVERLAPPING, NEW, NEW, OVERLAPPING, NEW, OVERLAPPING, REPEATED]
+    assert store.commit([second, fourth, first]) == [OVERLAPPING, OVERLAPPING, REPEATED]
+    assert store.commit(places.singles(made)) == [REPEATED] * 10 + [NEW] * 2
+    assert store.tally(plan()) == places.tally_of(plan(), made)
+
+
+def test_a_batch_that_holds_its_own_id(store: Store) -> None:
+    made = places.reports(2)
+    strange = places.binary_batch(made, check_ids=True, id_=made[0].id)
+    assert store.commit([strange]) == [OVERLAPPING]
+    assert store.commit(places.singles(made)) == [NEW, NEW]
+
+
+def test_bodies_hold_what_was_counted(store: Store) -> None:
+    made = places.reports(9)
+    sent = places.binary_batch(made[5:])
+    store.commit(places.singles(made[:5]))
+    store.commit([sent, *places.singles(made[:1])])
+    stored = list(store.bodies(plan()))
+    assert [body.reports for body in stored] == [5, 4]
+    found = [report for body in stored for report in formats.split(plan(), body.body)]
+    assert Counter(report.id for report in found) == Counter(report.id for report in made)
+    assert list(store.bodies(plan(), stored[0].place)) == stored[1:]
+    assert list(store.bodies(plan(), stored[1].place)) == []
+
+
+def test_many_bodies(store: Store) -> None:
+    made = places.reports(1)[0]
+    sent = [places.binary_batch([made]) for _ in range(150)]
+    assert store.commit(sent) == [NEW] * 150
+    stored = list(store.bodies(plan()))
+    assert len(stored) == 150
+    assert [body.place for body in stored] == sorted({body.place for body in stored})
+
+
+def test_only_tallies_are_kept_if_so_wished(store: Store) -> None:
+    other = plan("tallies")
+    store.add_plan(other, "tallies")
+    made = places.reports(5, other)
+    assert store.commit([*places.singles(made), places.columns_batch(10, other)]) == [NEW] * 6
+    assert store.commit(places.singles(made)) == [REPEATED] * 5
+    assert list(store.bodies(other)) == []
+    assert store.tally(other).n == 15
+
+
+def test_a_store_reopened_is_the_same(place: Place) -> None:
+    made = places.reports(20)
+    first = places.first_round()
+    with place.opened() as store:
+        store.add_plan(plan())
+        store.add_plan(plan("closed"), "tallies")
+        store.add_training("training", first, 5)
+        store.commit([*places.singles(made), places.columns_batch(10), *places.gradients(first, 7)])
+        store.close_plan(plan("closed").id)
+        before = state(store)
+    with place.opened() as store:
+        assert state(store) == before
+        assert store.commit(places.singles(made)) == [REPEATED] * 20
+        assert state(store) == before
+
+
+def test_reading_while_another_thread_commits(store: Store) -> None:
+    made = places.reports(400)
+    seen: list[int] = []
+    failed: list[BaseException] = []
+    done = threading.Event()
+
+    def read() -> None:
+        try:
+            while not done.is_set():
+                counted = store.tally(plan()).n
+                assert sum(body.reports for body in store.bodies(plan())) >= counted
+                store.plans()
+                seen.append(counted)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for start in range(0, 400, 10):
+        store.commit(places.singles(made[start : start + 10]))
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert set(seen) <= set(range(0, 401, 10))
+
+
+# -- faults
+
+
+class Fault(Exception):
+    """What a test throws in the middle of a commit."""
+
+
+class Faulty:
+    """A connection that fails at its n-th call, and then works again."""
+
+    def __init__(self, db: Any, calls: int) -> None:
+        self._db, self._left = db, calls
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._db, name)
+        if name not in ("execute", "executemany"):
+            return found
+
+        def call(query: str, *values: Any) -> Any:
+            if query != "rollback":
+                self._left -= 1
+                if self._left == 0:
+                    raise Fault
+            return found(query, *values)
+
+        return call
+
+
+@contextmanager
+def faulty(store: Any, calls: int) -> Iterator[None]:
+    """Let the n-th statement fail that a store sends."""
+    if isinstance(store, SqliteStore):
+        whole = store._db
+        store._db = Faulty(whole, calls)  # type: ignore[assignment]
+        yield
+        store._db = whole
+    else:
+        store.commit([])  # so that there is a session
+        db, shard = store._writer
+        store._writer = Faulty(db, calls), shard
+        yield
+        if store._writer is not None:
+            store._writer = db, shard
+
+
+def test_a_commit_that_fails_leaves_no_trace(place: Place) -> None:
+    """A fault before every statement of a commit, the last one included."""
+    first = places.first_round()
+    calls, committed = 0, False
+    with place.opened() as store:
+        store.add_plan(plan())
+        store.add_training("training", first, 3)
+        store.commit([*places.singles(places.reports(3)), *places.gradients(first, 2)])
+        made = places.reports(8)
+        sent: list[Submission] = [
+            *places.singles(made[:4]),
+            places.binary_batch(made[4:7], check_ids=True),
+            places.binary_batch(made[6:8], check_ids=True),
+            places.columns_batch(5),
+            *places.gradients(first, 2),
+        ]
+        while not committed:
+            calls += 1
+            before = state(store)
+            with faulty(store, calls), suppress(Fault):
+                outcomes = store.commit(sent)
+                committed = True
+            if not committed:
+                assert state(store) == before
+                with place_copy(place, store) as copy:
+                    assert state(copy) == before
+        assert outcomes == [NEW] * 5 + [OVERLAPPING, NEW, NEW, LATE]
+        assert calls > 8
+        assert store.tally(plan()).n == 15
+        assert store.live("training").round.number == 2
+
+
+def place_copy(place: Place, store: Store) -> Any:
+    """Another store on the same data; a copy of it where only one may be open."""
+    if isinstance(store, PostgresStore):
+        return place.opened()
+    path = Path(place.url.removeprefix("sqlite://"))
+    copy = path.with_name("copy.db")
+    source, target = sqlite3.connect(path), sqlite3.connect(copy)
+    source.backup(target)
+    source.close()
+    target.close()
+    return Place(f"sqlite://{copy}").opened()
+
+
+def test_sqlite_goes_on_after_a_commit_that_the_disk_refused(tmp_path: Path) -> None:
+    with Place(f"sqlite://{tmp_path / 'hush.db'}").opened() as store:
+        assert isinstance(store, SqliteStore)
+        store.add_plan(plan())
+        store.commit(places.singles(places.reports(1)))
+        pages = store._db.execute("pragma page_count").fetchone()[0]
+        store._db.execute(f"pragma max_page_count = {pages + 4}")
+        large = places.binary_batch(places.reports(3000))
+        with pytest.raises(sqlite3.OperationalError, match="full"):
+            store.commit([large])
+        store._db.execute("pragma max_page_count = 1000000")
+        assert store.commit([large, *places.singles(places.reports(1))]) == [NEW, NEW]
+        assert store.tally(plan()).n == 3002
+
+
+# -- versions and places
+
+
+def test_a_store_of_an_older_version_is_upgraded(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with place.opened() as store:
+        store.add_plan(plan())
+        store.commit(places.singles(places.reports(3)))
+    step = "create table novelty (number integer)"
+    monkeypatch.setattr(sqlite, "MIGRATIONS", (*sqlite.MIGRATIONS, step))
+    monkeypatch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, step))
+    for number in (3, 4):
+        with place.opened() as store:
+            assert store.tally(plan()).n == number
+            assert store.commit(places.singles(places.reports(1))) == [NEW]
+    if place.kind == "sqlite":
+        db = sqlite3.connect(place.url.removeprefix("sqlite://"))
+        assert db.execute("pragma user_version").fetchone() == (len(sqlite.MIGRATIONS),)
+        assert db.execute("select count(*) from novelty").fetchone() == (0,)
+        db.close()
+    else:
+        with psycopg.connect(place.url) as server:
+            assert server.execute("select number from hush.version").fetchone() == (len(database.MIGRATIONS),)
+            assert server.execute("select count(*) from hush.novelty").fetchone() == (0,)
+
+
+def test_a_store_of_a_newer_version_is_refused(place: Place) -> None:
+    with place.opened():
+        pass
+    if place.kind == "sqlite":
+        db = sqlite3.connect(place.url.removeprefix("sqlite://"))
+        db.execute("pragma user_version = 99")
+        db.close()
+    else:
+        with psycopg.connect(place.url) as server:
+            server.execute("update hush.version set number = 99")
+    with pytest.raises(StoreError, match=r"version 99; this hush knows versions up to \d"):
+        open_store(place.url)
+
+
+def test_an_upgrade_stops_the_collectors_of_the_old_version(postgres_place: Place) -> None:
+    with postgres_place.opened() as store:
+        store.add_plan(plan())
+        made = places.singles(places.reports(1))
+        with psycopg.connect(postgres_place.url) as server:
+            server.execute("update hush.version set number = 99")
+        with pytest.raises(StoreError, match="version 99"):
+            store.commit(made)
+        with pytest.raises(StoreError, match="version 99"):
+            store.add_plan(plan("second"))
+        with psycopg.connect(postgres_place.url) as server:
+            server.execute("update hush.version set number = %s", (len(database.MIGRATIONS),))
+        assert store.commit(made) == [NEW]
+
+
+def _open_and_say(url: str, answers: Any) -> None:
+    try:
+        open_store(url).close()
+        answers.put("opened")
+    except StoreError as error:
+        answers.put(str(error))
+
+
+def test_a_second_process_on_one_file_is_refused(tmp_path: Path) -> None:
+    place = Place(f"sqlite://{tmp_path / 'hush.db'}")
+    spawn = multiprocessing.get_context("spawn")
+    with place.opened():
+        with pytest.raises(StoreError, match="another process"):
+            open_store(place.url)
+        answers = spawn.Queue()
+        process = spawn.Process(target=_open_and_say, args=(place.url, answers))
+        process.start()
+        assert "another process" in answers.get(timeout=60)
+        process.join()
+    with place.opened():
+        pass
+
+
+def test_places_that_cannot_be_opened(tmp_path: Path) -> None:
+    for url in (f"sqlite://{tmp_path}/none/hush.db", "postgresql://nobody@127.0.0.1:1/none", "mysql://x"):
+        with pytest.raises(StoreError):
+            open_store(url)
+    (tmp_path / "text.db").write_text("this is no database" * 100)
+    with pytest.raises(StoreError, match="cannot be opened"):
+        open_store(f"sqlite://{tmp_path / 'text.db'}")
+
+
+# -- segments
+
+
+def counted(store: Store, folder: Path, out: Path) -> Tally:
+    segments.export(store, plan(), folder, out)
+    return tally_files(plan(), [str(out)])
+
+
+def test_compaction_and_export(store: Store, tmp_path: Path) -> None:
+    folder = tmp_path / "segments"
+    made = places.reports(20)
+    store.commit([*places.singles(made), places.columns_batch(30)])
+    store.commit([places.arrow_batch(10), places.binary_batch(places.reports(5))])
+    whole = store.tally(plan())
+    assert counted(store, folder, tmp_path / "before") == whole
+    compacted = segments.compact(store, plan(), folder)
+    assert sorted(segment.reports for segment in compacted) == [25, 40]
+    assert list(store.bodies(plan())) == []
+    assert segments.compact(store, plan(), folder) == []
+    assert store.segments(plan()) == compacted
+    assert counted(store, folder, tmp_path / "after") == whole
+    assert batch.tally(plan(), _tables(folder)) == whole
+    store.commit(places.singles(places.reports(3)))
+    assert counted(store, folder, tmp_path / "both") == store.tally(plan())
+    segments.compact(store, plan(), folder)
+    assert counted(store, folder, tmp_path / "all") == store.tally(plan())
+    assert store.commit(places.singles(made)) == [REPEATED] * 20
+
+
+def _tables(folder: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    for path in sorted(folder.glob("*.parquet")):
+        table = pq.read_table(path)
+        yield from table.select([name for name in table.schema.names if name != "report"]).to_batches()
+
+
+def test_tallies_of_others_stay_in_the_database(store: Store, tmp_path: Path) -> None:
+    handed_on = places.tally_batch(places.reports(4))
+    store.commit([handed_on, *places.singles(places.reports(6))])
+    segments.compact(store, plan(), tmp_path)
+    assert [stored.reports for stored in store.bodies(plan())] == [4]
+    assert segments.export(store, plan(), tmp_path, tmp_path / "out") == 6
+    assert store.tally(plan()).n == 10
+
+
+def test_a_crash_between_file_and_record(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.commit(places.singles(places.reports(6)))
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "replace", _fail)
+        with pytest.raises(Fault):
+            segments.compact(store, plan(), tmp_path)
+    (orphan,) = tmp_path.glob("*.parquet")
+    store.commit(places.singles(places.reports(1)))
+    (made,) = segments.compact(store, plan(), tmp_path)
+    assert made.reports == 7
+    assert [path.name for path in tmp_path.glob("*.parquet")] == [made.file] != [orphan.name]
+    assert counted(store, tmp_path, tmp_path / "out") == store.tally(plan())
+
+
+def _fail(*_: Any) -> None:
+    raise Fault
+
+
+def test_segments_must_hold_what_they_replace(store: Store) -> None:
+    store.commit(places.singles(places.reports(6)))
+    (stored,) = store.bodies(plan())
+    with pytest.raises(StoreError, match="do not hold"):
+        store.replace(plan(), stored.place, [Segment("file", 5, "digest")])
+    assert list(store.bodies(plan())) == [stored]
+    assert store.segments(plan()) == []
+
+
+def test_a_damaged_segment_is_refused(store: Store, tmp_path: Path) -> None:
+    store.commit(places.singles(places.reports(6)))
+    (made,) = segments.compact(store, plan(), tmp_path)
+    data = bytearray((tmp_path / made.file).read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / made.file).write_bytes(data)
+    with pytest.raises(OSError, match="damaged"):
+        segments.export(store, plan(), tmp_path, tmp_path / "out")
+
+
+def test_sets_too_wide_for_a_word_survive_compaction(store: Store, tmp_path: Path) -> None:
+    wide = places.wide_plan()
+    store.add_plan(wide)
+    store.commit(places.singles(places.reports(20, wide)))
+    segments.compact(store, wide, tmp_path)
+    segments.export(store, wide, tmp_path, tmp_path / "out")
+    assert tally_files(wide, [str(tmp_path / "out")]) == store.tally(wide)
+
+
+def test_two_processes_do_not_compact_at_once(postgres_place: Place, tmp_path: Path) -> None:
+    with postgres_place.opened() as one, postgres_place.opened() as two:
+        one.add_plan(plan())
+        one.commit(places.singles(places.reports(2)))
+        with one.compacting(plan()), pytest.raises(StoreError, match="another process is compacting"):
+            segments.compact(two, plan(), tmp_path)
+        assert [made.reports for made in segments.compact(two, plan(), tmp_path)] == [2]
+
+
+def test_compaction_takes_nothing_that_is_still_being_committed(postgres_place: Place, tmp_path: Path) -> None:
+    """Places are given before they are committed: a later one may be there while an earlier one is not."""
+    with postgres_place.opened() as store:
+        store.add_plan(plan())
+        store.commit(places.singles(places.reports(2)))
+        body = next(store.bodies(plan()))
+        with psycopg.connect(postgres_place.url) as slow:
+            # As a commit of another process does it, only slower.
+            slow.execute("select pg_advisory_xact_lock_shared(%s, 1)", (database.PLAN,))
+            slow.execute("insert into hush.bodies (plan, reports, form, body) values (1, 2, 0, %s)", (body.body,))
+            store.commit(places.singles(places.reports(3)))
+            made: list[Segment] = []
+            thread = threading.Thread(target=lambda: made.extend(segments.compact(store, plan(), tmp_path)))
+            thread.start()
+            thread.join(0.5)
+            assert thread.is_alive()
+            slow.commit()
+            thread.join(30)
+        assert [segment.reports for segment in made] == [7]
+        assert list(store.bodies(plan())) == []
+
+
+# -- trainings
+
+
+def test_a_training_steps_when_enough_people_took_part(store: Store) -> None:
+    first = places.first_round(rounds=2)
+    store.add_training("training", first, 4)
+    store.add_training("training", first, 9)  # again: nothing changes
+    assert store.trainings() == ["training"]
+    made = places.gradients(first, 6)
+    late = made[4:]
+    assert store.commit([*places.losses(first, 3), *made[:3], made[0]]) == [NEW] * 6 + [REPEATED]
+    assert store.live("training")[1:] == (4, 3)
+    assert store.commit(made[3:]) == [NEW, LATE, LATE]  # the round ends within the group
+    live = store.live("training")
+    assert (live.round.number, live.received) == (2, 0)
+    assert live.round == store.live("training").round
+    (past,) = store.history("training")
+    assert (past.number, past.weights, past.people) == (1, first.weights, 4)
+    assert past.loss is not None
+    assert past.loss_error is not None
+    # Late ones are not remembered, counted ones are, even if the plan of their round is gone.
+    gone = [Gradient("training", 1, sent.id, None) for sent in (made[0], late[0])]
+    assert store.commit([*gone, made[1], *late]) == [REPEATED, LATE, REPEATED, LATE, LATE]
+    assert store.commit(places.gradients(live.round, 4)) == [NEW] * 4
+    final = store.live("training")
+    assert final.round.done
+    assert store.commit(places.gradients_after(live.round, final.round)) == [LATE]
+    assert [(past.number, past.loss is None) for past in store.history("training")] == [(1, False), (2, True)]
+
+
+def test_a_training_goes_on_where_it_was(place: Place) -> None:
+    first = places.first_round()
+    with place.opened() as store:
+        store.add_training("training", first, 5)
+        store.commit(places.gradients(first, 5))
+        second = store.live("training").round
+        made = places.gradients(second, 5)
+        store.commit([*made[:3], *places.losses(second, 2)])
+        before = state(store)
+    with place.opened() as store:
+        assert state(store) == before
+        assert store.live("training")[1:] == (5, 3)
+        assert store.commit(made) == [REPEATED] * 3 + [NEW] * 2
+        assert store.live("training").round.number == 3
+        assert [past.people for past in store.history("training")] == [5, 5]
+
+
+def test_equal_gradients_give_equal_rounds_in_every_store(place: Place, tmp_path: Path) -> None:
+    first = places.first_round()
+    made = places.gradients(first, 5)
+    with place.opened() as one, Place(f"sqlite://{tmp_path / 'other.db'}").opened() as two:
+        for store in (one, two):
+            store.add_training("training", first, 5)
+            for sent in made:
+                store.commit([sent])
+        assert one.live("training").round == two.live("training").round
