@@ -273,7 +273,7 @@ class SqliteStore(Store):
         within = submission.ids if isinstance(submission, Batch) else ()
         if seen.has(number, submission.id):
             return Outcome.REPEATED
-        if any(seen.has(number, id_) for id_ in within):
+        if submission.id in within or any(seen.has(number, id_) for id_ in within):
             return Outcome.OVERLAPPING
         seen.note(number, submission.id, *within)
         if number not in books:
