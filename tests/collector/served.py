@@ -41,12 +41,16 @@ WIDE = hush.Plan.design(  # a set of 100 members: reports in columns have parts
     categorical="oue",
 )
 WIDE_RECORD: dict[str, Any] = {"town": "town 7", "x": 0.25}
-PLANS = (PLAN, ALL, WIDE)
+FEW = hush.Plan.design(  # symbols alone, in 16 bits
+    hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b"])]), 2.0, title="few", k=2
+)
+FEW_RECORD: dict[str, Any] = {"x": 0.5, "c": "b"}
+PLANS = (PLAN, ALL, WIDE, FEW)
 TRAINING = Training("tiny", "logistic", 2, 4.0, 3, 1.0)
 
 
 def record_of(plan: hush.Plan) -> dict[str, Any]:
-    return WIDE_RECORD if plan is WIDE else RECORD
+    return {WIDE.id: WIDE_RECORD, FEW.id: FEW_RECORD}.get(plan.id, RECORD)
 
 
 def report_of(plan: hush.Plan) -> hush.Report:

@@ -126,14 +126,17 @@ def arrow(plan: Plan, body: bytes, id_: bytes, check_ids: bool) -> Batch:
         raise ReportError("the Arrow IPC stream is cut short: its end mark is missing")
     with _counting(plan) as counts:
         try:
-            for piece in _pieces(plan, body[: -len(END_MARK)]):
-                rows += piece.num_rows
-                if rows > MAX_ROWS:
-                    raise ReportError(f"a batch may have at most {MAX_ROWS} rows")
-                piece.validate(full=True)
-                counts.add(*row_arrays(plan, piece))
-                if check_ids:
-                    ids += _ids(piece)
+            _check_messages(body[: -len(END_MARK)])
+            with pa.ipc.open_stream(body) as stream:
+                _check_columns(plan, stream.schema)
+                for piece in stream:
+                    rows += piece.num_rows
+                    if rows > MAX_ROWS:
+                        raise ReportError(f"a batch may have at most {MAX_ROWS} rows")
+                    piece.validate(full=True)
+                    counts.add(*row_arrays(plan, piece))
+                    if check_ids:
+                        ids += _ids(piece)
         except ReportError:
             raise
         except (pa.ArrowException, OSError, ValueError, struct.error):
@@ -142,12 +145,12 @@ def arrow(plan: Plan, body: bytes, id_: bytes, check_ids: bool) -> Batch:
     return Batch(plan, id_, vector, Form.ARROW, body, tuple(dict.fromkeys(ids)))
 
 
-def _pieces(plan: Plan, body: bytes) -> Iterator[pa.RecordBatch]:
-    """Return the record batches of a stream without its end mark, after looking at how each of them is encoded."""
+def _check_messages(body: bytes) -> None:
+    """Look at how a stream without its end mark is encoded, before anything of it is decoded."""
     source = pa.BufferReader(body)
     messages = pa.ipc.MessageReader.open_stream(source)
-    schema = None
     for place in range(MAX_PIECES + 2):
+        start = source.tell()
         try:
             message = messages.read_next_message()
         except StopIteration:
@@ -156,18 +159,11 @@ def _pieces(plan: Plan, body: bytes) -> Iterator[pa.RecordBatch]:
             raise ReportError(f"an Arrow IPC stream may have at most {MAX_PIECES} record batches")
         if message.metadata.size > MAX_METADATA:
             raise ReportError(f"a message of an Arrow IPC stream may have at most {MAX_METADATA} bytes of metadata")
-        if schema is None:
-            schema = pa.ipc.read_schema(message)
-            _check_columns(plan, schema)
-        elif message.type != "record batch":
+        if message.type != ("record batch" if place else "schema"):
             raise ReportError("an Arrow IPC stream of reports has record batches alone")
-        elif _is_compressed(message.metadata.to_pybytes()):
+        if place and _is_compressed(message.metadata.to_pybytes()):
             raise ReportError("compressed Arrow IPC streams are not read")
-        else:
-            yield pa.ipc.read_record_batch(message, schema)
-    if schema is None:
-        raise ReportError("not a valid Arrow IPC stream of reports")
-    if source.tell() != len(body):
+    if start != len(body):  # an earlier end mark was found
         raise ReportError("the Arrow IPC stream has bytes behind its end mark")
 
 
@@ -183,7 +179,6 @@ def _check_columns(plan: Plan, schema: pa.Schema) -> None:
 
 def _is_compressed(message: bytes) -> bool:
     """Return whether a record batch is compressed: field 3 of its header, which is field 2 of the message.
-
 
     Messages are flatbuffers: a table begins with the distance back to its list of fields, which says where each is.
     """
