@@ -154,6 +154,9 @@ class Collector:
             request.add_header("Authorization", f"Bearer {self._token}")
         with _opener.open(request, timeout=self._timeout) as response:
             data: bytes = response.read(MAX_ANSWER + 1)
+            left = response.length  # of what was announced; reading a part does not complain if it ends early
+        if left and len(data) <= MAX_ANSWER:
+            raise http.client.IncompleteRead(data[:0], left)
         if len(data) > MAX_ANSWER:
             raise CollectorError("the collector's answer is too long")
         return data

@@ -183,7 +183,7 @@ class Requests:
     def _reworked(self, body: bytes) -> bytes:
         """Return JSON with other values, or any body behind or before brackets."""
         try:
-            value = json.loads(body)
+            value = dict(json.loads(body))
             key = self.random.choice([*value, "more"])
         except (ValueError, TypeError, RecursionError):
             return self.random.choice([b"[" * 3000, b'{"a":' * 3000, b"", body + body, body[::-1]])

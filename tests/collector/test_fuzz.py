@@ -216,7 +216,9 @@ def test_columns_that_are_not_of_the_format(collector: Any) -> None:
     cases = {
         "alone": pa.table({"attribute": attribute, "output": output, "address": ["192.0.2.7"] * 3}),
         "one column 'output'": pa.table({"attribute": attribute}),
-        "record batches alone": pa.table({"attribute": attribute.cast(pa.int64()).dictionary_encode(), "output": output}),
+        "record batches alone": pa.table(
+            {"attribute": attribute.cast(pa.int64()).dictionary_encode(), "output": output}
+        ),
         "null": pa.table({"attribute": attribute, "output": pa.array([None, 1, 1], pa.int64())}),
         "16 bytes": pa.table({"attribute": attribute, "output": output, "report": ["a", "b", "c"]}),
         "'part'": pa.table({"attribute": attribute, "output": output, "part": pa.array([0, 1, 0], pa.int16())}),
