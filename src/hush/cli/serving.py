@@ -74,21 +74,24 @@ def serve(
     settings = _settings(tokens, origin, rate, tickets, check_ids)
     with _failing():
         opened = open_store(store)
-        for plan in read:
-            opened.add_plan(plan, keep)  # type: ignore[arg-type]
-        for spec in training:
-            _add_training(opened, spec)
-        if not opened.plans() and not opened.trainings():
-            raise Refused("the store has no plan: name one, as made by `hush plan`")
+        try:
+            for plan in read:
+                opened.add_plan(plan, keep)  # type: ignore[arg-type]
+            for spec in training:
+                _add_training(opened, spec)
+            if not opened.plans() and not opened.trainings():
+                raise Refused("the store has no plan: name one, as made by `hush plan`")
 
-        def ready(address: str) -> None:
-            click.echo(f"hush: listening on {address}")
-            for held in opened.plans():
-                click.echo(f"hush: {address}/plans/{held.plan.id}")
-            for name in opened.trainings():
-                click.echo(f"hush: {address}/trainings/{quote(name, safe='')}/round")
+            def ready(address: str) -> None:
+                click.echo(f"hush: listening on {address}")
+                for held in opened.plans():
+                    click.echo(f"hush: {address}/plans/{held.plan.id}")
+                for name in opened.trainings():
+                    click.echo(f"hush: {address}/trainings/{quote(name, safe='')}/round")
 
-        service.run(opened, settings, host=host, port=port, forwarded=forwarded, ready=ready)
+            service.run(opened, settings, host=host, port=port, forwarded=forwarded, ready=ready)
+        finally:
+            opened.close()
 
 
 def _failing() -> Any:
