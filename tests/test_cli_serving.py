@@ -291,7 +291,8 @@ def test_a_missing_library_says_what_to_install(library: str) -> None:
 def test_the_sessions_of_the_page_are_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run what docs/collector.md shows, in a shell; `...` stands for anything, and any number for any other.
 
-    A command that ends in `&` goes on beside the others. Its port is taken to be free: another is put in its place.
+    PLAN stands for the plan's id. A command that ends in `&` goes on beside the others. Its port
+    may be taken: a free one is put in its place.
     """
     page = (ROOT / "docs" / "collector.md").read_text(encoding="utf-8")
     with socket.socket() as free:
@@ -315,6 +316,9 @@ def test_the_sessions_of_the_page_are_real(tmp_path: Path, monkeypatch: pytest.M
                 subprocess.run(command, check=True, timeout=60)  # noqa: S603
             elif kind == "console":
                 for command_, _, wanted in (part.partition("\n") for part in text.split("$ ")[1:]):
+                    if Path("plan.json").exists():
+                        plan = hush.Plan.from_json(Path("plan.json").read_text()).id
+                        command_, wanted = command_.replace("PLAN", plan), wanted.replace("PLAN", plan)
                     found = replay(command_, wanted, servers)
                     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
                     same = doctest.OutputChecker().check_output(numbers(wanted), numbers(found), flags)

@@ -220,21 +220,33 @@ class Requests:
 
     def _odd(self) -> Sent:
         plan = self.random.choice(PLANS)
-        path = self.random.choice(
-            [
-                "/plans", f"/plans/{plan.id}", f"/plans/{plan.id}/estimates", f"/plans/{plan.id}/tally", "/trainings",
-                f"/plans/{plan.id}/ticket", f"/trainings/{TRAINING.title}/round", f"/trainings/{TRAINING.title}/history",
-                "/healthz", "/metrics", "/openapi.json", f"/plans/{plan.id}%2Freports", f"/plans/{plan.id.upper()}",
-                f"/plans/{plan.id}/reports/", "//plans", "/plans/../plans", "/" + "a" * 9000, "/%00", "/%ff%fe", "/plans/%2e",
-                f"/plans/{plan.id}/reports", f"/plans//{plan.id}", "",
-            ]
-        )  # fmt: skip
-        query = self.random.choice(
-            [
-                *[""] * 14, "level=0.5", "level=nan", "level=1e-320", "level=0.9&level=0.9", "estimator=paper&post=project", "post=clip",
-                "format=csv", "format=xml", "level=%ff", "a=" + "b" * 2000, "&&&=", "level=0_1", "level=١", "post=project&level=0.999999",
-            ]
-        )  # fmt: skip
+        paths = [
+            *("/plans", f"/plans/{plan.id}", f"/plans/{plan.id}/estimates", f"/plans/{plan.id}/tally", "/trainings"),
+            *(
+                f"/plans/{plan.id}/ticket",
+                f"/trainings/{TRAINING.title}/round",
+                "/healthz",
+                "/metrics",
+                "/openapi.json",
+            ),
+            *(f"/trainings/{TRAINING.title}/history", f"/plans/{plan.id}%2Freports", f"/plans/{plan.id.upper()}"),
+            *(f"/plans/{plan.id}/reports/", "//plans", "/plans/../plans", "/" + "a" * 9000, "/%00", "/%ff%fe"),
+            *(f"/plans/{plan.id}/reports", f"/plans//{plan.id}", "", "/plans/%2e"),
+        ]
+        queries = [
+            *[""] * 14,
+            *(
+                "level=0.5",
+                "level=nan",
+                "level=1e-320",
+                "level=0.9&level=0.9",
+                "estimator=paper&post=project",
+                "post=clip",
+            ),
+            *("format=csv", "format=xml", "level=%ff", "a=" + "b" * 2000, "&&&=", "level=0_1", "level=١"),
+            "post=project&level=0.999999",
+        ]
+        path, query = self.random.choice(paths), self.random.choice(queries)
         method = self.random.choice(
             ["GET", "GET", "GET", "GET", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH", "POST", "TRACE", "X"]
         )
@@ -369,8 +381,8 @@ class Oracle:
         id_ = bytes.fromhex(receipt["id"])
         try:
             if sent.path.endswith("tally"):
-                read = hush.Tally.from_json if kind == formats.JSON else hush.Tally.decode
-                tally, ids = read(sent.plan, sent.body), []  # type: ignore[operator]
+                ids: list[bytes] = []
+                tally = (hush.Tally.from_json if kind == formats.JSON else hush.Tally.decode)(sent.plan, sent.body)
             else:
                 tally, ids = counted(sent.plan, kind, sent.body)
         except Exception as error:

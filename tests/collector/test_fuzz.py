@@ -10,7 +10,6 @@ import asyncio
 import json
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hush
+from hush.batch.rows import report_schema
 from hush.collector import formats
 from hush.collector.app import Collector
 from hush.collector.sqlite import SqliteStore
@@ -173,9 +173,7 @@ def arrow(collector: Any, plan: hush.Plan, body: bytes) -> str:
 
 @pytest.mark.parametrize("compression", ["zstd", "lz4"])
 def test_compressed_streams_are_refused_unread(collector: Any, compression: str) -> None:
-    table = pa.table(
-        [pa.array(np.zeros(1 << 22, "i2")), pa.array(np.zeros(1 << 22, "i8"))], schema=formats.report_schema(PLAN)
-    )
+    table = pa.table([pa.array(np.zeros(1 << 22, "i2")), pa.array(np.zeros(1 << 22, "i8"))], schema=report_schema(PLAN))
     body = stream_of(table, compression=compression)
     assert len(body) < 1 << 19  # of 40 MiB
     before = pa.total_allocated_bytes()

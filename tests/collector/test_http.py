@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hmac
 import io
 import json
 import re
@@ -14,21 +15,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import pyarrow as pa
 import pytest
 
 import hush
+from hush.batch.rows import report_schema
 from hush.client import Collector, randomise
 from hush.collector import formats, protocol, security
 from hush.collector.problems import KINDS, Refused
 from hush.collector.security import RateLimit, hashed
-from hush.collector.settings import Settings
+from hush.collector.settings import Role, Settings
 from hush.learn.rounds import gradient, held_out
 from hush.tickets import answer_ticket, questions_of
 from tests.collector.served import ALL, FEW, PLAN, PLANS, RECORD, TRAINING, WIDE, Served
+
 from tests.collector.served import packed, report_of, rows, serving, stream_of  # isort: skip
 
-TOKENS = {"submit": "s" * 20, "read": "r" * 20, "admin": "a" * 20}
-HASHES = {role: frozenset([hashed(token)]) for role, token in TOKENS.items()}
+TOKENS: dict[Role, str] = {"submit": "s" * 20, "read": "r" * 20, "admin": "a" * 20}
+HASHES: dict[Role, frozenset[str]] = {role: frozenset([hashed(token)]) for role, token in TOKENS.items()}
 ADMIN = {"authorization": f"Bearer {TOKENS['admin']}"}
 
 
@@ -138,6 +142,9 @@ def test_reports_within_batches_are_looked_at_if_asked(tmp_path: Path) -> None:
         report = report_of(PLAN)
         assert served.post(PLAN, report.encode(), formats.REPORT).json()["new"]
         problem(served.post(PLAN, bytes(15) + b"3" + report.encode(), formats.REPORTS), "overlapping")
+        assert "Arrow" in str(
+            problem(served.post(PLAN, packed(PLAN, 3, bytes(16)), formats.COLUMNS), "bad-report")["detail"]
+        )
         assert served.tally(PLAN).n == 6
 
 
@@ -186,18 +193,9 @@ def test_estimates_in_all_forms(open_: Served) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "level=0",
-        "level=1",
-        "level=nan",
-        "level=x",
-        "level=",
-        "level=0_5",
-        "level=²",
-        "level=-1",
-        "estimator=mle",
-        "post=all",
-    ]
-    + ["format=xml", "colour=red", "level=0.5&level=0.6"],
+        *("level=0", "level=1", "level=nan", "level=x", "level=", "level=0_5", "level=²", "level=-1"),
+        *("estimator=mle", "post=all", "format=xml", "colour=red", "level=0.5&level=0.6"),
+    ],
 )
 def test_estimates_refuse(open_: Served, query: str) -> None:
     problem(open_.client.get(open_.path("estimates") + "?" + query), "bad-request")
@@ -529,12 +527,12 @@ def test_forwarded_addresses_are_not_believed_unless_asked(tmp_path: Path) -> No
 
 def test_roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compared = []
-    monkeypatch.setattr(security.hmac, "compare_digest", lambda a, b: compared.append((a, b)) or a == b)  # type: ignore[func-returns-value]
+    monkeypatch.setattr(hmac, "compare_digest", lambda a, b: compared.append((a, b)) or a == b)  # type: ignore[func-returns-value]
     with serving(tmp_path, Settings(tokens=HASHES)) as served:
-        report = report_of(PLAN).encode()
+        report, known = report_of(PLAN).encode(), {str(role): token for role, token in TOKENS.items()}
 
         def ask(role: str, method: str, path: str) -> int:
-            token = {"authorization": f"Bearer {TOKENS.get(role, role)}"} if role else {}
+            token = {"authorization": f"Bearer {known.get(role, role)}"} if role else {}
             kind = {"content-type": formats.REPORT} if path.endswith("reports") else {}
             content = report if kind else b""
             response = served.client.request(method, path, headers=token | kind, content=content)
@@ -586,7 +584,8 @@ def test_pages_may_send_reports_to_their_plans(tmp_path: Path) -> None:
         def allowed(origin: str, path: str, method: str = "GET", **more: str) -> str | None:
             response = served.client.request(method, path, headers={"origin": origin, **more})
             assert "Origin" in response.headers["vary"]
-            return response.headers.get("access-control-allow-origin")
+            found: str | None = response.headers.get("access-control-allow-origin")
+            return found
 
         for path in (served.path(), served.path("estimates"), served.path("nothing"), served.path("reports")):
             assert allowed("https://a.example", path) == "https://a.example"
@@ -774,3 +773,17 @@ def test_requests_in_flight_are_answered_at_the_end(tmp_path: Path) -> None:
     assert answers[0].json()["new"] is True
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.1", served.port), 1)
+
+
+def test_the_example_of_the_specification() -> None:
+    """The bytes in `spec/http.md`, but for the plan's tag and what the plan allows."""
+    text = (Path(__file__).parent.parent.parent / "spec" / "http.md").read_text(encoding="utf-8")
+    shown = bytes.fromhex("".join(re.findall(r"^    ([0-9a-f ]+)$", text, re.M)))
+    plan = hush.Plan.design(
+        hush.Schema([hush.Categorical("a", list(range(4))), hush.Numeric("b", 0, 1)]), 1.0, categorical="grr"
+    )
+    table = pa.table([pa.array([0, 1], pa.int16()), pa.array([3, 258], pa.int16())], schema=report_schema(plan))
+    made = formats.pack(plan, table, shown[14:30])
+    assert made[:6] == shown[:6]
+    assert made[6:14].hex() == plan.id[:16]
+    assert made[14:] == shown[14:]

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis import checks as standard
+from schemathesis.core.failures import FailureGroup
 from schemathesis.specs.openapi import checks
 
 from hush.collector import formats
@@ -94,7 +95,7 @@ def test_a_running_collector_does_what_the_document_says(
     schema.config.base_url = served.url
     count = [0]
     for result in schema.get_all_operations():
-        operation = result.ok()
+        operation: Any = result.ok()  # type: ignore[union-attr]
         if operation.path.endswith("/stream"):
             continue
 
@@ -124,7 +125,5 @@ def test_a_document_that_is_not_true_is_caught(served: Served, document: dict[st
     wrong["components"]["schemas"]["Health"]["properties"]["status"] = {"type": "integer"}
     schema = schemathesis.openapi.from_dict(wrong)
     schema.config.base_url = served.url
-    with pytest.raises(
-        schemathesis.errors.CheckFailed if hasattr(schemathesis.errors, "CheckFailed") else BaseException
-    ):
+    with pytest.raises(FailureGroup):
         schema["/healthz"]["GET"].Case().call_and_validate(checks=CHECKS, headers=ADMIN)

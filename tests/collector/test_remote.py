@@ -39,7 +39,7 @@ def faking(action: Action) -> Iterator[str]:
         def do_GET(self) -> None:
             action(self, self.rfile.read(int(self.headers.get("content-length") or 0)))
 
-        do_POST = do_GET
+        do_POST = do_GET  # noqa: N815
 
         def log_message(self, *_: object) -> None:
             pass
@@ -74,7 +74,7 @@ def reset(request: BaseHTTPRequestHandler) -> None:
     request.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     request.close_connection = True
     request.connection.close()
-    request.wfile = request.rfile = open("/dev/null", "wb")  # type: ignore[assignment]  # noqa: PTH123, SIM115
+    request.wfile = request.rfile = open("/dev/null", "wb")  # noqa: PTH123, SIM115
 
 
 @pytest.fixture

@@ -112,6 +112,8 @@ def batch(plan: Plan, kind: str, body: bytes, id_: bytes | None, check_ids: bool
         if id_ is None:
             raise ReportError("a batch needs an id: 32 hexadecimal digits in the header Hush-Batch")
         return arrow(plan, body, id_, check_ids)
+    if kind == COLUMNS and check_ids:
+        raise ReportError("this collector checks report ids, which packed columns do not have: send an Arrow stream")
     found = packed(plan, body) if kind == COLUMNS else reports(plan, body, check_ids)
     if id_ is not None and id_ != found.id:
         raise ReportError("the header Hush-Batch names another id than the body")
