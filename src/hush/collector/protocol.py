@@ -22,6 +22,7 @@ class Protocol(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._size = 0  # of address and headers, as far as the parser has handed them on
         self._pending = 0  # bytes of a request whose headers have not ended
+        self._begun = 0  # requests whose headers have ended
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -64,6 +65,7 @@ class Protocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Begin to answer."""
         self._stop_waiting()
+        self._begun += 1
         super().on_headers_complete()
 
     def _count(self, size: int) -> None:
@@ -73,12 +75,12 @@ class Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; refuse those of a header that never ends, which the parser would collect."""
-        if self._pending > MAX_HEADERS:
+        waiting, begun = self._timer is not None, self._begun
+        super().data_received(data)
+        self._pending = self._pending + len(data) if waiting and self._begun == begun else 0
+        if self._pending > MAX_HEADERS and not self.transport.is_closing():
             self._size = self._pending
             self.send_400_response("")
-            return
-        super().data_received(data)
-        self._pending = 0 if self._timer is None else self._pending + len(data)
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP, or has too large headers, with a problem."""
