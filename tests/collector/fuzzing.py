@@ -24,10 +24,12 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 import hush
+from hush import batch
 from hush.collector import formats
 from hush.collector.app import Collector
 from hush.collector.problems import KINDS
 from hush.collector.security import hashed
+from hush.collector.segments import table_of
 from hush.collector.settings import Settings
 from hush.collector.sqlite import SqliteStore
 from hush.learn.rounds import Round, gradient, held_out
@@ -39,6 +41,7 @@ ADMIN = "an admin's token"
 TRAINING = Training("fuzzed", "logistic", 2, 4.0, 2, 1.0)
 KINDS_OF_BODIES = (*formats.SINGLES, *formats.BATCHES, formats.TALLY)
 CONCURRENT = 48
+MAX_READ_AGAIN = 20_000  # requests
 INTERESTING = (b"\0", b"\xff", b"\x7f", b"\x80", b"\0\0\0\0", b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"\0\0\0\x80")
 TOKENS = (
     b"1e999",
@@ -416,6 +419,19 @@ class Oracle:
             self.fail("gradients are not those that were acknowledged", (people, self.gradients))
             self.gradients = people
 
+    def read_again(self, store: SqliteStore) -> None:
+        """Read every stored body as compaction and export do, and count it once more."""
+        for plan in PLANS[1:]:
+            total = hush.Tally(plan)
+            for stored in store.bodies(plan):
+                try:
+                    table = table_of(plan, stored)
+                    total += hush.Tally.decode(plan, stored.body) if table is None else batch.tally(plan, table)
+                except Exception as error:
+                    self.fail(f"kept what cannot be read ({stored.form}): {type(error).__name__}", stored)
+            if total != self.tallies[plan.id]:
+                self.fail(f"the bodies of {plan.title!r} are not what was acknowledged", None)
+
 
 class _Errors(logging.Handler):
     def __init__(self, oracle: Oracle) -> None:
@@ -514,3 +530,5 @@ async def _drive(
                 if progress is not None:
                     progress(done, oracle)
         oracle.compare(store)
+        if requests <= MAX_READ_AGAIN:
+            oracle.read_again(store)
