@@ -479,9 +479,14 @@ async def call(app: Any, sent: Sent) -> tuple[int, dict[bytes, bytes], bytes]:
 
 
 def run(
-    requests: int, seed: int, *, check_ids: bool = False, progress: Callable[[int, Oracle], None] | None = None
+    requests: int,
+    seed: int,
+    *,
+    check_ids: bool = False,
+    progress: Callable[[int, Oracle], None] | None = None,
+    oracle: Oracle | None = None,
 ) -> Oracle:
-    """Send so many requests, and return the oracle."""
+    """Send so many requests, and return the oracle, which may be given, to be looked at if this is interrupted."""
     memory = Path("/dev/shm")  # noqa: S108  # a disk would only wait
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         store = SqliteStore(Path(folder) / "hush.db")
@@ -493,7 +498,7 @@ def run(
             tokens={"admin": frozenset([hashed(ADMIN)])},
             origins={"*": frozenset(["https://a.example"])},
         )
-        oracle = Oracle(check_ids)
+        oracle = Oracle(check_ids) if oracle is None else oracle
         logger, handler = logging.getLogger("hush.collector"), _Errors(oracle)
         logger.addHandler(handler)
         try:

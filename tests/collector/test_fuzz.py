@@ -8,8 +8,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import signal
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -293,15 +295,17 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=time.time_ns())
     arguments = parser.parse_args()
-    oracles: list[Oracle] = []
-    with Progress() as bar:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends it sees how far it came
+    oracles = [Oracle(check_ids=False), Oracle(check_ids=True)]
+    with Progress() as bar, suppress(KeyboardInterrupt):
         task = bar.add_task("requests", total=arguments.requests)
-        for half in (0, 1):
+        for half, oracle in enumerate(oracles):
 
             def show(done: int, oracle: Oracle, start: int = half * (arguments.requests // 2)) -> None:
                 bar.update(task, completed=start + done, description=f"{len(oracle.failures)} kinds of failures")
 
-            oracles.append(run(arguments.requests // 2, arguments.seed + half, check_ids=bool(half), progress=show))
+            count, seed = arguments.requests // 2, arguments.seed + half
+            run(count, seed, check_ids=oracle.check_ids, progress=show, oracle=oracle)
     for oracle in oracles:
         total = sum(oracle.statuses.values())
         print(f"{total} requests, {oracle.new} counted: {dict(sorted(oracle.statuses.items()))}")
