@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from hush.channels import Output, draw_subset
 from hush.coins import Coins, SystemCoins
@@ -12,6 +13,9 @@ from hush.errors import PlanError
 from hush.plan import Plan
 from hush.report import Report
 from hush.schema import Input, Record
+
+if TYPE_CHECKING:
+    from hush.remote import Collector as Collector
 
 
 def randomise(plan: Plan, record: Record) -> Report:

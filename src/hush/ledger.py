@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from numbers import Real
@@ -34,6 +34,7 @@ _TABLES = """
 create table settings (version integer not null, cap text not null) strict;
 create table answers (plan text primary key, title text not null, epsilon text not null, report blob not null) strict;
 """
+_TICKETS = "create table if not exists tickets (plan text primary key, signature text not null) strict"
 
 
 class Ledger:
@@ -142,11 +143,26 @@ class Ledger:
         row = connection.execute("select report from answers where plan = ?", (plan.id,)).fetchone()
         return None if row is None else Report.decode(plan, row[0])
 
-    def randomise(self, plan: Plan, record: Record, once: str | None = None) -> Report:
+    def ticket(self, plan: Plan) -> str | None:
+        """Return the signature of the ticket under which a plan was answered, or None."""
+        with self._transaction() as connection:
+            connection.execute(_TICKETS)
+            row = connection.execute("select signature from tickets where plan = ?", (plan.id,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def randomise(
+        self,
+        plan: Plan,
+        record: Record,
+        once: str | None = None,
+        draw: Callable[[Plan, Record], Report] = randomise,
+        ticket: str | None = None,
+    ) -> Report:
         """Answer a plan once: return the stored report, or make one and store it before it is returned.
 
         A plan that would take the total above the cap raises BudgetError, and nothing is drawn or stored. With `once`
         so does a plan if another has been answered whose title begins with it: another round of a training, for one.
+        `draw` is for reports under a ticket (`hush.tickets`), whose signature is kept with the report.
         """
         with self._transaction() as connection:
             stored = self._stored(connection, plan)
@@ -161,7 +177,10 @@ class Ledger:
                 raise BudgetError(
                     f"this plan costs {plan.epsilon}; of a cap of {float(cap)} this device has spent {float(spent)}"
                 )
-            report = randomise(plan, record)
+            report = draw(plan, record)
+            if ticket is not None:
+                connection.execute(_TICKETS)
+                connection.execute("insert or replace into tickets values (?, ?)", (plan.id, ticket))
             connection.execute(
                 "insert into answers values (?, ?, ?, ?)",
                 (plan.id, plan.title, str(plan.cost), report.encode()),

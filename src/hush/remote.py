@@ -10,6 +10,7 @@ crash too, sends the *same* report, which the collector counts once. Only the st
 
 from __future__ import annotations
 
+import http.client
 import json
 import random
 import re
@@ -26,11 +27,13 @@ from hush.client import randomise
 from hush.errors import HushError, PlanError
 from hush.ledger import Ledger
 from hush.plan import Plan
-from hush.report import Report
+from hush.report import ID_SIZE, Report
 from hush.schema import Record
 from hush.tickets import answer_ticket
 
 MAX_ANSWER = 16 << 20
+REPORT = "application/vnd.hush.report"
+SIGNATURE = 16  # bytes
 RETRIED = (408, 425, 429, 500, 502, 503, 504)
 
 
@@ -86,24 +89,38 @@ class Collector:
         return self.submit(report)
 
     def answer_ticket(self, plan: Plan | str, record: Record) -> Receipt:
-        """Answer the questions that the collector deals: for collectors that take no others."""
+        """Answer the questions that the collector deals: for collectors that take no others.
+
+        With a ledger the ticket is kept with the report, so that sending again sends both again.
+        """
         found = plan if isinstance(plan, Plan) else self.plan(plan)
         found.schema.encode(record)  # before anything is fetched
-        ticket = codec.load(self._get(f"/plans/{found.id}/ticket"), PlanError)
-        try:
-            id_, signature = bytes.fromhex(ticket["id"]), str(ticket["signature"])
-        except (TypeError, KeyError, ValueError):
-            raise CollectorError("this is not a ticket") from None
-        return self.submit(answer_ticket(found, record, id_), headers={"Hush-Ticket": signature})
+        if self._ledger is not None and (kept := self._ledger.ticket(found)) is not None:
+            return self.submit(self._ledger.randomise(found, record), headers={"Hush-Ticket": kept})
+        ticket = codec.load(self._get(f"/plans/{found.id}/ticket"), CollectorError)
+        id_, _, signature = codec.fields(ticket, ("id", "questions", "signature"), CollectorError, "a ticket")
+        id_ = codec.hexadecimal(id_, ID_SIZE, CollectorError, "the id of a ticket")
+        signature = codec.hexadecimal(signature, SIGNATURE, CollectorError, "the signature of a ticket").hex()
+
+        def draw(plan: Plan, record: Record) -> Report:
+            return answer_ticket(plan, record, id_)
+
+        if self._ledger is None:
+            report = draw(found, record)
+        else:
+            report = self._ledger.randomise(found, record, draw=draw, ticket=signature)
+            signature = self._ledger.ticket(found) or signature
+        return self.submit(report, headers={"Hush-Ticket": signature})
 
     def submit(self, report: Report, headers: dict[str, str] | None = None) -> Receipt:
         """Send a report until the collector says that it is durable. Sending it again is harmless."""
         path = f"/plans/{report.plan.id}/reports"
-        return _receipt(self._send(path, report.encode(), "application/vnd.hush.report", headers or {}))
+        return _receipt(self._send(path, report.encode(), REPORT, headers or {}), report.id)
 
     def submit_batch(self, plan: Plan, body: bytes, batch_id: bytes, content_type: str) -> Receipt:
         """Send a batch of reports, made by `hush.collector.formats.pack` or as an Arrow IPC stream."""
-        return _receipt(self._send(f"/plans/{plan.id}/reports", body, content_type, {"Hush-Batch": batch_id.hex()}))
+        answer = self._send(f"/plans/{plan.id}/reports", body, content_type, {"Hush-Batch": batch_id.hex()})
+        return _receipt(answer, batch_id)
 
     def round(self, training: str) -> Any:
         """Return the current round of a training, checked."""
@@ -118,7 +135,7 @@ class Collector:
         round_ = self.round(training)
         report = gradient(round_, x, y, self._ledger)
         path = f"/trainings/{quote(training, safe='')}/gradients?round={round_.number}"
-        return _receipt(self._send(path, report.encode(), "application/vnd.hush.report", {}))
+        return _receipt(self._send(path, report.encode(), REPORT, {}), report.id)
 
     # -- the network
 
@@ -135,8 +152,11 @@ class Collector:
         request.add_header("Accept", "application/json")
         if self._token is not None:
             request.add_header("Authorization", f"Bearer {self._token}")
-        with urllib.request.urlopen(request, timeout=self._timeout) as response:  # noqa: S310
+        with _opener.open(request, timeout=self._timeout) as response:
             data: bytes = response.read(MAX_ANSWER + 1)
+            left = response.length  # of what was announced; reading a part does not complain if it ends early
+        if left and len(data) <= MAX_ANSWER:
+            raise http.client.IncompleteRead(data[:0], left)
         if len(data) > MAX_ANSWER:
             raise CollectorError("the collector's answer is too long")
         return data
@@ -153,28 +173,47 @@ class Collector:
                 if error.code not in RETRIED or attempt == self._attempts:
                     raise refused from None
                 wait = max(wait, _seconds(error.headers.get("Retry-After")))
-            except (OSError, EOFError) as error:
+            except (OSError, http.client.HTTPException) as error:
                 if attempt == self._attempts:
-                    raise CollectorError(f"the collector cannot be reached: {type(error).__name__}") from None
+                    reason = getattr(error, "reason", error)  # what urllib has wrapped
+                    raise CollectorError(f"the collector cannot be reached: {type(reason).__name__}") from None
             time.sleep(wait)
         raise AssertionError
 
 
-def _receipt(data: bytes) -> Receipt:
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """Follow no redirects: a report that was sent elsewhere, or became a GET, was not counted here."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Refuse."""
+
+
+_opener = urllib.request.build_opener(_Stay)
+
+
+def _receipt(data: bytes, sent: bytes) -> Receipt:
     id_, new, _ = codec.fields(codec.load(data, CollectorError), ("id", "new", "reports"), CollectorError, "a receipt")
-    return Receipt(id_, bool(new))
+    if id_ != sent.hex() or type(new) is not bool:
+        raise CollectorError("the collector's receipt is for something else")
+    return Receipt(id_, new)
 
 
 def _refusal(error: urllib.error.HTTPError) -> CollectorError:
     """Return what the collector says about a refusal, from its problem document."""
     try:
         problem = json.loads(error.read(1 << 16))
-        words = [str(problem["title"]), str(problem.get("detail") or "")]
-        kind = str(problem["type"]).rpartition(":")[2]
-    except (ValueError, KeyError, TypeError, OSError):
+        words = [_plain(problem["title"]), _plain(problem.get("detail") or "")]
+        kind = _plain(problem["type"]).rpartition(":")[2]
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, http.client.HTTPException, RecursionError):
         words, kind = [f"the collector answered {error.code}"], ""
     return CollectorError(": ".join(word for word in words if word), error.code, kind)
 
 
+def _plain(text: object) -> str:
+    """Return what a collector says as one printable line, which is safe to log."""
+    return "".join(letter if letter.isprintable() else " " for letter in str(text)[:300])
+
+
 def _seconds(text: str | None) -> float:
-    return min(float(text), 60.0) if text is not None and text.isdigit() else 0.0
+    digits = text is not None and text.isascii() and text.isdigit() and len(text) < 10
+    return min(float(text or 0), 60.0) if digits else 0.0

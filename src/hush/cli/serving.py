@@ -34,7 +34,7 @@ STORE = click.option(
 @click.option("--tokens", metavar="FILE", help="Lines of ROLE HASH, as `hush token` prints: submit, read or admin.")
 @click.option("--origin", multiple=True, metavar="[PLAN=]URL", help="A web page that may send reports.")
 @click.option("--rate", default=0.0, metavar="N", help="Requests per second from one address (0: no limit).")
-@click.option("--tickets", is_flag=True, help="Deal the questions, so that a client cannot pick its own.")
+@click.option("--tickets", metavar="FILE", help="Deal the questions; the key in FILE is made if it is not there.")
 @click.option("--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is believed.")
 def serve(
     plans: tuple[str, ...],
@@ -47,7 +47,7 @@ def serve(
     tokens: str | None,
     origin: tuple[str, ...],
     rate: float,
-    tickets: bool,
+    tickets: str | None,
     forwarded: str,
 ) -> None:
     """Run a collector: take reports over HTTP, count each once, show estimates.
@@ -60,31 +60,38 @@ def serve(
       hush serve plan.json
       hush serve plan.json --store postgresql://hush@localhost/hush --port 80
     """
+    from urllib.parse import quote
+
     from hush.cli import files
     from hush.collector import serve as service
     from hush.collector.stores import open_store
 
+    if not 0 <= rate < 1e9:
+        raise Refused("--rate must be a number of requests per second, or 0")
     if keep not in ("reports", "tallies"):
         raise Refused("--keep must be reports or tallies")
     read = [files.read_plan(name) for name in plans]
     settings = _settings(tokens, origin, rate, tickets, check_ids)
     with _failing():
         opened = open_store(store)
-        for plan in read:
-            opened.add_plan(plan, keep)  # type: ignore[arg-type]
-        for spec in training:
-            _add_training(opened, spec)
-        if not opened.plans() and not opened.trainings():
-            raise Refused("the store has no plan: name one, as made by `hush plan`")
+        try:
+            for plan in read:
+                opened.add_plan(plan, keep)  # type: ignore[arg-type]
+            for spec in training:
+                _add_training(opened, spec)
+            if not opened.plans() and not opened.trainings():
+                raise Refused("the store has no plan: name one, as made by `hush plan`")
 
-        def ready(address: str) -> None:
-            click.echo(f"hush: listening on {address}")
-            for held in opened.plans():
-                click.echo(f"hush: {address}/plans/{held.plan.id}")
-            for name in opened.trainings():
-                click.echo(f"hush: {address}/trainings/{name}/round")
+            def ready(address: str) -> None:
+                click.echo(f"hush: listening on {address}")
+                for held in opened.plans():
+                    click.echo(f"hush: {address}/plans/{held.plan.id}")
+                for name in opened.trainings():
+                    click.echo(f"hush: {address}/trainings/{quote(name, safe='')}/round")
 
-        service.run(opened, settings, host=host, port=port, forwarded=forwarded, ready=ready)
+            service.run(opened, settings, host=host, port=port, forwarded=forwarded, ready=ready)
+        finally:
+            opened.close()
 
 
 def _failing() -> Any:
@@ -105,8 +112,10 @@ def _failing() -> Any:
     return inner()
 
 
-def _settings(tokens: str | None, origin: tuple[str, ...], rate: float, tickets: bool, check_ids: bool) -> Settings:
-    import secrets
+def _settings(
+    tokens: str | None, origin: tuple[str, ...], rate: float, tickets: str | None, check_ids: bool
+) -> Settings:
+    import re
 
     from hush.collector.settings import ROLES, Settings
 
@@ -114,13 +123,13 @@ def _settings(tokens: str | None, origin: tuple[str, ...], rate: float, tickets:
     if tokens is not None:
         try:
             lines = Path(tokens).read_text().splitlines()
-        except OSError as error:
-            raise Refused(f"the tokens cannot be read: {error.strerror}") from None
+        except (OSError, ValueError) as error:
+            raise Refused(f"the tokens cannot be read: {getattr(error, 'strerror', 'not UTF-8')}") from None
         for line in lines:
             words = line.split("#")[0].split()
             if not words:
                 continue
-            if len(words) != 2 or words[0] not in ROLES or len(words[1]) != 64:
+            if len(words) != 2 or words[0] not in ROLES or re.fullmatch("[0-9a-f]{64}", words[1]) is None:
                 raise Refused("a line of the tokens is ROLE HASH, as `hush token` prints it")
             held.setdefault(words[0], set()).add(words[1])
     pages: dict[str, set[str]] = {}
@@ -132,22 +141,48 @@ def _settings(tokens: str | None, origin: tuple[str, ...], rate: float, tickets:
         origins={plan: frozenset(urls) for plan, urls in pages.items()},
         rate=rate,
         check_ids=check_ids,
-        tickets=tickets,
-        ticket_key=secrets.token_bytes(32) if tickets else b"",
+        tickets=tickets is not None,
+        ticket_key=b"" if tickets is None else _key(Path(tickets)),
     )
+
+
+def _key(path: Path) -> bytes:
+    """Return the key that signs tickets: the same after a restart, and for several collectors."""
+    import os
+    import secrets
+    from contextlib import suppress
+
+    try:
+        with suppress(FileExistsError):
+            handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with os.fdopen(handle, "w") as file:
+                file.write(secrets.token_hex(32) + "\n")
+        key = bytes.fromhex(path.read_text())
+    except OSError as error:
+        raise Refused(f"the key of tickets cannot be read or made: {error.strerror}") from None
+    except ValueError:
+        key = b""
+    if len(key) != 32:
+        raise Refused("the key of tickets must be 64 hexadecimal digits")
+    return key
 
 
 def _add_training(store: Store, spec: str) -> None:
     from hush.learn.rounds import Round
 
     name, _, people = spec.rpartition("=")
-    if not name or not people.isdigit() or int(people) < 1:
+    if not name or not (people.isascii() and people.isdigit()) or not people.strip("0"):
         raise Refused("--training is the file of a first round and the people per round: ROUND.json=10000")
+    if len(people) > 12:
+        raise Refused("--training: so many people do not exist")
     try:
         first = Round.from_json(Path(name).read_bytes())
     except OSError as error:
         raise Refused(f"the round cannot be read: {error.strerror}") from None
-    store.add_training(first.training.title, first, int(people))
+    title = first.training.title
+    if "/" in title or title in (".", ".."):
+        raise Refused("the title of a training becomes a part of its address, and must not have a slash")
+    store.add_training(title, first, int(people))
 
 
 @program.command()

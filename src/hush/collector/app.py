@@ -11,9 +11,10 @@ import asyncio
 import csv
 import io
 import json
+import logging
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import msgspec
@@ -23,7 +24,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from hush.collector import formats, tickets
+from hush.collector import asked, formats, tickets
 from hush.collector.documents import (
     EstimateRow,
     Estimates,
@@ -37,33 +38,31 @@ from hush.collector.documents import (
     TrainingHistory,
     Trainings,
 )
-from hush.collector.endpoints import Endpoint, Parameter, openapi
+from hush.collector.endpoints import TALLY_SCHEMA, Endpoint, Parameter, openapi
 from hush.collector.intake import Full, Intake, Stopped
 from hush.collector.metrics import Metrics
 from hush.collector.problems import Refused
 from hush.collector.security import RateLimit, check_role, cors_headers
 from hush.collector.settings import Settings
-from hush.collector.stores import HeldPlan, Store
-from hush.collector.submissions import ID_SIZE, Gradient, Outcome, Submission
+from hush.collector.stores import HeldPlan, Live, Store, StoreError
+from hush.collector.submissions import ID_SIZE, Batch, Gradient, Outcome, Submission
 from hush.errors import HushError
 from hush.estimates import Estimate, estimate
 from hush.plan import Plan
-from hush.postprocess import clip, project
 from hush.report import Report
 from hush.tickets import questions_of
 
-POSTS: dict[str, Callable[[list[Estimate], Any], list[Estimate]]] = {
-    "none": lambda rows, _: rows,
-    "clip": clip,
-    "project": project,
-}
+logger = logging.getLogger("hush.collector")
+
+LARGE = 1 << 14  # bytes: larger bodies are read beside the loop
+EVENTS = "text/event-stream"
+SECRET = {"Cache-Control": "no-store"}
 REFUSALS = {
     Outcome.CLOSED: "plan-closed",
     Outcome.OVERLAPPING: "overlapping",
     Outcome.LATE: "late",
     Outcome.UNKNOWN: "not-found",
 }
-MAX_LEVEL = 0.999999
 IMMUTABLE = "public, max-age=31536000, immutable"
 
 
@@ -81,6 +80,8 @@ class Collector:
         self._limit = RateLimit(settings.rate, settings.burst)
         self._intake: Intake | None = None
         self._plans: dict[str, HeldPlan] = {}
+        self.ending = asyncio.Event()
+        self._streams = 0
         self.endpoints = self._endpoints()
         self._openapi = json.dumps(openapi(self.endpoints)).encode()
 
@@ -105,16 +106,25 @@ class Collector:
             Route(endpoint.path, self._guarded(endpoint), methods=[endpoint.method]) for endpoint in self.endpoints
         ]
         handlers: Any = {HTTPException: self._unrouted}
-        return Starlette(routes=routes, lifespan=self.lifespan, exception_handlers=handlers)
+        app = Starlette(routes=routes, lifespan=self.lifespan, exception_handlers=handlers)
+        app.router.redirect_slashes = False
+        app.state.collector = self
+        return app
+
+    def end_streams(self) -> None:
+        """Let streams of estimates end, as they would keep a server from stopping. Called within the loop."""
+        self.ending.set()
 
     def _guarded(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         """Return the handler of an endpoint, behind limits and roles; whatever is refused becomes a problem."""
+        known = tuple(parameter.name for parameter in endpoint.parameters if parameter.place == "query")
 
         async def handle(request: Request) -> Response:
             try:
                 self._limit.check(request.client.host if request.client else "")
                 if endpoint.role is not None:
                     check_role(self.settings, request, endpoint.role)
+                asked.check_query(request, known)
                 response = await endpoint.handler(request)
             except Refused as refused:
                 response = refused.response()
@@ -122,57 +132,47 @@ class Collector:
                 response = Response(status_code=400)
             except HushError as error:
                 response = Refused("bad-report", str(error)).response()
-            for name, value in cors_headers(self.settings, request, request.path_params.get("plan")).items():
-                response.headers[name] = value
-            self.metrics.responses[response.status_code] += 1
-            return response
+            except Exception:
+                logger.exception("%s %s failed", endpoint.method, endpoint.path)
+                response = Refused("broken").response()
+            return self._finished(request, response, request.path_params.get("plan"))
 
         return handle
 
-    async def _unrouted(self, request: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        kind = {404: "not-found", 405: "bad-method"}.get(status, "bad-request")
-        headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
-        self.metrics.responses[status] += 1
-        if request.method == "OPTIONS" and "origin" in request.headers:
-            return self._preflight(request)
-        return Refused(kind, headers=headers).response()
+    def _finished(self, request: Request, response: Response, plan_id: str | None) -> Response:
+        """Return a response with what web pages need, counted."""
+        for name, value in cors_headers(self.settings, request, plan_id).items():
+            if name == "Vary":
+                response.headers.add_vary_header(value)
+            else:
+                response.headers[name] = value
+        self.metrics.responses[response.status_code] += 1
+        return response
 
-    def _preflight(self, request: Request) -> Response:
-        """Answer a browser that asks whether a page may send reports here."""
-        parts = request.url.path.split("/")
-        plan = parts[2] if len(parts) > 2 and parts[1] == "plans" else None
-        return Response(status_code=204, headers=cors_headers(self.settings, request, plan))
+    async def _unrouted(self, request: Request, error: Exception) -> Response:
+        """Answer what no endpoint takes: another path or method, or a browser that asks what a page may do."""
+        assert isinstance(error, HTTPException)
+        parts = request.scope["path"].split("/")
+        plan_id = parts[2] if len(parts) > 2 and parts[1] == "plans" else None
+        if request.method == "OPTIONS" and error.status_code == 405:
+            response = Response(status_code=204, headers={"Allow": (error.headers or {}).get("Allow", "")})
+        else:
+            kind = {404: "not-found", 405: "bad-method"}.get(error.status_code, "bad-request")
+            response = Refused(kind, headers=dict(error.headers or {})).response()
+        return self._finished(request, response, plan_id)
 
     # -- what endpoints need
 
-    def _held(self, request: Request) -> HeldPlan:
-        """Return the plan that the path names."""
+    async def _plan_of(self, request: Request) -> Plan:
+        """Return the plan that the path names. The store may wait for its disk, and is not asked in the loop."""
         plan_id = request.path_params["plan"]
         held = self._plans.get(plan_id)
         if held is None:
-            self._plans = {found.plan.id: found for found in self.store.plans()}
+            self._plans = {found.plan.id: found for found in await asyncio.to_thread(self.store.plans)}
             held = self._plans.get(plan_id)
             if held is None:
                 raise Refused("not-found", "this collector does not have this plan")
-        return held
-
-    async def _body(self, request: Request, most: int) -> bytes:
-        """Read a body that is not too large and does not take too long."""
-        length = request.headers.get("content-length", "")
-        if length.isdigit() and int(length) > most:
-            raise Refused("too-large", f"at most {most} bytes are read here")
-        pieces, size = [], 0
-        try:
-            async with asyncio.timeout(self.settings.body_timeout):
-                async for piece in request.stream():
-                    size += len(piece)
-                    if size > most:
-                        raise Refused("too-large", f"at most {most} bytes are read here")
-                    pieces.append(piece)
-        except TimeoutError:
-            raise Refused("too-slow") from None
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return held.plan
 
     async def _submit(self, submission: Submission, plan_id: str, kind: str, reports: int) -> Response:
         """Hand a submission to the intake, and answer when it is durable."""
@@ -182,7 +182,7 @@ class Collector:
             outcome = await self._intake.submit(submission)
         except (Full, Stopped):
             raise Refused("busy", headers=retry) from None
-        except Exception:
+        except Exception:  # the intake has logged it
             raise Refused("failed", headers=retry) from None
         self.metrics.submissions[plan_id, kind, outcome.value] += 1
         if outcome in REFUSALS:
@@ -194,124 +194,145 @@ class Collector:
     # -- plans
 
     async def _list_plans(self, request: Request) -> Response:
-        return encoded(Plans([self._entry(held) for held in await asyncio.to_thread(self.store.plans)]))
+        return encoded(Plans(await asyncio.to_thread(self._entries)), headers=SECRET)
 
-    def _entry(self, held: HeldPlan) -> PlanEntry:
-        plan = held.plan
-        return PlanEntry(plan.id, plan.title, plan.epsilon, held.open, held.keep, self.store.tally(plan).n)
+    def _entries(self) -> list[PlanEntry]:
+        return [
+            PlanEntry(plan.id, plan.title, plan.epsilon, held.open, held.keep, self.store.tally(plan).n)
+            for held in self.store.plans()
+            for plan in (held.plan,)
+        ]
 
     async def _plan(self, request: Request) -> Response:
-        plan = self._held(request).plan
+        plan = await self._plan_of(request)
         headers = {"ETag": f'"{plan.id}"', "Cache-Control": IMMUTABLE}
-        if plan.id in _tags(request.headers.get("if-none-match", "")):
+        if asked.has_tag(request, plan.id):
             return Response(status_code=304, headers=headers)
         return Response(plan.to_json(), headers=headers, media_type="application/json")
 
     # -- reports
 
     async def _reports(self, request: Request) -> Response:
-        plan = self._held(request).plan
-        kind = content_type(request)
+        plan = await self._plan_of(request)
+        kind = asked.content_type(request)
         if kind in formats.SINGLES:
-            body = await self._body(request, self.settings.max_single)
-            one = formats.single(plan, kind, body)
+            most = max(self.settings.max_single, formats.longest(plan, kind))
+            one = formats.single(plan, kind, await asked.body(request, most, self.settings))
             if self.settings.tickets:
                 tickets.check(
-                    plan, self.settings.ticket_key, one.report, _hexadecimal(request, "hush-ticket", tickets.MAC_SIZE)
+                    plan,
+                    self.settings.ticket_key,
+                    one.report,
+                    asked.hexadecimal(request, "hush-ticket", tickets.MAC_SIZE),
                 )
             return await self._submit(one, plan.id, "report", 1)
         if kind not in formats.BATCHES:
             raise Refused("wrong-type", f"reports come as {', '.join((*formats.SINGLES, *formats.BATCHES))}")
         if self.settings.tickets:
             raise Refused("wrong-type", "this collector deals questions by tickets, and takes single reports only")
-        body = await self._body(request, self.settings.max_body)
+        body = await asked.body(request, self.settings.max_body, self.settings)
         given = request.headers.get("hush-batch")
-        id_ = None if given is None else _hexadecimal(request, "hush-batch", ID_SIZE)
-        many = formats.batch(plan, kind, body, id_, self.settings.check_ids)
+        id_ = None if given is None else asked.hexadecimal(request, "hush-batch", ID_SIZE)
+        many = await beside(len(body), formats.batch, plan, kind, body, id_, self.settings.check_ids)
         return await self._submit(many, plan.id, "batch", int(many.vector[0]))
 
     async def _ticket(self, request: Request) -> Response:
-        plan = self._held(request).plan
+        plan = await self._plan_of(request)
         if not self.settings.tickets:
             raise Refused("not-found", "this collector deals no tickets")
         id_, signature = tickets.issue(plan, self.settings.ticket_key)
-        return encoded(
-            TicketDocument(id_.hex(), questions_of(plan, id_), signature.hex()), headers={"Cache-Control": "no-store"}
-        )
+        return encoded(TicketDocument(id_.hex(), questions_of(plan, id_), signature.hex()), headers=SECRET)
 
     # -- tallies and estimates
 
     async def _get_tally(self, request: Request) -> Response:
-        tally = await asyncio.to_thread(self.store.tally, self._held(request).plan)
+        tally = await asyncio.to_thread(self.store.tally, await self._plan_of(request))
+        headers = SECRET | {"Vary": "Accept"}
         if formats.TALLY in request.headers.get("accept", ""):
-            return Response(tally.encode(), media_type=formats.TALLY)
-        return Response(tally.to_json(), media_type="application/json")
+            return Response(tally.encode(), headers=headers, media_type=formats.TALLY)
+        return Response(tally.to_json(), headers=headers, media_type="application/json")
 
     async def _post_tally(self, request: Request) -> Response:
-        plan = self._held(request).plan
-        kind = content_type(request)
+        plan = await self._plan_of(request)
+        kind = asked.content_type(request)
         if kind not in (formats.JSON, formats.TALLY):
             raise Refused("wrong-type", f"tallies come as {formats.JSON} or {formats.TALLY}")
-        id_ = _hexadecimal(request, "hush-batch", ID_SIZE)
-        found = formats.tally(plan, kind, await self._body(request, self.settings.max_body), id_)
+        id_ = asked.hexadecimal(request, "hush-batch", ID_SIZE)
+        body = await asked.body(request, self.settings.max_body, self.settings)
+        found = await beside(len(body), formats.tally, plan, kind, body, id_)
         return await self._submit(found, plan.id, "tally", int(found.vector[0]))
 
     async def _estimates(self, request: Request) -> Response:
-        document = await asyncio.to_thread(self._estimated, self._held(request).plan, *_wanted(request))
         form = request.query_params.get("format", "json")
         if form not in ("json", "csv"):
             raise Refused("bad-request", "format must be json or csv")
+        document = await asyncio.to_thread(self._estimated, await self._plan_of(request), *asked.wanted(request))
         if form == "csv":
-            return Response(as_csv(document.estimates), media_type="text/csv")
-        return encoded(document, headers={"Cache-Control": "no-store"})
+            return Response(as_csv(document.estimates), headers=SECRET, media_type="text/csv")
+        return encoded(document, headers=SECRET)
 
     def _estimated(self, plan: Plan, level: float, estimator: str, post: str) -> Estimates:
         tally = self.store.tally(plan)
-        rows = POSTS[post](estimate(tally, level=level, estimator=estimator), plan.schema)  # type: ignore[arg-type]
+        rows = asked.POSTS[post](estimate(tally, level=level, estimator=estimator), plan.schema)  # type: ignore[arg-type]
         return Estimates(plan.id, tally.n, level, estimator, post, [_row(row) for row in rows])
 
     async def _stream(self, request: Request) -> Response:
-        plan, wanted = self._held(request).plan, _wanted(request)
+        plan, wanted = await self._plan_of(request), asked.wanted(request)
+
+        if self._streams >= self.settings.streams:
+            raise Refused("busy", "too many streams are open", {"Retry-After": str(self.settings.retry_after)})
+        if request.method == "HEAD":
+            return Response(media_type=EVENTS, headers=SECRET)
 
         async def events() -> AsyncIterator[bytes]:
-            last = -1
-            while True:
-                document = await asyncio.to_thread(self._estimated, plan, *wanted)
-                if document.reports != last:
-                    last = document.reports
-                    yield b"event: estimates\ndata: " + msgspec.json.encode(document) + b"\n\n"
-                else:
-                    yield b": still here\n\n"
-                await asyncio.sleep(self.settings.stream_interval)
+            self._streams += 1
+            try:
+                last = -1
+                while not self.ending.is_set():
+                    document = await asyncio.to_thread(self._estimated, plan, *wanted)
+                    if document.reports != last:
+                        last = document.reports
+                        yield b"event: estimates\ndata: " + msgspec.json.encode(document) + b"\n\n"
+                    else:
+                        yield b": still here\n\n"
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self.ending.wait(), self.settings.stream_interval)
+            finally:
+                self._streams -= 1
 
-        return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        return StreamingResponse(events(), media_type=EVENTS, headers=SECRET)
 
     async def _close_plan(self, request: Request) -> Response:
-        plan = self._held(request).plan
+        plan = await self._plan_of(request)
         await asyncio.to_thread(self.store.close_plan, plan.id)
         self._plans = {}
-        return encoded(self._entry(self._held(request)))
+        entries = await asyncio.to_thread(self._entries)
+        return encoded(next(entry for entry in entries if entry.id == plan.id))
 
     # -- trainings
 
     async def _list_trainings(self, request: Request) -> Response:
-        names = await asyncio.to_thread(self.store.trainings)
-        return encoded(Trainings([self._training_entry(name) for name in names]))
+        return encoded(Trainings(await asyncio.to_thread(self._training_entries)), headers=SECRET)
 
-    def _name(self, request: Request) -> str:
+    def _training_entries(self) -> list[TrainingEntry]:
+        found = []
+        for name in self.store.trainings():
+            live = self.store.live(name)
+            rounds = live.round.training.rounds
+            found.append(TrainingEntry(name, live.round.number, rounds, live.round.done, live.wanted, live.received))
+        return found
+
+    async def _live(self, request: Request) -> tuple[str, Live]:
+        """Return the training that the path names, as it stands."""
         name = str(request.path_params["training"])
-        if name not in self.store.trainings():
-            raise Refused("not-found", "this collector does not have this training")
-        return name
-
-    def _training_entry(self, name: str) -> TrainingEntry:
-        live = self.store.live(name)
-        rounds = live.round.training.rounds
-        return TrainingEntry(name, live.round.number, rounds, live.round.done, live.wanted, live.received)
+        try:
+            return name, await asyncio.to_thread(self.store.live, name)
+        except StoreError:
+            raise Refused("not-found", "this collector does not have this training") from None
 
     async def _round(self, request: Request) -> Response:
-        live = await asyncio.to_thread(self.store.live, self._name(request))
-        return Response(live.round.to_json(), media_type="application/json", headers={"Cache-Control": "no-store"})
+        _, live = await self._live(request)
+        return Response(live.round.to_json(), media_type="application/json", headers=SECRET)
 
     async def _gradient(self, request: Request) -> Response:
         return await self._training_report(request, loss=False)
@@ -320,29 +341,28 @@ class Collector:
         return await self._training_report(request, loss=True)
 
     async def _training_report(self, request: Request, loss: bool) -> Response:
-        name = self._name(request)
-        kind = content_type(request)
+        kind = asked.content_type(request)
         if kind not in formats.SINGLES:
             raise Refused("wrong-type", f"gradients come as {' or '.join(formats.SINGLES)}")
-        body = await self._body(request, self.settings.max_single)
-        round_ = self.store.live(name).round
-        number = request.query_params.get("round", "")
-        if not number.isdigit() or len(number) > 9:
-            raise Refused("bad-request", "the round must be named: ?round=1")
-        place, label = int(number), "loss" if loss else "gradient"
-        if place != round_.number or round_.done:
+        number = asked.natural(request.query_params.get("round", ""), "the round, as in ?round=1,")
+        body = await asked.body(request, self.settings.max_single, self.settings)
+        name, live = await self._live(request)
+        round_ = live.round
+        label = "loss" if loss else "gradient"
+        if number > round_.number:
+            raise Refused("bad-request", "this round has not begun")
+        if number != round_.number or round_.done:
             # It cannot be checked against a round that is gone, but its id tells whether it was counted then.
-            return await self._submit(Gradient(name, place, formats.id_of(kind, body), None, loss), name, label, 1)
+            return await self._submit(Gradient(name, number, formats.id_of(kind, body), None, loss), name, label, 1)
         plan = round_.training.loss_plan(round_.number) if loss else round_.plan
         report = Report.from_json(plan, body) if kind == formats.JSON else Report.decode(plan, body)
-        return await self._submit(Gradient(name, place, report.id, report, loss), name, label, 1)
+        return await self._submit(Gradient(name, number, report.id, report, loss), name, label, 1)
 
     async def _history(self, request: Request) -> Response:
-        name = self._name(request)
-        live = await asyncio.to_thread(self.store.live, name)
+        name, live = await self._live(request)
         past = await asyncio.to_thread(self.store.history, name)
         rounds = [PastRound(row.number, list(row.weights), row.people, row.loss, row.loss_error) for row in past]
-        return encoded(TrainingHistory(name, live.round.done, list(live.round.result), rounds))
+        return encoded(TrainingHistory(name, live.round.done, list(live.round.result), rounds), headers=SECRET)
 
     # -- the rest
 
@@ -357,15 +377,30 @@ class Collector:
         return Response(self._openapi, media_type="application/json")
 
     def _endpoints(self) -> Sequence[Endpoint]:
-        level = Parameter("level", "number", "the probability that an interval covers the truth", 0.95)
-        estimator = Parameter("estimator", "string", "how to estimate", "ratio", ("ratio", "paper"))
-        post = Parameter("post", "string", "what is done to estimates afterwards", "none", tuple(POSTS))
-        form = Parameter("format", "string", "the form of the answer", "json", ("json", "csv"))
-        number = Parameter("round", "integer", "the number of the round", None)
-        batch = Parameter(
-            "Hush-Batch", "string", "the id of a batch or tally: 32 hexadecimal digits", None, place="header"
+        level = Parameter(
+            "level",
+            "number",
+            "the probability that an interval covers the truth",
+            0.95,
+            limits={"exclusiveMinimum": 0, "maximum": asked.MAX_LEVEL},
         )
-        signed = Parameter("Hush-Ticket", "string", "the signature of a ticket", None, place="header")
+        estimator = Parameter("estimator", "string", "how to estimate", "ratio", asked.ESTIMATORS)
+        post = Parameter("post", "string", "what is done to estimates afterwards", "none", tuple(asked.POSTS))
+        form = Parameter("format", "string", "the form of the answer", "json", ("json", "csv"))
+        number = Parameter(
+            "round",
+            "integer",
+            "the number of the round",
+            None,
+            required=True,
+            limits={"minimum": 0, "maximum": 999999999},
+        )
+        digits = {"pattern": "^[0-9a-fA-F]{32}$"}
+        batch = Parameter("Hush-Batch", "string", "the id of a batch", None, place="header", limits=digits)
+        named = Parameter(
+            "Hush-Batch", "string", "the id of the tally", None, place="header", required=True, limits=digits
+        )
+        signed = Parameter("Hush-Ticket", "string", "the signature of a ticket", None, place="header", limits=digits)
         reports = (*formats.SINGLES, *formats.BATCHES)
         return (
             Endpoint("GET", "/plans", "All plans", self._list_plans, "read", Plans),
@@ -418,8 +453,9 @@ class Collector:
                 "admin",
                 Receipt,
                 reads=(formats.JSON, formats.TALLY),
-                parameters=(batch,),
+                parameters=(named,),
                 status=202,
+                body=TALLY_SCHEMA,
             ),
             Endpoint("POST", "/plans/{plan}/close", "Take no more reports", self._close_plan, "admin", PlanEntry),
             Endpoint("GET", "/trainings", "All trainings", self._list_trainings, "read", Trainings),
@@ -460,9 +496,9 @@ class Collector:
         )
 
 
-def content_type(request: Request) -> str:
-    """Return the content type of a request, without parameters."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+async def beside(size: int, read: Callable[..., Batch], *arguments: Any) -> Batch:
+    """Read a body; a large one in another thread, so that others need not wait."""
+    return await asyncio.to_thread(read, *arguments) if size > LARGE else read(*arguments)
 
 
 def as_csv(rows: Sequence[EstimateRow]) -> str:
@@ -481,38 +517,6 @@ def _row(row: Estimate) -> EstimateRow:
         value if math.isfinite(value) else None for value in (row.point, row.stderr, row.low, row.high)
     )
     return EstimateRow(row.attribute, row.category, point, stderr, low, high, row.n)
-
-
-def _wanted(request: Request) -> tuple[float, str, str]:
-    """Return level, estimator and post-processing that a request asks for."""
-    query = request.query_params
-    try:
-        level = float(query.get("level", "0.95"))
-    except ValueError:
-        level = math.nan
-    if not 0 < level <= MAX_LEVEL:
-        raise Refused("bad-request", f"level must be a number above 0 and at most {MAX_LEVEL}")
-    estimator, post = query.get("estimator", "ratio"), query.get("post", "none")
-    if estimator not in ("ratio", "paper"):
-        raise Refused("bad-request", "estimator must be ratio or paper")
-    if post not in POSTS:
-        raise Refused("bad-request", f"post must be one of: {', '.join(POSTS)}")
-    return level, estimator, post
-
-
-def _hexadecimal(request: Request, header: str, size: int) -> bytes:
-    text = request.headers.get(header, "")
-    try:
-        data = bytes.fromhex(text)
-    except ValueError:
-        data = b""
-    if len(data) != size or data.hex() != text.lower():
-        raise Refused("bad-request", f"the header {header} must be {2 * size} hexadecimal digits")
-    return data
-
-
-def _tags(text: str) -> set[str]:
-    return {part.strip().removeprefix("W/").strip('"') for part in text.split(",")}
 
 
 def make_app(store: Store, settings: Settings | None = None) -> Starlette:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -15,7 +15,46 @@ from hush.collector.problems import KINDS, Problem
 from hush.collector.settings import Role
 
 JSON = "application/json"
-PATHS = {"plan": "the id of a plan: 64 hexadecimal digits", "training": "the name of a training"}
+PATHS = {
+    "plan": ("the id of a plan: 64 hexadecimal digits", {"type": "string", "pattern": "^[0-9a-f]{64}$"}),
+    "training": ("the name of a training", {"type": "string", "minLength": 1, "maxLength": 128}),
+}
+REPORT_SCHEMA = {
+    "type": "object",
+    "description": "A report as in spec/wire.md",
+    "properties": {
+        "hush": {"const": 1},
+        "plan": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        "id": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+        "answers": {
+            "type": "array",
+            "items": {
+                "type": "array",
+                "prefixItems": [
+                    {"type": "integer", "minimum": 0},
+                    {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "array", "items": {"type": "integer"}}]},
+                ],
+                "minItems": 2,
+                "maxItems": 2,
+            },
+        },
+    },
+    "required": ["hush", "plan", "id", "answers"],
+    "additionalProperties": False,
+}
+TALLY_SCHEMA = {
+    "type": "object",
+    "description": "A tally as in spec/wire.md",
+    "properties": {
+        "hush": {"const": 1},
+        "plan": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        "n": {"type": "integer", "minimum": 0},
+        "answered": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+        "counts": {"type": "array", "items": {"type": "array", "items": {"type": "integer", "minimum": 0}}},
+    },
+    "required": ["hush", "plan", "n", "answered", "counts"],
+    "additionalProperties": False,
+}
 
 
 @dataclass(frozen=True)
@@ -28,21 +67,21 @@ class Parameter:
     default: Any
     choices: tuple[str, ...] = ()
     place: str = "query"
+    required: bool = False
+    limits: Mapping[str, Any] = field(default_factory=dict)
 
     def described(self) -> dict[str, Any]:
         """Return the parameter as OpenAPI has it."""
-        schema: dict[str, Any] = {"type": self.type}
+        schema: dict[str, Any] = {"type": self.type, **self.limits}
         if self.choices:
             schema["enum"] = list(self.choices)
         if self.default is not None:
             schema["default"] = self.default
-        if self.name == "level":
-            schema |= {"exclusiveMinimum": 0, "maximum": 0.999999}
         return {
             "name": self.name,
             "in": self.place,
             "description": self.description,
-            "required": False,
+            "required": self.required,
             "schema": schema,
         }
 
@@ -61,6 +100,7 @@ class Endpoint:
     parameters: Sequence[Parameter] = ()
     also: Sequence[str] = ()
     status: int = 200
+    body: Mapping[str, Any] = field(default_factory=lambda: REPORT_SCHEMA)
 
     @property
     def name(self) -> str:
@@ -106,8 +146,8 @@ def _operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
         "responses": {str(endpoint.status): {"description": endpoint.summary, "content": content}}
         | {str(status): _problem(title, schemas) for status, title in _problems()},
         "parameters": [
-            {"name": name, "in": "path", "required": True, "description": PATHS[name], "schema": {"type": "string"}}
-            for name in PATHS
+            {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
+            for name, (description, schema) in PATHS.items()
             if f"{{{name}}}" in endpoint.path
         ]
         + [parameter.described() for parameter in endpoint.parameters],
@@ -118,7 +158,7 @@ def _operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
         operation["requestBody"] = {
             "required": True,
             "content": {
-                kind: {"schema": {"type": "object"} if kind == JSON else {"type": "string", "format": "binary"}}
+                kind: {"schema": endpoint.body if kind == JSON else {"type": "string", "format": "binary"}}
                 for kind in endpoint.reads
             },
         }

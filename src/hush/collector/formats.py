@@ -7,15 +7,17 @@
 - application/vnd.apache.arrow.stream: an Arrow IPC stream of rows as in `spec/reports.md`; the batch's id is in the
   header `Hush-Batch`
 
-**Packed columns**, for gateways that have no Arrow: `HUSHC1`, the plan's tag (8 bytes) and the batch's id (16 bytes),
-the number of rows (4 bytes), then the columns of `spec/reports.md` one after the other: `attribute` (int16), `part`
-(int16, where the plan has it), `output` (of the plan's type); integers are little-endian.
+`spec/http.md` describes them byte by byte. Nothing here allocates more than a small multiple of the body: what could
+unpack to more (compressed or dictionary-encoded Arrow) is refused unread. A body is kept as it came, so a stream may
+have no columns but those of the format: others could hold what nobody agreed to send.
 """
 
 from __future__ import annotations
 
+import struct
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 
@@ -29,7 +31,7 @@ from hush.collector.submissions import ID_SIZE, Batch, Form, Single
 from hush.collector.vectors import layout_of
 from hush.errors import ReportError, TallyError
 from hush.plan import Plan
-from hush.report import TAG_SIZE, Report
+from hush.report import MAX_TEXT, TAG_SIZE, Report, sizes
 from hush.tally import Tally
 
 Array = np.ndarray[Any, Any]
@@ -47,7 +49,11 @@ BATCHES = (REPORTS, COLUMNS, ARROW)
 MAGIC = b"HUSHC1"
 HEADER = len(MAGIC) + TAG_SIZE + ID_SIZE + 4
 MAX_ROWS = 1 << 20
+MAX_REPORTS = 1 << 16  # binary ones, which are read one by one
 MAX_TALLY = 1 << 50  # reports
+MAX_PIECES = 4096  # record batches of a stream
+MAX_METADATA = 1 << 16  # bytes of a message of a stream, without the rows
+END_MARK = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 class _Counter(threading.local):
@@ -63,6 +69,12 @@ class _Counter(threading.local):
 
 
 _counter = _Counter()
+
+
+def longest(plan: Plan, kind: str) -> int:
+    """Return how many bytes one report may have. A byte of a set is up to eight members, of up to five characters."""
+    size = sizes(plan)[1]
+    return min(MAX_TEXT, 1024 + 40 * size) if kind == JSON else size
 
 
 def single(plan: Plan, kind: str, body: bytes) -> Single:
@@ -82,42 +94,108 @@ def id_of(kind: str, body: bytes) -> bytes:
     return body[1 + TAG_SIZE : 1 + TAG_SIZE + ID_SIZE]
 
 
+@contextmanager
+def _counting(plan: Plan) -> Iterator[Counts]:
+    """Count with this thread's counter; whatever goes wrong, the next batch finds it empty."""
+    counts = _counter(plan)
+    try:
+        yield counts
+    except BaseException:
+        with suppress(ReportError):
+            counts.drain()
+        raise
+
+
 def batch(plan: Plan, kind: str, body: bytes, id_: bytes | None, check_ids: bool) -> Batch:
-    """Read a batch. `id_` is from the header, for bodies that have no id of their own."""
-    if kind == COLUMNS:
-        return packed(plan, body)
-    if kind == REPORTS:
-        return reports(plan, body, check_ids)
-    if id_ is None:
-        raise ReportError("a batch needs an id: 32 hexadecimal digits in the header Hush-Batch")
-    return arrow(plan, body, id_, check_ids)
+    """Read a batch. `id_` is from the header; a body that has an id of its own must have the same."""
+    if kind == ARROW:
+        if id_ is None:
+            raise ReportError("a batch needs an id: 32 hexadecimal digits in the header Hush-Batch")
+        return arrow(plan, body, id_, check_ids)
+    if kind == COLUMNS and check_ids:
+        raise ReportError("this collector checks report ids, which packed columns do not have: send an Arrow stream")
+    found = packed(plan, body) if kind == COLUMNS else reports(plan, body, check_ids)
+    if id_ is not None and id_ != found.id:
+        raise ReportError("the header Hush-Batch names another id than the body")
+    return found
 
 
 def arrow(plan: Plan, body: bytes, id_: bytes, check_ids: bool) -> Batch:
     """Read an Arrow IPC stream of reports."""
     ids: list[bytes] = []
-    counts = _counter(plan)
-    try:
-        with pa.ipc.open_stream(body) as stream:
-            check_schema(plan, stream.schema)
-            rows = 0
-            for piece in stream:
-                piece.validate(full=True)
-                rows += piece.num_rows
-                if rows > MAX_ROWS:
-                    raise ReportError(f"a batch may have at most {MAX_ROWS} rows")
-                counts.add(*row_arrays(plan, piece))
-                if check_ids:
-                    ids += _ids(piece)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        _drained(counts)
-        if isinstance(error, ReportError):
-            raise
-        raise ReportError("not a valid Arrow IPC stream of reports") from None
-    if not _ends(body):
-        _drained(counts)
+    rows = 0
+    if not body.endswith(END_MARK):
         raise ReportError("the Arrow IPC stream is cut short: its end mark is missing")
-    return Batch(plan, id_, _nonempty(counts.drain()), Form.ARROW, body, tuple(dict.fromkeys(ids)))
+    with _counting(plan) as counts:
+        try:
+            _check_messages(body[: -len(END_MARK)])
+            with pa.ipc.open_stream(body) as stream:
+                _check_columns(plan, stream.schema)
+                for piece in stream:
+                    rows += piece.num_rows
+                    if rows > MAX_ROWS:
+                        raise ReportError(f"a batch may have at most {MAX_ROWS} rows")
+                    piece.validate(full=True)
+                    counts.add(*row_arrays(plan, piece))
+                    if check_ids:
+                        ids += _ids(piece)
+        except ReportError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, struct.error):
+            raise ReportError("not a valid Arrow IPC stream of reports") from None
+        vector = _nonempty(counts.drain())
+    return Batch(plan, id_, vector, Form.ARROW, body, tuple(dict.fromkeys(ids)))
+
+
+def _check_messages(body: bytes) -> None:
+    """Look at how a stream without its end mark is encoded, before anything of it is decoded."""
+    source = pa.BufferReader(body)
+    messages = pa.ipc.MessageReader.open_stream(source)
+    for place in range(MAX_PIECES + 2):
+        start = source.tell()
+        try:
+            message = messages.read_next_message()
+        except StopIteration:
+            break
+        if place > MAX_PIECES:
+            raise ReportError(f"an Arrow IPC stream may have at most {MAX_PIECES} record batches")
+        if message.metadata.size > MAX_METADATA:
+            raise ReportError(f"a message of an Arrow IPC stream may have at most {MAX_METADATA} bytes of metadata")
+        if message.type != ("record batch" if place else "schema"):
+            raise ReportError("an Arrow IPC stream of reports has record batches alone")
+        if place and _is_compressed(message.metadata.to_pybytes()):
+            raise ReportError("compressed Arrow IPC streams are not read")
+    if start != len(body):  # an earlier end mark was found
+        raise ReportError("the Arrow IPC stream has bytes behind its end mark")
+
+
+def _check_columns(plan: Plan, schema: pa.Schema) -> None:
+    check_schema(plan, schema)
+    if not set(schema.names) <= {"attribute", "part", "output", "report"} or len(set(schema.names)) != len(schema):
+        raise ReportError("a stream of reports has the columns attribute, part, output and report alone, each once")
+    if "report" in schema.names and schema.field("report").type != pa.binary(ID_SIZE):
+        raise ReportError(f"the column 'report' must have {ID_SIZE} bytes, of fixed size")
+    if "part" in schema.names and not pa.types.is_signed_integer(schema.field("part").type):
+        raise ReportError("reports must have signed integers in the column 'part'")
+
+
+def _is_compressed(message: bytes) -> bool:
+    """Return whether a record batch is compressed: field 3 of its header, which is field 2 of the message.
+
+    Messages are flatbuffers: a table begins with the distance back to its list of fields, which says where each is.
+    """
+
+    def field(table: int, number: int) -> int:
+        fields = table - int(struct.unpack_from("<i", message, table)[0])
+        if 4 + 2 * number >= struct.unpack_from("<H", message, fields)[0]:
+            return 0
+        offset = int(struct.unpack_from("<H", message, fields + 4 + 2 * number)[0])
+        return table + offset if offset else 0
+
+    header = field(int(struct.unpack_from("<I", message)[0]), 2)
+    if not header:
+        raise ReportError("not a valid Arrow IPC stream of reports")
+    return bool(field(header + int(struct.unpack_from("<I", message, header)[0]), 3))
 
 
 def packed(plan: Plan, body: bytes) -> Batch:
@@ -141,9 +219,10 @@ def packed(plan: Plan, body: bytes) -> Batch:
             kind.newbyteorder("="), copy=False
         )
         start += rows * kind.itemsize
-    counts = _counter(plan)
-    counts.add(found["attribute"], found["part"], found["output"])
-    return Batch(plan, id_, _nonempty(counts.drain()), Form.COLUMNS, body)
+    with _counting(plan) as counts:
+        counts.add(found["attribute"], found["part"], found["output"])
+        vector = _nonempty(counts.drain())
+    return Batch(plan, id_, vector, Form.COLUMNS, body)
 
 
 def unpack(plan: Plan, body: bytes) -> pa.Table:
@@ -173,14 +252,16 @@ def _types(plan: Plan) -> dict[str, np.dtype[Any]]:
 
 def reports(plan: Plan, body: bytes, check_ids: bool) -> Batch:
     """Read binary reports, one after the other, behind the batch's id."""
+    if len(body) < ID_SIZE:
+        raise ReportError("a batch of binary reports begins with its id of 16 bytes")
+    if (len(body) - ID_SIZE) // sizes(plan)[0] > MAX_REPORTS:
+        raise ReportError(f"a batch of binary reports has at most {MAX_REPORTS} of them: columns take more")
     layout = layout_of(plan)
     vector = layout.zero()
     ids = []
     for report in split(plan, body[ID_SIZE:]):
         layout.add(vector, report)
         ids.append(report.id)
-    if len(body) < ID_SIZE:
-        raise ReportError("a batch of binary reports begins with its id of 16 bytes")
     if len(set(ids)) != len(ids):
         raise ReportError("a batch has the same report twice")
     return Batch(plan, body[:ID_SIZE], _nonempty(vector), Form.REPORTS, body[ID_SIZE:], tuple(ids) if check_ids else ())
@@ -205,23 +286,12 @@ def tally(plan: Plan, kind: str, body: bytes, id_: bytes) -> Batch:
 
 def _ids(piece: pa.RecordBatch) -> list[bytes]:
     """Return the report ids of rows, in order, each once."""
-    if "report" not in piece.schema.names or piece.schema.field("report").type != pa.binary(ID_SIZE):
+    if "report" not in piece.schema.names:
         raise ReportError("this collector checks report ids: batches need the column 'report' of 16 bytes")
     column = piece.column("report")
     if column.null_count:
         raise ReportError("the column 'report' must not have null")
     return list(dict.fromkeys(column.to_pylist()))
-
-
-def _ends(body: bytes) -> bool:
-    """Return whether a stream has its end mark, and nothing behind it."""
-    return body.endswith(b"\xff\xff\xff\xff\x00\x00\x00\x00")
-
-
-def _drained(counts: Counts) -> None:
-    """Forget what was counted of a body that is refused."""
-    with suppress(ReportError):
-        counts.drain()
 
 
 def _nonempty(vector: Array) -> Array:

@@ -34,10 +34,10 @@ class Metrics:
             "# TYPE hush_submissions_total counter",
         ]
         for (plan, kind, outcome), count in sorted(self.submissions.items()):
-            lines.append(f'hush_submissions_total{{plan="{plan}",kind="{kind}",outcome="{outcome}"}} {count}')
+            lines.append(f'hush_submissions_total{{plan="{_escaped(plan)}",kind="{kind}",outcome="{outcome}"}} {count}')
         lines += ["# HELP hush_reports_total Reports that were counted.", "# TYPE hush_reports_total counter"]
         for plan, count in sorted(self.reports.items()):
-            lines.append(f'hush_reports_total{{plan="{plan}"}} {count}')
+            lines.append(f'hush_reports_total{{plan="{_escaped(plan)}"}} {count}')
         lines += ["# HELP hush_responses_total Responses by status.", "# TYPE hush_responses_total counter"]
         for status, count in sorted(self.responses.items()):
             lines.append(f'hush_responses_total{{status="{status}"}} {count}')
@@ -59,3 +59,8 @@ class Metrics:
             f"hush_committed_total {self._committed}",
         ]
         return "\n".join(lines) + "\n"
+
+
+def _escaped(label: str) -> str:
+    """Return the value of a label: names of trainings may have quotes."""
+    return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -22,7 +24,10 @@ def hashed(token: str) -> str:
 
 
 def check_role(settings: Settings, request: Request, role: Role) -> None:
-    """Refuse a request whose token does not have a role. An admin may do everything."""
+    """Refuse a request whose token does not have a role. An admin may do everything.
+
+    Who has no token, or one that nobody knows, is told to get one (401); whose token is for something else, no (403).
+    """
     allowed = settings.tokens.get(role, frozenset())
     if not allowed and role != "admin":
         return
@@ -31,15 +36,25 @@ def check_role(settings: Settings, request: Request, role: Role) -> None:
         raise Refused("no-token", headers={"WWW-Authenticate": "Bearer"})
     given = hashed(token.strip())
     # Every hash is compared, in constant time each, so that how long it takes tells nothing.
-    matches = [
-        hmac.compare_digest(given, known) for known in sorted(allowed | settings.tokens.get("admin", frozenset()))
-    ]
-    if not any(matches):
-        raise Refused("not-allowed")
+    held = {
+        known
+        for known, matches in [
+            (name, [hmac.compare_digest(given, hash_) for hash_ in sorted(hashes)])
+            for name, hashes in settings.tokens.items()
+        ]
+        if any(matches)
+    }
+    if not held:
+        raise Refused("no-token", headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
+    if not held & {role, "admin"}:
+        raise Refused("not-allowed", headers={"WWW-Authenticate": 'Bearer error="insufficient_scope"'})
 
 
 class RateLimit:
-    """A bucket of requests for each address, refilled at a steady rate. Addresses are kept in memory alone."""
+    """A bucket of requests for each address, refilled at a steady rate. Addresses are kept in memory alone.
+
+    Whoever has one address of IPv6 has 2^64 of them, so their first half counts.
+    """
 
     def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._burst, self._clock = rate, burst, clock
@@ -49,25 +64,33 @@ class RateLimit:
         """Take one request from the bucket of an address, or refuse."""
         if self._rate <= 0:
             return
-        now = self._clock()
+        now, address = self._clock(), _household(address)
         level, since = self._buckets.pop(address, (float(self._burst), now))
         level = min(float(self._burst), level + (now - since) * self._rate)
         if level < 1:
             self._buckets[address] = level, now
-            raise Refused("too-many", headers={"Retry-After": str(max(1, round((1 - level) / self._rate)))})
+            raise Refused("too-many", headers={"Retry-After": str(math.ceil((1 - level) / self._rate))})
         self._buckets[address] = level - 1, now
         if len(self._buckets) > MAX_ADDRESSES:
             self._buckets.popitem(last=False)
 
 
+def _household(address: str) -> str:
+    try:
+        whole = ipaddress.IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address
+    return str(whole.ipv4_mapped) if whole.ipv4_mapped else whole.packed[:8].hex()
+
+
 def cors_headers(settings: Settings, request: Request, plan_id: str | None) -> dict[str, str]:
     """Return the headers that let a web page of an allowed origin read the answer."""
-    origin = request.headers.get("origin")
-    if origin is None:
+    if not settings.origins:
         return {}
+    origin = request.headers.get("origin")
     allowed = settings.origins.get(plan_id or "", settings.origins.get("*", frozenset()))
-    if origin not in allowed and "*" not in allowed:
-        return {"Vary": "Origin"}
+    if origin is None or (origin not in allowed and "*" not in allowed):
+        return {"Vary": "Origin"}  # so that a cache does not hand this answer to a page that may read it
     return {
         "Access-Control-Allow-Origin": origin,
         "Access-Control-Allow-Methods": "GET, POST, OPTIONS",

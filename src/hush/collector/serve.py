@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
 
 from hush.collector.app import make_app
+from hush.collector.protocol import Protocol
 from hush.collector.settings import Settings
 from hush.collector.stores import Store
 
@@ -21,7 +24,7 @@ SWITCH = 0.0005  # seconds: the loop and the thread that commits take turns ten 
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it listens."""
+    """A server that says when it listens, and ends in good order."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[str], None] | None) -> None:
         super().__init__(config)
@@ -34,17 +37,26 @@ class _Server(uvicorn.Server):
             host, port = sockets[0].getsockname()[:2]
             self._ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End streams, which would go on for ever, then let the requests in flight be answered."""
+        app: Any = self.config.app
+        app.state.collector.end_streams()
+        await super().shutdown(sockets)
 
-def run(
-    store: Store,
-    settings: Settings,
-    *,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    forwarded: str = "",
-    ready: Callable[[str], None] | None = None,
-) -> None:
-    """Serve until a signal says stop. Port 0 takes a free one; `forwarded` are proxies that say who a client is."""
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at a signal, and take it as dealt with: whoever stops a collector in good order sees exit code 0."""
+        with super().capture_signals():
+            try:
+                yield
+            finally:
+                self._captured_signals.clear()
+
+
+def make_server(
+    store: Store, settings: Settings, *, forwarded: str = "", ready: Callable[[str], None] | None = None
+) -> uvicorn.Server:
+    """Return a server that takes sockets. `forwarded` are proxies that say who a client is."""
     config = uvicorn.Config(
         make_app(store, settings),
         access_log=False,  # it would hold addresses and times of those who send reports
@@ -55,12 +67,34 @@ def run(
         server_header=False,
         timeout_graceful_shutdown=GRACE,
         timeout_keep_alive=30,
-        h11_max_incomplete_event_size=1 << 14,
+        http=Protocol,
+        ws="none",
     )
+    return _Server(config, ready)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens. Port 0 takes a free one."""
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def run(
+    store: Store,
+    settings: Settings,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    forwarded: str = "",
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve until a signal says stop."""
     sys.setswitchinterval(SWITCH)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind((host, port))
-    listening.listen(BACKLOG)
-    _Server(config, ready).run([listening])
+    make_server(store, settings, forwarded=forwarded, ready=ready).run([listen(host, port)])

@@ -17,7 +17,7 @@ class Settings:
     `tokens`: SHA-256 hashes (hexadecimal) of the bearer tokens of each role. Without tokens for a role everybody has
     it, but nobody is an admin. `origins`: which web pages may send reports to a plan, by plan id; "*" stands for all
     other plans. `rate`: requests per second from one address, with bursts of `burst`; 0 for no limit. `check_ids`:
-    look at every report id within batches too.
+    look at every report id within batches too. `streams`: how many may be open at once.
     """
 
     max_body: int = 16 << 20
@@ -32,5 +32,6 @@ class Settings:
     queue_bytes: int = 256 << 20
     retry_after: int = 1
     stream_interval: float = 1.0
+    streams: int = 100
     tickets: bool = False
     ticket_key: bytes = b""

@@ -1,0 +1,56 @@
+"""The tables of docs/collector.md: made of the endpoints, the problems and the channels themselves."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from hush import Numeric, Plan, Schema
+from hush.collector import formats
+from hush.collector.app import Collector
+from hush.collector.problems import KINDS
+from hush.collector.settings import Settings
+from hush.estimates import leverage
+
+PEOPLE, LIARS = 40_000, 400
+
+
+def endpoints() -> str:
+    """Every endpoint."""
+    lines = ["| request | what | role | body | parameters | answer |", "|---" * 6 + "|"]
+    for endpoint in Collector(cast(Any, None), Settings()).endpoints:
+        reads = ", ".join(_short(kind) for kind in endpoint.reads)
+        parameters = ", ".join(f"`{parameter.name}`" for parameter in endpoint.parameters)
+        json = ["JSON"] if endpoint.answers is not None else []
+        answers = ", ".join([*json, *(_short(kind) for kind in endpoint.also)])
+        role = endpoint.role or "everybody"
+        lines.append(
+            f"| `{endpoint.method} {endpoint.path}` | {endpoint.summary} | {role} | {reads} | {parameters} "
+            f"| {endpoint.status}: {answers} |"
+        )
+    return "\n".join(lines)
+
+
+def problems() -> str:
+    """Every kind of problem."""
+    lines = ["| `urn:hush:problem:` | status | meaning |", "|---" * 3 + "|"]
+    for kind, (status, title) in sorted(KINDS.items(), key=lambda item: (item[1][0], item[0])):
+        lines.append(f"| `{kind}` | {status} | {title} |")
+    return "\n".join(lines)
+
+
+def tickets() -> str:
+    """How far liars can move a mean, if they pick their question and if it is dealt."""
+    lines = ["| attributes d | picked | dealt | factor d/k |", "|---" * 4 + "|"]
+    for d in (1, 5, 20, 100):
+        plan = Plan.design(Schema([Numeric(f"x{i}", 0, 1) for i in range(d)]), 1.0, k=1)
+        answers = PEOPLE * plan.k / d
+        picked = LIARS * leverage(plan)[0].shift / answers
+        lines.append(f"| {d} | {picked:.3g} | {picked * plan.k / d:.3g} | {d / plan.k:g} |")
+    return "\n".join(lines)
+
+
+def _short(kind: str) -> str:
+    return "JSON" if kind == formats.JSON else f"`{kind}`"
+
+
+TABLES = {"endpoints": endpoints, "problems": problems, "tickets": tickets}

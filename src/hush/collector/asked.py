@@ -1,0 +1,110 @@
+"""What a request asks for: its content type, headers, query and body, each read strictly."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import Any
+
+from starlette.requests import Request
+
+from hush.collector.problems import Refused
+from hush.collector.settings import Settings
+from hush.estimates import Estimate
+from hush.postprocess import clip, project
+
+POSTS: dict[str, Callable[[list[Estimate], Any], list[Estimate]]] = {
+    "none": lambda rows, _: rows,
+    "clip": clip,
+    "project": project,
+}
+ESTIMATORS = ("ratio", "paper")
+MAX_LEVEL = 0.999999
+MAX_NUMBER = 30  # characters of a number
+
+
+def content_type(request: Request) -> str:
+    """Return the content type of a request, without parameters. A body that was encoded once more is not read."""
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise Refused("wrong-type", "bodies are read as they are, without Content-Encoding")
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def check_query(request: Request, known: tuple[str, ...]) -> None:
+    """Refuse parameters that nobody reads, and those that are there twice: most often they are typing errors."""
+    names = [name for name, _ in request.query_params.multi_items()]
+    if not set(names) <= set(known):
+        raise Refused("bad-request", f"the query may have: {', '.join(known)}" if known else "there is no query here")
+    if len(set(names)) != len(names):
+        raise Refused("bad-request", "a parameter of the query is there twice")
+
+
+def wanted(request: Request) -> tuple[float, str, str]:
+    """Return level, estimator and post-processing that a request asks for."""
+    query = request.query_params
+    text = query.get("level", "0.95")
+    try:
+        level = float(text) if text.isascii() and "_" not in text and len(text) <= MAX_NUMBER else math.nan
+    except ValueError:
+        level = math.nan
+    if not 0 < level <= MAX_LEVEL:
+        raise Refused("bad-request", f"level must be a number above 0 and at most {MAX_LEVEL}")
+    estimator, post = query.get("estimator", "ratio"), query.get("post", "none")
+    if estimator not in ESTIMATORS:
+        raise Refused("bad-request", f"estimator must be one of: {', '.join(ESTIMATORS)}")
+    if post not in POSTS:
+        raise Refused("bad-request", f"post must be one of: {', '.join(POSTS)}")
+    return level, estimator, post
+
+
+def natural(text: str, what: str) -> int:
+    """Return a number from 0 to 999999999, written in digits."""
+    if not (text.isascii() and text.isdigit()) or len(text) > 9:
+        raise Refused("bad-request", f"{what} must be a number of at most nine digits")
+    return int(text)
+
+
+def hexadecimal(request: Request, header: str, size: int) -> bytes:
+    """Return the bytes that a header holds in hexadecimal."""
+    text = request.headers.get(header, "")
+    try:
+        data = bytes.fromhex(text)
+    except ValueError:
+        data = b""
+    if len(data) != size or data.hex() != text.lower():
+        raise Refused("bad-request", f"the header {header} must be {2 * size} hexadecimal digits")
+    return data
+
+
+def has_tag(request: Request, tag: str) -> bool:
+    """Return whether a client has what has this tag."""
+    parts = [part.strip() for part in request.headers.get("if-none-match", "").split(",")]
+    return "*" in parts or f'"{tag}"' in {part.removeprefix("W/") for part in parts}
+
+
+async def body(request: Request, most: int, settings: Settings) -> bytes:
+    """Read a body that is not too large and does not take too long.
+
+    What is too large is read a little further, and forgotten: a client that is still sending when the connection is
+    closed would see that, and not why. One that waits for `100 Continue` is told at once.
+    """
+    length = request.headers.get("content-length", "")
+    announced = len(length) > 15 or (length.isascii() and length.isdigit() and int(length) > most)
+    refused = Refused("too-large", f"at most {most} bytes are read here", {"Connection": "close"})
+    if announced and ("expect" in request.headers or len(length) > 15):
+        raise refused
+    pieces, size = [], 0
+    try:
+        async with asyncio.timeout(settings.body_timeout):
+            async for piece in request.stream():
+                size += len(piece)
+                if size > most + settings.max_body:
+                    break
+                if size <= most and not announced:
+                    pieces.append(piece)
+    except TimeoutError:
+        raise Refused("too-slow", headers={"Connection": "close"}) from None
+    if announced or size > most:
+        raise refused
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -1,0 +1,135 @@
+"""A collector on a real socket, in a thread, for as long as a test needs it; and plans and bodies for it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+
+import hush
+from hush import batch
+from hush.client import randomise
+from hush.collector import formats
+from hush.collector.serve import listen, make_server
+from hush.collector.settings import Settings
+from hush.collector.sqlite import SqliteStore
+from hush.learn.rounds import Round
+from hush.learn.training import Training
+
+SCHEMA = hush.Schema(
+    [
+        hush.Numeric("age", 0, 120),
+        hush.Categorical("os", ["linux", "mac", "other"]),
+        hush.Categorical("shop", [f"shop {i}" for i in range(12)]),
+        hush.Numeric("income", 0, 1e5, optional=True),
+    ]
+)
+RECORD: dict[str, Any] = {"age": 41, "os": "mac", "shop": "shop 3", "income": None}
+PLAN = hush.Plan.design(SCHEMA, 1.0, title="one of four")  # symbols and small sets, k = 1
+ALL = hush.Plan.design(SCHEMA, 4.0, title="all four", k=4)
+WIDE = hush.Plan.design(  # a set of 100 members: reports in columns have parts
+    hush.Schema([hush.Categorical("town", [f"town {i}" for i in range(100)]), hush.Numeric("x", 0, 1)]),
+    1.0,
+    title="wide",
+    categorical="oue",
+)
+WIDE_RECORD: dict[str, Any] = {"town": "town 7", "x": 0.25}
+FEW = hush.Plan.design(  # symbols alone, in 16 bits
+    hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b"])]), 2.0, title="few", k=2
+)
+FEW_RECORD: dict[str, Any] = {"x": 0.5, "c": "b"}
+PLANS = (PLAN, ALL, WIDE, FEW)
+TRAINING = Training("tiny", "logistic", 2, 4.0, 3, 1.0)
+
+
+def record_of(plan: hush.Plan) -> dict[str, Any]:
+    return {WIDE.id: WIDE_RECORD, FEW.id: FEW_RECORD}.get(plan.id, RECORD)
+
+
+def report_of(plan: hush.Plan) -> hush.Report:
+    return randomise(plan, record_of(plan))
+
+
+def rows(plan: hush.Plan, people: int, *, ids: bool = False) -> pa.Table:
+    """Return reports of so many people, in columns."""
+    record = record_of(plan)
+    columns = {name: pa.array([record[name]] * people) for name in plan.schema.names if record[name] is not None}
+    columns |= {name: pa.nulls(people, pa.float64()) for name in plan.schema.names if record[name] is None}
+    return batch.randomise(plan, pa.table(columns), ids=ids)
+
+
+def stream_of(table: pa.Table, **options: Any) -> bytes:
+    """Return a table as an Arrow IPC stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def packed(plan: hush.Plan, people: int, id_: bytes) -> bytes:
+    return formats.pack(plan, rows(plan, people), id_)
+
+
+@dataclass
+class Served:
+    """A running collector."""
+
+    url: str
+    store: SqliteStore
+    client: httpx.Client
+    port: int
+
+    def path(self, what: str = "", plan: hush.Plan = PLAN) -> str:
+        return f"/plans/{plan.id}{what and '/'}{what}"
+
+    def post(self, plan: hush.Plan, body: bytes, kind: str, **headers: str) -> httpx.Response:
+        head = {"content-type": kind} | {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.client.post(self.path("reports", plan), content=body, headers=head)
+
+    def tally(self, plan: hush.Plan) -> hush.Tally:
+        return hush.Tally.from_json(plan, self.client.get(self.path("tally", plan)).content)
+
+    def raw(self, *pieces: bytes, timeout: float = 10.0) -> bytes:
+        """Send bytes as they are, and return everything that comes back until the collector closes."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout) as connection:
+            for piece in pieces:
+                try:
+                    connection.sendall(piece)
+                except (BrokenPipeError, ConnectionResetError):
+                    break
+            found = b""
+            try:
+                while data := connection.recv(65536):
+                    found += data
+            except ConnectionResetError:
+                pass
+            return found
+
+
+@contextmanager
+def serving(path: Path, settings: Settings | None = None, **options: Any) -> Iterator[Served]:
+    """Run a collector with all plans and a training, on a free port."""
+    store = SqliteStore(path / "hush.db")
+    for plan in PLANS:
+        store.add_plan(plan)
+    store.add_training(TRAINING.title, Round.first(TRAINING), 4)
+    ready = threading.Event()
+    server = make_server(store, settings or Settings(stream_interval=0.05), ready=lambda _: ready.set(), **options)
+    listening = listen("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        assert ready.wait(30)
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False) as client:
+            yield Served(f"http://127.0.0.1:{port}", store, client, port)
+    finally:
+        server.should_exit = True
+        thread.join()

@@ -1,0 +1,386 @@
+"""The client on a device: it believes no server, and a report that was made once is counted once."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import hush
+from hush.client import Collector
+from hush.collector import formats
+from hush.collector.security import hashed
+from hush.collector.settings import Settings
+from hush.remote import CollectorError, Receipt, _seconds
+from tests.collector.served import PLAN, RECORD, Served, packed, report_of, serving
+from tests.test_imports import SOURCE, isolated
+
+Action = Callable[[BaseHTTPRequestHandler, bytes], None]
+
+
+@contextmanager
+def faking(action: Action) -> Iterator[str]:
+    """Run a server that does whatever it likes."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            action(self, self.rfile.read(int(self.headers.get("content-length") or 0)))
+
+        do_POST = do_GET  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def answer(request: BaseHTTPRequestHandler, status: int, body: bytes, **headers: str) -> None:
+    request.send_response(status)
+    for name, value in headers.items():
+        request.send_header(name.replace("_", "-"), value)
+    request.send_header("content-length", str(len(body)))
+    request.end_headers()
+    request.wfile.write(body)
+
+
+def quick(url: str, **options: Any) -> Collector:
+    return Collector(url, **({"pause": 0.01, "timeout": 2.0} | options))
+
+
+def reset(request: BaseHTTPRequestHandler) -> None:
+    """Break the connection off without a word."""
+    request.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    request.close_connection = True
+    request.connection.close()
+    request.wfile = request.rfile = open("/dev/null", "wb")  # noqa: PTH123, SIM115
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    with serving(tmp_path) as found:
+        yield found
+
+
+# -- trust
+
+
+def test_a_plan_is_checked_against_its_id(served: Served) -> None:
+    assert quick(served.url).plan(PLAN.id) == PLAN
+    assert quick(served.url + "/").plan(PLAN.id) == PLAN
+    for id_ in ("", "0" * 63, PLAN.id.upper(), "../" + PLAN.id, PLAN.id + "\n"):
+        with pytest.raises(hush.PlanError, match="64 hexadecimal"):
+            quick(served.url).plan(id_)
+
+
+def other_plan() -> bytes:
+    return hush.Plan.design(PLAN.schema, 8.0, title=PLAN.title).to_json().encode()
+
+
+def weaker() -> bytes:
+    """A plan that says epsilon 1 and spends more."""
+    return PLAN.to_json().replace('"epsilon":"1.0"', '"epsilon":"0.5"').encode()
+
+
+@pytest.mark.parametrize(
+    "lie", [other_plan(), weaker(), b"{}", b"", b"[" * 100_000, b"\xff", PLAN.to_json().encode()[:-1]]
+)
+def test_a_server_that_lies_gets_no_report(lie: bytes) -> None:
+    asked = []
+
+    def action(request: BaseHTTPRequestHandler, body: bytes) -> None:
+        asked.append(request.command)
+        answer(request, 200, lie)
+
+    with faking(action) as url, pytest.raises(hush.PlanError):
+        quick(url).answer(PLAN.id, RECORD)
+    assert asked == ["GET"]
+
+
+@pytest.mark.parametrize(
+    "receipt",
+    [b"{}", b"[]", b"", b'{"id": "x", "new": true, "reports": 1}', b'{"id": "ID", "new": 1, "reports": 1}', b"\xff"],
+)
+def test_a_receipt_for_something_else_is_none(receipt: bytes) -> None:
+    report = report_of(PLAN)
+    body = receipt.replace(b"ID", report.id.hex().encode())
+    with faking(lambda request, _: answer(request, 202, body)) as url, pytest.raises(CollectorError):
+        quick(url).submit(report)
+
+
+def test_redirects_are_not_followed(served: Served) -> None:
+    elsewhere = served.url + served.path()
+    for status in (301, 302, 303, 307, 308):
+        with (
+            faking(lambda request, _, status=status: answer(request, status, b"", location=elsewhere)) as url,  # type: ignore[misc]
+            pytest.raises(CollectorError) as refused,
+        ):
+            quick(url, token="secret").submit(report_of(PLAN))  # noqa: S106
+        assert refused.value.status == status
+
+
+def test_endless_answers_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hush.remote.MAX_ANSWER", 1000)
+    with (
+        faking(lambda request, _: answer(request, 200, b"x" * 1001)) as url,
+        pytest.raises(CollectorError, match="long"),
+    ):
+        quick(url).plan(PLAN.id)
+
+
+def test_a_bad_record_is_refused_before_anything_is_sent() -> None:
+    asked = []
+    with faking(lambda request, _: asked.append(request.path)) as url:
+        for method in ("answer", "answer_ticket"):
+            with pytest.raises(hush.RecordError) as refused:
+                getattr(quick(url), method)(PLAN, RECORD | {"age": 777})
+            assert "777" not in str(refused.value)
+    assert not asked
+
+
+@pytest.mark.parametrize("url", ["example.org", "ftp://example.org", "file:///etc/passwd", "https://", ""])
+def test_addresses(url: str) -> None:
+    with pytest.raises(CollectorError, match="https://"):
+        Collector(url)
+
+
+# -- errors
+
+
+def test_errors_say_what_the_collector_said(served: Served) -> None:
+    served.store.close_plan(PLAN.id)
+    with pytest.raises(CollectorError, match="takes no more reports") as refused:
+        quick(served.url).submit(report_of(PLAN))
+    assert (refused.value.status, refused.value.kind) == (409, "plan-closed")
+    with pytest.raises(CollectorError) as refused:
+        quick(served.url).plan("0" * 64)
+    assert (refused.value.status, refused.value.kind) == (404, "not-found")
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"title": 3}', b'"x"', b"[" * 50_000, b"\xff"])
+def test_errors_that_are_no_problems(body: bytes) -> None:
+    with (
+        faking(lambda request, _: answer(request, 418, body)) as url,
+        pytest.raises(CollectorError, match="418") as refused,
+    ):
+        quick(url).submit(report_of(PLAN))
+    assert (refused.value.status, refused.value.kind) == (418, "")
+
+
+def test_what_a_server_says_is_one_printable_line() -> None:
+    body = json.dumps({"title": "a\nb\x1b[31m", "type": "urn:x:k\ni", "detail": "d" * 9999}).encode()
+    with faking(lambda request, _: answer(request, 400, body)) as url, pytest.raises(CollectorError) as refused:
+        quick(url).submit(report_of(PLAN))
+    assert str(refused.value).isprintable()
+    assert len(str(refused.value)) < 700
+    assert refused.value.kind.isprintable()
+
+
+def test_no_private_value_in_any_message(served: Served) -> None:
+    record = RECORD | {"age": 83.25, "os": "other", "shop": "shop 11", "income": 61234.5}
+    messages = []
+    served.store.close_plan(PLAN.id)
+    for url in (served.url, "http://127.0.0.1:9"):
+        with pytest.raises(CollectorError) as refused:
+            quick(url, attempts=1).answer(PLAN, record)
+        messages += [str(refused.value), repr(refused.value)]
+    for value in ("83.25", "other", "shop 11", "61234"):
+        assert not any(value in message for message in messages)
+
+
+# -- again and again
+
+
+def test_it_tries_again_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("hush.remote.time.sleep", slept.append)
+    monkeypatch.setattr("hush.remote.random.random", lambda: 0.5)
+    tries: list[bytes] = []
+
+    def busy(request: BaseHTTPRequestHandler, body: bytes) -> None:
+        tries.append(body)
+        answer(request, 503, b"", retry_after="7" if len(tries) == 2 else "soon")
+
+    report = report_of(PLAN)
+    with faking(busy) as url, pytest.raises(CollectorError, match="503"):
+        Collector(url, attempts=5, pause=0.5).submit(report)
+    assert tries == [report.encode()] * 5
+    assert slept == [0.5, 7.0, 2.0, 4.0]  # twice as long each time, or as long as it was told
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [(None, 0), ("5", 5), ("999", 60), ("²", 0), ("-1", 0), ("1e9", 0), ("9" * 30, 0)]
+)
+def test_how_long_to_wait(text: str | None, seconds: float) -> None:
+    assert _seconds(text) == seconds
+
+
+def test_what_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # bound, and nobody listens
+        with pytest.raises(CollectorError, match="ConnectionRefusedError") as refused:
+            quick(f"http://127.0.0.1:{closed.getsockname()[1]}", attempts=2).submit(report_of(PLAN))
+    assert refused.value.status is None
+    with faking(lambda request, _: time.sleep(1)) as url, pytest.raises(CollectorError, match="TimeoutError"):
+        quick(url, attempts=2, timeout=0.1).submit(report_of(PLAN))
+
+
+def forwarded(served: Served, request: BaseHTTPRequestHandler, body: bytes) -> httpx.Response:
+    return served.client.request(
+        request.command, request.path, content=body, headers={"content-type": request.headers.get("content-type", "")}
+    )
+
+
+@pytest.mark.parametrize("commit", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("way", ["reset", "503", "slow", "half", "garbage"])
+def test_a_flaky_network_counts_once(served: Served, commit: bool, way: str) -> None:
+    """The network fails twice, before the collector has counted or after it, in every way that it knows."""
+    tries: list[bytes] = []
+
+    def action(request: BaseHTTPRequestHandler, body: bytes) -> None:
+        tries.append(body)
+        if len(tries) > 2:
+            found = forwarded(served, request, body)
+            return answer(request, found.status_code, found.content)
+        if commit:
+            assert forwarded(served, request, body).status_code == 202
+        if way == "reset":
+            reset(request)
+        elif way == "503":
+            answer(request, 503, b"")
+        elif way == "slow":
+            time.sleep(0.5)
+        elif way == "half":
+            request.send_response(202)
+            request.send_header("content-length", "500")
+            request.end_headers()
+            request.wfile.write(b'{"id"')
+            request.close_connection = True
+        else:
+            request.wfile.write(b"!!!\r\n\r\n")
+            request.close_connection = True
+        return None
+
+    report = report_of(PLAN)
+    with faking(action) as url:
+        receipt = quick(url, timeout=0.25).submit(report)
+    assert receipt == Receipt(report.id.hex(), new=not commit)
+    assert len(tries) == 3
+    assert set(tries) == {report.encode()}
+    wanted = hush.Tally(PLAN)
+    wanted.add(report)
+    assert served.tally(PLAN) == wanted
+
+
+DEVICE = """
+import hush, sys
+from hush.client import Collector
+collector = Collector(sys.argv[1], ledger=hush.Ledger(sys.argv[2], cap=1.0), attempts=1)
+try:
+    print(collector.answer(sys.argv[3], {"age": 41, "os": "mac", "shop": "shop 3", "income": None}).new)
+except hush.HushError as error:
+    print(type(error).__name__, error.kind)
+"""
+
+
+def test_a_device_that_starts_again_sends_the_same_report(served: Served, tmp_path: Path) -> None:
+    """The collector counts, the answer is lost, and the program ends: the next run sends the same report."""
+    sent: list[bytes] = []
+
+    def lossy(request: BaseHTTPRequestHandler, body: bytes) -> None:
+        found = forwarded(served, request, body)
+        if request.command == "POST":
+            sent.append(body)
+            return reset(request)
+        return answer(request, found.status_code, found.content)
+
+    def device(url: str) -> str:
+        program = f"import sys; sys.path.insert(0, {str(SOURCE)!r})\n{DEVICE}"
+        command = [sys.executable, "-I", "-S", "-c", program, url, str(tmp_path / "ledger.db"), PLAN.id]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
+
+    with faking(lossy) as url:
+        assert device(url) == device(url) == "CollectorError"
+    assert device(served.url) == "False"  # counted by the first run
+    assert sent[0] == sent[1]
+    assert served.tally(PLAN).n == 1
+
+
+def test_a_ledger_bounds_what_is_answered(served: Served, tmp_path: Path) -> None:
+    collector = quick(served.url, ledger=hush.Ledger(tmp_path / "ledger.db", cap=0.5))
+    with pytest.raises(hush.BudgetError):
+        collector.answer(PLAN.id, RECORD)
+    assert served.tally(PLAN).n == 0
+
+
+def test_tickets_and_the_ledger(tmp_path: Path) -> None:
+    """A report under a ticket is kept with it: asked again, the device sends both again, and spends nothing more."""
+    with serving(tmp_path, Settings(tickets=True, ticket_key=b"k" * 32)) as served:
+        for _ in range(3):
+            assert quick(served.url).answer_ticket(PLAN, RECORD).new
+        with pytest.raises(CollectorError) as refused:
+            quick(served.url).answer(PLAN, RECORD)
+        assert refused.value.kind == "bad-request"
+        ledger = hush.Ledger(tmp_path / "ledger.db", cap=1.0)
+        first = quick(served.url, ledger=ledger).answer_ticket(PLAN.id, RECORD)
+        again = quick(served.url, ledger=hush.Ledger(tmp_path / "ledger.db", cap=1.0)).answer_ticket(PLAN.id, RECORD)
+        assert first.new
+        assert again == Receipt(first.id, new=False)
+        assert ledger.spent == 1
+        assert served.tally(PLAN).n == 4
+        with pytest.raises(hush.BudgetError):
+            quick(served.url, ledger=hush.Ledger(tmp_path / "low.db", cap=0.5)).answer_ticket(PLAN, RECORD)
+
+
+@pytest.mark.parametrize("ticket", [{}, [], {"id": "x", "questions": [], "signature": "y"}, {"id": 3}, None])
+def test_tickets_that_are_none(ticket: object) -> None:
+    body = json.dumps(ticket).encode()
+    with faking(lambda request, _: answer(request, 200, body)) as url, pytest.raises(CollectorError):
+        quick(url).answer_ticket(PLAN, RECORD)
+
+
+def test_batches_and_tokens(tmp_path: Path) -> None:
+    settings = Settings(tokens={"submit": frozenset([hashed("let me in")])})
+    with serving(tmp_path, settings) as served:
+        body = packed(PLAN, 20, b"0123456789abcdef")
+        with pytest.raises(CollectorError) as refused:
+            quick(served.url).submit_batch(PLAN, body, b"0123456789abcdef", formats.COLUMNS)
+        assert refused.value.status == 401
+        collector = quick(served.url, token="let me in")  # noqa: S106
+        for new in (True, False):
+            assert collector.submit_batch(PLAN, body, b"0123456789abcdef", formats.COLUMNS).new is new
+
+
+# -- what it needs
+
+
+def test_the_standard_library_is_enough() -> None:
+    loaded = isolated("import hush.client; hush.client.Collector; print(*sys.modules)").split()
+    assert "hush.remote" in loaded
+    assert not {"hush.tally", "hush.estimates", "numpy", "hush.collector"} & set(loaded)
+
+
+def test_most_devices_do_not_load_it() -> None:
+    loaded = isolated("import hush; hush.randomise, hush.Ledger; print(*sys.modules)").split()
+    assert not {"hush.remote", "urllib.request", "http.client"} & set(loaded)

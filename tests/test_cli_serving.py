@@ -1,0 +1,351 @@
+"""The commands of a collector, as processes: serve, export, compact and token; and the sessions of its page."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from pyarrow import parquet as pq
+
+import hush
+from hush import batch
+from hush.client import Collector, randomise
+from hush.collector.security import hashed
+from hush.collector.sqlite import SqliteStore
+from hush.learn.rounds import Round
+from hush.learn.training import Training
+from tests.test_cli import numberless, refused, run
+
+ROOT = Path(__file__).parent.parent
+SCHEMA = hush.Schema([hush.Numeric("age", 0, 120), hush.Categorical("os", ["linux", "mac", "other"])])
+PLAN = hush.Plan.design(SCHEMA, 1.0, title="spring")
+OTHER = hush.Plan.design(SCHEMA, 1.0, title="autumn")
+RECORD = {"age": 41, "os": "mac"}
+HUSH = [sys.executable, "-m", "hush"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(hush.__file__).parent.parent))
+    Path("plan.json").write_text(PLAN.to_json())
+    Path("other.json").write_text(OTHER.to_json())
+    return tmp_path
+
+
+class Running:
+    """A process of `hush serve`."""
+
+    def __init__(self, process: subprocess.Popen[str], lines: list[str]) -> None:
+        self.process, self.lines = process, lines
+        self.url = lines[0].removeprefix("hush: listening on ")
+
+    def stop(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=30)
+        return self.process.returncode, out, err
+
+
+@contextlib.contextmanager
+def serve(*arguments: str, lines: int = 2) -> Iterator[Running]:
+    process = subprocess.Popen(  # noqa: S603
+        [*HUSH, "serve", *arguments, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        yield Running(process, [process.stdout.readline().rstrip("\n") for _ in range(lines)])
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+def held(*plans: hush.Plan) -> None:
+    """Make a store with plans."""
+    store = SqliteStore("hush.db")
+    for plan in plans or (PLAN,):
+        store.add_plan(plan)
+    store.close()
+
+
+def refused_by(*arguments: str) -> str:
+    """Return the one line that a process says before it ends with 2."""
+    result = subprocess.run([*HUSH, *arguments], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+    assert (result.returncode, result.stdout) == (2, "")
+    assert re.fullmatch(r"hush: [^\n]+\n", result.stderr), result.stderr
+    return result.stderr
+
+
+# -- serve
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_serve_from_start_to_end(number: int) -> None:
+    with serve("plan.json", "other.json", lines=3) as running:
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", running.url)
+        assert running.lines[1:] == [f"hush: {running.url}/plans/{plan.id}" for plan in (PLAN, OTHER)]
+        report = randomise(PLAN, RECORD)
+        assert Collector(running.url).submit(report).new
+        assert running.stop(number) == (0, "", "")
+    if number == signal.SIGINT:
+        return
+    with serve(lines=3) as running:  # the store knows its plans, and what was counted
+        assert not Collector(running.url).submit(report).new
+        assert httpx.get(f"{running.url}/plans").json()["plans"][0]["reports"] == 1
+        assert running.stop() == (0, "", "")
+
+
+def test_serve_answers_what_is_in_flight_when_it_is_stopped() -> None:
+    body = randomise(PLAN, RECORD).encode()
+    with serve("plan.json") as running:
+        host, port = running.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), 20) as connection:
+            head = f"POST /plans/{PLAN.id}/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/vnd.hush.report\r\n"
+            connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:5])
+            time.sleep(0.3)
+            running.process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            connection.sendall(body[5:])
+            assert b"202 Accepted" in connection.recv(65536)
+        assert running.process.communicate(timeout=20) == ("", "")
+        assert running.process.returncode == 0
+    with serve() as running:
+        assert httpx.get(f"{running.url}/plans").json()["plans"][0]["reports"] == 1
+
+
+def test_serve_with_everything() -> None:
+    token, line = run("token", "submit").stdout.splitlines()
+    Path("tokens").write_text(f"# devices\n{line}  # spring\n\n")
+    training = Training("a name", "logistic", 2, 4.0, 3, 1.0)
+    Path("round.json").write_text(Round.first(training).to_json())
+    options = ["--tokens", "tokens", "--origin", f"{PLAN.id}=https://a.example", "--origin", "https://b.example"]
+    options += ["--training", "round.json=5", "--tickets", "key", "--keep", "tallies", "--rate", "100", "--check-ids"]
+    with serve("plan.json", *options, "--store", "sqlite://a.db", lines=3) as running:
+        assert running.lines[2] == f"hush: {running.url}/trainings/a%20name/round"
+        assert httpx.get(f"{running.url}/plans/{PLAN.id}").status_code == 401
+        collector = Collector(running.url, token=token)
+        assert collector.answer_ticket(PLAN.id, RECORD).new
+        assert collector.train("a name", [0.1, 0.2], 1).new
+        for origin, wanted in (("https://a.example", "https://a.example"), ("https://b.example", None)):
+            answer = httpx.get(f"{running.url}/plans/{PLAN.id}", headers={"origin": origin})
+            assert answer.headers.get("access-control-allow-origin") == wanted
+        key = Path("key").read_text()
+        assert Path("key").stat().st_mode & 0o777 == 0o600
+        assert refused_by("serve", "plan.json", "--store", "sqlite://a.db") == (
+            "hush: another process has this store open; SQLite serves one collector, PostgreSQL many\n"
+        )
+        running.stop()
+    with serve("--tickets", "key", "--store", "sqlite://a.db", lines=3):
+        assert Path("key").read_text() == key
+
+
+def test_serve_refuses() -> None:
+    """What is refused is said in one line, before anything listens."""
+    Path("bad.json").write_text("{}")
+    Path("tokens").write_text("submit nohash\n")
+    Path("key").write_text("short")
+    Path("round.json").write_text(Round.first(Training("a/b", "logistic", 2, 4.0, 3, 1.0)).to_json())
+    cases: dict[str, list[str]] = {
+        "no plan": [],
+        "absent.json": ["absent.json"],
+        "bad.json": ["bad.json"],
+        "--keep must be": ["plan.json", "--keep", "nothing"],
+        "sqlite:///path or postgresql": ["plan.json", "--store", "mysql://x"],
+        "the store cannot be opened": ["plan.json", "--store", "sqlite://nowhere/hush.db"],
+        "ROLE HASH": ["plan.json", "--tokens", "tokens"],
+        "tokens cannot be read": ["plan.json", "--tokens", "absent"],
+        "64 hexadecimal": ["plan.json", "--tickets", "key"],
+        "--training is": ["plan.json", "--training", "round.json"],
+        "people per round": ["plan.json", "--training", "round.json=0"],
+        "so many people": ["plan.json", "--training", "round.json=" + "9" * 20],
+        "round cannot be read": ["plan.json", "--training", "absent.json=5"],
+        "slash": ["plan.json", "--training", "round.json=5"],
+        "--rate must be": ["plan.json", "--rate", "nan"],
+    }
+    for place, (why, arguments) in enumerate(cases.items()):
+        store = [] if "--store" in arguments else ["--store", f"sqlite://{place}.db"]
+        assert why in refused("serve", *arguments, *store), why
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        line = refused_by("serve", "plan.json", "--port", str(taken.getsockname()[1]))
+    assert "address already in use" in line.lower()
+
+
+def test_a_store_keeps_what_it_kept() -> None:
+    held()
+    assert "keeps reports" in refused("serve", "plan.json", "--keep", "tallies")
+
+
+# -- token
+
+
+def test_token() -> None:
+    lines = run("token", "admin").stdout.splitlines()
+    assert lines[1] == f"admin {hashed(lines[0])}"
+    assert len(lines[0]) >= 40
+    assert run("token", "admin").stdout.splitlines()[0] != lines[0]
+    assert "submit, read, admin" in refused("token", "king")
+
+
+# -- export and compact
+
+
+def collected(url: str) -> hush.Tally:
+    reports = [randomise(PLAN, RECORD) for _ in range(20)]
+    collector = Collector(url)
+    for report in reports:
+        collector.submit(report)
+    from hush.collector import formats
+
+    table = batch.randomise(PLAN, {"age": [41.0] * 300, "os": ["mac"] * 300})
+    collector.submit_batch(PLAN, formats.pack(PLAN, table, b"0123456789abcdef"), b"0123456789abcdef", formats.COLUMNS)
+    tally = batch.tally(PLAN, table)
+    tally.update(reports)
+    return tally
+
+
+def test_export_and_compact() -> None:
+    with serve("plan.json") as running:
+        wanted = collected(running.url)
+        assert "another process" in refused("export", "-o", "out")
+        running.stop()
+    result = run("export", "-o", "out")
+    assert result.output == f"320 reports of plan {PLAN.id[:12]} written to out\n"
+    assert json.loads(run("export", "-o", "out2", "--json").output) == {"plan": PLAN.id, "reports": 320}
+    assert run("tally", "plan.json", "out").exit_code == 0
+    assert tally_of("out") == wanted
+    lines = run("compact").output.splitlines()
+    assert sorted(line.split(": ")[1] for line in lines) == ["20 reports", "300 reports"]
+    assert sorted(path.name for path in Path("hush.db.segments").iterdir()) == sorted(
+        line.split(":")[0] for line in lines
+    )
+    assert run("compact").output == "nothing to compact\n"
+    run("export", "-o", "after")
+    assert tally_of("after") == wanted
+    with_ids = [path for path in Path("after").iterdir() if "report" in pq.read_schema(path).names]
+    assert len(with_ids) == 1
+    with serve() as running:  # and what was compacted is still counted, once
+        tally = hush.Tally.from_json(PLAN, httpx.get(f"{running.url}/plans/{PLAN.id}/tally").content)
+        assert tally == wanted
+        running.stop()
+    segment = next(Path("hush.db.segments").iterdir())
+    segment.write_bytes(segment.read_bytes()[:-1])
+    assert "is damaged" in refused("export", "-o", "damaged")
+
+
+def tally_of(folder: str) -> hush.Tally:
+    from hush.batch.files import tally_files
+
+    return tally_files(PLAN, folder)
+
+
+def test_export_and_compact_refuse() -> None:
+    for command in (["export", "-o", "out"], ["compact"]):
+        assert "--plan" in refused(*command, "--store", "sqlite://empty.db")
+        assert "sqlite:///path" in refused(*command, "--store", "x")
+    held(PLAN, OTHER)
+    assert "--plan" in refused("export", "-o", "out")
+    assert "0 reports" in run("export", "-o", "out", "--plan", PLAN.id[:8]).output
+    assert "--plan" in refused("compact", "--plan", "x")
+
+
+# -- help
+
+
+def test_help_is_quick_and_lists_them() -> None:
+    code = "import sys; sys.argv[1:] = ['--help']\nfrom hush.cli import main\n"
+    code += "try: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    for name in ("serve", "export", "compact", "token"):
+        assert re.search(rf"^  {name} ", result.stdout, re.M)
+    assert not {"starlette", "uvicorn", "msgspec", "numpy", "pyarrow", "hush.collector"} & set(result.stderr.split())
+
+
+@pytest.mark.parametrize("library", ["starlette", "uvicorn", "msgspec"])
+def test_a_missing_library_says_what_to_install(library: str) -> None:
+    code = f"import sys; sys.modules[{library!r}] = None; sys.argv[1:] = ['serve', 'plan.json']\n"
+    code += "from hush.cli import main; main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+    assert result.returncode == 2
+    assert "pip install 'hush[collector]'" in result.stderr
+
+
+# -- the page
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the page shows curl")
+def test_the_sessions_of_the_page_are_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run what docs/collector.md shows, in a shell; `...` stands for anything, and any number for any other.
+
+    PLAN stands for the plan's id. A command that ends in `&` goes on beside the others. Its port
+    may be taken: a free one is put in its place.
+    """
+    page = (ROOT / "docs" / "collector.md").read_text(encoding="utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    for name, words in (("hush", "-m hush"), ("python", "")):
+        (bin_ / name).write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n')
+        (bin_ / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bin_}:{os.environ['PATH']}")
+    servers: list[subprocess.Popen[str]] = []
+    shown = 0
+    try:
+        for kind, block in re.findall(r"^```(json|console|python)\n(.*?)^```", page, re.M | re.S):
+            text = block.replace("8000", port)
+            if kind == "json" and not Path("schema.json").exists():
+                Path("schema.json").write_text(text)
+            elif kind == "python":
+                command = [sys.executable, "-c", text]
+                subprocess.run(command, check=True, timeout=60)  # noqa: S603
+            elif kind == "console":
+                for command_, _, wanted in (part.partition("\n") for part in text.split("$ ")[1:]):
+                    if Path("plan.json").exists():
+                        plan = hush.Plan.from_json(Path("plan.json").read_text()).id
+                        command_, wanted = command_.replace("PLAN", plan), wanted.replace("PLAN", plan)
+                    found = replay(command_, wanted, servers)
+                    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+                    same = doctest.OutputChecker().check_output(numbers(wanted), numbers(found), flags)
+                    assert same, (command_, found)
+                    shown += 1
+    finally:
+        for server in servers:
+            server.terminate()
+            server.communicate(timeout=30)
+    assert shown >= 6
+    assert [server.returncode for server in servers] == [0] * len(servers)
+
+
+def replay(command: str, wanted: str, servers: list[subprocess.Popen[str]]) -> str:
+    """Run a command, and return what it prints; of one in the background as many lines as are shown."""
+    if not command.endswith("&"):
+        result = subprocess.run(  # noqa: S602
+            command, shell=True, capture_output=True, text=True, timeout=60, check=False
+        )
+        return result.stdout + result.stderr
+    words = "exec " + command.removesuffix("&")
+    server = subprocess.Popen(words, shell=True, stdout=subprocess.PIPE, text=True)  # noqa: S602
+    servers.append(server)
+    assert server.stdout is not None
+    return "".join(server.stdout.readline() for _ in wanted.strip().splitlines())
+
+
+def numbers(text: str) -> str:
+    """Return a text in which numbers and ids are alike."""
+    return numberless(re.sub(r"\b[0-9a-f]{12,64}\b", "0", text))
