@@ -3,14 +3,14 @@
 `make learning` runs it on synthetic people (`experiments/census.py`); `--data FOLDER` adds the real microdata of a
 folder. Three models predict income, or whether it is above its mean, at epsilon 0.5 to 4. The error is the share of
 misclassified people, and for linear regression the mean squared error of income scaled to [-1, 1]. People are
-shuffled, a tenth is for testing, another tenth for each repetition; every method is given the same people. What counts is
-the *excess*: the error minus that of a model trained on the same people without privacy, with the same L2 penalty.
+shuffled, a tenth is for testing, another tenth for each repetition; every method is given the same people. What counts
+is the *excess*: the error minus that of a model trained on the same people without privacy, with the same L2 penalty.
 
 A second part is linear regression of few dimensions, on data with known weights: gradients against sufficient
 statistics, and which of both `method="auto"` takes.
 
-Every result is kept in experiments/cache, by its parameters, so a run that was stopped goes on where it was. Means go to
-experiments/results/learning.json, pictures to docs/images.
+Every result is kept in experiments/cache, by its parameters, so a run that was stopped goes on where it was. Means go
+to experiments/results/learning.json, pictures to docs/images.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ TASKS: dict[str, type] = {
     "linear, clipped": LinearRegression,
 }
 CLIPS = {"br_like": 720_000.0, "mx_like": 400_000.0}  # about 99 % of incomes are below
+FEW_REPETITIONS = 5
 NONE = "non-private"
+CLASSIFIERS = ("logistic", "svm")
+UNCLIPPED = (*CLASSIFIERS, "linear")
 
 
 # -- variants of hush's training that its estimators do not offer, to see which part of it gains what
@@ -89,31 +92,29 @@ class Method:
 
     options: dict[str, Any]
     variant: Callable[[type], type] | None = None
-    tasks: tuple[str, ...] = tuple(TASKS)
+    tasks: tuple[str, ...] = UNCLIPPED
     people: int | None = None  # if there is no time for all
     repetitions: int | None = None
 
 
-CLASSIFIERS = ("logistic", "svm")
-UNCLIPPED = (*CLASSIFIERS, "linear")
 PAPER = {"gradient": "hybrid", "k": "paper"}
 METHODS = {
-    "Laplace": Method({"gradient": "laplace"}, tasks=UNCLIPPED, people=50_000, repetitions=1),
-    "Duchi": Method({"gradient": "duchi-multi"}, tasks=UNCLIPPED),
-    "PM": Method({"gradient": "piecewise", "k": "paper"}, tasks=UNCLIPPED),
+    "Laplace": Method({"gradient": "laplace"}, people=50_000, repetitions=1),
+    "Duchi": Method({"gradient": "duchi-multi"}),
+    "PM": Method({"gradient": "piecewise", "k": "paper"}),
     "HM": Method(PAPER),
     "hush": Method({}),
-    "PrivUnit": Method({}, privunit.by_privunit, tasks=UNCLIPPED),
+    "PrivUnit": Method({}, privunit.by_privunit),
 }
 ABLATIONS = {
     "HM, the theorem's steps": Method(PAPER | {"step": "theorem"}, tasks=CLASSIFIERS),
     "HM, attributes selected": Method(PAPER | {"selection": (3, 5)}, tasks=CLASSIFIERS),
     "HM, projected to 30": Method(PAPER | {"projection": 30}, tasks=("linear",)),
     "hush, projected to 30": Method({"projection": 30}, tasks=("linear",)),
-    "HM, pilot and averaging": Method(PAPER | {"pilot": 0.05, "tail": 0.5}, tasks=UNCLIPPED),
-    "HM, all of hush's training": Method(PAPER | {"pilot": 0.05, "tail": 0.5}, _mixed(_StepsOfHush), tasks=UNCLIPPED),
-    "hush, the paper's training": Method({"pilot": 0.0}, _mixed(_StepsOfThePaper), tasks=UNCLIPPED),
-    "hush, no pilot": Method({"pilot": 0.0}, tasks=UNCLIPPED),
+    "HM, pilot and averaging": Method(PAPER | {"pilot": 0.05, "tail": 0.5}),
+    "HM, all of hush's training": Method(PAPER | {"pilot": 0.05, "tail": 0.5}, _mixed(_StepsOfHush)),
+    "hush, the paper's training": Method({"pilot": 0.0}, _mixed(_StepsOfThePaper)),
+    "hush, no pilot": Method({"pilot": 0.0}),
 }
 EVERYBODY = ("HM", "hush")  # also trained on all the people there are, at epsilon 1
 ALL = METHODS | ABLATIONS
@@ -124,14 +125,14 @@ class Settings:
     """How much is done."""
 
     synthetic: int = 4_000_000
-    people: int = 500_000
+    people: int = 250_000
     repetitions: int = 3
     epsilons: tuple[float, ...] = EPSILONS
-    dimensions: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40)
-    few: int = 100_000  # people of the second part
+    dimensions: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 40)
+    few: tuple[int, ...] = (5_000, 50_000)  # people of the second part: too few for a pilot, and enough
 
 
-QUICK = Settings(60_000, 40_000, 2, (1.0, 4.0), (1, 3, 8, 20), 20_000)
+QUICK = Settings(60_000, 40_000, 2, (1.0, 4.0), (1, 3, 8, 20), (5_000,))
 
 
 @dataclass(frozen=True)
@@ -263,15 +264,16 @@ class Few:
     @property
     def path(self) -> Path:
         """Where its result is kept."""
-        text = json.dumps([VERSION, "few", asdict(self)], sort_keys=True)
+        text = json.dumps([VERSION, "few, 2", asdict(self)], sort_keys=True)
         return CACHE / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
 
 def few_jobs(settings: Settings) -> list[Few]:
     """Return the trainings of the second part."""
     return [
-        Few(d, epsilon, settings.few, repetition)
-        for repetition in range(settings.repetitions)
+        Few(d, epsilon, people, repetition)
+        for people in settings.few
+        for repetition in range(FEW_REPETITIONS)
         for d in settings.dimensions
         for epsilon in (1.0, 4.0)
     ]
@@ -280,17 +282,17 @@ def few_jobs(settings: Settings) -> list[Few]:
 def few_errors(job: Few) -> Row:
     """Return the excess of both ways over the true weights, and which one hush takes.
 
-    Features are uniform around a centre of their own, which half of them share with others; the target is their sum by
-    random weights and noise, at a scale at which it stays in [-1, 1].
+    Features are uniform in [-1, 1], or half of them mixtures of their own and a common one; the target is their sum by
+    random weights and noise.
     """
     generator = np.random.default_rng([job.d, job.repetition])
-    centres = generator.uniform(-0.3, 0.3, job.d)
-    common = generator.uniform(-0.35, 0.35, (job.people, 1)) * (generator.random(job.d) < 0.5)
-    x = centres + common + generator.uniform(-0.35, 0.35, (job.people, job.d))
+    shares = np.where(generator.random(job.d) < 0.5, 0.6, 0.0)
+    x = shares * generator.uniform(-1, 1, (job.people, 1))
+    x += (1 - shares) * generator.uniform(-1, 1, (job.people, job.d))
     weights = generator.normal(0, 1, job.d)
-    weights *= 0.3 / math.sqrt(float(np.mean(np.square((x - centres) @ weights))))
-    signal = (x - centres) @ weights
-    y = np.clip(signal + generator.normal(0, 0.15, job.people), -1, 1)
+    weights *= 0.35 / math.sqrt(float(np.mean(np.square(x @ weights))))
+    signal = x @ weights
+    y = np.clip(signal + generator.normal(0, 0.25, job.people), -1, 1)
     found: Row = {}
     for method in ("statistics", "gradients", "auto"):
         model = LinearRegression(
@@ -393,18 +395,18 @@ def summary(done: dict[Job, Row]) -> list[Row]:
 
 def few_summary(done: dict[Few, Row]) -> list[Row]:
     """Return the errors of both ways, by dimension."""
-    groups: dict[tuple[int, float], list[Row]] = {}
-    people = 0
+    groups: dict[tuple[int, float, int], list[Row]] = {}
     for job, row in done.items():
-        groups.setdefault((job.d, job.epsilon), []).append(row)
-        people = job.people
+        groups.setdefault((job.people, job.epsilon, job.d), []).append(row)
     rows = []
-    for (d, epsilon), members in sorted(groups.items()):
+    for (people, epsilon, d), members in sorted(groups.items()):
         row: Row = {"d": d, "epsilon": epsilon, "people": people}
         for way in ("statistics", "gradients"):
             row[way], row[f"{way}_stderr"] = mean_and_error([member[way] for member in members])
         row["chosen"] = max({m["chosen"] for m in members}, key=[m["chosen"] for m in members].count)
-        row["predicted"] = float(np.exp(np.mean([math.log(m["predicted"]) for m in members if m["predicted"] > 0])))
+        # Where statistics are not considered at all there is no prediction.
+        known = [math.log(m["predicted"]) for m in members if m["predicted"] > 0]
+        row["predicted"] = float(np.exp(np.mean(known))) if known else None
         rows.append(row)
     return rows
 
@@ -458,7 +460,7 @@ def draw(results: dict[str, Any]) -> None:
     points = [
         {
             "d": row["d"],
-            "epsilon": f"epsilon {row['epsilon']:g}",
+            "panel": f"{row['people']:,} people, epsilon {row['epsilon']:g}",
             "way": way,
             "excess": row[way],
             "chosen": row["chosen"] == way,
@@ -473,20 +475,20 @@ def draw(results: dict[str, Any]) -> None:
     )
     marked = base.transform_filter("datum.chosen").mark_point(filled=True, size=70)
     charts = []
-    for name in dict.fromkeys(p["epsilon"] for p in points):
-        chosen = alt.InlineData(values=[p for p in points if p["epsilon"] == name])
+    for name in dict.fromkeys(p["panel"] for p in points):
+        chosen = alt.InlineData(values=[p for p in points if p["panel"] == name])
         charts.append(alt.layer(base.mark_line(), marked, data=chosen).properties(width=270, height=210, title=name))
-    alt.hconcat(*charts).save(IMAGES / "statistics.svg")
+    alt.concat(*charts, columns=2).save(IMAGES / "statistics.svg")
 
 
 def compute(populations: Iterator[census.People], settings: Settings, processes: int) -> dict[str, Any]:
     """Return all numbers."""
-    few = few_summary(run(few_jobs(settings), processes, "few dimensions"))
     rows: list[Row] = []
     for people in populations:
         _people.clear()
         _people[people.name] = people
         rows += summary(run(jobs_of(people, settings), processes, people.name))
+    few = few_summary(run(few_jobs(settings), processes, "few dimensions"))
     return {"rows": rows, "verdicts": verdicts(rows), "few": few}
 
 

@@ -7,8 +7,8 @@ unbiased reports of unit vectors if gamma and p are chosen together. With q the 
 p = e^eps q/(e^eps q + 1 - q) spends the whole epsilon, and V/m is unbiased for m = E<V, u>; its variance is 1/m^2 - 1.
 So gamma is chosen to make m as large as possible.
 
-<V, u> has the density C (1 - t^2)^((d-3)/2), C = Gamma(d/2)/(sqrt(pi) Gamma((d-1)/2)), whose first moment above gamma is
-C (1 - gamma^2)^((d-1)/2)/(d - 1). Gradients of length r < R enter as u or -u with probabilities (1 +- r/R)/2, as in
+<V, u> has the density C (1 - t^2)^((d-3)/2), C = Gamma(d/2)/(sqrt(pi) Gamma((d-1)/2)), whose first moment above gamma
+is C (1 - gamma^2)^((d-1)/2)/(d - 1). Gradients of length r < R enter as u or -u with probabilities (1 +- r/R)/2, as in
 hush's vector channel.
 
 Real numbers are not what computers have: the low bits of such a report can tell what the proof says they cannot. hush

@@ -1,0 +1,180 @@
+"""The tables of docs/learning.md and of decision 12, made from what was measured.
+
+Errors come from experiments/results/learning.json (`make learning`), times from docs/measured/learn.json (`make bench`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from speed_tables import Results, Row, heading, kept, number, size, table
+
+RESULTS = Path(__file__).parent.parent / "experiments" / "results" / "learning.json"
+TASKS = {
+    "logistic": "logistic regression, misclassified",
+    "svm": "SVM, misclassified",
+    "linear": "linear regression, MSE",
+    "linear, clipped": "linear regression, incomes clipped, MSE",
+}
+GOAL = 1 / 3
+PASSES = 3.0  # times that one private pass may cost of one pass in the clear
+
+
+def results() -> Results:
+    """Return the errors of the run that is kept."""
+    found: Results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return found
+
+
+def _cell(row: Row | None, name: str = "error") -> str:
+    if row is None:
+        return ""
+    spread = row["stderr" if name == "error" else "excess_stderr"]
+    return f"{row[name]:.4f}" + ("" if spread is None else f" ± {spread:.4f}")
+
+
+def _errors(data: str) -> str:
+    """Errors of every method at every epsilon."""
+    rows = [r for r in results()["rows"] if r["data"] == data and not r["everybody"]]
+    epsilons = sorted({r["epsilon"] for r in rows if r["epsilon"]})
+    methods = [
+        m for m in dict.fromkeys(r["method"] for r in rows) if any(_is(r, m, e) for r in rows for e in epsilons[:1])
+    ]
+    parts = []
+    for task, title in TASKS.items():
+        mine = [r for r in rows if r["task"] == task]
+        clear = next(r for r in mine if r["epsilon"] == 0)
+        lines = []
+        for method in methods:
+            cells = [next((r for r in mine if _is(r, method, e)), None) for e in epsilons]
+            if any(cells):
+                fewer = next(r for r in cells if r is not None)
+                note = "" if fewer["people"] == clear["people"] else f" ({fewer['people']:,} people, {_times(fewer)})"
+                lines.append([method + note, *map(_cell, cells)])
+        head = [f"{title}; non-private {_cell(clear)}", *(f"eps = {e:g}" for e in epsilons)]
+        parts.append(table(head, lines))
+    people = max(r["people"] for r in rows)
+    return f"{people:,} people, {max(r['repetitions'] for r in rows)} repetitions:\n\n" + "\n\n".join(parts)
+
+
+def _is(row: Row, method: str, epsilon: float) -> bool:
+    return bool(row["method"] == method and row["epsilon"] == epsilon)
+
+
+def _times(row: Row) -> str:
+    return "once" if row["repetitions"] == 1 else f"{row['repetitions']} times"
+
+
+def verdict() -> str:
+    """The goal at epsilon 1."""
+    head = ["data, model", "people", "excess of HM", "excess of hush", "hush / HM", "at most a third"]
+    rows = []
+    for row in sorted(results()["verdicts"], key=lambda r: -r["everybody"]):
+        rows.append(
+            [
+                f"{row['data']}, {row['task']}",
+                f"{row['people']:,}",
+                f"{row['HM']:.4f}",
+                f"{row['hush']:.4f}",
+                f"{row['ratio']:.2f}",
+                "reached" if row["reached"] else "**not reached**",
+            ]
+        )
+    return table(head, rows)
+
+
+def ablation() -> str:
+    """What each part is worth: excess at epsilon 1."""
+    rows = [r for r in results()["rows"] if r["epsilon"] == 1.0 and not r["everybody"]]
+    names = [
+        "HM",
+        "HM, the theorem's steps",
+        "HM, attributes selected",
+        "HM, projected to 30",
+        "HM, pilot and averaging",
+        "HM, all of hush's training",
+        "hush, the paper's training",
+        "hush, projected to 30",
+        "hush, no pilot",
+        "hush",
+        "PrivUnit",
+    ]
+    sets = list(dict.fromkeys(r["data"] for r in rows))
+    tasks = ("logistic", "svm", "linear")
+    head = ["excess at eps = 1", *(f"{data}, {task}" for data in sets for task in tasks)]
+    lines = []
+    for name in names:
+        cells = [
+            next((r for r in rows if r["data"] == data and r["task"] == task and r["method"] == name), None)
+            for data in sets
+            for task in tasks
+        ]
+        lines.append([name, *(_cell(cell, "excess") for cell in cells)])
+    return table(head, lines)
+
+
+def few() -> str:
+    """Gradients and statistics by dimension."""
+    head = ["features, eps", "statistics", "gradients", "measured ratio", "predicted ratio", "taken", "better"]
+    rows = []
+    for row in results()["few"]:
+        better = min(("statistics", "gradients"), key=lambda way: row[way])
+        rows.append(
+            [
+                f"{row['d']}, {row['epsilon']:g}",
+                f"{row['statistics']:.2g}",
+                f"{row['gradients']:.2g}",
+                f"{row['gradients'] / row['statistics']:.2g}",
+                "" if row["predicted"] is None else f"{row['predicted']:.2g}",
+                row["chosen"],
+                better,
+            ]
+        )
+    return table(head, rows)
+
+
+def speed(measured: Results) -> str:
+    """Nanoseconds of one person, and ratios."""
+    head = [
+        "people, epsilon",
+        "ns a person",
+        "one pass of SGD, ns",
+        "ratio",
+        "SGD to its end, ratio",
+        "copies",
+        "at most 3",
+    ]
+    rows = []
+    for row in measured["rows"]:
+        ratio = row["ns"] / row["pass_ns"]
+        rows.append(
+            [
+                f"{size(row['n'])}, {row['epsilon']:g}",
+                number(row["ns"]),
+                number(row["pass_ns"]),
+                number(ratio),
+                f"{number(row['ns'] / row['sgd_ns'])} ({row['sgd_passes']} passes)",
+                number(row["ns"] / row["copy_ns"]),
+                "met" if ratio <= PASSES else "**missed**",
+            ]
+        )
+    return table(head, rows)
+
+
+def _of(make: Callable[[Results], str]) -> Callable[[], str]:
+    return lambda: make(kept("learn"))
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "verdict": verdict,
+    "errors-synthetic": lambda: _errors("synthetic"),
+    "errors-br": lambda: _errors("br_like"),
+    "errors-mx": lambda: _errors("mx_like"),
+    "ablation": ablation,
+    "few": few,
+    "learn-machine": _of(heading),
+    "learn-speed": _of(speed),
+}
+DECISION: dict[str, Callable[[], str]] = {"ablation": ablation}
