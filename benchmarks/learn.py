@@ -27,7 +27,8 @@ from hush.learn import LogisticRegression  # noqa: E402
 
 sys.path.append(str(ROOT / "docs"))
 
-import learning_tables  # noqa: E402  # a neighbour, not a part of the package
+import learning_tables  # noqa: E402  # neighbours, not parts of the package
+import speed_tables  # noqa: E402
 
 FEATURES = 90
 SIZES = (100_000, 1_000_000)
@@ -78,7 +79,7 @@ def main() -> None:
     results: dict[str, Any] = {"command": f"python benchmarks/learn.py{' --full' * options.full}", "machine": machine()}
     results["rows"] = rows((*SIZES, FULL) if options.full else SIZES, options.repeats)
     write("learn", results, options.keep)
-    print(learning_tables.heading(results), learning_tables.speed(results), sep="\n\n")
+    print(speed_tables.heading(results), learning_tables.speed(results), sep="\n\n")
 
 
 if __name__ == "__main__":

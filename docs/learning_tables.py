@@ -1,6 +1,7 @@
 """The tables of docs/learning.md and of decision 12, made from what was measured.
 
-Errors come from experiments/results/learning.json (`make learning`), times from docs/measured/learn.json (`make bench`).
+Errors come from experiments/results/learning.json (`make learning`), times from docs/measured/learn.json (`make
+bench`).
 """
 
 from __future__ import annotations

@@ -301,6 +301,7 @@ def few_errors(job: Few) -> Row:
         found[method] = float(np.mean(np.square(model.predict(x) - signal)))
     found["chosen"] = model.method_
     noise = model.outcomes_[0].noise
+    assert noise is not None
     found["predicted"] = noise["gradients"] / noise["statistics"]
     return found
 
@@ -396,8 +397,8 @@ def summary(done: dict[Job, Row]) -> list[Row]:
 def few_summary(done: dict[Few, Row]) -> list[Row]:
     """Return the errors of both ways, by dimension."""
     groups: dict[tuple[int, float, int], list[Row]] = {}
-    for job, row in done.items():
-        groups.setdefault((job.people, job.epsilon, job.d), []).append(row)
+    for job, found in done.items():
+        groups.setdefault((job.people, job.epsilon, job.d), []).append(found)
     rows = []
     for (people, epsilon, d), members in sorted(groups.items()):
         row: Row = {"d": d, "epsilon": epsilon, "people": people}

@@ -66,7 +66,7 @@ class PrivUnit:
         """The mean of <V, u>."""
         log_c = math.lgamma(self.d / 2) - math.lgamma((self.d - 1) / 2) - math.log(math.pi) / 2
         moment = math.exp(log_c) * (1 - self.gamma**2) ** ((self.d - 1) / 2) / (self.d - 1)
-        return moment * (self.p / (1 - self.outside) - (1 - self.p) / self.outside)
+        return float(moment * (self.p / (1 - self.outside) - (1 - self.p) / self.outside))
 
     def means(self, units: Array, generator: np.random.Generator) -> Array:
         """Return the mean of one report of each row, all of them unit vectors: unbiased for the mean row."""
