@@ -19,7 +19,7 @@ TASKS = {
     "linear": "linear regression, MSE",
     "linear, clipped": "linear regression, incomes clipped, MSE",
 }
-GOAL = 1 / 3
+METHODS = ("Laplace", "Duchi", "PM", "HM", "hush", "PrivUnit")
 PASSES = 3.0  # times that one private pass may cost of one pass in the clear
 
 
@@ -37,42 +37,32 @@ def _cell(row: Row | None, name: str = "error") -> str:
 
 
 def _errors(data: str) -> str:
-    """Errors of every method at every epsilon."""
+    """Errors of every method, at the epsilons that all of them have; the variants are in the other table."""
     rows = [r for r in results()["rows"] if r["data"] == data and not r["everybody"]]
-    epsilons = sorted({r["epsilon"] for r in rows if r["epsilon"]})
-    methods = [
-        m for m in dict.fromkeys(r["method"] for r in rows) if any(_is(r, m, e) for r in rows for e in epsilons[:1])
-    ]
+    epsilons = sorted({r["epsilon"] for r in rows if r["method"] == "hush"})
     parts = []
     for task, title in TASKS.items():
         mine = [r for r in rows if r["task"] == task]
-        clear = next(r for r in mine if r["epsilon"] == 0)
         lines = []
-        for method in methods:
-            cells = [next((r for r in mine if _is(r, method, e)), None) for e in epsilons]
+        for method in METHODS:
+            cells = [next((r for r in mine if r["method"] == method and r["epsilon"] == e), None) for e in epsilons]
             if any(cells):
-                fewer = next(r for r in cells if r is not None)
-                note = "" if fewer["people"] == clear["people"] else f" ({fewer['people']:,} people, {_times(fewer)})"
-                lines.append([method + note, *map(_cell, cells)])
-        head = [f"{title}; non-private {_cell(clear)}", *(f"eps = {e:g}" for e in epsilons)]
-        parts.append(table(head, lines))
+                first = next(r for r in cells if r is not None)
+                fewer = "" if first["repetitions"] > 1 else f" ({first['people']:,} people, once)"
+                lines.append([method + fewer, *map(_cell, cells)])
+        if lines:
+            clear = next(r for r in mine if r["epsilon"] == 0)
+            head = [f"{title}; non-private {_cell(clear)}", *(f"eps = {e:g}" for e in epsilons)]
+            parts.append(table(head, lines))
     people = max(r["people"] for r in rows)
-    return f"{people:,} people, {max(r['repetitions'] for r in rows)} repetitions:\n\n" + "\n\n".join(parts)
-
-
-def _is(row: Row, method: str, epsilon: float) -> bool:
-    return bool(row["method"] == method and row["epsilon"] == epsilon)
-
-
-def _times(row: Row) -> str:
-    return "once" if row["repetitions"] == 1 else f"{row['repetitions']} times"
+    return f"{people:,} people:\n\n" + "\n\n".join(parts)
 
 
 def verdict() -> str:
     """The goal at epsilon 1."""
     head = ["data, model", "people", "excess of HM", "excess of hush", "hush / HM", "at most a third"]
     rows = []
-    for row in sorted(results()["verdicts"], key=lambda r: -r["everybody"]):
+    for row in sorted(results()["verdicts"], key=lambda r: (-r["everybody"], r["data"])):
         rows.append(
             [
                 f"{row['data']}, {row['task']}",
@@ -102,7 +92,7 @@ def ablation() -> str:
         "hush",
         "PrivUnit",
     ]
-    sets = list(dict.fromkeys(r["data"] for r in rows))
+    sets = sorted({r["data"] for r in rows if r["method"] == "hush, no pilot"})
     tasks = ("logistic", "svm", "linear")
     head = ["excess at eps = 1", *(f"{data}, {task}" for data in sets for task in tasks)]
     lines = []
@@ -118,13 +108,13 @@ def ablation() -> str:
 
 def few() -> str:
     """Gradients and statistics by dimension."""
-    head = ["features, eps", "statistics", "gradients", "measured ratio", "predicted ratio", "taken", "better"]
+    head = ["people, eps, features", "statistics", "gradients", "measured ratio", "predicted ratio", "taken", "better"]
     rows = []
     for row in results()["few"]:
         better = min(("statistics", "gradients"), key=lambda way: row[way])
         rows.append(
             [
-                f"{row['d']}, {row['epsilon']:g}",
+                f"{row['people']:,}, {row['epsilon']:g}, {row['d']}",
                 f"{row['statistics']:.2g}",
                 f"{row['gradients']:.2g}",
                 f"{row['gradients'] / row['statistics']:.2g}",
