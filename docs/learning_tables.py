@@ -162,7 +162,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "verdict": verdict,
     "errors-synthetic": lambda: _errors("synthetic"),
     "errors-br": lambda: _errors("br_like"),
-    "errors-mx": lambda: _errors("mx_like"),
     "ablation": ablation,
     "few": few,
     "learn-machine": _of(heading),

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,15 @@ GAMMAS = 400
 BLOCK = 1 << 15
 
 
+@lru_cache(maxsize=8)
+def sphere(d: int) -> tuple[Array, Array]:
+    """Return a grid of <V, u> for V uniform on the sphere, and the share of the sphere up to each of its points."""
+    angles = np.linspace(-math.pi / 2, math.pi / 2, POINTS)
+    density = np.cos(angles) ** (d - 2)  # of the angle: smooth for every d >= 2
+    sums = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    return np.sin(angles), sums / sums[-1]
+
+
 @dataclass(frozen=True)
 class PrivUnit:
     """The mechanism in d dimensions with cap gamma and probability p."""
@@ -43,13 +52,9 @@ class PrivUnit:
     gamma: float
     p: float
 
-    @cached_property
+    @property
     def _law(self) -> tuple[Array, Array]:
-        """A grid of <V, u> for a uniform V, and the share of the sphere up to each of its points."""
-        angles = np.linspace(-math.pi / 2, math.pi / 2, POINTS)
-        density = np.cos(angles) ** (self.d - 2)  # of the angle: smooth for every d >= 2
-        sums = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
-        return np.sin(angles), sums / sums[-1]
+        return sphere(self.d)
 
     @property
     def outside(self) -> float:
