@@ -59,6 +59,8 @@ TASKS: dict[str, type] = {
 CLIPS = {"br_like": 720_000.0, "mx_like": 400_000.0}  # about 99 % of incomes are below
 FEW_REPETITIONS = 5
 NONE = "non-private"
+CONSTANT = "constant"  # the commoner class, or the mean, for everybody: who does worse has learnt nothing
+CLEAR = (NONE, CONSTANT)
 CLASSIFIERS = ("logistic", "svm")
 UNCLIPPED = (*CLASSIFIERS, "linear")
 
@@ -130,7 +132,7 @@ class Settings:
     repetitions: int = 3
     epsilons: tuple[float, ...] = EPSILONS
     dimensions: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 40)
-    few: tuple[int, ...] = (5_000, 50_000)  # people of the second part: too few for a pilot, and enough
+    few: tuple[int, ...] = (5_000, 20_000)  # people of the second part: too few for a pilot, and enough
 
 
 QUICK = Settings(60_000, 40_000, 2, (1.0, 4.0), (1, 3, 8, 20), (5_000,))
@@ -151,7 +153,7 @@ class Job:
     @property
     def path(self) -> Path:
         """Where its result is kept."""
-        options = {} if self.method == NONE else ALL[self.method].options
+        options = {} if self.method in CLEAR else ALL[self.method].options
         text = json.dumps([VERSION, asdict(self), options], sort_keys=True)
         return CACHE / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
@@ -166,12 +168,12 @@ def jobs_of(people: census.People, settings: Settings) -> list[Job]:
     found = []
     for repetition in range(settings.repetitions):
         for task in TASKS if clipped else UNCLIPPED:
-            found.append(job(task, NONE, 0.0, 0, repetition))
+            found += [job(task, method, 0.0, 0, repetition) for method in CLEAR]
             found += [job(task, method, 1.0, 0, repetition) for method in EVERYBODY]
     if people.name in BRIEF:
         return found
     for repetition in range(settings.repetitions):
-        found += [job(task, NONE, 0.0, settings.people, repetition) for task in UNCLIPPED]
+        found += [job(task, method, 0.0, settings.people, repetition) for task in UNCLIPPED for method in CLEAR]
     for methods, epsilons in ((METHODS, settings.epsilons), (ABLATIONS, (1.0,))):
         for repetition in range(settings.repetitions):
             for name, method in methods.items():
@@ -202,7 +204,10 @@ def error_of(people: census.People, job: Job) -> float:
     if job.task in CLASSIFIERS:
         middle = people.income.mean()
         incomes, truth = np.where(incomes > middle, 1, -1), np.where(truth > middle, 1, -1)
-    if job.method == NONE:
+    if job.method == CONSTANT:
+        mean = incomes.mean()
+        said = np.full(len(truth), np.sign(mean) if job.task in CLASSIFIERS else mean)
+    elif job.method == NONE:
         said = _without_privacy(people, job.task, train, incomes, test, (low, high))
     else:
         method = ALL[job.method]

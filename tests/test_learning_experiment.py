@@ -129,7 +129,7 @@ def test_a_tiny_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results: dict[str, Any] = learning.compute(iter([census.synthetic(3000)]), settings, 1)
     kept = len(list(tmp_path.glob("*.json")))
     methods = {row["method"] for row in results["rows"]}
-    assert methods == {"non-private", "HM", "hush", "PrivUnit", "hush, no pilot"}
+    assert methods == {"constant", "non-private", "HM", "hush", "PrivUnit", "hush, no pilot"}
     assert all(row["repetitions"] == 2 and 0 <= row["error"] < math.inf for row in results["rows"])
     assert len(results["verdicts"]) == 7  # three models twice, one for everybody alone
     assert {row["d"] for row in results["few"]} == {1, 2}
@@ -146,7 +146,7 @@ def test_the_kept_results_are_complete() -> None:
         rows = [row for row in stored["rows"] if row["data"] == data]
         brief = data in learning.BRIEF
         expected = {*learning.EVERYBODY} if brief else {*learning.ALL}
-        assert {row["method"] for row in rows} == {*expected, "non-private"}
+        assert {row["method"] for row in rows} == {*expected, *learning.CLEAR}
         assert {row["epsilon"] for row in rows if row["method"] == "hush"} == ({1.0} if brief else {*learning.EPSILONS})
         assert all(row["repetitions"] >= 3 for row in rows if row["method"] != "Laplace")
     assert {row["people"] for row in stored["few"]} == set(learning.Settings().few)
