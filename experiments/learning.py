@@ -57,7 +57,7 @@ TASKS: dict[str, type] = {
     "linear, clipped": LinearRegression,
 }
 CLIPS = {"br_like": 720_000.0, "mx_like": 400_000.0}  # about 99 % of incomes are below
-FEW_REPETITIONS = 5
+FEW_REPETITIONS = 3
 NONE = "non-private"
 CONSTANT = "constant"  # the commoner class, or the mean, for everybody: who does worse has learnt nothing
 CLEAR = (NONE, CONSTANT)
@@ -131,7 +131,7 @@ class Settings:
     people: int = 250_000
     repetitions: int = 3
     epsilons: tuple[float, ...] = EPSILONS
-    dimensions: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 40)
+    dimensions: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8, 12, 20, 40)
     few: tuple[int, ...] = (5_000, 20_000)  # people of the second part: too few for a pilot, and enough
 
 
