@@ -17,6 +17,7 @@ FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER))
 
 import joint_tables  # noqa: E402  # a neighbour, not a part of the package
+import learning_tables  # noqa: E402
 import speed_tables  # noqa: E402
 import speed_targets  # noqa: E402
 
@@ -138,6 +139,8 @@ PAGES = {
     "joint.md": joint_tables.TABLES,
     "speed.md": speed_tables.TABLES | speed_targets.TABLES,
     "scale.md": {"engines": engines, "costs": costs},
+    "learning.md": learning_tables.TABLES,
+    "decisions/0012-training.md": learning_tables.DECISION,
 }
 
 
