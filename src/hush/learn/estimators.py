@@ -32,7 +32,7 @@ from hush.learn import pilot as pilots
 from hush.learn import rules, simulation, statistics
 from hush.learn.features import Features, Part
 from hush.learn.losses import Loss, loss_named
-from hush.learn.matrices import feature_matrix
+from hush.learn.matrices import feature_matrix, scale_rows
 from hush.learn.progress import Progress
 from hush.learn.rounds import Round
 from hush.learn.simulation import People
@@ -43,7 +43,6 @@ Array = np.ndarray[Any, Any]
 
 PILOT = 0.05
 LEAST_PILOT = 500  # people; fewer would say nothing but noise
-ROWS = 1024  # of a matrix that are scaled together
 CHECKS = 10  # times that held-out people are asked, in early stopping
 PATIENCE = 3  # checks without improvement
 
@@ -128,11 +127,7 @@ class _PrivateModel(BaseEstimator):  # type: ignore[misc]
         )
         low, span = self._range(values.shape[1])
         scaled = np.empty(values.shape, dtype=np.float32)
-        outside = 0
-        for start in range(0, len(values), ROWS):  # so that what is in between stays in the cache
-            part = ((values[start : start + ROWS] - low) * (2.0 / span) - 1.0).astype(np.float32)
-            outside += int(np.count_nonzero(np.abs(part) > 1.0 + 1e-6))
-            np.clip(part, -1.0, 1.0, out=scaled[start : start + ROWS])
+        outside = scale_rows(values, low, 2.0 / span, scaled)
         if outside and reset:
             warnings.warn(
                 f"{outside} of {scaled.size} values lie outside feature_range and are clipped; state public bounds of "
