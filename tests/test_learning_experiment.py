@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,8 +124,13 @@ def test_a_tiny_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "CACHE", tmp_path)
     monkeypatch.setattr(learning, "IMAGES", tmp_path / "images")
     monkeypatch.setattr(learning, "FEW_REPETITIONS", 1)
-    monkeypatch.setattr(learning, "METHODS", {name: learning.METHODS[name] for name in ("HM", "hush", "PrivUnit")})
-    monkeypatch.setattr(learning, "ABLATIONS", {"hush, no pilot": learning.ABLATIONS["hush, no pilot"]})
+    short = {
+        name: replace(learning.ALL[name], options=learning.ALL[name].options | {"rounds": 2})
+        for name in ("HM", "hush", "PrivUnit", "hush, no pilot")
+    }
+    monkeypatch.setattr(learning, "ALL", short)
+    monkeypatch.setattr(learning, "METHODS", {name: short[name] for name in ("HM", "hush", "PrivUnit")})
+    monkeypatch.setattr(learning, "ABLATIONS", {"hush, no pilot": short["hush, no pilot"]})
     settings = learning.Settings(3000, 2000, 2, (1.0,), (1, 2), (600,))
     results: dict[str, Any] = learning.compute(iter([census.synthetic(3000)]), settings, 1)
     kept = len(list(tmp_path.glob("*.json")))
