@@ -9,7 +9,7 @@ READY_DOCS := $(VENV)/.ready-docs
 SPARK := .venv-spark
 READY_SPARK := $(SPARK)/.ready
 
-.PHONY: help theory demo test check bench limit docs vectors spark clean
+.PHONY: help theory learning demo test check bench limit docs vectors spark clean
 
 help:  ## Show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,7 @@ bench: $(READY)  ## Measure speed, as ratios within one run (minutes; KEEP=--kee
 	$(BIN)/python benchmarks/design.py
 	$(BIN)/python benchmarks/batch.py $(KEEP)
 	$(BIN)/python benchmarks/peers.py $(KEEP)
+	$(BIN)/python benchmarks/learn.py $(KEEP)
 	$(BIN)/python benchmarks/engines.py
 
 limit: $(READY)  ## Compute the least variance that any unbiased mechanism can have (minutes)
@@ -63,6 +64,9 @@ vectors: $(READY)  ## Write spec/vectors anew
 
 theory: $(READY)  ## Recompute the paper's theory, with pictures
 	$(BIN)/python experiments/theory.py
+
+learning: $(READY)  ## Compare ways of learning from people (20 minutes; DATA=FOLDER: on real microdata too)
+	$(BIN)/python -m experiments.learning $(if $(DATA),--data $(DATA))
 
 docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are errors
 	$(BIN)/python docs/tables.py

@@ -18,6 +18,7 @@ sys.path.insert(0, str(FOLDER))
 
 import collector_tables  # noqa: E402
 import joint_tables  # noqa: E402  # a neighbour, not a part of the package
+import learning_tables  # noqa: E402
 import speed_tables  # noqa: E402
 import speed_targets  # noqa: E402
 
@@ -140,6 +141,8 @@ PAGES = {
     "speed.md": speed_tables.TABLES | speed_targets.TABLES,
     "collector.md": collector_tables.TABLES,
     "scale.md": {"engines": engines, "costs": costs},
+    "learning.md": learning_tables.TABLES,
+    "decisions/0012-training.md": learning_tables.DECISION,
 }
 
 

@@ -11,6 +11,7 @@ import pytest
 from hush import MISSING, Categorical, EstimateError, Numeric, Plan, Schema, Tally, estimate, manipulation
 from hush.channels import Subsets
 from hush.client import randomise_from
+from hush.estimates import points
 from hush.plan import Question
 from hush.testing import SeededCoins
 from tests.cases import MIXED, RECORD, SMALL, any_record, plans
@@ -228,3 +229,17 @@ def test_the_papers_estimator_is_bounded_too() -> None:
     tally = filled(plans()["grr"], 100)
     for ours, theirs in zip(manipulation(tally, 5), manipulation(tally, 5, estimator="paper"), strict=True):
         assert 0 < theirs.shift < 20 * ours.shift
+
+
+def test_points_are_those_of_the_estimates() -> None:
+    """The short way gives the same floats, and NaN where nobody has answered."""
+    coins = SeededCoins(5)
+    for plan in plans().values():
+        tally = Tally(plan)
+        for _ in range(40):
+            tally.add(randomise_from(coins, plan, any_record(plan, coins.below)))
+        found, rows = points(tally), estimate(tally)
+        assert len(found) == len(rows)
+        for point, row in zip(found, rows, strict=True):
+            assert point == row.point or (math.isnan(point) and math.isnan(row.point))
+        assert all(map(math.isnan, points(Tally(plan))))

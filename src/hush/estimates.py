@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import mul
 from typing import Literal
 
 from hush.channels import Reading
@@ -79,12 +80,20 @@ def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio
     return rows
 
 
-def points(tally: Tally, *, estimator: Estimator = "ratio") -> list[float]:
+def points(tally: Tally) -> list[float]:
     """Return the points of `estimate` alone, for those who need no intervals but many estimates."""
-    return [
-        _Scale(attribute, reading.symbol).value(sample.point if isinstance(sample, Ratio) else sample.mean)
-        for attribute, reading, _, sample in _targets(tally, estimator)
-    ]
+    found = []
+    for question, attributes, answered, counts in zip(
+        tally.plan.questions, tally.plan.attributes, tally.answered, tally.counts, strict=True
+    ):
+        for reading in question.channel.readings(counts, answered):
+            if reading.presence is not None:
+                point = ratio(reading.counts, reading.values, reading.presence, reading.rare).point
+            else:
+                n = sum(reading.counts)
+                point = math.fsum(map(mul, reading.counts, reading.values)) / n if n else math.nan
+            found.append(_Scale(attributes[reading.attribute], reading.symbol).value(point))
+    return found
 
 
 def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") -> list[Manipulation]:

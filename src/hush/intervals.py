@@ -69,9 +69,10 @@ def summarise(counts: Sequence[int], values: Sequence[float], rare: float = 1.0)
     if n == 0:
         return Sample(0, math.nan, math.nan, math.nan, smallest, largest, two_valued, rare)
     mean = math.fsum(map(mul, counts, values)) / n
-    offsets = [value - mean for value in values]
-    second = math.fsum(count * d * d for count, d in zip(counts, offsets, strict=True)) / n
-    third = math.fsum(count * d * d * d for count, d in zip(counts, offsets, strict=True)) / n
+    # Channels may have far more values than people gave; what did not occur adds nothing to an exact sum.
+    seen = [(count, value - mean) for count, value in zip(counts, values, strict=True) if count]
+    second = math.fsum(count * d * d for count, d in seen) / n
+    third = math.fsum(count * d * d * d for count, d in seen) / n
     skewness = third / second**1.5 if second > 0 else math.inf
     variance = second * n / (n - 1) if n > 1 else math.nan
     return Sample(n, mean, variance, skewness, smallest, largest, two_valued, rare)

@@ -254,6 +254,7 @@ class Schema:
 
     attributes: tuple[Attribute, ...]
     _encoders: dict[str, Callable[[object], Input]] = field(init=False, repr=False, compare=False)
+    _named: dict[str, Attribute] = field(init=False, repr=False, compare=False)
 
     def __init__(self, attributes: Iterable[Attribute]) -> None:
         if isinstance(attributes, Attribute):
@@ -270,14 +271,14 @@ class Schema:
             seen.add(attribute.name)
         object.__setattr__(self, "attributes", listed)
         object.__setattr__(self, "_encoders", {item.name: item.encode for item in listed})
+        object.__setattr__(self, "_named", {item.name: item for item in listed})
 
     def __len__(self) -> int:
         return len(self.attributes)
 
     def __getitem__(self, name: str) -> Attribute:
-        for attribute in self.attributes:
-            if attribute.name == name:
-                return attribute
+        if name in self._named:
+            return self._named[name]
         raise SchemaError(f"no attribute is called {name!r}; there are: {self._listed()}")
 
     @property

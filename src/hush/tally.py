@@ -54,7 +54,7 @@ class Tally:
         for question, answered, vector in zip(questions, self.answered, self.counts, strict=True):
             codec.integer(answered, 0, self.n, TallyError, "the number who answered")
             alphabet = question.channel.alphabet
-            if len(vector) != alphabet.size or not all(type(count) is int for count in vector):
+            if len(vector) != alphabet.size or set(map(type, vector)) != {int}:
                 raise TallyError(f"{question.attributes[0]!r}: needs {alphabet.size} integer counts")
             alphabet.check_counts(vector, answered)
         if sum(self.answered) != self.n * self.plan.k:

@@ -32,7 +32,7 @@ from hush.learn import pilot as pilots
 from hush.learn import rules, simulation, statistics
 from hush.learn.features import Features, Part
 from hush.learn.losses import Loss, loss_named
-from hush.learn.matrices import feature_matrix
+from hush.learn.matrices import feature_matrix, scale_rows
 from hush.learn.progress import Progress
 from hush.learn.rounds import Round
 from hush.learn.simulation import People
@@ -126,15 +126,15 @@ class _PrivateModel(BaseEstimator):  # type: ignore[misc]
             self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=2 if reset else 1
         )
         low, span = self._range(values.shape[1])
-        scaled = np.asarray((values - low) * (2.0 / span) - 1.0, dtype=np.float32)
-        outside = int(np.count_nonzero(np.abs(scaled) > 1.0 + 1e-6))
+        scaled = np.empty(values.shape, dtype=np.float32)
+        outside = scale_rows(values, low, 2.0 / span, scaled)
         if outside and reset:
             warnings.warn(
                 f"{outside} of {scaled.size} values lie outside feature_range and are clipped; state public bounds of "
                 "the features, in feature_range or as a schema",
                 stacklevel=3,
             )
-        return np.clip(scaled, -1.0, 1.0, out=scaled)
+        return scaled
 
     def _range(self, d: int) -> tuple[Array, Array]:
         """Return the public lower ends and spans of the features."""
@@ -181,7 +181,7 @@ class _PrivateModel(BaseEstimator):  # type: ignore[misc]
         training = self._planned(draft, people, found, loss)
         if training.projection is not None:
             people = simulation.people_of(training, people.x[:, : training.dimensions], people.y)
-        noise = self._compare(training)
+        noise = self._compare(training, len(people))
         if noise is not None and noise["statistics"] < noise["gradients"]:
             plain = replace(training, centre=None, scale=None, start=None)
             source = simulation.source_for(None if seed is None else f"{seed}/products")
@@ -284,7 +284,7 @@ class _PrivateModel(BaseEstimator):  # type: ignore[misc]
             return first, second, _plain(self.selection[2], "tau, of the selection,")
         return first, second, rules.selection_threshold(draft.width, max(first * group, 1.0), draft.epsilon)
 
-    def _compare(self, training: Training) -> dict[str, float] | None:
+    def _compare(self, training: Training, people: int) -> dict[str, float] | None:
         """Return the noise of sufficient statistics and of gradients, where there is a choice."""
         return None
 
@@ -512,7 +512,7 @@ class LinearRegression(RegressorMixin, _PrivateModel):  # type: ignore[misc]
         wanted = self.projection
         return {"projection": None if wanted is None else _whole(wanted, "projection"), "cap": 1.0}
 
-    def _compare(self, training: Training) -> dict[str, float] | None:
+    def _compare(self, training: Training, people: int) -> dict[str, float] | None:
         if self.method not in ("auto", "gradients", "statistics"):
             raise DesignError("method must be auto, gradients or statistics")
         if self.method == "statistics":
@@ -523,7 +523,7 @@ class LinearRegression(RegressorMixin, _PrivateModel):  # type: ignore[misc]
             return {"statistics": 0.0, "gradients": math.inf}
         if self.method == "gradients" or training.gradient != VECTOR or training.projection is not None:
             return None
-        return statistics.expected_noise(training)
+        return statistics.expected_noise(training, people)
 
     def _target_ends(self) -> tuple[float, float]:
         try:

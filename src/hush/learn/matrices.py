@@ -7,10 +7,25 @@ from typing import Any
 import numpy as np
 
 from hush.batch.columns import Columns, encode
+from hush.batch.native import compiled
 from hush.learn.features import Features
 from hush.schema import Numeric
 
 Array = np.ndarray[Any, Any]
+
+SLACK = 1.0 + 1e-6
+
+
+@compiled
+def scale_rows(values: Array, low: Array, factor: Array, scaled: Array) -> int:
+    """Write (values - low) * factor - 1, clipped to [-1, 1]; return how many were outside by more than rounding."""
+    outside = 0
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            value = (values[i, j] - low[j]) * factor[j] - 1.0
+            outside += abs(value) > SLACK
+            scaled[i, j] = min(max(value, -1.0), 1.0)
+    return outside
 
 
 def feature_matrix(features: Features, table: Any) -> Array:

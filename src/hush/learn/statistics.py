@@ -28,6 +28,7 @@ from hush.schema import MAX_ATTRIBUTES, Numeric, Schema
 Array = np.ndarray[Any, Any]
 
 MAX_WIDTH = 40
+SPREAD = 0.1  # the mean square of features in a direction that still matters
 ROUNDS_LOST = 2.0  # the average of the second half of the rounds has seen half of the people
 
 
@@ -80,14 +81,21 @@ def entry_variance(plan: Plan) -> float:
     return float(plan.questions[0].channel.worst_variance / plan.inclusions[0])
 
 
-def expected_noise(training: Training) -> dict[str, float]:
+def expected_noise(training: Training, people: float = math.inf) -> dict[str, float]:
     """Return, for both ways, the variance of the gradient at the solution, summed over coordinates, times the people.
 
     For products: each of the sums over noisy entries, with weights taken to have length 1, 4 v (1 + 1). For gradients
     by the vector channel: pi/2 * sigma^2 R^2 in each coordinate, and half of the people.
+
+    Products have a second term, because the noise E of the matrix A is inverted with it: (A + E)^-1 = A^-1 - A^-1 E
+    A^-1 + ..., and |E|^2 is about width * v/people. Relative to the first it is that over the square of the mean square
+    of the features in a direction, taken to be SPREAD. Without it statistics were preferred for too many dimensions
+    when there are few people.
     """
     width = training.width
     gradients = ROUNDS_LOST * math.pi / 2 * (sigma_of(training.epsilon, width) * training.radius) ** 2 * width
     if width > MAX_WIDTH or product_count(width, training.intercept) > MAX_ATTRIBUTES:
         return {"statistics": math.inf, "gradients": gradients}
-    return {"statistics": 8 * width * entry_variance(products_plan(training)), "gradients": gradients}
+    variance = entry_variance(products_plan(training))
+    inverted = 1 + width * variance / people / SPREAD**2
+    return {"statistics": 8 * width * variance * inverted, "gradients": gradients}
