@@ -54,6 +54,7 @@ bench: $(READY)  ## Measure speed, as ratios within one run (minutes; KEEP=--kee
 	$(BIN)/python benchmarks/batch.py $(KEEP)
 	$(BIN)/python benchmarks/peers.py $(KEEP)
 	$(BIN)/python benchmarks/learn.py $(KEEP)
+	$(BIN)/python benchmarks/collector.py $(KEEP)
 	$(BIN)/python benchmarks/engines.py
 
 limit: $(READY)  ## Compute the least variance that any unbiased mechanism can have (minutes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any, cast
 
 from hush import Numeric, Plan, Schema
@@ -12,6 +14,8 @@ from hush.collector.settings import Settings
 from hush.estimates import leverage
 
 PEOPLE, LIARS = 40_000, 400
+MEASURED = Path(__file__).parent / "measured" / "collector.json"
+GOALS = {"packed batches": 2e6, "single JSON reports": 5e3}
 
 
 def endpoints() -> str:
@@ -49,8 +53,38 @@ def tickets() -> str:
     return "\n".join(lines)
 
 
+def rates() -> str:
+    """How many reports a second, from a kept run of benchmarks/collector.py."""
+    lines = ["| what is sent | reports/s | p50, ms | p99, ms | p99.9, ms | goal |", "|---|---:|---:|---:|---:|---|"]
+    for name, row in json.loads(MEASURED.read_text())["cases"].items():
+        rate, goal = row["reports_per_second"], GOALS.get(name)
+        verdict = "" if goal is None else f"{goal:,.0f}: {'met' if rate >= goal else '**missed**'}"
+        lines.append(f"| {name} | {rate:,.0f} | {row['p50']:g} | {row['p99']:g} | {row['p99.9']:g} | {verdict} |")
+    return "\n".join(lines)
+
+
+def ids() -> str:
+    """The rate of single reports as stored ids grow, from the same run."""
+    lines = ["| stored ids | bytes each, in the file | single reports/s | p99, ms |", "|---:|---:|---:|---:|"]
+    for row in json.loads(MEASURED.read_text())["ids"]:
+        size = f"{row['bytes'] / row['ids']:.1f}" if row["ids"] else ""
+        lines.append(f"| {row['ids']:,} | {size} | {row['per_second']:,.0f} | {row['p99']:g} |")
+    return "\n".join(lines)
+
+
+def run() -> str:
+    """Where and how the figures were measured."""
+    kept = json.loads(MEASURED.read_text())
+    machine = kept["machine"]
+    return (
+        f"Command: `python benchmarks/collector.py --full --keep`. Machine: {machine['processor']}, {machine['cores']} "
+        f"cores, Python {machine['python']}; a disk that makes {kept['fsyncs_per_second']:,.0f} small appends a second "
+        f"durable, one by one; load when it began: {machine['load']}."
+    )
+
+
 def _short(kind: str) -> str:
     return "JSON" if kind == formats.JSON else f"`{kind}`"
 
 
-TABLES = {"endpoints": endpoints, "problems": problems, "tickets": tickets}
+TABLES = {"endpoints": endpoints, "problems": problems, "tickets": tickets, "rates": rates, "ids": ids, "collector-run": run}
