@@ -102,7 +102,7 @@ class Round:
         """Return the record that stands for one person's clipped gradient."""
         training = self.training
         inputs = training.features(x)
-        check_target(training.loss, y)
+        check_target(y)
         score = math.fsum(a * b for a, b in zip(inputs, self.weights, strict=True))
         slope = training.law.slope(score, float(y))
         vector = [slope * inputs[j] for j in self.coordinates]
@@ -116,7 +116,7 @@ class Round:
         """Return the record that stands for the loss of the weights so far, for one person."""
         training = self.training
         inputs = training.features(x)
-        check_target(training.loss, y)
+        check_target(y)
         score = math.fsum(a * b for a, b in zip(inputs, self.result, strict=True))
         return {"loss": min(training.law.value(score, float(y)), float(training.cap))}
 
@@ -208,8 +208,8 @@ class Round:
 def gradient(round: Round, x: Sequence[float], y: float, ledger: Ledger | None = None) -> Report:  # noqa: A002
     """Return one person's private gradient: on the device.
 
-    `x` are the features, `y` the target: -1 or 1, or a number in [-1, 1] for the squared loss. With a ledger the person
-    answers once in a training, and never spends more than the ledger's cap.
+    `x` are the features, `y` the target: -1 or 1 for a class, or a number in [-1, 1] for the squared loss. With a
+    ledger the person answers once in a training, and never spends more than the ledger's cap.
     """
     _check_open(round)
     return _answer(round, round.plan, round.record(x, y), ledger)
@@ -229,10 +229,13 @@ def step(round: Round, tally: Tally) -> Round:  # noqa: A002
     return round.moved(round.mean_gradient(tally))
 
 
-def check_target(loss: str, y: float) -> None:
-    """Refuse a target that the loss does not know."""
-    if isinstance(y, bool) or not isinstance(y, Real) or not -1 <= y <= 1 or (loss != "squared" and y not in (-1, 1)):
-        raise RecordError("the target must be -1 or 1 (for the squared loss, from -1 to 1)")
+def check_target(y: float) -> None:
+    """Refuse what is no target, by one rule for all losses: a refusal must not tell whoever picks the loss.
+
+    With a logistic or hinge loss targets are -1 and 1; one in between counts for less.
+    """
+    if isinstance(y, bool) or not isinstance(y, Real) or not -1 <= y <= 1:
+        raise RecordError("the target must be a number from -1 to 1")
 
 
 def _answer(round: Round, plan: Plan, record: Record, ledger: Ledger | None) -> Report:  # noqa: A002
