@@ -87,4 +87,11 @@ def _short(kind: str) -> str:
     return "JSON" if kind == formats.JSON else f"`{kind}`"
 
 
-TABLES = {"endpoints": endpoints, "problems": problems, "tickets": tickets, "rates": rates, "ids": ids, "collector-run": run}
+TABLES = {
+    "endpoints": endpoints,
+    "problems": problems,
+    "tickets": tickets,
+    "rates": rates,
+    "ids": ids,
+    "collector-run": run,
+}

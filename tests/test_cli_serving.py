@@ -138,7 +138,7 @@ def test_serve_with_everything() -> None:
         assert httpx.get(f"{running.url}/plans/{PLAN.id}").status_code == 401
         collector = Collector(running.url, token=token)
         assert collector.answer_ticket(PLAN.id, RECORD).new
-        assert collector.train("a name", [0.1, 0.2], 1).new
+        assert collector.train("a name", [0.1, 0.2], 1, epsilon=4.0).new
         for origin, wanted in (("https://a.example", "https://a.example"), ("https://b.example", None)):
             answer = httpx.get(f"{running.url}/plans/{PLAN.id}", headers={"origin": origin})
             assert answer.headers.get("access-control-allow-origin") == wanted

@@ -128,11 +128,21 @@ class Collector:
 
         return Round.from_json(self._get(f"/trainings/{quote(training, safe='')}/round"))
 
-    def train(self, training: str, x: Sequence[float], y: float) -> Receipt:
-        """Take part in the current round of a training: once, if there is a ledger."""
+    def train(self, training: str, x: Sequence[float], y: float, *, epsilon: float | None = None) -> Receipt:
+        """Take part in the current round of a training.
+
+        The server says what a round costs, and could say so again under another name. So there must be a bound:
+        `epsilon`, the most that this report may cost, or a ledger, whose cap holds for everything together.
+        """
         from hush.learn.rounds import gradient
 
+        if self._ledger is None and epsilon is None:
+            raise CollectorError("taking part in a training needs a ledger, or the most epsilon that it may cost")
         round_ = self.round(training)
+        if round_.training.title != training:
+            raise CollectorError("the collector sent a round of another training")
+        if epsilon is not None and round_.training.epsilon > epsilon:
+            raise CollectorError("a round of this training costs more epsilon than was allowed")
         report = gradient(round_, x, y, self._ledger)
         path = f"/trainings/{quote(training, safe='')}/gradients?round={round_.number}"
         return _receipt(self._send(path, report.encode(), REPORT, {}), report.id)

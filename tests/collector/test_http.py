@@ -698,7 +698,7 @@ def test_a_training_from_end_to_end(tmp_path: Path) -> None:
                     device.train("tiny", *people[2])
         assert collector.round("tiny").done
         with pytest.raises(hush.PlanError, match="over"):
-            collector.train("tiny", *people[0])
+            collector.train("tiny", *people[0], epsilon=4.0)
         again = served.client.post(path, params={"round": 1}, content=early.encode(), headers=kind)
         assert (again.status_code, again.json()["new"]) == (202, False)
         problem(served.client.post(path, params={"round": 1}, content=late.encode(), headers=kind), "late")

@@ -6,9 +6,11 @@ import os
 import random
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
-from hush.collector.ids import IdIndex, packed, unpacked
+from hush.collector import ids
+from hush.collector.ids import IdIndex, holds, packed, unpacked
 
 
 class Runs:
@@ -27,9 +29,9 @@ def filled(sizes: list[int], make: random.Random) -> tuple[IdIndex, Runs, set[by
     runs, everything = Runs(), set()
     index = IdIndex(runs.fetch)
     for number, size in enumerate(sizes, 1):
-        ids = {make.randbytes(16) for _ in range(size)}
-        everything |= ids
-        runs.held[number] = packed(ids)
+        new = {make.randbytes(16) for _ in range(size)}
+        everything |= new
+        runs.held[number] = packed(new)
         index.add(number, runs.held[number])
     return index, runs, everything
 
@@ -49,8 +51,9 @@ def test_what_was_added_is_known_and_nothing_else(sizes: list[int]) -> None:
     assert runs.reads == 0  # no run is read for ids that are new
 
 
-def test_equal_first_bytes_are_told_apart() -> None:
-    """Eight equal bytes are not an equal id: in one run, in several, and many of them."""
+def test_equal_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An equal hash is not an equal id: in one run, in several, and many of them."""
+    monkeypatch.setattr(IdIndex, "_hashes", lambda self, ids: np.zeros(len(ids) // 16, dtype=np.uint64))
     runs = Runs()
     index = IdIndex(runs.fetch)
     prefix = os.urandom(8)
@@ -60,6 +63,31 @@ def test_equal_first_bytes_are_told_apart() -> None:
         index.add(number, runs.held[number])
     strangers = [prefix + bytes([200 + i] * 8) for i in range(50)]
     assert index.known(known + strangers) == set(known)
+
+
+def test_ids_that_a_client_picks_do_not_collide() -> None:
+    """Ids with equal halves, or of a simple pattern, have different hashes: no run is read for those that are new."""
+    runs = Runs()
+    index = IdIndex(runs.fetch)
+    picked = [b"A" * 8 + i.to_bytes(8, "big") for i in range(5000)] + [
+        i.to_bytes(8, "big") + b"A" * 8 for i in range(5000)
+    ]
+    for number, id_ in enumerate(picked[::2], 1):
+        runs.held[number] = packed([id_])
+    index.load(list(runs.held.items()))
+    assert index.known(picked[1::2]) == set()
+    assert runs.reads == 0
+    assert index.known(picked) == set(picked[::2])
+
+
+def test_a_failure_in_the_middle_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    index, _, everything = filled([10, 10], random.Random(4))
+    with monkeypatch.context() as patch:
+        patch.setattr(ids, "_merged", lambda a, b: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            index.add(9, packed([bytes(16)]))
+    assert index.known(sorted(everything)) == everything
+    assert index.known([bytes(16)]) == set()
 
 
 def test_loading_gives_the_same_index() -> None:
@@ -81,5 +109,9 @@ def test_levels_stay_few() -> None:
 
 
 def test_a_run_is_its_ids_sorted() -> None:
-    ids = [os.urandom(16) for _ in range(20)]
-    assert list(unpacked(packed(ids))) == sorted(ids)
+    some = [os.urandom(16) for _ in range(20)]
+    run = packed(some)
+    assert list(unpacked(run)) == sorted(some)
+    assert all(holds(run, id_) for id_ in some)
+    assert not any(holds(run, os.urandom(16)) for _ in range(100))
+    assert not holds(b"", bytes(16))

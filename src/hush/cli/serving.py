@@ -23,6 +23,9 @@ STORE = click.option(
 )
 
 
+SEGMENTS = click.option("--segments", metavar="FOLDER", help="Where compacted reports are (beside a SQLite file).")
+
+
 @program.command()
 @click.argument("plans", nargs=-1, metavar="PLAN.json...")
 @STORE
@@ -208,10 +211,11 @@ def token(role: str) -> None:
 
 @program.command()
 @STORE
+@SEGMENTS
 @click.option("-o", "--output", required=True, metavar="FOLDER", help="Write Parquet files into this folder.")
 @click.option("--plan", "plan_id", metavar="ID", help="The plan, if the store has several: the start of its id.")
 @JSON
-def export(store: str, output: str, plan_id: str | None, machine: bool) -> None:
+def export(store: str, segments: str | None, output: str, plan_id: str | None, machine: bool) -> None:
     """Write the reports that a collector keeps as Parquet, for DuckDB, Spark or `hush tally`.
 
     \b
@@ -225,7 +229,7 @@ def export(store: str, output: str, plan_id: str | None, machine: bool) -> None:
         opened = open_store(store)
         try:
             plan = _chosen(opened, plan_id)
-            reports = write(opened, plan, _folder(store), Path(output))
+            reports = write(opened, plan, _folder(store, segments), Path(output))
         finally:
             opened.close()
     if machine:
@@ -236,8 +240,9 @@ def export(store: str, output: str, plan_id: str | None, machine: bool) -> None:
 
 @program.command()
 @STORE
+@SEGMENTS
 @click.option("--plan", "plan_id", metavar="ID", help="The plan, if the store has several: the start of its id.")
-def compact(store: str, plan_id: str | None) -> None:
+def compact(store: str, segments: str | None, plan_id: str | None) -> None:
     """Move the reports that a collector keeps from its database into Parquet files beside it.
 
     \b
@@ -250,7 +255,8 @@ def compact(store: str, plan_id: str | None) -> None:
     with _failing():
         opened = open_store(store)
         try:
-            made = move(opened, _chosen(opened, plan_id), _folder(store))
+            tidy = store.startswith("sqlite://")
+            made = move(opened, _chosen(opened, plan_id), _folder(store, segments), tidy=tidy)
         finally:
             opened.close()
     for segment in made:
@@ -266,7 +272,11 @@ def _chosen(store: Store, plan_id: str | None) -> Plan:
     return plans[0]
 
 
-def _folder(url: str) -> Path:
-    """Return where the segments of a store are: beside its file."""
-    path = Path(url.removeprefix("sqlite://")) if url.startswith("sqlite://") else Path("hush")
+def _folder(url: str, segments: str | None) -> Path:
+    """Return where the segments of a store are: beside its file, or where the operator says."""
+    if segments is not None:
+        return Path(segments)
+    if not url.startswith("sqlite://"):
+        raise Refused("a store that is no file needs --segments: the folder of its Parquet files")
+    path = Path(url.removeprefix("sqlite://"))
     return path.with_name(f"{path.name}.segments")

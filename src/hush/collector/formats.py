@@ -137,6 +137,8 @@ def arrow(plan: Plan, body: bytes, id_: bytes, check_ids: bool) -> Batch:
                         raise ReportError(f"a batch may have at most {MAX_ROWS} rows")
                     piece.validate(full=True)
                     counts.add(*row_arrays(plan, piece))
+                    if "report" in piece.schema.names and piece.column("report").null_count:
+                        raise ReportError("the column 'report' must not have null")
                     if check_ids:
                         ids += _ids(piece)
         except ReportError:
@@ -144,7 +146,9 @@ def arrow(plan: Plan, body: bytes, id_: bytes, check_ids: bool) -> Batch:
         except (pa.ArrowException, OSError, ValueError, struct.error):
             raise ReportError("not a valid Arrow IPC stream of reports") from None
         vector = _nonempty(counts.drain())
-    return Batch(plan, id_, vector, Form.ARROW, body, tuple(dict.fromkeys(ids)))
+    if check_ids and (len(ids) != vector[0] or len(set(ids)) != len(ids)):
+        raise ReportError("every report of a batch has an id of its own, in all of its rows, one after the other")
+    return Batch(plan, id_, vector, Form.ARROW, body, tuple(ids))
 
 
 def _check_messages(body: bytes) -> None:
@@ -175,6 +179,9 @@ def _check_columns(plan: Plan, schema: pa.Schema) -> None:
         raise ReportError("a stream of reports has the columns attribute, part, output and report alone, each once")
     if "report" in schema.names and schema.field("report").type != pa.binary(ID_SIZE):
         raise ReportError(f"the column 'report' must have {ID_SIZE} bytes, of fixed size")
+    notes = [schema.metadata or {}, *(field.metadata or {} for field in schema)]
+    if not {key for note in notes for key in note} <= {b"hush", b"hush.plan"}:
+        raise ReportError("a stream of reports has the metadata hush and hush.plan alone, as all of it is stored")
     if "part" in schema.names and not pa.types.is_signed_integer(schema.field("part").type):
         raise ReportError("reports must have signed integers in the column 'part'")
 

@@ -64,7 +64,7 @@ class Intake:
 
     async def submit(self, submission: Submission) -> Outcome:
         """Return what became of a submission, once it is durable."""
-        size = len(submission.body) + 32 * len(submission.ids) if isinstance(submission, Batch) else 512
+        size = _size(submission)
         future: asyncio.Future[Outcome] = self._loop.create_future()
         with self._wake:
             if self._stopping:
@@ -113,6 +113,15 @@ class Intake:
             self._stopping = True
             self._wake.notify()
         await asyncio.to_thread(self._thread.join)
+
+
+def _size(submission: Submission) -> int:
+    """Return about how many bytes a submission takes while it waits."""
+    if isinstance(submission, Batch):
+        return 512 + len(submission.body) + submission.vector.nbytes + 64 * len(submission.ids)
+    if submission.report is None:
+        return 512
+    return 1024 + 40 * sum(len(output) for _, output in submission.report.answers if isinstance(output, tuple))
 
 
 def _resolve(group: list[Waiting], outcomes: list[Outcome | Exception]) -> None:

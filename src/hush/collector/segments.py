@@ -9,6 +9,7 @@ database.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Iterator
@@ -73,13 +74,17 @@ def stored_tables(store: Store, plan: Plan, upto: int | None = None) -> Iterator
             yield stored, table
 
 
-def compact(store: Store, plan: Plan, folder: Path) -> list[Segment]:
-    """Move the stored bodies of a plan into Parquet segments; return those that were made."""
+def compact(store: Store, plan: Plan, folder: Path, *, tidy: bool = True) -> list[Segment]:
+    """Move the stored bodies of a plan into Parquet segments; return those that were made.
+
+    `tidy` removes segments of this plan that the store does not know, which a crash may have left: only for a folder
+    that no other store uses.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with store.compacting(plan):
         known = {segment.file for segment in store.segments(plan)}
         for path in folder.glob(f"{plan.id[:16]}-*.parquet*"):
-            if path.name not in known:
+            if path.name not in known and (tidy or path.suffix == ".new"):
                 path.unlink()
         last = max((stored.place for stored in store.bodies(plan)), default=0)
         made = []
@@ -121,6 +126,8 @@ def _write(store: Store, plan: Plan, path: Path, ids: bool, last: int) -> int:
 def export(store: Store, plan: Plan, folder: Path, out: Path) -> int:
     """Write everything that is kept of a plan's reports as Parquet files into a folder; return how many reports."""
     out.mkdir(parents=True, exist_ok=True)
+    if any(out.glob(f"{plan.id[:16]}-*.parquet")):
+        raise FileExistsError(errno.EEXIST, "the folder has an export of this plan, and both would be counted")
     total = 0
     with store.compacting(plan):
         for segment in store.segments(plan):

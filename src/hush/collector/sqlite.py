@@ -94,7 +94,7 @@ class SqliteStore(Store):
     """A store in one file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path).absolute()
+        self.path = Path(path).resolve()  # the lock is for the file, whatever it is called
         self._lock = threading.RLock()
         self._doubtful = False
         self._file = _locked(self.path)
@@ -176,14 +176,23 @@ class SqliteStore(Store):
             self._db.execute("begin immediate")
             try:
                 yield
+            except BaseException:
+                self._roll_back()  # nothing in memory has changed yet
+                raise
+            try:
                 self._db.execute("commit")
             except BaseException:
-                # Some errors roll back by themselves, others leave the transaction open. What is held in memory is
-                # read again before the next one, in case that the disk says otherwise.
+                # What is held in memory is read again before the next transaction: the disk decides.
                 self._doubtful = True
-                if self._db.in_transaction:
-                    self._db.execute("rollback")
+                self._roll_back()
                 raise
+
+    def _roll_back(self) -> None:
+        """Undo a transaction. Some errors have done that by themselves, others leave it open."""
+        if self._db.in_transaction:
+            self._doubtful, was = True, self._doubtful
+            self._db.execute("rollback")
+            self._doubtful = was
 
     # -- plans
 
@@ -242,10 +251,12 @@ class SqliteStore(Store):
                 numbers = [
                     self._db.execute("insert into runs (owner, ids) values (?, ?)", row).lastrowid or 0 for row in runs
                 ]
+                self._doubtful = True  # until memory says what the disk says: a failure in between must not be missed
             for number, (owner, run) in zip(numbers, runs, strict=True):
                 self._index(owner).add(number, run)
             self._vectors.update(vectors)
             self._trainings = rounds
+            self._doubtful = False
             return outcomes
 
     def _owner(self, submission: Submission) -> int:
