@@ -25,7 +25,7 @@ def load(text: str | bytes, error: type[HushError], longest: int = MAX_TEXT) -> 
         raise error(f"JSON longer than {longest} is not read")
     try:
         plain = text.decode() if isinstance(text, bytes) else text  # UTF-8 and nothing else
-        return json.loads(plain, object_pairs_hook=_unrepeated, parse_constant=_refuse_constant)
+        return _DECODER.decode(plain)
     except (ValueError, RecursionError):
         # The parser's message may quote the text; a report or tally is not secret, but a plain rule is enough.
         raise error("not valid JSON (or a key is repeated, or a number is not finite)") from None
@@ -40,6 +40,9 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(_: str) -> float:
     raise ValueError("not a finite number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unrepeated, parse_constant=_refuse_constant)
 
 
 def fields(value: Any, names: Iterable[str], error: type[HushError], what: str) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ exists is a valid one. `spec/wire.md` describes both forms byte by byte.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from hush import codec
@@ -123,6 +124,7 @@ class Report:
         return cls(plan, codec.hexadecimal(id_, ID_SIZE, ReportError, "the id of a report"), tuple(answers))
 
 
+@lru_cache(maxsize=256)
 def sizes(plan: Plan) -> tuple[int, int]:
     """Return how many bytes the shortest and the longest binary report of a plan take."""
     widths = sorted(question.channel.alphabet.width for question in plan.questions)
