@@ -562,6 +562,15 @@ def test_bad_records_are_refused_before_anything_is_drawn(
             assert private not in str(caught.value)
 
 
+def test_a_training_that_diverges_still_ends() -> None:
+    """Its weights stop at the largest that a round may have: a collector must not be stuck in a round."""
+    round_ = first(step=1e60, rounds=4, tail=0.0)
+    while not round_.done:
+        round_ = round_.moved([0.5] * round_.training.width)
+    assert set(map(abs, round_.result)) == {LARGEST}
+    assert Round.from_json(round_.to_json()) == round_
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_whether_a_target_is_refused_does_not_depend_on_the_loss(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who picks the loss would otherwise learn, from silence, whether a target is one of the two classes."""

@@ -8,13 +8,11 @@ durable.
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 import json
 import logging
-import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -26,7 +24,6 @@ from starlette.routing import Route
 
 from hush.collector import asked, formats, tickets
 from hush.collector.documents import (
-    EstimateRow,
     Estimates,
     Health,
     PastRound,
@@ -37,6 +34,8 @@ from hush.collector.documents import (
     TrainingEntry,
     TrainingHistory,
     Trainings,
+    as_csv,
+    estimate_row,
 )
 from hush.collector.endpoints import TALLY_SCHEMA, Endpoint, Parameter, openapi
 from hush.collector.intake import Full, Intake, Stopped
@@ -47,7 +46,7 @@ from hush.collector.settings import Settings
 from hush.collector.stores import HeldPlan, Live, Store, StoreError
 from hush.collector.submissions import ID_SIZE, Batch, Gradient, Outcome, Submission
 from hush.errors import HushError
-from hush.estimates import Estimate, estimate
+from hush.estimates import estimate
 from hush.plan import Plan
 from hush.report import Report
 from hush.tickets import questions_of
@@ -274,7 +273,7 @@ class Collector:
     def _estimated(self, plan: Plan, level: float, estimator: str, post: str) -> Estimates:
         tally = self.store.tally(plan)
         rows = asked.POSTS[post](estimate(tally, level=level, estimator=estimator), plan.schema)  # type: ignore[arg-type]
-        return Estimates(plan.id, tally.n, level, estimator, post, [_row(row) for row in rows])
+        return Estimates(plan.id, tally.n, level, estimator, post, [estimate_row(row) for row in rows])
 
     async def _stream(self, request: Request) -> Response:
         plan, wanted = await self._plan_of(request), asked.wanted(request)
@@ -402,6 +401,7 @@ class Collector:
         )
         signed = Parameter("Hush-Ticket", "string", "the signature of a ticket", None, place="header", limits=digits)
         reports = (*formats.SINGLES, *formats.BATCHES)
+        sent = partial(Endpoint, "POST", role="submit", answers=Receipt, reads=formats.SINGLES, status=202)
         return (
             Endpoint("GET", "/plans", "All plans", self._list_plans, "read", Plans),
             Endpoint("GET", "/plans/{plan}", "A plan: its id is the SHA-256 of this text", self._plan, "submit", dict),
@@ -460,27 +460,9 @@ class Collector:
             Endpoint("POST", "/plans/{plan}/close", "Take no more reports", self._close_plan, "admin", PlanEntry),
             Endpoint("GET", "/trainings", "All trainings", self._list_trainings, "read", Trainings),
             Endpoint("GET", "/trainings/{training}/round", "The current round", self._round, "submit", dict),
-            Endpoint(
-                "POST",
-                "/trainings/{training}/gradients",
-                "Send a gradient",
-                self._gradient,
-                "submit",
-                Receipt,
-                reads=formats.SINGLES,
-                parameters=(number,),
-                status=202,
-            ),
-            Endpoint(
-                "POST",
-                "/trainings/{training}/losses",
-                "Send the loss of a held-out person",
-                self._loss,
-                "submit",
-                Receipt,
-                reads=formats.SINGLES,
-                parameters=(number,),
-                status=202,
+            sent("/trainings/{training}/gradients", "Send a gradient", self._gradient, parameters=(number,)),
+            sent(
+                "/trainings/{training}/losses", "Send the loss of a held-out person", self._loss, parameters=(number,)
             ),
             Endpoint(
                 "GET",
@@ -499,24 +481,6 @@ class Collector:
 async def beside(size: int, read: Callable[..., Batch], *arguments: Any) -> Batch:
     """Read a body; a large one in another thread, so that others need not wait."""
     return await asyncio.to_thread(read, *arguments) if size > LARGE else read(*arguments)
-
-
-def as_csv(rows: Sequence[EstimateRow]) -> str:
-    """Return estimates as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    names = EstimateRow.__struct_fields__
-    writer.writerow(names)
-    for row in rows:
-        writer.writerow(["" if (value := getattr(row, name)) is None else value for name in names])
-    return out.getvalue()
-
-
-def _row(row: Estimate) -> EstimateRow:
-    point, stderr, low, high = (
-        value if math.isfinite(value) else None for value in (row.point, row.stderr, row.low, row.high)
-    )
-    return EstimateRow(row.attribute, row.category, point, stderr, low, high, row.n)
 
 
 def make_app(store: Store, settings: Settings | None = None) -> Starlette:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import math
+from collections.abc import Sequence
+
 import msgspec
+
+from hush.estimates import Estimate
 
 
 class PlanEntry(msgspec.Struct):
@@ -101,3 +108,22 @@ class Health(msgspec.Struct):
     """Whether the collector is alive."""
 
     status: str
+
+
+def as_csv(rows: Sequence[EstimateRow]) -> str:
+    """Return estimates as CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    names = EstimateRow.__struct_fields__
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow(["" if (value := getattr(row, name)) is None else value for name in names])
+    return out.getvalue()
+
+
+def estimate_row(row: Estimate) -> EstimateRow:
+    """Return an estimate as a document."""
+    point, stderr, low, high = (
+        value if math.isfinite(value) else None for value in (row.point, row.stderr, row.low, row.high)
+    )
+    return EstimateRow(row.attribute, row.category, point, stderr, low, high, row.n)

@@ -15,7 +15,7 @@ has a random key, new in every process: two ids collide with a probability of ab
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,6 @@ SMALLEST = 1 << 12  # ids of the first level; smaller runs are put together at o
 def packed(ids: Collection[bytes]) -> bytes:
     """Return ids as a run: sorted, one after the other."""
     return b"".join(sorted(ids))
-
-
-def unpacked(run: bytes) -> Iterator[bytes]:
-    """Return the ids of a run."""
-    return (run[start : start + ID_SIZE] for start in range(0, len(run), ID_SIZE))
 
 
 def holds(run: bytes, id_: bytes) -> bool:

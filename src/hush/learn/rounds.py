@@ -145,7 +145,7 @@ class Round:
         """Return the next round, after a step against the mean gradient and that of the penalty."""
         training = self.training
         size = training.step / math.sqrt(self.number) if training.decay else training.step
-        box = math.inf if training.box is None else training.box
+        box = LARGEST if training.box is None else min(training.box, LARGEST)  # who diverges still ends
         weights = tuple(
             _clipped(w - size * (g + training.penalty * w), box) for w, g in zip(self.weights, gradient, strict=True)
         )
