@@ -8,8 +8,9 @@ READY := $(VENV)/.ready
 READY_DOCS := $(VENV)/.ready-docs
 SPARK := .venv-spark
 READY_SPARK := $(SPARK)/.ready
+READY_WEB := web/node_modules/.ready
 
-.PHONY: help theory learning demo test check bench limit docs vectors spark clean
+.PHONY: help theory learning demo test check bench limit docs vectors spark web clean
 
 help:  ## Show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +34,10 @@ $(READY_SPARK): pyproject.toml
 	$(SPARK)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
 	@touch $@
 
+$(READY_WEB): web/package.json web/package-lock.json
+	cd web && npm ci --silent --ignore-scripts
+	@touch $@
+
 demo: $(CORE)  ## Simulate a population, randomise, tally, estimate: truth beside estimate
 	$(BIN)/python -m hush.demo
 
@@ -47,6 +52,9 @@ check: $(READY)  ## Format, lint, types, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+web: $(READY_WEB)  ## Build the browser client and the pages into src/hush/collector/static; needs Node
+	cd web && npm run --silent build
 
 bench: $(READY)  ## Measure speed, as ratios within one run (minutes; KEEP=--keep: for the documents too)
 	$(BIN)/python benchmarks/scalar.py
@@ -75,4 +83,4 @@ docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are e
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 clean:  ## Remove everything that these targets made
-	rm -rf $(VENV) $(SPARK) .venv-peers docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf web/node_modules web/dist $(VENV) $(SPARK) .venv-peers docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

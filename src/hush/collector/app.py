@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from hush.collector import asked, formats, tickets
+from hush.collector import asked, formats, pages, tickets
 from hush.collector.documents import (
     Estimates,
     Health,
@@ -102,7 +102,8 @@ class Collector:
     def app(self) -> Starlette:
         """Return the application."""
         routes = [
-            Route(endpoint.path, self._guarded(endpoint), methods=[endpoint.method]) for endpoint in self.endpoints
+            Route(endpoint.path, self._guarded(endpoint), methods=[endpoint.method])
+            for endpoint in (*self.endpoints, *pages.endpoints())
         ]
         handlers: Any = {HTTPException: self._unrouted}
         app = Starlette(routes=routes, lifespan=self.lifespan, exception_handlers=handlers)

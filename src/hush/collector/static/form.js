@@ -1,0 +1,1 @@
+import{VERSION as t}from"./hush.js";document.title=`hush ${t}`;

@@ -1,0 +1,1 @@
+var o=1;export{o as VERSION};

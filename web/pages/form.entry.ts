@@ -1,0 +1,3 @@
+import { VERSION } from "hush-client";
+
+document.title = `hush ${VERSION}`;

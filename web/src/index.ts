@@ -1,0 +1,2 @@
+/** The browser side of hush. */
+export const VERSION = 1;
