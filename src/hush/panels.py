@@ -20,7 +20,6 @@ Width = int | Literal["container"]
 Panel = alt.Chart | alt.LayerChart | alt.FacetChart
 
 MAX_BARS = 32
-MAX_WEIGHTS = 12
 NAME = "rows"
 """What the data of a panel are called on the dashboard."""
 
@@ -155,7 +154,7 @@ PANELS: dict[str, tuple[Callable[[Data, str, Width], Panel], str]] = {
 def named() -> dict[str, dict[str, Any]]:
     """Return the specification of every panel, as wide as where it is put, for data that come later under `NAME`."""
     return {
-        name: make(alt.NamedData(name=NAME), title, "container").to_dict(context={"pre_transform": False})
+        name: make(alt.NamedData(name=NAME), title, "container").to_dict()
         for name, (make, title) in PANELS.items()
     }
 
