@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
+from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold, log_above, log_digits
 from tests.cases import EPSILONS, exp_floor
 
 
@@ -58,3 +58,20 @@ def test_the_aligned_threshold_divides_evenly_and_is_the_largest_such(
 def test_no_aligned_threshold_exists_if_an_odd_number_divides_both() -> None:
     with pytest.raises(ValueError, match="power of two"):
         aligned_threshold(Fraction(3), 3, 6)
+
+
+@given(st.fractions(1, 10**9, max_denominator=10**30))
+def test_logarithms_in_digits_are_above_the_truth_by_less_than_one_digit(ratio: Fraction) -> None:
+    text = log_digits(ratio, 25)
+    above = Fraction(text)
+    assert exp_bounds(above)[1] >= ratio
+    assert above == 0 or exp_bounds(max(above - Fraction(2, 10**25), Fraction(0)))[0] <= ratio
+    assert float(text) == pytest.approx(log_above(ratio), rel=1e-14, abs=1e-15)
+
+
+def test_logarithms_of_large_ratios_and_of_none() -> None:
+    assert log_digits(Fraction(1)) == "0"
+    assert log_digits(Fraction(2), 10) == "0.6931471806"
+    assert log_digits(Fraction(10) ** 5000, 3) == "11512.926"
+    with pytest.raises(ValueError, match="1 or more"):
+        log_digits(Fraction(1, 2))

@@ -108,7 +108,7 @@ def margins(tally: Tally, level: float, rows: list[Estimate], units: Mapping[Tar
 
 def manipulations(tally: Tally, share: float) -> Manipulations:
     """Return how far each estimate can have been moved if this share of the reports was sent by liars."""
-    liars = math.ceil(Fraction(share) * tally.n)
+    liars = math.ceil(Fraction(repr(share)) * tally.n)  # the decimal number that was written: 0.1 is one tenth
     rows = [
         ShiftRow(name, what, finite(max(row.shift for row in group)), _width(tally.plan.schema, (name, what)))
         for (name, what), group in by_target(manipulation(tally, liars)).items()

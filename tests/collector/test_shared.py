@@ -1,0 +1,105 @@
+"""Work that many wait for is done once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import suppress
+
+import pytest
+
+from hush.collector.shared import Shared, Spaced
+
+
+class Work:
+    """Counts how often it is done, and how many do it at once."""
+
+    def __init__(self) -> None:
+        self.calls = self.at_once = self.most = 0
+        self._lock = threading.Lock()
+
+    def __call__(self) -> int:
+        with self._lock:
+            self.calls += 1
+            self.at_once += 1
+            self.most = max(self.most, self.at_once)
+        time.sleep(0.02)
+        with self._lock:
+            self.at_once -= 1
+        return self.calls
+
+
+def test_a_hundred_cost_like_one() -> None:
+    async def run() -> None:
+        shared, work = Shared(), Work()
+        assert await asyncio.gather(*(shared.get("key", 1, work) for _ in range(100))) == [1] * 100
+        assert await shared.get("key", 1, work) == 1
+        assert await shared.get("key", 2, work) == 2
+        assert await shared.get("other", 1, work) == 3
+
+    asyncio.run(run())
+
+
+def test_who_goes_away_takes_nothing_from_the_others() -> None:
+    async def run() -> None:
+        for kind in (Shared, Spaced):
+            shared, work = kind(), Work()
+            first = asyncio.create_task(shared.get("key", 1, work))
+            await asyncio.sleep(0.005)
+            second = asyncio.create_task(shared.get("key", 1, work))
+            await asyncio.sleep(0.005)
+            first.cancel()
+            with suppress(asyncio.CancelledError):
+                await first
+            assert await second == 1
+            assert work.calls == 1
+
+    asyncio.run(run())
+
+
+def test_a_failure_is_not_kept() -> None:
+    def fail() -> int:
+        raise ValueError("no")
+
+    async def run() -> None:
+        for kind in (Shared, Spaced):
+            shared = kind()
+            with pytest.raises(ValueError, match="no"):
+                await shared.get("key", 1, fail)
+            assert await shared.get("key", 1, Work()) == 1
+
+    asyncio.run(run())
+
+
+def test_results_are_few() -> None:
+    async def run() -> None:
+        for kind in (Shared, Spaced):
+            shared, work = kind(most=2), Work()
+            for key in "aabbcca":
+                await shared.get(key, 1, work)
+            assert work.calls == 4
+
+    asyncio.run(run())
+
+
+def test_expensive_results_come_one_at_a_time_with_rests() -> None:
+    async def run() -> None:
+        now = [0.0]
+
+        def work() -> float:
+            now[0] += 1  # it takes a second
+            return now[0]
+
+        spaced, counted = Spaced(rest=9, clock=lambda: now[0]), Work()
+        await asyncio.gather(*(spaced.get(key, 1, counted) for key in range(5) for _ in range(20)))
+        assert (counted.calls, counted.most) == (5, 1)
+        assert await spaced.get("key", 1, work) == 1.0
+        assert await spaced.get("key", 2, work) == 1.0, "it rests until 10"
+        assert await spaced.get("new", 2, work) == 2.0, "what nobody has seen does not wait"
+        now[0] = 10.9
+        assert await spaced.get("key", 2, work) == 1.0, "the rest is after whatever was computed last"
+        now[0] = 11.0
+        assert await spaced.get("key", 2, work) == 12.0
+
+    asyncio.run(run())
