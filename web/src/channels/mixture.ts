@@ -1,0 +1,40 @@
+/** The mixture channel: one of several windows, chosen by a coin that does not see the data. */
+import { ensure } from "../errors.js";
+import { descending, quotient, WORD } from "../exact.js";
+import { big, listed } from "../json.js";
+import { symbols } from "./alphabet.js";
+import { type Channel, channelFields } from "./channel.js";
+import { window } from "./window.js";
+
+/** Reads a mixture. Which part is used says nothing about the input, so its ratio is the largest of a part. */
+export function mixture(value: unknown): Channel {
+  const found = channelFields(value, "mixture", "shares", "parts");
+  const shares = listed(found["shares"], "the shares of a mixture").map((share) => big(share, "a share"));
+  const parts = listed(found["parts"], "the parts of a mixture").map(window);
+  const first = parts[0];
+  ensure(first && parts.length >= 2 && parts.length <= 8, "a mixture has 2 to 8 parts");
+  ensure(shares.length === parts.length, "a mixture has one share per part");
+  ensure(shares.reduce((a, b) => a + b) === WORD, "the shares of a mixture must add up to 2^64");
+  ensure(
+    parts.every(({ optional }) => optional === first.optional),
+    "all parts must be optional, or none",
+  );
+  const starts = [0];
+  for (const { alphabet } of parts) starts.push(starts[starts.length - 1]! + alphabet.size);
+  return {
+    kind: "mixture",
+    ratio: parts.map(({ ratio }) => ratio).sort(descending)[0]!,
+    alphabet: symbols(starts[parts.length]!),
+    mismatch: first.mismatch,
+    draw(inputs, coins) {
+      let left = coins.word();
+      let part = 0;
+      while (left >= shares[part]!) left -= shares[part++]!;
+      return starts[part]! + (parts[part]!.draw(inputs, coins) as number);
+    },
+    likelihood(output, inputs) {
+      const part = starts.findLastIndex((start) => start <= (output as number));
+      return parts[part]!.likelihood((output as number) - starts[part]!, inputs) * quotient(shares[part]!, WORD);
+    },
+  };
+}
