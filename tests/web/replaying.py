@@ -178,7 +178,9 @@ def some_plans(count: int, seed: int = 1) -> list[Plan]:
     result = []
     for number in range(count):
         epsilon = round(pick.choice((0.1, 0.5, 1.0, 2.0, 4.0, 8.0)) * pick.uniform(1, 1.0001), pick.choice((1, 3, 17)))
-        numeric = ("duchi", "piecewise", "hybrid", "minimax", "piecewise-sub", "laplace", "staircase", "scdf")[number % 8]
+        numeric = ("duchi", "piecewise", "hybrid", "minimax", "piecewise-sub", "laplace", "staircase", "scdf")[
+            number % 8
+        ]
         schema = _schema(pick, optional=numeric not in ("laplace", "staircase", "scdf"))
         options: dict[str, Any] = {"categorical": ("subset", "grr", "oue", "sue")[number // 8 % 4]}
         ways = pick.randrange(4)
@@ -212,7 +214,9 @@ def block_plans() -> list[Plan]:
             )
             question = Question(schema.names, cells(Fraction(epsilon), sizes))
             result.append(Plan(schema, Fraction(epsilon), 1, (question,), "joint"))
-    mixed = Schema([Numeric("a", 0, 1), Numeric("b", 0, 1), Categorical("c", list("xyz")), Categorical("d", ["x", "y"])])
+    mixed = Schema(
+        [Numeric("a", 0, 1), Numeric("b", 0, 1), Categorical("c", list("xyz")), Categorical("d", ["x", "y"])]
+    )
     result.append(Plan.design(mixed, 4.0, numeric="duchi", joint=[["a", "b"], ["c", "d"]], k=1))
     result.append(Plan.design(Schema([Categorical(f"c{i}", [1, 2]) for i in range(300)]), 1.0, k=3))
     return result

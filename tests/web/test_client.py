@@ -22,7 +22,20 @@ from hush.testing import RecordedCoins
 from hush.tickets import questions_of
 from tests.cases import SMALL
 from tests.collector.served import FEW, PLAN, RECORD, WIDE, record_of, serving
-from tests.web.replaying import BUILT, NODE, WEB, Borders, ask, block_plans, borders, fractions, needs_node, node, record, some_plans
+from tests.web.replaying import (
+    BUILT,
+    NODE,
+    WEB,
+    Borders,
+    ask,
+    block_plans,
+    borders,
+    fractions,
+    needs_node,
+    node,
+    record,
+    some_plans,
+)
 
 pytestmark = needs_node
 
@@ -39,7 +52,9 @@ def test_its_own_tests_pass() -> None:
     assert "# skipped 0" in done.stdout
 
 
-@pytest.mark.skipif(not (WEB / "node_modules").exists(), reason="what builds the client is not here: make web brings it")
+@pytest.mark.skipif(
+    not (WEB / "node_modules").exists(), reason="what builds the client is not here: make web brings it"
+)
 def test_what_is_built_is_current() -> None:
     done = node("build.mjs", "--check")
     assert done.returncode == 0, done.stderr
@@ -179,7 +194,10 @@ def small_plans() -> list[Plan]:
             sizes = getattr(channel, "sizes", None)
             if sizes is not None:
                 schema = Schema(
-                    [Numeric(f"a{j}", 0, 1) if n is None else Categorical(f"a{j}", range(n)) for j, n in enumerate(sizes)]
+                    [
+                        Numeric(f"a{j}", 0, 1) if n is None else Categorical(f"a{j}", range(n))
+                        for j, n in enumerate(sizes)
+                    ]
                 )
             elif channel.kind in ("subset", "unary"):
                 schema = Schema([Categorical("c", range(channel.alphabet.size))])
