@@ -134,7 +134,7 @@ class Survey {
             `No report is more than ${factor(measured)} times likelier for one person than for another, computed ` +
               `exactly from the plan; the promise is e^${plan.epsilon}, about ${factor(Math.exp(epsilon))}.`,
           ),
-          html("li", {}, `All surveys of this collector together may cost this browser ${CAP} at most.`),
+          html("li", {}, `All surveys of this collector together may cost this browser ${this.ledger.cap} at most.`),
         ),
       ),
     );
@@ -280,7 +280,7 @@ class Survey {
     const parts: HTMLElement[] = [
       heading,
       html("p", {}, "Your report is counted, once. Answering again from this browser would send the same report."),
-      html("p", {}, `Surveys of this collector have cost this browser ε = ${spent} of ${CAP} so far.`),
+      html("p", {}, `Surveys of this collector have cost this browser ε = ${spent} of ${this.ledger.cap} so far.`),
       html("p", {}, where),
     ];
     if (kept !== undefined) parts.push(this.bytes(Report.decode(this.plan, kept.report)));
@@ -312,7 +312,8 @@ async function chosen(collector: Collector, headers: Record<string, string>): Pr
 
 async function start(): Promise<void> {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
-  const ledger = await Ledger.open({ cap: CAP });
+  // A browser that was here before keeps the cap that it has.
+  const ledger = await Ledger.open({ cap: CAP }).catch(() => Ledger.open());
   const collector = new Collector(location.origin, { ledger, attempts: 3, ...(token === null ? {} : { token }) });
   const plan = await chosen(collector, token === null ? {} : { Authorization: `Bearer ${token}` });
   if (plan === undefined) return;
