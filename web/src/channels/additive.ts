@@ -10,18 +10,18 @@ const MAX_STEPS = 4096;
 /** Reads an additive channel. Noise of |z| + M is likelier than D/2^64 times that of |z|: hence the ratio. */
 export function additive(value: unknown): Channel {
   const found = channelFields(value, "additive", "runs", "decay", "reach");
-  const runs = listed(found["runs"], "the runs of an additive channel").map((run) => {
+  const runs = listed(found["runs"], "runs").map((run) => {
     const pair = listed(run, "a run");
-    ensure(pair.length === 2, "a run is a pair of length and weight");
+    ensure(pair.length === 2, "a run is a pair");
     return [
-      integer(pair[0], 1, MAX_STEPS, "the length of a run"),
-      BigInt(integer(pair[1], 1, 2 ** 52 - 1, "the weight of a run")),
+      integer(pair[0], 1, MAX_STEPS, "length"),
+      BigInt(integer(pair[1], 1, 2 ** 52 - 1, "weight")),
     ] as const;
   });
-  const decay = big(found["decay"], "the decay of an additive channel");
+  const decay = big(found["decay"], "decay");
   const steps = runs.reduce((sum, [length]) => sum + length, 0);
-  ensure(steps >= 1 && steps <= MAX_STEPS, "an additive channel has 1 to 4096 steps");
-  const reach = integer(found["reach"], steps, 32768, "the reach of an additive channel");
+  ensure(steps >= 1 && steps <= MAX_STEPS, "runs have 1 to 4096 steps");
+  const reach = integer(found["reach"], steps, 32768, "reach");
   ensure(
     runs.every(([, weight], i) => i === 0 || runs[i - 1]![1] > weight),
     "weights must decrease",

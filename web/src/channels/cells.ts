@@ -10,14 +10,14 @@ const MAX_CELLS = 4096;
 /** Reads a cells channel: a subset channel of the cells with weight 1, where everything that is private happens. */
 export function cells(value: unknown): Channel {
   const found = channelFields(value, "cells", "sizes", "threshold");
-  const sizes = listed(found["sizes"], "the sizes of a cells channel").map((size) =>
-    size === null ? null : integer(size, 2, MAX_CELLS, "the number of categories (null for a number)"),
+  const sizes = listed(found["sizes"], "sizes").map((size) =>
+    size === null ? null : integer(size, 2, MAX_CELLS, "size"),
   );
-  ensure(sizes.length >= 1 && sizes.length <= 12, "a cells channel is for 1 to 12 attributes");
+  ensure(sizes.length >= 1 && sizes.length <= 12, "cells are of 1 to 12 attributes");
   const values = sizes.map((size) => size ?? 2);
   const count = values.reduce((a, b) => a * b, 1);
-  ensure(count <= MAX_CELLS, "a cells channel has at most 4096 cells");
-  const whole = subsetOf(count, 1, big(found["threshold"], "a threshold"));
+  ensure(count <= MAX_CELLS, "there are at most 4096 cells");
+  const whole = subsetOf(count, 1, big(found["threshold"], "threshold"));
   return {
     ...whole,
     kind: "cells",
@@ -27,7 +27,7 @@ export function cells(value: unknown): Channel {
         attributes.every((attribute, j) =>
           attribute.kind === "numeric" ? sizes[j] === null && !attribute.optional : categories(attribute) === sizes[j],
         );
-      return fits ? undefined : "the cells channel has other sizes than the attributes";
+      return fits ? undefined : "the channel is for attributes of other sizes";
     },
     draw(inputs, coins) {
       const cell = values.reduce((sum, n, j) => sum * n + (sizes[j] === null ? coins.up(inputs[j]!) : inputs[j]!), 0);

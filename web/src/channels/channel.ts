@@ -45,7 +45,7 @@ export const upShare = (fraction: number): number => Math.min(Math.max(Math.ceil
 export function oneCategory(size: number, attributes: readonly Attribute[]): string | undefined {
   const [only] = attributes;
   const fits = attributes.length === 1 && only?.kind === "categorical" && categories(only) === size;
-  return fits ? undefined : `the channel is for one categorical attribute with ${size} categories`;
+  return fits ? undefined : `the channel is for one attribute with ${size} categories`;
 }
 
 /** Says why a channel of so many numbers does not serve these attributes, if it does not. */
@@ -53,7 +53,7 @@ export function numbers(size: number, optional: boolean, attributes: readonly At
   const fits =
     attributes.length === size &&
     attributes.every((attribute) => attribute.kind === "numeric" && attribute.optional === optional);
-  return fits ? undefined : `the channel is for ${size} numeric attributes${optional ? "" : " that are not"} optional`;
+  return fits ? undefined : `the channel is for ${size} numbers, ${optional ? "" : "not "}optional`;
 }
 
 /** Returns the probabilities that 0, 1, ... of independent events happen. */

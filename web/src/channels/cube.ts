@@ -7,10 +7,10 @@ import { type Channel, channelFields, groups, howMany, numbers, upShare } from "
 /** Reads a cube channel: near corners agree with the input's in `agree` places or more. */
 export function cube(value: unknown): Channel {
   const found = channelFields(value, "cube", "size", "sample", "agree", "threshold");
-  const size = integer(found["size"], 1, 1024, "the size of a cube channel");
-  const sample = integer(found["sample"], 1, Math.min(size, 64), "the sample of a cube channel");
-  const agree = integer(found["agree"], (sample >> 1) + 1, sample, "agree, of a cube channel,");
-  const threshold = big(found["threshold"], "a threshold");
+  const size = integer(found["size"], 1, 1024, "size");
+  const sample = integer(found["sample"], 1, Math.min(size, 64), "sample");
+  const agree = integer(found["agree"], (sample >> 1) + 1, sample, "agree");
+  const threshold = big(found["threshold"], "threshold");
   const near = agreeing(sample, agree);
   const others = (1n << BigInt(sample)) - near;
   const { ratio, chances } = groups(threshold, near, others);

@@ -9,12 +9,12 @@ import { window } from "./window.js";
 /** Reads a mixture. Which part is used says nothing about the input, so its ratio is the largest of a part. */
 export function mixture(value: unknown): Channel {
   const found = channelFields(value, "mixture", "shares", "parts");
-  const shares = listed(found["shares"], "the shares of a mixture").map((share) => big(share, "a share"));
-  const parts = listed(found["parts"], "the parts of a mixture").map(window);
+  const shares = listed(found["shares"], "shares").map((share) => big(share, "a share"));
+  const parts = listed(found["parts"], "parts").map(window);
   const first = parts[0];
   ensure(first && parts.length >= 2 && parts.length <= 8, "a mixture has 2 to 8 parts");
   ensure(shares.length === parts.length, "a mixture has one share per part");
-  ensure(shares.reduce((a, b) => a + b) === WORD, "the shares of a mixture must add up to 2^64");
+  ensure(shares.reduce((a, b) => a + b) === WORD, "shares must add up to 2^64");
   ensure(
     parts.every(({ optional }) => optional === first.optional),
     "all parts must be optional, or none",

@@ -7,8 +7,8 @@ import { type Channel, channelFields, groups, howMany, numbers, upShare } from "
 /** Reads a signs channel: near corners agree with the input's in more than half of the dimensions. */
 export function signs(value: unknown): Channel {
   const found = channelFields(value, "signs", "size", "threshold");
-  const size = integer(found["size"], 1, 1024, "the size of a signs channel");
-  const threshold = big(found["threshold"], "a threshold");
+  const size = integer(found["size"], 1, 1024, "size");
+  const threshold = big(found["threshold"], "threshold");
   const corners = 1n << BigInt(size);
   const near = (corners - (size % 2 ? 0n : comb(size, size / 2))) / 2n;
   const { ratio, chances } = groups(threshold, near, corners - near);

@@ -10,9 +10,9 @@ export const MAX_SIZE = 4097;
 /** Reads a subset channel. There are C(K-1, w-1) sets with the true category and C(K-1, w) without. */
 export function subset(value: unknown): Channel {
   const found = channelFields(value, "subset", "size", "weight", "threshold");
-  const size = integer(found["size"], 2, MAX_SIZE, "the size of a subset channel");
-  const weight = integer(found["weight"], 1, size - 1, "the weight of a subset channel");
-  return subsetOf(size, weight, big(found["threshold"], "a threshold"));
+  const size = integer(found["size"], 2, MAX_SIZE, "size");
+  const weight = integer(found["weight"], 1, size - 1, "weight");
+  return subsetOf(size, weight, big(found["threshold"], "threshold"));
 }
 
 /** Returns a subset channel whose numbers are in range. */

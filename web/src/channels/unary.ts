@@ -9,10 +9,10 @@ import { MAX_SIZE } from "./subset.js";
 /** Reads a unary channel. Two inputs differ in two bits: a 1 at one and a 0 at the other has the largest ratio. */
 export function unary(value: unknown): Channel {
   const found = channelFields(value, "unary", "size", "true", "other");
-  const size = integer(found["size"], 2, MAX_SIZE, "the size of a unary channel");
-  const truth = big(found["true"], "the threshold of the true bit");
-  const other = big(found["other"], "the threshold of the other bits");
-  ensure(other < truth, "the true bit must be likelier to be 1 than the others");
+  const size = integer(found["size"], 2, MAX_SIZE, "size");
+  const truth = big(found["true"], "true");
+  const other = big(found["other"], "other");
+  ensure(other < truth, "the true outputs must be likelier than the others");
   return {
     kind: "unary",
     ratio: [truth * (WORD - other), other * (WORD - truth)],

@@ -20,18 +20,18 @@ export interface Window extends Channel {
 export function window(value: unknown): Window {
   const found = channelFields(value, "window", "size", "width", "threshold", "levels", "optional");
   const { levels, optional } = found;
-  const size = integer(found["size"], 2, 32768, "the size of a window channel");
-  const width = integer(found["width"], 1, size - 1, "the width of a window");
-  const threshold = big(found["threshold"], "a threshold");
+  const size = integer(found["size"], 2, 32768, "size");
+  const width = integer(found["width"], 1, size - 1, "width");
+  const threshold = big(found["threshold"], "threshold");
   ensure(typeof optional === "boolean", "optional must be true or false");
   const outside = optional ? size : size - width;
   const last = size - width;
   const [inStep, outStep] = [BigInt(ROUNDING * width), BigInt(ROUNDING * outside)];
   ensure(
     threshold % inStep === 0n && (WORD - threshold) % outStep === 0n,
-    "2^24 times the cells inside and outside a window must divide their thresholds",
+    "2^24 times the cells of a window must divide its threshold, those outside the rest",
   );
-  const sums = levels === "even" ? undefined : windowSums(listed(levels, 'levels (if not "even")'), size, width);
+  const sums = levels === "even" ? undefined : windowSums(listed(levels, "levels"), size, width);
   const { ratio, chances } = groups(threshold, BigInt(width), BigInt(outside));
   const between = sums ? uneven(sums) : even(last);
 
@@ -68,8 +68,8 @@ export function window(value: unknown): Window {
 
 /** Checks levels, and returns the sum of each window. */
 function windowSums(levels: readonly unknown[], size: number, width: number): number[] {
-  ensure(levels.length === size, "a window needs one level per cell");
-  const checked = levels.map((level) => integer(level, -MAX_LEVEL, MAX_LEVEL, "a level of a window"));
+  ensure(levels.length === size, "a window has one level per cell");
+  const checked = levels.map((level) => integer(level, -MAX_LEVEL, MAX_LEVEL, "a level"));
   ensure(
     checked.every((level, y) => level === 0 - checked[size - 1 - y]! && (y === 0 || checked[y - 1]! <= level)),
     "levels must be antisymmetric and not decrease",
@@ -79,7 +79,7 @@ function windowSums(levels: readonly unknown[], size: number, width: number): nu
   for (let s = width; s < size; s++) sums.push((sum += checked[s]! - checked[s - width]!));
   ensure(
     sums.every((next, s) => s === 0 || sums[s - 1]! < next),
-    "each window must have a larger sum of levels than the one before",
+    "the sums of levels must increase",
   );
   return sums;
 }
