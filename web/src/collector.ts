@@ -1,4 +1,4 @@
-/** A collector, seen from a device: fetch a plan, check it, answer it once, and send the report until it has arrived. */
+/** A collector, seen from a device: fetch a plan, check it, answer it once, send the report until it has arrived. */
 import { CollectorError, ensure } from "./errors.js";
 import { fields, parsed } from "./json.js";
 import { Ledger } from "./ledger.js";
@@ -96,7 +96,8 @@ export class Collector {
       body: report.encode(),
       headers: { "Content-Type": "application/vnd.hush.report", ...headers },
     });
-    const { id, new: fresh, reports } = fields(parsed(answer, CollectorError), "a receipt", ["id", "new", "reports"], CollectorError);
+    const value = parsed(answer, CollectorError);
+    const { id, new: fresh, reports } = fields(value, "a receipt", ["id", "new", "reports"], CollectorError);
     ensure(
       id === report.id && typeof fresh === "boolean" && reports === 1,
       "the collector's receipt is for something else",
@@ -137,7 +138,7 @@ export class Collector {
         if (error instanceof CollectorError) throw error;
         problem = new CollectorError(`the collector cannot be reached: ${(error as Error).name}`);
       }
-      if (attempt >= attempts) throw problem;
+      if (!(attempt < attempts)) throw problem; // also if it is no number
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }

@@ -1,15 +1,11 @@
 /** Strict reading of JSON values, and the one way in which a plan is written. */
-import { ensure, type HushError, PlanError } from "./errors.js";
+import { ensure, type Failure, PlanError } from "./errors.js";
 import { WORD } from "./exact.js";
 
 export type Fields = Record<string, unknown>;
 
-type Failure = Parameters<typeof ensure>[2];
-
-type Strict = new (message: string) => HushError;
-
 /** Reads JSON: text, or bytes of UTF-8. */
-export function parsed(text: string | Uint8Array, Fail: Strict): unknown {
+export function parsed(text: string | Uint8Array, Fail: Failure): unknown {
   const plain = utf8(text, Fail);
   try {
     return JSON.parse(plain);
@@ -19,7 +15,7 @@ export function parsed(text: string | Uint8Array, Fail: Strict): unknown {
 }
 
 /** Reads UTF-8, strictly; a mark at the beginning is left where it is, and is then no JSON. Text stays as it is. */
-export function utf8(text: string | Uint8Array, Fail: Strict): string {
+export function utf8(text: string | Uint8Array, Fail: Failure): string {
   if (typeof text === "string") return text;
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(text);
@@ -48,7 +44,7 @@ export function integer(value: unknown, low: number, high: number, what: string,
     `${what} must be an integer from ${low} to ${high}`,
     Fail,
   );
-  return value as number;
+  return (value as number) + 0; // -0 becomes 0, which has one way to be written
 }
 
 /** Reads an integer from 1 to 2^64 - 1 that is written as a string, as JSON numbers are exact below 2^53 only. */
@@ -74,7 +70,7 @@ export function digits(value: unknown, count: number, what: string, Fail: Failur
   return value;
 }
 
-/** Whether a text has so many printable characters: no control, format or unassigned ones, no separator but the space. */
+/** Whether a text has so many characters, all printable: no control, format or unassigned ones, no separator but " ". */
 export function printable(text: unknown, low: number, high: number): text is string {
   if (typeof text !== "string" || !/^(?:[^\p{C}\p{Z}]| )*$/u.test(text)) return false;
   const length = [...text].length;

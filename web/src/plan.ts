@@ -49,7 +49,7 @@ export class Plan {
     ensure(printable(title, 0, 256), "title must be at most 256 printable characters");
     ensure(
       typeof epsilon === "string" && pythonFloat(+epsilon) === epsilon && +epsilon >= 0.001 && +epsilon <= 16,
-      "epsilon must be a decimal number from 0.001 to 16.0, as the shortest string",
+      "epsilon must be a decimal from 0.001 to 16.0, as the shortest string",
     );
     let outputs = 0;
     const questions = listed(rest["questions"], "questions").map((item): Question => {
@@ -59,24 +59,23 @@ export class Plan {
         channel: readChannel(channel),
       };
       outputs += question.channel.alphabet.size;
-      ensure(outputs <= MAX_OUTPUTS, `there may be at most ${MAX_OUTPUTS} outputs`);
+      ensure(outputs <= MAX_OUTPUTS, "questions must have fewer outputs");
       return question;
     });
     const k = integer(rest["k"], 1, questions.length, "k");
     const drawn = weights === null ? null : listed(weights, "weights").map(weight);
-    ensure(!drawn || (k === 1 && drawn.length === questions.length), "weights are for k = 1, one per question");
+    ensure(!drawn || (k === 1 && drawn.length === questions.length), "weights must be one per question, with k = 1");
     const schema = readSchema(rest["schema"]);
     let next = 0;
     for (const { names, channel } of questions) {
       const attributes = schema.slice(next, (next += names.length));
+      // Names beyond the schema meet an attribute that is not there: then they are not equal either.
       ensure(
-        attributes.length === names.length && attributes.every(({ name }, j) => name === names[j]),
-        "questions must cover the attributes in order",
+        names.every((name, j) => name === attributes[j]?.name) && names.length > 0 && channel.fits(attributes),
+        `the channel must fit its attributes: ${JSON.stringify(names)}`,
       );
-      const mismatch = channel.mismatch(attributes);
-      ensure(mismatch === undefined, `attribute ${JSON.stringify(names[0])}: ${mismatch}`);
     }
-    ensure(next === schema.length, "questions must cover the attributes in order");
+    ensure(next === schema.length, "questions must cover all attributes");
     const ratios = questions.map(({ channel }) => channel.ratio).sort(descending);
     const ratio = ratios.slice(0, k).reduce(([a, b], [c, d]): Ratio => [a * c, b * d]);
     ensure(
@@ -101,11 +100,12 @@ export class Plan {
   /**
    * Reads a plan and checks all of it, its privacy included. With the id under which it is known, refuses any other.
    *
-   * The hash needs WebCrypto, which browsers offer to pages that came by https (or from this machine).
+   * The hash needs WebCrypto, which browsers offer to pages that came by https, or from this machine.
    */
   static async parse(text: string | Uint8Array, id?: string): Promise<Plan> {
-    ensure(text.length <= MAX_TEXT, "a plan is too long");
+    ensure(text.length <= MAX_TEXT, "a plan must be shorter");
     const plain = utf8(text, PlanError);
+    ensure(crypto.subtle, "a plan must be checked in a page that came by https");
     const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(plain)));
     const plan = new Plan(plain, toHex(hash));
     ensure(id === undefined || id === plan.id, "this is another plan than was asked for");

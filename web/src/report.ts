@@ -33,9 +33,9 @@ export class Report {
     ensure(answers.length === plan.k, `a report of this plan has ${plan.k} answers`, ReportError);
     let next = 0;
     this.answers = answers.map(([question, output]): Answer => {
-      integer(question, next, plan.questions.length - 1, "the next question", ReportError);
-      next = question + 1;
-      return [question, plan.questions[question]!.channel.alphabet.check(output)];
+      const index = integer(question, next, plan.questions.length - 1, "the next question", ReportError);
+      next = index + 1;
+      return [index, plan.questions[index]!.channel.alphabet.check(output)];
     });
   }
 

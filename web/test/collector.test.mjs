@@ -9,12 +9,12 @@ const ID = "00112233445566778899aabbccddeeff";
 const SIGNATURE = "f".repeat(32);
 
 const json = (value, status = 200, headers = {}) => new Response(JSON.stringify(value), { status, headers });
-const none = () => json({ type: "urn:hush:problem:not-found", title: "not found", status: 404, detail: "no tickets" }, 404);
+const none = () => json({ type: "urn:hush:problem:not-found", title: "not found", detail: "no tickets" }, 404);
 const receipt = ({ init }, change = {}) => {
   const id = hex(init.body.slice(9, 25));
   return json({ id, new: true, reports: 1, ...change }, 202);
 };
-const dealt = (plan, change = {}) => json({ id: ID, questions: questionsOf(plan, ID), signature: SIGNATURE, ...change });
+const dealt = (change = {}) => json({ id: ID, questions: questionsOf(small, ID), signature: SIGNATURE, ...change });
 
 /** A collector that answers as it is told, and remembers what it was asked. */
 function faking(answers, options = {}) {
@@ -38,7 +38,9 @@ test("a plan is fetched, checked, and kept", async () => {
   assert.equal(calls.length, 1);
   assert.equal(calls[0].url, `https://example.org/base/plans/${small.id}`);
   await assert.rejects(collector.plan("0".repeat(64)), PlanError);
-  for (const id of ["", "../x", small.id.toUpperCase(), `${small.id}/`]) await assert.rejects(collector.plan(id), CollectorError);
+  for (const id of ["", "../x", small.id.toUpperCase(), `${small.id}/`]) {
+    await assert.rejects(collector.plan(id), CollectorError);
+  }
   assert.equal(calls.length, 2);
 });
 
@@ -96,7 +98,7 @@ test("after a failure the same report is sent again, by another collector object
 test("what is refused for good is not sent again", async () => {
   for (const status of [400, 401, 403, 404, 409, 410, 413, 415, 422]) {
     const { collector, of } = faking({ ticket: none, reports: () => json({ title: "no" }, status) });
-    await assert.rejects(collector.answer(small, record), (error) => error instanceof CollectorError && error.status === status);
+    await assert.rejects(collector.answer(small, record), (error) => error.status === status);
     assert.equal(of("reports").length, 1);
   }
 });
@@ -170,7 +172,7 @@ test("prepared is not sent, and can be withdrawn", async () => {
 
 test("a ticket deals the questions and the id, and is kept with the report", async () => {
   const ledger = await ledgerOf();
-  const { collector, of } = faking({ ticket: () => dealt(small), reports: receipt }, { ledger });
+  const { collector, of } = faking({ ticket: () => dealt(), reports: receipt }, { ledger });
   const report = await collector.prepare(small, record);
   assert.equal(report.id, ID);
   assert.deepEqual(report.answers.map(([question]) => question), questionsOf(small, ID));
@@ -199,11 +201,12 @@ test("two that prepare at once send one report under one ticket", async () => {
 
 test("a wrong ticket is refused before anything is drawn", async () => {
   const wrong = 1 - questionsOf(small, ID)[0];
-  const bad = [{ questions: [wrong] }, { questions: [] }, { questions: [0, 1] }, { questions: "0" }, { questions: null }];
-  bad.push({ id: ID.toUpperCase() }, { id: "0" }, { signature: "g".repeat(32) }, { signature: undefined }, { extra: 1 });
+  const bad = [[wrong], [], [0, 1], "0", null].map((questions) => ({ questions }));
+  bad.push({ id: ID.toUpperCase() }, { id: "0" }, { signature: "g".repeat(32) }, { signature: undefined });
+  bad.push({ extra: 1 });
   for (const change of bad) {
     const ledger = await ledgerOf();
-    const { collector, of } = faking({ ticket: () => dealt(small, change), reports: receipt }, { ledger });
+    const { collector, of } = faking({ ticket: () => dealt(change), reports: receipt }, { ledger });
     await assert.rejects(collector.answer(small, record), CollectorError, JSON.stringify(change));
     assert.equal(of("reports").length, 0);
     assert.deepEqual(await ledger.entries(), []);
@@ -214,7 +217,7 @@ test("tickets can be required, or never asked for", async () => {
   const must = faking({ ticket: none, reports: receipt }, { tickets: true });
   await assert.rejects(must.collector.answer(small, record), (error) => error.status === 404);
   assert.equal(must.of("reports").length, 0);
-  const never = faking({ ticket: () => dealt(small), reports: receipt }, { tickets: false });
+  const never = faking({ ticket: () => dealt(), reports: receipt }, { tickets: false });
   await never.collector.answer(small, record);
   assert.equal(never.of("ticket").length, 0);
   const failing = faking({ ticket: () => json({}, 403), reports: receipt });
@@ -238,14 +241,16 @@ test("questions follow from ids as Keccak says, for weights and for many questio
       const coins = new Dealt();
       const total = plan.weights?.reduce((a, b) => a + b);
       let left = total && Number(coins.below(BigInt(total)));
-      const expected = total ? [plan.weights.findIndex((weight) => (left -= weight) < 0)] : coins.subset(plan.questions.length, plan.k);
+      const expected = total
+        ? [plan.weights.findIndex((weight) => (left -= weight) < 0)]
+        : coins.subset(plan.questions.length, plan.k);
       assert.deepEqual(questionsOf(plan, id), expected);
     }
   }
 });
 
 test("a bad record is refused before a ticket is asked for", async () => {
-  const { collector, calls } = faking({ ticket: () => dealt(small), reports: receipt });
+  const { collector, calls } = faking({ ticket: () => dealt(), reports: receipt });
   await assert.rejects(collector.answer(small, { x: 2, c: "a" }), RecordError);
   assert.equal(calls.length, 0);
 });
@@ -265,7 +270,8 @@ test("without a ledger a plan is answered once as long as the object lives", asy
 });
 
 test("a problem becomes one printable line", async () => {
-  const problem = { type: "urn:hush:problem:plan-closed", title: "closed\u001b[31m", detail: `no\nmore\u2028${"x".repeat(999)}` };
+  const detail = `no\nmore\u2028${"x".repeat(999)}`;
+  const problem = { type: "urn:hush:problem:plan-closed", title: "closed\u001b[31m", detail };
   const { collector } = faking({ ticket: none, reports: () => json(problem, 409) });
   await assert.rejects(collector.answer(small, record), (error) => {
     assert.equal(error.kind, "plan-closed");
@@ -298,7 +304,8 @@ test("addresses that are none are refused, and what is behind a question mark is
 });
 
 test("an attempt that takes too long is given up", async () => {
-  const fetch = (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const fetch = (_, { signal }) =>
+    new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   const keep = setTimeout(() => {}, 5000);
   const collector = new Collector("https://example.org", { fetch, timeout: 20, attempts: 2, pause: 1 });
   await assert.rejects(collector.plan(small.id), /cannot be reached: TimeoutError/);

@@ -1,5 +1,5 @@
-// As much of IndexedDB as a ledger needs, with its rules: one readwrite transaction at a time, committed when nothing is
-// asked of it any more, rolled back if it is aborted. Browsers have the real one: tests/web/test_browser.py uses it.
+// As much of IndexedDB as a ledger needs, with its rules: one readwrite transaction at a time, committed when nothing
+// is asked of it any more, rolled back if it is aborted. Browsers have the real one: tests/web/test_browser.py uses it.
 const databases = new Map();
 
 export const asked = []; // the options of all transactions

@@ -40,7 +40,9 @@ test("a mark of byte order, bad UTF-8, half a character, and no JSON are refused
 
 test("what is not printable in a title is refused, whatever its plane", async () => {
   const titled = (title) => Plan.parse(text.replace('"title":""', `"title":${JSON.stringify(title)}`));
-  for (const title of ["größer ☂", "𝒳", "𝒳".repeat(256), 'a "b" \\']) assert.equal((await titled(title)).title, title);
+  for (const title of ["größer ☂", "𝒳", "𝒳".repeat(256), 'a "b" \\']) {
+    assert.equal((await titled(title)).title, title);
+  }
   for (const title of ["\u200b", "\u00a0", "\u007f", "\u2028", "\ue000", "\u0378", "\t", "𝒳".repeat(257)]) {
     await assert.rejects(titled(title), /title/);
   }

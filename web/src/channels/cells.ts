@@ -13,22 +13,18 @@ export function cells(value: unknown): Channel {
   const sizes = listed(found["sizes"], "sizes").map((size) =>
     size === null ? null : integer(size, 2, MAX_CELLS, "size"),
   );
-  ensure(sizes.length >= 1 && sizes.length <= 12, "cells are of 1 to 12 attributes");
   const values = sizes.map((size) => size ?? 2);
   const count = values.reduce((a, b) => a * b, 1);
-  ensure(count <= MAX_CELLS, "there are at most 4096 cells");
+  ensure(sizes.length >= 1 && sizes.length <= 12 && count <= MAX_CELLS, "sizes must be 1 to 12, of 4096 cells at most");
   const whole = subsetOf(count, 1, big(found["threshold"], "threshold"));
   return {
     ...whole,
     kind: "cells",
-    mismatch(attributes) {
-      const fits =
-        attributes.length === sizes.length &&
-        attributes.every((attribute, j) =>
-          attribute.kind === "numeric" ? sizes[j] === null && !attribute.optional : categories(attribute) === sizes[j],
-        );
-      return fits ? undefined : "the channel is for attributes of other sizes";
-    },
+    fits: (attributes) =>
+      attributes.length === sizes.length &&
+      attributes.every((one, j) =>
+        one.kind === "numeric" ? sizes[j] === null && !one.optional : categories(one) === sizes[j],
+      ),
     draw(inputs, coins) {
       const cell = values.reduce((sum, n, j) => sum * n + (sizes[j] === null ? coins.up(inputs[j]!) : inputs[j]!), 0);
       return whole.draw([cell], coins);

@@ -2,7 +2,7 @@
 import { agreeing, comb, quotient } from "../exact.js";
 import { big, integer } from "../json.js";
 import { subsets } from "./alphabet.js";
-import { type Channel, channelFields, groups, howMany, numbers, upShare } from "./channel.js";
+import { areNumbers, type Channel, channelFields, groups, howMany, upShare } from "./channel.js";
 
 /** Reads a cube channel: near corners agree with the input's in `agree` places or more. */
 export function cube(value: unknown): Channel {
@@ -18,7 +18,7 @@ export function cube(value: unknown): Channel {
     kind: "cube",
     ratio,
     alphabet: subsets(2 * size, sample, true),
-    mismatch: (attributes) => numbers(size, false, attributes),
+    fits: (attributes) => areNumbers(size, false, attributes),
     draw(inputs, coins) {
       const truth = inputs.map((u) => coins.up(u!));
       const chosen = coins.subset(size, sample);

@@ -2,7 +2,7 @@
 import { comb, members } from "../exact.js";
 import { big, integer } from "../json.js";
 import { subsets } from "./alphabet.js";
-import { type Channel, channelFields, groups, howMany, numbers, upShare } from "./channel.js";
+import { areNumbers, type Channel, channelFields, groups, howMany, upShare } from "./channel.js";
 
 /** Reads a signs channel: near corners agree with the input's in more than half of the dimensions. */
 export function signs(value: unknown): Channel {
@@ -16,7 +16,7 @@ export function signs(value: unknown): Channel {
     kind: "signs",
     ratio,
     alphabet: subsets(size),
-    mismatch: (attributes) => numbers(size, false, attributes),
+    fits: (attributes) => areNumbers(size, false, attributes),
     draw(inputs, coins) {
       const truth = inputs.reduce((bits, u, j) => bits | (BigInt(coins.up(u!)) << BigInt(j)), 0n);
       const wanted = coins.toss(threshold);
