@@ -91,3 +91,14 @@ test("every plan of the vectors is within its epsilon, and no plan is with k rai
     }
   }
 });
+
+test("where the browser has no WebCrypto, a plan is refused with a reason", async () => {
+  const real = Object.getOwnPropertyDescriptor(globalThis, "crypto");
+  Object.defineProperty(globalThis, "crypto", { value: {}, configurable: true });
+  try {
+    await assert.rejects(Plan.parse(text), /https/);
+  } finally {
+    Object.defineProperty(globalThis, "crypto", real);
+  }
+  assert.ok(await Plan.parse(text));
+});
