@@ -21,6 +21,7 @@ from hush.design.joint import cells
 from hush.exact import WORD
 from hush.plan import Plan, Question
 from hush.schema import Categorical, Numeric, Schema
+from tests.cases import SMALL
 
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"
@@ -32,7 +33,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="the browser client is test
 
 def node(*arguments: str | Path, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
     assert NODE is not None
-    return subprocess.run(
+    return subprocess.run(  # noqa: S603
         [NODE, *map(str, arguments)],
         cwd=WEB,
         env=os.environ | environment,
@@ -123,7 +124,8 @@ def _integers(value: Any) -> Iterator[int]:
 def _cells(channel: Channel) -> set[int]:
     """Where one cell of a window ends and the next begins."""
     found = set()
-    for part in getattr(channel, "parts", (channel,)):
+    parts: tuple[Any, ...] = getattr(channel, "parts", (channel,))
+    for part in parts:
         if part.kind == "window":
             inside, outside = part.threshold // part.width, (WORD - part.threshold) // part.cells_outside
             found |= {inside * i for i in range(0, part.width, max(1, part.width // 6))}
@@ -172,6 +174,10 @@ def _schema(pick: random.Random, *, optional: bool) -> Schema:
     return Schema(attributes)
 
 
+NUMERIC = ("duchi", "piecewise", "hybrid", "minimax", "piecewise-sub", "laplace", "staircase", "scdf")
+"""The mechanisms for one number. The last three have no output for a missing one."""
+
+
 def some_plans(count: int, seed: int = 1) -> list[Plan]:
     """Plans of every mechanism, with every way of asking."""
     pick = random.Random(seed)
@@ -203,7 +209,7 @@ def block_plans() -> list[Plan]:
         for epsilon in (0.1, 1.0, 8.0):
             result += [Plan.design(schema, epsilon, numeric=numeric) for numeric in ("duchi-multi", "cube")]
     for sizes in ((2,), (3, None), (None, None, None), (4, 3, 5, None), (2,) * 12, (16, None, 2, 64)):
-        for epsilon in ("0.1", "1", "6"):
+        for text in ("0.1", "1", "6"):
             schema = Schema(
                 [
                     Numeric(f"x{j}", 0, 10, "clip")
@@ -212,11 +218,35 @@ def block_plans() -> list[Plan]:
                     for j, size in enumerate(sizes)
                 ]
             )
-            question = Question(schema.names, cells(Fraction(epsilon), sizes))
-            result.append(Plan(schema, Fraction(epsilon), 1, (question,), "joint"))
+            question = Question(schema.names, cells(Fraction(text), sizes))
+            result.append(Plan(schema, Fraction(text), 1, (question,), "joint"))
     mixed = Schema(
         [Numeric("a", 0, 1), Numeric("b", 0, 1), Categorical("c", list("xyz")), Categorical("d", ["x", "y"])]
     )
     result.append(Plan.design(mixed, 4.0, numeric="duchi", joint=[["a", "b"], ["c", "d"]], k=1))
     result.append(Plan.design(Schema([Categorical(f"c{i}", [1, 2]) for i in range(300)]), 1.0, k=3))
+    return result
+
+
+def small_plans() -> list[Plan]:
+    """A plan for each small channel, on the attributes that it serves."""
+    result = []
+    for name, make in SMALL.items():
+        for epsilon in (Fraction(1, 10), Fraction(2)):
+            channel = make(epsilon)
+            sizes = getattr(channel, "sizes", None)
+            if sizes is not None:
+                schema = Schema(
+                    [
+                        Numeric(f"a{j}", 0, 1) if n is None else Categorical(f"a{j}", range(n))
+                        for j, n in enumerate(sizes)
+                    ]
+                )
+            elif channel.kind in ("subset", "unary"):
+                schema = Schema([Categorical("c", range(channel.alphabet.size))])
+            elif channel.kind in ("signs", "cube"):
+                schema = Schema([Numeric(f"x{j}", -2, 3) for j in range(getattr(channel, "size", 0))])
+            else:
+                schema = Schema([Numeric("x", -1, 3, optional=getattr(channel, "optional", False))])
+            result.append(Plan(schema, epsilon, 1, (Question(schema.names, channel),), name))
     return result

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
-import math
 import os
 import random
 import re
@@ -14,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from hush import HushError, Plan, codec
+from hush import Plan
 from hush.client import randomise_from
 from hush.coins import Coins
 from hush.collector.settings import Settings
 from hush.testing import RecordedCoins
 from hush.tickets import questions_of
-from tests.cases import SMALL
 from tests.collector.served import FEW, PLAN, RECORD, WIDE, record_of, serving
 from tests.web.replaying import (
     BUILT,
@@ -34,6 +31,7 @@ from tests.web.replaying import (
     needs_node,
     node,
     record,
+    small_plans,
     some_plans,
 )
 
@@ -48,7 +46,7 @@ def test_its_own_tests_pass() -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     passed = re.search(r"^# pass (\d+)$", done.stdout, re.MULTILINE)
     assert passed is not None
-    assert int(passed[1]) >= 80
+    assert int(passed[1]) >= 110
     assert "# skipped 0" in done.stdout
 
 
@@ -101,7 +99,7 @@ def test_the_same_words_give_the_same_bytes(tmp_path: Path) -> None:
     wrong, reports, words = compared(tmp_path / "cases", plans, 160)
     assert wrong == 0
     assert reports >= 8_000
-    assert words >= 200_000 * MORE
+    assert words >= 100_000 * (1 + MORE)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +161,7 @@ def listable(plan: Plan, question: int) -> bool:
 def test_likelihoods_are_those_of_the_exact_laws(tmp_path: Path) -> None:
     pick = random.Random(5)
     lines: list[dict[str, Any]] = []
-    laws = []
+    laws: list[dict[Any, Fraction]] = []
     kinds = set()
     for plan in small_plans() + some_plans(60, seed=3) + block_plans():
         lines.append({"action": "plan", "text": plan.to_json()})
@@ -182,33 +180,6 @@ def test_likelihoods_are_those_of_the_exact_laws(tmp_path: Path) -> None:
             assert sum(found) == pytest.approx(1, rel=1e-9)
 
 
-def small_plans() -> list[Plan]:
-    """A plan for each small channel, on the attributes that it serves."""
-    from hush.plan import Question
-    from hush.schema import Categorical, Numeric, Schema
-
-    result = []
-    for name, make in SMALL.items():
-        for epsilon in (Fraction(1, 10), Fraction(2)):
-            channel = make(epsilon)
-            sizes = getattr(channel, "sizes", None)
-            if sizes is not None:
-                schema = Schema(
-                    [
-                        Numeric(f"a{j}", 0, 1) if n is None else Categorical(f"a{j}", range(n))
-                        for j, n in enumerate(sizes)
-                    ]
-                )
-            elif channel.kind in ("subset", "unary"):
-                schema = Schema([Categorical("c", range(channel.alphabet.size))])
-            elif channel.kind in ("signs", "cube"):
-                schema = Schema([Numeric(f"x{j}", -2, 3) for j in range(getattr(channel, "size", 0))])
-            else:
-                schema = Schema([Numeric("x", -1, 3, optional=getattr(channel, "optional", False))])
-            result.append(Plan(schema, epsilon, 1, (Question(schema.names, channel),), name))
-    return result
-
-
 def test_likelihoods_of_large_sets_do_not_underflow_early(tmp_path: Path) -> None:
     lines: list[dict[str, Any]] = [{"action": "plan", "text": WIDE.to_json()}]
     output = list(range(0, 100, 3))
@@ -216,112 +187,6 @@ def test_likelihoods_of_large_sets_do_not_underflow_early(tmp_path: Path) -> Non
     channel: Any = WIDE.questions[0].channel
     exact = (1 - channel.p) * channel.q ** len(output) * (1 - channel.q) ** (99 - len(output))
     assert ask(tmp_path / "cases", lines)[1] == pytest.approx([float(exact)], rel=1e-9, abs=0)
-
-
-# -- plans that are refused
-
-
-def changes(text: str, pick: random.Random) -> list[str]:
-    """Return the canonical text of a plan with one thing changed: most are bad, some are not."""
-    result = []
-    paths = [path for path, _ in leaves(json.loads(text))]
-    for path in pick.sample(paths, min(len(paths), 24)):
-        copy = json.loads(text)
-        at = copy
-        for step in path[:-1]:
-            at = at[step]
-        at[path[-1]] = changed(at[path[-1]], pick)
-        result.append(codec.dump(copy))
-    copy = json.loads(text)
-    del copy[pick.choice(list(copy))]
-    result.append(codec.dump(copy))
-    return [*result, codec.dump(json.loads(text) | {"extra": None})]
-
-
-def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...], Any]]:
-    if isinstance(value, dict | list):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        return [leaf for key, item in items for leaf in leaves(item, (*path, key))]
-    return [(path, value)]
-
-
-def changed(value: Any, pick: random.Random) -> Any:
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int):
-        return pick.choice((value + 1, value - 1, 2 * value, -value, float(value), str(value), None, 0))
-    if isinstance(value, float):
-        return pick.choice((value + 1, value - 1, value * 2, int(value), None, 1e-320, 1e17, 1e-5))
-    if isinstance(value, str) and value.isdigit():
-        number = int(value)
-        step = pick.choice((1, -1, 1 << 24, -(1 << 24), 1 << 40, -(1 << 40), 0, -number, number))
-        return pick.choice((str(number + step), str(number + step), "0" + value, int(value), str(1 << 64)))
-    if isinstance(value, str):
-        choices = ("", "even", "window", "subset", "constructor", "\u200b", "\x7f", " ", "é", "\ud800", "0.9", "16.0")
-        return pick.choice((*choices, value + "x", value.upper(), None, 1, 1e3, "(missing)", "1.00", "nan"))
-    return pick.choice((0, "", [], {}, [1], [1, 1]))
-
-
-def refusal(text: str) -> str:
-    """Why Python refuses a plan."""
-    try:
-        Plan.from_json(text)
-    except HushError as error:
-        return str(error) or "refused"
-    return ""
-
-
-def test_the_same_plans_are_refused(tmp_path: Path) -> None:
-    pick = random.Random(9)
-    texts = [
-        text
-        for plan in small_plans()[::3] + some_plans(32, seed=4) + block_plans()[::5]
-        for text in changes(plan.to_json(), pick)
-    ]
-    # The surrogate has no UTF-8: it reaches JavaScript as the escape that JSON allows.
-    answers = ask(tmp_path / "cases", [{"action": "plan", "text": text} for text in texts])
-    refused = 0
-    for text, answer in zip(texts, answers, strict=True):
-        expected = refusal(text)
-        assert bool(answer) == bool(expected), (text[:2000], answer, expected)
-        refused += bool(expected)
-        # Nothing is refused for its spelling that Python refuses for what it says, so that each check was met itself.
-        if "canonical" in answer:
-            assert any(word in expected for word in ("float", "integer", "version")), (text[:2000], expected)
-    assert len(texts) - refused >= 50
-    assert refused >= 500
-
-
-def test_privacy_is_checked_to_the_last_step(tmp_path: Path) -> None:
-    """The largest threshold that Python takes is taken, and one step more is refused."""
-    lines = []
-    for plan in small_plans() + some_plans(24, seed=6):
-        worst = max(range(len(plan.questions)), key=lambda index: plan.questions[index].channel.ratio)
-        channel: Any = plan.questions[worst].channel
-        if channel.kind == "mixture":
-            continue  # its parts are windows
-        name = {"unary": "other", "additive": "decay"}.get(channel.kind, "threshold")
-        unit = -1 if name != "threshold" else 1
-        if channel.kind == "window":
-            unit = math.lcm(channel.width, channel.cells_outside) << 24
-
-        def stepped(steps: int) -> str:
-            values = json.loads(plan.to_json())  # noqa: B023
-            found = values["questions"][worst]["channel"]  # noqa: B023
-            found[name] = str(int(found[name]) + steps * unit)  # noqa: B023
-            return codec.dump(values)
-
-        good, bad = 0, 1
-        while not refusal(stepped(bad)):
-            good, bad = bad, 2 * bad
-        while bad - good > 1:
-            middle = (good + bad) // 2
-            good, bad = (good, middle) if refusal(stepped(middle)) else (middle, bad)
-        lines += [{"action": "plan", "text": stepped(good)}, {"action": "plan", "text": stepped(bad)}]
-    assert len(lines) > 150
-    answers = ask(tmp_path / "cases", lines)
-    assert not any(answers[::2])
-    assert all(answers[1::2])
 
 
 # -- tickets, and a collector

@@ -16,7 +16,7 @@ export function randomise(plan: Plan, record: PersonRecord): Report {
   return randomiseFrom(new SystemCoins(), plan, record);
 }
 
-/** Returns a report that is a function of these coins: for tests. Nobody is protected unless the words are unpredictable. */
+/** Returns a report that is a function of these coins: for tests. Nobody is protected unless nobody can predict them. */
 export function randomiseFrom(coins: Coins, plan: Plan, record: PersonRecord): Report {
   const inputs = plan.encode(record);
   const answers = answersFrom(coins, plan, inputs, drawQuestions(plan, coins));

@@ -1,6 +1,6 @@
-/** A collector, seen from a device: fetch a plan, check it, answer it once, and send the report until it has arrived. */
+/** A collector, seen from a device: fetch a plan, check it, answer it once, send the report until it has arrived. */
 import { CollectorError, ensure } from "./errors.js";
-import { fields } from "./json.js";
+import { fields, parsed } from "./json.js";
 import { Ledger } from "./ledger.js";
 import { Plan } from "./plan.js";
 import { Report } from "./report.js";
@@ -9,7 +9,6 @@ import { MemoryStore } from "./stores.js";
 import { readTicket, type Ticket } from "./tickets.js";
 
 const RETRIED = [408, 425, 429, 500, 502, 503, 504];
-const MAX_ANSWER = 2 ** 24; // bytes
 const MAX_WAIT = 60_000; // milliseconds, whatever a collector asks for
 
 /** How a collector is reached. Times are in milliseconds. */
@@ -47,13 +46,7 @@ export class Collector {
 
   constructor(url: string, options: CollectorOptions = {}) {
     const { ledger, token, attempts = 6, pause = 500, timeout = 10_000, tickets = "auto" } = options;
-    const address = URL.canParse(url, globalThis.location?.href) && new URL(url, globalThis.location?.href);
-    ensure(
-      address && /^https?:$/.test(address.protocol),
-      "the address of a collector begins with https:// (or http://)",
-      CollectorError,
-    );
-    this.#url = (address.origin + address.pathname).replace(/\/+$/, "");
+    this.#url = baseOf(url);
     const { fetch = (where, init) => globalThis.fetch(where, init) } = options;
     this.#options = { token, attempts, pause, timeout, tickets, fetch };
     this.#ledger = ledger ? Promise.resolve(ledger) : Ledger.open({ cap: 1000, store: new MemoryStore() });
@@ -103,7 +96,8 @@ export class Collector {
       body: report.encode(),
       headers: { "Content-Type": "application/vnd.hush.report", ...headers },
     });
-    const { id, new: fresh, reports } = fields(parsed(answer), "a receipt", ["id", "new", "reports"], CollectorError);
+    const value = parsed(answer, CollectorError);
+    const { id, new: fresh, reports } = fields(value, "a receipt", ["id", "new", "reports"], CollectorError);
     ensure(
       id === report.id && typeof fresh === "boolean" && reports === 1,
       "the collector's receipt is for something else",
@@ -116,7 +110,7 @@ export class Collector {
     const { tickets } = this.#options;
     if (!tickets) return undefined;
     try {
-      return readTicket(plan, parsed(await this.#request(`/plans/${plan.id}/ticket`)));
+      return readTicket(plan, parsed(await this.#request(`/plans/${plan.id}/ticket`), CollectorError));
     } catch (error) {
       if (tickets === "auto" && error instanceof CollectorError && error.status === 404) return undefined;
       throw error;
@@ -144,7 +138,7 @@ export class Collector {
         if (error instanceof CollectorError) throw error;
         problem = new CollectorError(`the collector cannot be reached: ${(error as Error).name}`);
       }
-      if (attempt >= attempts) throw problem;
+      if (!(attempt < attempts)) throw problem; // also if it is no number
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }
@@ -159,44 +153,25 @@ export class Collector {
       cache: "no-store",
       signal: AbortSignal.timeout(timeout),
     });
-    return { response, body: await whole(response) };
+    return { response, body: new Uint8Array(await response.arrayBuffer()) };
   }
 }
 
-/** Reads a body, unless it is endless. */
-async function whole(response: Response): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  const reader = response.body?.getReader();
-  for (let part = await reader?.read(); part && !part.done; part = await reader!.read()) {
-    size += part.value.length;
-    if (size > MAX_ANSWER) {
-      void reader!.cancel();
-      throw new CollectorError("the collector's answer is too long");
-    }
-    chunks.push(part.value);
-  }
-  const body = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.length;
-  }
-  return body;
-}
-
-function parsed(bytes: Uint8Array): unknown {
+/** Returns an address without what comes after its path, and without a slash at its end. */
+function baseOf(url: string): string {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes));
+    const { protocol, origin, pathname } = new URL(url, globalThis.location?.href);
+    if (/^https?:$/.test(protocol)) return (origin + pathname).replace(/\/+$/, "");
   } catch {
-    throw new CollectorError("the collector's answer is not JSON");
+    // it is no address
   }
+  throw new CollectorError("the address of a collector begins with https:// (or http://)");
 }
 
 /** Returns what the collector says about a refusal, from its problem document: one printable line, safe to log. */
 function refusal(status: number, body: Uint8Array): CollectorError {
   try {
-    const { title, detail, type } = parsed(body) as Record<string, unknown>;
+    const { title, detail, type } = parsed(body, CollectorError) as Record<string, unknown>;
     const kind = plain(type).split(":").pop();
     if (title) return new CollectorError(plain(title) + (detail ? `: ${plain(detail)}` : ""), status, kind);
   } catch {

@@ -41,7 +41,8 @@ export class CollectorError extends HushError {
   }
 }
 
-type Failure = new (message: string) => HushError;
+/** The class of an error. */
+export type Failure = new (message: string) => HushError;
 
 /** Refuses what breaks a rule. */
 export function ensure(condition: unknown, rule: string, Fail: Failure = PlanError): asserts condition {

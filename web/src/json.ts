@@ -1,10 +1,28 @@
 /** Strict reading of JSON values, and the one way in which a plan is written. */
-import { ensure, PlanError } from "./errors.js";
+import { ensure, type Failure, PlanError } from "./errors.js";
 import { WORD } from "./exact.js";
 
 export type Fields = Record<string, unknown>;
 
-type Failure = Parameters<typeof ensure>[2];
+/** Reads JSON: text, or bytes of UTF-8. */
+export function parsed(text: string | Uint8Array, Fail: Failure): unknown {
+  const plain = utf8(text, Fail);
+  try {
+    return JSON.parse(plain);
+  } catch {
+    throw new Fail("this is not JSON");
+  }
+}
+
+/** Reads UTF-8, strictly; a mark at the beginning is left where it is, and is then no JSON. Text stays as it is. */
+export function utf8(text: string | Uint8Array, Fail: Failure): string {
+  if (typeof text === "string") return text;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(text);
+  } catch {
+    throw new Fail("this is not UTF-8");
+  }
+}
 
 /** Returns an object that has exactly these fields. */
 export function fields(value: unknown, what: string, names: readonly string[], Fail?: Failure): Fields {
@@ -13,7 +31,7 @@ export function fields(value: unknown, what: string, names: readonly string[], F
       value !== null &&
       Object.keys(value).length === names.length &&
       names.every((name) => Object.hasOwn(value, name)),
-    `${what} must be an object with exactly the fields ${names.join(", ")}`,
+    `${what} must have the fields ${names}, and no others`,
     Fail,
   );
   return value as Fields;
@@ -26,13 +44,13 @@ export function integer(value: unknown, low: number, high: number, what: string,
     `${what} must be an integer from ${low} to ${high}`,
     Fail,
   );
-  return value as number;
+  return (value as number) + 0; // -0 becomes 0, which has one way to be written
 }
 
 /** Reads an integer from 1 to 2^64 - 1 that is written as a string, as JSON numbers are exact below 2^53 only. */
 export function big(value: unknown, what: string): bigint {
   const number = typeof value === "string" && /^[1-9]\d{0,19}$/.test(value) ? BigInt(value) : WORD;
-  ensure(number < WORD, `${what} must be an integer from 1 to 2^64 - 1, written as a string of decimal digits`);
+  ensure(number < WORD, `${what} must be an integer from 1 to 2^64 - 1, as a string`);
   return number;
 }
 
@@ -52,7 +70,7 @@ export function digits(value: unknown, count: number, what: string, Fail: Failur
   return value;
 }
 
-/** Whether a text has so many printable characters: no control, format or unassigned ones, no separator but the space. */
+/** Whether a text has so many characters, all printable: no control, format or unassigned ones, no separator but " ". */
 export function printable(text: unknown, low: number, high: number): text is string {
   if (typeof text !== "string" || !/^(?:[^\p{C}\p{Z}]| )*$/u.test(text)) return false;
   const length = [...text].length;

@@ -3,7 +3,7 @@ import type { Channel } from "./channels/channel.js";
 import { readChannel } from "./channels/index.js";
 import { ensure, PlanError } from "./errors.js";
 import { decimal, descending, lowerExp, type Ratio } from "./exact.js";
-import { canonical, fields, integer, listed, printable, pythonFloat, toHex } from "./json.js";
+import { canonical, fields, integer, listed, parsed, printable, pythonFloat, toHex, utf8 } from "./json.js";
 import { type Attribute, encode, type Input, type PersonRecord, readSchema } from "./schema.js";
 
 const MAX_TEXT = 2 ** 24;
@@ -42,50 +42,49 @@ export class Plan {
     /** The SHA-256 of the text, in hexadecimal. */
     readonly id: string,
   ) {
-    const value = parsed(text);
+    const value = parsed(text, PlanError);
     const names = ["hush", "title", "epsilon", "k", "weights", "schema", "questions"];
     const { hush, title, epsilon, weights, ...rest } = fields(value, "a plan", names);
     ensure(hush === 1, "this is not a plan of version 1");
-    ensure(printable(title, 0, 256), "the title must be at most 256 printable characters");
+    ensure(printable(title, 0, 256), "title must be at most 256 printable characters");
     ensure(
       typeof epsilon === "string" && pythonFloat(+epsilon) === epsilon && +epsilon >= 0.001 && +epsilon <= 16,
-      "epsilon must be a decimal number from 0.001 to 16.0, written as a string in the shortest way",
+      "epsilon must be a decimal from 0.001 to 16.0, as the shortest string",
     );
     let outputs = 0;
-    const questions = listed(rest["questions"], "the questions").map((item): Question => {
+    const questions = listed(rest["questions"], "questions").map((item): Question => {
       const { attributes, channel } = fields(item, "a question", ["attributes", "channel"]);
       const question = {
-        names: listed(attributes, "the attributes of a question") as readonly string[],
+        names: listed(attributes, "attributes") as readonly string[],
         channel: readChannel(channel),
       };
       outputs += question.channel.alphabet.size;
-      ensure(outputs <= MAX_OUTPUTS, `all channels together may have at most ${MAX_OUTPUTS} outputs`);
+      ensure(outputs <= MAX_OUTPUTS, "questions must have fewer outputs");
       return question;
     });
     const k = integer(rest["k"], 1, questions.length, "k");
-    const drawn = weights === null ? null : listed(weights, "weights (if not null)").map(weight);
-    ensure(!drawn || (k === 1 && drawn.length === questions.length), "weights are for k = 1, one for each question");
+    const drawn = weights === null ? null : listed(weights, "weights").map(weight);
+    ensure(!drawn || (k === 1 && drawn.length === questions.length), "weights must be one per question, with k = 1");
     const schema = readSchema(rest["schema"]);
     let next = 0;
     for (const { names, channel } of questions) {
       const attributes = schema.slice(next, (next += names.length));
+      // Names beyond the schema meet an attribute that is not there: then they are not equal either.
       ensure(
-        attributes.length === names.length && attributes.every(({ name }, j) => name === names[j]),
-        "the questions must cover every attribute once, in the order of the schema",
+        names.every((name, j) => name === attributes[j]?.name) && names.length > 0 && channel.fits(attributes),
+        `the channel must fit its attributes: ${JSON.stringify(names)}`,
       );
-      const mismatch = channel.mismatch(attributes);
-      ensure(mismatch === undefined, `attribute ${JSON.stringify(names[0])}: ${mismatch}`);
     }
-    ensure(next === schema.length, "the questions must cover every attribute once, in the order of the schema");
+    ensure(next === schema.length, "questions must cover all attributes");
     const ratios = questions.map(({ channel }) => channel.ratio).sort(descending);
     const ratio = ratios.slice(0, k).reduce(([a, b], [c, d]): Ratio => [a * c, b * d]);
     ensure(
       ratio[0] << 192n <= ratio[1] * lowerExp(decimal(epsilon)),
-      `with these channels a report costs more than epsilon = ${epsilon}`,
+      `a report costs more than epsilon = ${epsilon}`,
     );
     // What JSON allows to be written in several ways is refused, repeated keys and 1.0 for 1 among it: other readers
     // could see another plan under the same id.
-    ensure(canonical(value) === text, "the text of a plan must be in the canonical form");
+    ensure(canonical(value) === text, "a plan must be written in its canonical form");
     this.title = title;
     this.epsilon = epsilon;
     this.k = k;
@@ -101,14 +100,16 @@ export class Plan {
   /**
    * Reads a plan and checks all of it, its privacy included. With the id under which it is known, refuses any other.
    *
-   * The hash needs WebCrypto, which browsers offer to pages that came by https (or from this machine).
+   * The hash needs WebCrypto, which browsers offer to pages that came by https, or from this machine.
    */
   static async parse(text: string | Uint8Array, id?: string): Promise<Plan> {
-    ensure(text.length <= MAX_TEXT, "the text of a plan is too long");
-    const bytes = typeof text === "string" ? new TextEncoder().encode(text) : Uint8Array.from(text);
-    const hash = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
-    ensure(id === undefined || id === hash, "this is another plan: its id is not the one that was asked for");
-    return new Plan(typeof text === "string" ? text : decoded(bytes), hash);
+    ensure(text.length <= MAX_TEXT, "a plan must be shorter");
+    const plain = utf8(text, PlanError);
+    ensure(crypto.subtle, "a plan must be checked in a page that came by https");
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(plain)));
+    const plan = new Plan(plain, toHex(hash));
+    ensure(id === undefined || id === plan.id, "this is another plan than was asked for");
+    return plan;
   }
 
   /** Checks a whole record, and returns what the channels are given. Throws a RecordError; draws nothing. */
@@ -124,23 +125,7 @@ export class Plan {
   }
 }
 
-const weight = (value: unknown): number => integer(value, 1, 2 ** 32, "the weight of a question");
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new PlanError("a plan must be valid JSON");
-  }
-}
-
-function decoded(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new PlanError("a plan must be UTF-8");
-  }
-}
+const weight = (value: unknown): number => integer(value, 1, 2 ** 32, "a weight");
 
 /** Freezes a value and all that it holds: what was checked stays as it was. */
 function frozen(value: unknown): void {

@@ -1,7 +1,7 @@
 /** The report: all that leaves a device. A plan's id, a random id, and a few small integers. */
 import type { Output } from "./channels/alphabet.js";
 import { ensure, ReportError } from "./errors.js";
-import { digits, fields, fromHex, integer, listed, toHex } from "./json.js";
+import { digits, fields, fromHex, integer, listed, parsed, toHex } from "./json.js";
 import type { Plan } from "./plan.js";
 
 const VERSION = 1;
@@ -33,9 +33,9 @@ export class Report {
     ensure(answers.length === plan.k, `a report of this plan has ${plan.k} answers`, ReportError);
     let next = 0;
     this.answers = answers.map(([question, output]): Answer => {
-      integer(question, next, plan.questions.length - 1, "the question of an answer (they increase)", ReportError);
-      next = question + 1;
-      return [question, plan.questions[question]!.channel.alphabet.check(output)];
+      const index = integer(question, next, plan.questions.length - 1, "the next question", ReportError);
+      next = index + 1;
+      return [index, plan.questions[index]!.channel.alphabet.check(output)];
     });
   }
 
@@ -61,7 +61,7 @@ export class Report {
     const answers: Answer[] = [];
     for (let i = 0; i < plan.k; i++) {
       const question = width ? take(width).reduce((sum, byte) => 256 * sum + byte, 0) : i;
-      integer(question, 0, plan.questions.length - 1, "the question of an answer", ReportError);
+      integer(question, 0, plan.questions.length - 1, "the next question", ReportError);
       const { alphabet } = plan.questions[question]!.channel;
       const packed = take(alphabet.width);
       ensure(at <= bytes.length, "the report is cut short", ReportError);
@@ -78,27 +78,20 @@ export class Report {
 
   /** Reads the JSON form of a report of this plan, as text or as values. Anything else is a ReportError. */
   static fromJSON(plan: Plan, value: unknown): Report {
-    const { hush, plan: of, id, answers } = fields(parsed(value), "a report", ["hush", "plan", "id", "answers"], ReportError);
+    const values = typeof value === "string" ? parsed(value, ReportError) : value;
+    const { hush, plan: of, id, answers } = fields(values, "a report", ["hush", "plan", "id", "answers"], ReportError);
     ensure(hush === VERSION, "this is not a report of version 1", ReportError);
     ensure(of === plan.id, "this report belongs to another plan", ReportError);
-    const pairs = listed(answers, "the answers", ReportError);
+    const pairs = listed(answers, "answers", ReportError);
     for (const pair of pairs) ensure(Array.isArray(pair) && pair.length === 2, "an answer is a pair", ReportError);
     const report = new Report(plan, id as string, pairs as readonly Answer[]);
     // A repeated key, or a number that is written otherwise, makes the text longer than what it says.
     ensure(
       typeof value !== "string" || value.replace(/\s/g, "").length === JSON.stringify(report).length,
-      "the report repeats a key, or is written in an unusual way",
+      "the report is written in an unusual way",
       ReportError,
     );
     return report;
-  }
-}
-
-function parsed(value: unknown): unknown {
-  try {
-    return typeof value === "string" ? JSON.parse(value) : value;
-  } catch {
-    throw new ReportError("a report must be valid JSON");
   }
 }
 

@@ -37,18 +37,18 @@ export const categories = (attribute: Categorical): number => attribute.values.l
 
 /** Reads a schema, strictly. */
 export function readSchema(value: unknown): readonly Attribute[] {
-  const attributes = listed(value, "the schema").map(readAttribute);
-  ensure(attributes.length >= 1 && attributes.length <= 1024, "a schema has 1 to 1024 attributes");
-  ensure(new Set(attributes.map(({ name }) => name)).size === attributes.length, "an attribute is declared twice");
+  const attributes = listed(value, "schema").map(readAttribute);
+  ensure(attributes.length >= 1 && attributes.length <= 1024, "schema must have 1 to 1024 attributes");
+  ensure(new Set(attributes.map(({ name }) => name)).size === attributes.length, "names must differ");
   return attributes;
 }
 
 function readAttribute(value: unknown): Attribute {
   const kind = (value as Fields | null)?.["kind"];
-  ensure(kind === "numeric" || kind === "categorical", "the kind of an attribute must be numeric or categorical");
+  ensure(kind === "numeric" || kind === "categorical", "kind must be known");
   const own = kind === "numeric" ? ["low", "high", "out_of_range"] : ["values"];
   const attribute = fields(value, "an attribute", ["kind", "name", ...own, "optional"]);
-  ensure(printable(attribute["name"], 1, 128), "the name of an attribute must be 1 to 128 printable characters");
+  ensure(printable(attribute["name"], 1, 128), "name must be 1 to 128 printable characters");
   ensure(typeof attribute["optional"] === "boolean", "optional must be true or false");
   (kind === "numeric" ? checkNumeric : checkCategorical)(attribute);
   return attribute as unknown as Attribute;
@@ -57,18 +57,18 @@ function readAttribute(value: unknown): Attribute {
 function checkNumeric({ low, high, out_of_range }: Fields): void {
   // JSON has no infinities, but 1e999 reads as one. The canonical form sees to it that bounds are written as floats.
   const width = typeof low === "number" && typeof high === "number" ? high - low : 0;
-  ensure(width >= 1e-300 && width < Infinity, "low must be less than high, both finite, from 1e-300 to 1e308 apart");
-  ensure(out_of_range === "error" || out_of_range === "clip", 'out_of_range must be "error" or "clip"');
+  ensure(width >= 1e-300 && width < Infinity, "low must be below high");
+  ensure(out_of_range === "error" || out_of_range === "clip", "out_of_range must be error or clip");
 }
 
 function checkCategorical({ values, optional }: Fields): void {
   const all = listed(values, "values");
-  ensure(all.length >= (optional ? 1 : 2) && all.length <= 4096, "a category needs 2 to 4096 values (1 if optional)");
-  ensure(new Set(all).size === all.length, "a value is repeated");
+  ensure(all.length >= (optional ? 1 : 2) && all.length <= 4096, "values must be 2 to 4096");
+  ensure(new Set(all).size === all.length, "values must differ");
   const texts = typeof all[0] === "string";
   for (const one of all) {
     if (texts) ensure(printable(one, 0, 256) && one !== MISSING, "a value must be at most 256 printable characters");
-    else integer(one, -MAX_CODE, MAX_CODE, "a value (if it is no string)");
+    else integer(one, -MAX_CODE, MAX_CODE, "a value");
   }
 }
 
@@ -79,7 +79,7 @@ function checkCategorical({ values, optional }: Fields): void {
  * refused: what it inherits would be taken as missing, which is a false answer that nobody would notice.
  */
 export function encode(schema: readonly Attribute[], record: PersonRecord): Input[] {
-  ensure(typeof record === "object" && record !== null && plain(record), "a record must be a plain object", RecordError);
+  ensure(isPlain(record), "a record must be a plain object", RecordError);
   const names = new Set<unknown>(schema.map(({ name }) => name));
   // Which one is not said: in a record with names and values swapped it would be a value.
   ensure(
@@ -96,8 +96,9 @@ export function encode(schema: readonly Attribute[], record: PersonRecord): Inpu
   });
 }
 
-/** Whether an object inherits from nothing but the Object of this page, or of another frame. */
-function plain(value: object): boolean {
+/** Whether a value is an object that inherits from nothing but the Object of this page, or of another frame. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.hasOwn(prototype as object, "isPrototypeOf");
 }

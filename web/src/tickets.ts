@@ -67,7 +67,8 @@ function shake256(message: readonly number[]): bigint {
   return view.getBigUint64(0);
 }
 
-const rotated = (lane: bigint, by: number): bigint => BigInt.asUintN(64, (lane << BigInt(by)) | (lane >> BigInt(64 - by)));
+const rotated = (lane: bigint, by: number): bigint =>
+  BigInt.asUintN(64, (lane << BigInt(by)) | (lane >> BigInt(64 - by)));
 
 /** Keccak-f[1600] of FIPS 202, on 25 lanes: lane x, y is at x + 5y. */
 function permute(a: bigint[]): void {

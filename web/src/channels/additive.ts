@@ -3,30 +3,30 @@ import { ensure } from "../errors.js";
 import { quotient, WORD } from "../exact.js";
 import { big, integer, listed } from "../json.js";
 import { symbols } from "./alphabet.js";
-import { type Channel, channelFields, numbers, upShare } from "./channel.js";
+import { areNumbers, type Channel, channelFields, upShare } from "./channel.js";
 
 const MAX_STEPS = 4096;
 
 /** Reads an additive channel. Noise of |z| + M is likelier than D/2^64 times that of |z|: hence the ratio. */
 export function additive(value: unknown): Channel {
   const found = channelFields(value, "additive", "runs", "decay", "reach");
-  const runs = listed(found["runs"], "the runs of an additive channel").map((run) => {
+  const runs = listed(found["runs"], "runs").map((run) => {
     const pair = listed(run, "a run");
-    ensure(pair.length === 2, "a run is a pair of length and weight");
+    ensure(pair.length === 2, "runs must be pairs");
     return [
-      integer(pair[0], 1, MAX_STEPS, "the length of a run"),
-      BigInt(integer(pair[1], 1, 2 ** 52 - 1, "the weight of a run")),
+      integer(pair[0], 1, MAX_STEPS, "length"),
+      BigInt(integer(pair[1], 1, 2 ** 52 - 1, "weight")),
     ] as const;
   });
-  const decay = big(found["decay"], "the decay of an additive channel");
+  const decay = big(found["decay"], "decay");
   const steps = runs.reduce((sum, [length]) => sum + length, 0);
-  ensure(steps >= 1 && steps <= MAX_STEPS, "an additive channel has 1 to 4096 steps");
-  const reach = integer(found["reach"], steps, 32768, "the reach of an additive channel");
+  const reach = integer(found["reach"], steps, 32768, "reach");
   ensure(
-    runs.every(([, weight], i) => i === 0 || runs[i - 1]![1] > weight),
-    "weights must decrease",
+    steps >= 1 &&
+      steps <= MAX_STEPS &&
+      runs.every(([, weight], i) => (i === 0 || runs[i - 1]![1] > weight) && weight * WORD >= runs[0]![1] * decay),
+    "runs must be of 1 to 4096 steps, their weights decrease, by decay at most",
   );
-  ensure(runs[runs.length - 1]![1] * WORD >= runs[0]![1] * decay, "the last weight must be decay times the first");
   const total = runs.reduce((sum, [length, weight]) => sum + BigInt(length) * weight, 0n);
   const top = steps + 2 * reach;
 
@@ -63,7 +63,7 @@ export function additive(value: unknown): Channel {
     kind: "additive",
     ratio: [WORD, decay],
     alphabet: symbols(top + 1),
-    mismatch: (attributes) => numbers(1, false, attributes),
+    fits: (attributes) => areNumbers(1, false, attributes),
     draw([u], coins) {
       let [x, fraction] = between(u!);
       x += coins.up(fraction);

@@ -47,7 +47,7 @@ export function subsets(size: number, weight?: number, signed = false): Alphabet
     ensure(weight === undefined || members.length === weight, `an output must have ${weight} members`, ReportError);
     let next = 0;
     return members.map((member) => {
-      const found = integer(member, next, size - 1, "a member of an output (members increase)", ReportError);
+      const found = integer(member, next, size - 1, "the next member of an output", ReportError);
       next = signed ? (found | 1) + 1 : found + 1;
       return found;
     });

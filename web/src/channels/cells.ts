@@ -10,25 +10,21 @@ const MAX_CELLS = 4096;
 /** Reads a cells channel: a subset channel of the cells with weight 1, where everything that is private happens. */
 export function cells(value: unknown): Channel {
   const found = channelFields(value, "cells", "sizes", "threshold");
-  const sizes = listed(found["sizes"], "the sizes of a cells channel").map((size) =>
-    size === null ? null : integer(size, 2, MAX_CELLS, "the number of categories (null for a number)"),
+  const sizes = listed(found["sizes"], "sizes").map((size) =>
+    size === null ? null : integer(size, 2, MAX_CELLS, "size"),
   );
-  ensure(sizes.length >= 1 && sizes.length <= 12, "a cells channel is for 1 to 12 attributes");
   const values = sizes.map((size) => size ?? 2);
   const count = values.reduce((a, b) => a * b, 1);
-  ensure(count <= MAX_CELLS, "a cells channel has at most 4096 cells");
-  const whole = subsetOf(count, 1, big(found["threshold"], "a threshold"));
+  ensure(sizes.length >= 1 && sizes.length <= 12 && count <= MAX_CELLS, "sizes must be 1 to 12, of 4096 cells at most");
+  const whole = subsetOf(count, 1, big(found["threshold"], "threshold"));
   return {
     ...whole,
     kind: "cells",
-    mismatch(attributes) {
-      const fits =
-        attributes.length === sizes.length &&
-        attributes.every((attribute, j) =>
-          attribute.kind === "numeric" ? sizes[j] === null && !attribute.optional : categories(attribute) === sizes[j],
-        );
-      return fits ? undefined : "the cells channel has other sizes than the attributes";
-    },
+    fits: (attributes) =>
+      attributes.length === sizes.length &&
+      attributes.every((one, j) =>
+        one.kind === "numeric" ? sizes[j] === null && !one.optional : categories(one) === sizes[j],
+      ),
     draw(inputs, coins) {
       const cell = values.reduce((sum, n, j) => sum * n + (sizes[j] === null ? coins.up(inputs[j]!) : inputs[j]!), 0);
       return whole.draw([cell], coins);

@@ -13,8 +13,8 @@ export interface Channel {
   readonly ratio: Ratio;
   /** How outputs are checked and written. */
   readonly alphabet: Alphabet;
-  /** Returns why the channel cannot serve these attributes, if it cannot. */
-  mismatch(attributes: readonly Attribute[]): string | undefined;
+  /** Whether the channel serves these attributes. */
+  fits(attributes: readonly Attribute[]): boolean;
   /** Rounds the inputs at random and draws an output. The private part compares and divides integers only. */
   draw(inputs: readonly Input[], coins: Coins): Output;
   /** Returns the probability of a checked output given the inputs, rounding included. */
@@ -23,38 +23,36 @@ export interface Channel {
 
 /** Returns the fields of a channel of this kind: exactly these. */
 export function channelFields(value: unknown, kind: string, ...names: string[]): Fields {
-  const found = fields(value, `a ${kind} channel`, ["kind", ...names]);
-  ensure(found["kind"] === kind, `the kind must be ${kind}`);
+  const found = fields(value, kind, ["kind", ...names]);
+  ensure(found["kind"] === kind, `kind must be ${kind}`);
   return found;
+}
+
+interface Groups {
+  readonly ratio: Ratio;
+  readonly chances: readonly [number, number];
 }
 
 /**
  * Returns the ratio of two groups, one of `inside` outputs with probability T/2^64 and one of `outside` with the rest,
  * each uniform; and the probability of one output of each.
  */
-export function groups(threshold: bigint, inside: bigint, outside: bigint): { ratio: Ratio; chances: [number, number] } {
+export function groups(threshold: bigint, inside: bigint, outside: bigint): Groups {
   const ratio: Ratio = [threshold * outside, (WORD - threshold) * inside];
-  ensure(ratio[0] > ratio[1], "the true outputs must be likelier than the others");
+  ensure(ratio[0] > ratio[1], "threshold must favour the truth");
   return { ratio, chances: [quotient(threshold, WORD * inside), quotient(WORD - threshold, WORD * outside)] };
 }
 
 /** Returns the share of words for which `coins.up`, exactly. */
 export const upShare = (fraction: number): number => Math.min(Math.max(Math.ceil(fraction * 2 ** 53), 0) / 2 ** 53, 1);
 
-/** Says why a channel of one category with so many values does not serve these attributes, if it does not. */
-export function oneCategory(size: number, attributes: readonly Attribute[]): string | undefined {
-  const [only] = attributes;
-  const fits = attributes.length === 1 && only?.kind === "categorical" && categories(only) === size;
-  return fits ? undefined : `the channel is for one categorical attribute with ${size} categories`;
-}
+/** Whether there is one attribute, with so many categories. */
+export const isCategory = (size: number, attributes: readonly Attribute[]): boolean =>
+  attributes.length === 1 && attributes.every((only) => only.kind === "categorical" && categories(only) === size);
 
-/** Says why a channel of so many numbers does not serve these attributes, if it does not. */
-export function numbers(size: number, optional: boolean, attributes: readonly Attribute[]): string | undefined {
-  const fits =
-    attributes.length === size &&
-    attributes.every((attribute) => attribute.kind === "numeric" && attribute.optional === optional);
-  return fits ? undefined : `the channel is for ${size} numeric attributes${optional ? "" : " that are not"} optional`;
-}
+/** Whether there are so many attributes, all of them numbers that may be missing, or may not. */
+export const areNumbers = (size: number, optional: boolean, attributes: readonly Attribute[]): boolean =>
+  attributes.length === size && attributes.every((one) => one.kind === "numeric" && one.optional === optional);
 
 /** Returns the probabilities that 0, 1, ... of independent events happen. */
 export function howMany(chances: readonly number[]): number[] {

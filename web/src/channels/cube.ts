@@ -2,15 +2,15 @@
 import { agreeing, comb, quotient } from "../exact.js";
 import { big, integer } from "../json.js";
 import { subsets } from "./alphabet.js";
-import { type Channel, channelFields, groups, howMany, numbers, upShare } from "./channel.js";
+import { areNumbers, type Channel, channelFields, groups, howMany, upShare } from "./channel.js";
 
 /** Reads a cube channel: near corners agree with the input's in `agree` places or more. */
 export function cube(value: unknown): Channel {
   const found = channelFields(value, "cube", "size", "sample", "agree", "threshold");
-  const size = integer(found["size"], 1, 1024, "the size of a cube channel");
-  const sample = integer(found["sample"], 1, Math.min(size, 64), "the sample of a cube channel");
-  const agree = integer(found["agree"], (sample >> 1) + 1, sample, "agree, of a cube channel,");
-  const threshold = big(found["threshold"], "a threshold");
+  const size = integer(found["size"], 1, 1024, "size");
+  const sample = integer(found["sample"], 1, Math.min(size, 64), "sample");
+  const agree = integer(found["agree"], (sample >> 1) + 1, sample, "agree");
+  const threshold = big(found["threshold"], "threshold");
   const near = agreeing(sample, agree);
   const others = (1n << BigInt(sample)) - near;
   const { ratio, chances } = groups(threshold, near, others);
@@ -18,7 +18,7 @@ export function cube(value: unknown): Channel {
     kind: "cube",
     ratio,
     alphabet: subsets(2 * size, sample, true),
-    mismatch: (attributes) => numbers(size, false, attributes),
+    fits: (attributes) => areNumbers(size, false, attributes),
     draw(inputs, coins) {
       const truth = inputs.map((u) => coins.up(u!));
       const chosen = coins.subset(size, sample);

@@ -9,15 +9,16 @@ import { window } from "./window.js";
 /** Reads a mixture. Which part is used says nothing about the input, so its ratio is the largest of a part. */
 export function mixture(value: unknown): Channel {
   const found = channelFields(value, "mixture", "shares", "parts");
-  const shares = listed(found["shares"], "the shares of a mixture").map((share) => big(share, "a share"));
-  const parts = listed(found["parts"], "the parts of a mixture").map(window);
+  const shares = listed(found["shares"], "shares").map((share) => big(share, "a share"));
+  const parts = listed(found["parts"], "parts").map(window);
   const first = parts[0];
-  ensure(first && parts.length >= 2 && parts.length <= 8, "a mixture has 2 to 8 parts");
-  ensure(shares.length === parts.length, "a mixture has one share per part");
-  ensure(shares.reduce((a, b) => a + b) === WORD, "the shares of a mixture must add up to 2^64");
   ensure(
-    parts.every(({ optional }) => optional === first.optional),
-    "all parts must be optional, or none",
+    first && parts.length >= 2 && parts.length <= 8 && parts.every(({ optional }) => optional === first.optional),
+    "parts must be 2 to 8, all optional or none",
+  );
+  ensure(
+    shares.length === parts.length && shares.reduce((a, b) => a + b) === WORD,
+    "shares must be one per part, and add up to 2^64",
   );
   const starts = [0];
   for (const { alphabet } of parts) starts.push(starts[starts.length - 1]! + alphabet.size);
@@ -25,7 +26,7 @@ export function mixture(value: unknown): Channel {
     kind: "mixture",
     ratio: parts.map(({ ratio }) => ratio).sort(descending)[0]!,
     alphabet: symbols(starts[parts.length]!),
-    mismatch: first.mismatch,
+    fits: first.fits,
     draw(inputs, coins) {
       let left = coins.word();
       let part = 0;

@@ -2,13 +2,13 @@
 import { comb, members } from "../exact.js";
 import { big, integer } from "../json.js";
 import { subsets } from "./alphabet.js";
-import { type Channel, channelFields, groups, howMany, numbers, upShare } from "./channel.js";
+import { areNumbers, type Channel, channelFields, groups, howMany, upShare } from "./channel.js";
 
 /** Reads a signs channel: near corners agree with the input's in more than half of the dimensions. */
 export function signs(value: unknown): Channel {
   const found = channelFields(value, "signs", "size", "threshold");
-  const size = integer(found["size"], 1, 1024, "the size of a signs channel");
-  const threshold = big(found["threshold"], "a threshold");
+  const size = integer(found["size"], 1, 1024, "size");
+  const threshold = big(found["threshold"], "threshold");
   const corners = 1n << BigInt(size);
   const near = (corners - (size % 2 ? 0n : comb(size, size / 2))) / 2n;
   const { ratio, chances } = groups(threshold, near, corners - near);
@@ -16,7 +16,7 @@ export function signs(value: unknown): Channel {
     kind: "signs",
     ratio,
     alphabet: subsets(size),
-    mismatch: (attributes) => numbers(size, false, attributes),
+    fits: (attributes) => areNumbers(size, false, attributes),
     draw(inputs, coins) {
       const truth = inputs.reduce((bits, u, j) => bits | (BigInt(coins.up(u!)) << BigInt(j)), 0n);
       const wanted = coins.toss(threshold);

@@ -2,7 +2,7 @@
 import { comb } from "../exact.js";
 import { big, integer } from "../json.js";
 import { subsets, symbols } from "./alphabet.js";
-import { type Channel, channelFields, groups, oneCategory } from "./channel.js";
+import { type Channel, channelFields, groups, isCategory } from "./channel.js";
 
 /** The largest number of categories: one more than a schema may declare, as "missing" is one too. */
 export const MAX_SIZE = 4097;
@@ -10,9 +10,9 @@ export const MAX_SIZE = 4097;
 /** Reads a subset channel. There are C(K-1, w-1) sets with the true category and C(K-1, w) without. */
 export function subset(value: unknown): Channel {
   const found = channelFields(value, "subset", "size", "weight", "threshold");
-  const size = integer(found["size"], 2, MAX_SIZE, "the size of a subset channel");
-  const weight = integer(found["weight"], 1, size - 1, "the weight of a subset channel");
-  return subsetOf(size, weight, big(found["threshold"], "a threshold"));
+  const size = integer(found["size"], 2, MAX_SIZE, "size");
+  const weight = integer(found["weight"], 1, size - 1, "weight");
+  return subsetOf(size, weight, big(found["threshold"], "threshold"));
 }
 
 /** Returns a subset channel whose numbers are in range. */
@@ -23,11 +23,12 @@ export function subsetOf(size: number, weight: number, threshold: bigint): Chann
     kind: "subset",
     ratio,
     alphabet: weight === 1 ? symbols(size) : subsets(size, weight),
-    mismatch: (attributes) => oneCategory(size, attributes),
+    fits: (attributes) => isCategory(size, attributes),
     draw([input], coins) {
       const category = input!;
       const contains = coins.toss(threshold);
-      const chosen = coins.subset(size - 1, weight - Number(contains)).map((other) => other + Number(other >= category));
+      const others = coins.subset(size - 1, weight - Number(contains));
+      const chosen = others.map((other) => other + Number(other >= category));
       if (contains) chosen.push(category);
       return weight === 1 ? chosen[0]! : chosen.sort((a, b) => a - b);
     },

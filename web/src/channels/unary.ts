@@ -3,26 +3,26 @@ import { ensure } from "../errors.js";
 import { members, quotient, WORD } from "../exact.js";
 import { big, integer } from "../json.js";
 import { subsets } from "./alphabet.js";
-import { type Channel, channelFields, oneCategory } from "./channel.js";
+import { type Channel, channelFields, isCategory } from "./channel.js";
 import { MAX_SIZE } from "./subset.js";
 
 /** Reads a unary channel. Two inputs differ in two bits: a 1 at one and a 0 at the other has the largest ratio. */
 export function unary(value: unknown): Channel {
   const found = channelFields(value, "unary", "size", "true", "other");
-  const size = integer(found["size"], 2, MAX_SIZE, "the size of a unary channel");
-  const truth = big(found["true"], "the threshold of the true bit");
-  const other = big(found["other"], "the threshold of the other bits");
-  ensure(other < truth, "the true bit must be likelier to be 1 than the others");
+  const size = integer(found["size"], 2, MAX_SIZE, "size");
+  const truth = big(found["true"], "true");
+  const other = big(found["other"], "other");
+  ensure(other < truth, "threshold must favour the truth");
   return {
     kind: "unary",
     ratio: [truth * (WORD - other), other * (WORD - truth)],
     alphabet: subsets(size),
-    mismatch: (attributes) => oneCategory(size, attributes),
+    fits: (attributes) => isCategory(size, attributes),
     draw([input], coins) {
       const category = BigInt(input!);
       let bits = 0n;
       for (let start = 0; start < size; start += 64) {
-        // A word supplies one binary digit of 64 uniform numbers, which are compared with `other` until all are decided.
+        // A word supplies one binary digit of 64 uniform numbers, compared with `other` until all are decided.
         let undecided = (1n << BigInt(Math.min(64, size - start))) - 1n;
         for (let digits = other; undecided && digits; digits = BigInt.asUintN(64, digits << 1n)) {
           const word = coins.word();

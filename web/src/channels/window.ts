@@ -3,7 +3,7 @@ import { ensure } from "../errors.js";
 import { WORD } from "../exact.js";
 import { big, integer, listed } from "../json.js";
 import { symbols } from "./alphabet.js";
-import { type Channel, channelFields, groups, numbers } from "./channel.js";
+import { areNumbers, type Channel, channelFields, groups } from "./channel.js";
 
 const ROUNDING = 2 ** 24; // the lower bits of a word round; the others draw
 const MAX_LEVEL = 2 ** 30;
@@ -20,18 +20,15 @@ export interface Window extends Channel {
 export function window(value: unknown): Window {
   const found = channelFields(value, "window", "size", "width", "threshold", "levels", "optional");
   const { levels, optional } = found;
-  const size = integer(found["size"], 2, 32768, "the size of a window channel");
-  const width = integer(found["width"], 1, size - 1, "the width of a window");
-  const threshold = big(found["threshold"], "a threshold");
+  const size = integer(found["size"], 2, 32768, "size");
+  const width = integer(found["width"], 1, size - 1, "width");
+  const threshold = big(found["threshold"], "threshold");
   ensure(typeof optional === "boolean", "optional must be true or false");
   const outside = optional ? size : size - width;
   const last = size - width;
   const [inStep, outStep] = [BigInt(ROUNDING * width), BigInt(ROUNDING * outside)];
-  ensure(
-    threshold % inStep === 0n && (WORD - threshold) % outStep === 0n,
-    "2^24 times the cells inside and outside a window must divide their thresholds",
-  );
-  const sums = levels === "even" ? undefined : windowSums(listed(levels, 'levels (if not "even")'), size, width);
+  ensure(threshold % inStep === 0n && (WORD - threshold) % outStep === 0n, "threshold must be aligned");
+  const sums = levels === "even" ? undefined : windowSums(listed(levels, "levels"), size, width);
   const { ratio, chances } = groups(threshold, BigInt(width), BigInt(outside));
   const between = sums ? uneven(sums) : even(last);
 
@@ -40,7 +37,7 @@ export function window(value: unknown): Window {
     ratio,
     alphabet: symbols(size + Number(optional)),
     optional,
-    mismatch: (attributes) => numbers(1, optional, attributes),
+    fits: (attributes) => areNumbers(1, optional, attributes),
     draw([u], coins) {
       const word = coins.word();
       let start = null;
@@ -68,18 +65,18 @@ export function window(value: unknown): Window {
 
 /** Checks levels, and returns the sum of each window. */
 function windowSums(levels: readonly unknown[], size: number, width: number): number[] {
-  ensure(levels.length === size, "a window needs one level per cell");
-  const checked = levels.map((level) => integer(level, -MAX_LEVEL, MAX_LEVEL, "a level of a window"));
+  const checked = levels.map((level) => integer(level, -MAX_LEVEL, MAX_LEVEL, "a level"));
   ensure(
-    checked.every((level, y) => level === 0 - checked[size - 1 - y]! && (y === 0 || checked[y - 1]! <= level)),
-    "levels must be antisymmetric and not decrease",
+    checked.length === size &&
+      checked.every((level, y) => level === 0 - checked[size - 1 - y]! && (y === 0 || checked[y - 1]! <= level)),
+    "levels must be one per cell, antisymmetric, and not decrease",
   );
   let sum = checked.slice(0, width).reduce((a, b) => a + b);
   const sums = [sum];
   for (let s = width; s < size; s++) sums.push((sum += checked[s]! - checked[s - width]!));
   ensure(
     sums.every((next, s) => s === 0 || sums[s - 1]! < next),
-    "each window must have a larger sum of levels than the one before",
+    "levels must have increasing sums in windows",
   );
   return sums;
 }
