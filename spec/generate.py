@@ -13,6 +13,7 @@ from math import comb
 from pathlib import Path
 from typing import Any
 
+from hush import codec
 from hush.channels import Cube, Signed, Window
 from hush.channels.window import ROUNDING
 from hush.client import randomise_from
@@ -275,7 +276,7 @@ def bad_plans() -> dict[str, Any]:
         for step in path[:-1]:
             at = at[step]
         at[path[-1]] = to
-        return {"why": why, "text": json.dumps(copy)}
+        return {"why": why, "text": codec.dump(copy)}
 
     threshold = int(values["questions"][0]["channel"]["threshold"])
     channel = ("questions", 0, "channel")

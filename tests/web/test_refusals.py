@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hush import HushError, Plan, codec
-from tests.web.replaying import ask, block_plans, needs_node, small_plans, some_plans
+from tests.web import edges
+from tests.web.replaying import BUILT, ask, block_plans, needs_node, small_plans, some_plans
 
 pytestmark = needs_node
 
@@ -83,6 +87,43 @@ def test_the_same_plans_are_refused(tmp_path: Path) -> None:
             assert any(word in expected for word in ("float", "integer", "version")), (text[:2000], expected)
     assert len(texts) - refused >= 50
     assert refused >= 500
+
+
+def test_limits_are_the_same(tmp_path: Path) -> None:
+    texts = list(edges.plans())
+    answers = ask(tmp_path / "cases", [{"action": "plan", "text": text} for text in texts])
+    taken = 0
+    for text, answer in zip(texts, answers, strict=True):
+        assert bool(answer) == bool(refusal(text)), (text[:1500], answer, refusal(text))
+        taken += not answer
+    assert taken >= 80
+    assert len(texts) - taken >= 150
+
+
+@pytest.mark.parametrize(
+    ("what", "instead"),
+    [
+        (r'32768,"reach"', '32769,"reach"'),
+        (r"\(\w+>>1\)\+1", "0"),  # how many must agree in a cube
+        (r"1e-300", "1e-301"),
+        (r"<<192n<=", "<<191n<="),  # the privacy check
+        (r"\]>(\w)\[1\],", r"]>=\1[1],"),  # a fair coin says nothing, and is no channel
+        (r"2\*\*52-1", "2**52"),
+    ],
+)
+def test_a_limit_that_is_wrong_is_noticed(tmp_path: Path, what: str, instead: str) -> None:
+    text, changes = re.subn(what, instead, BUILT.read_text(encoding="utf-8"))
+    assert changes == 1
+    broken = tmp_path / "hush.mjs"
+    broken.write_text(text, encoding="utf-8")
+    lines = [{"action": "plan", "text": plan} for plan in small_texts()]
+    assert ask(tmp_path / "right", lines) != ask(tmp_path / "wrong", lines, broken)
+
+
+def small_texts() -> list[str]:
+    """The shorter plans on the edges, and one that costs a little more than it says."""
+    costly = edges.text([edges.category(2)], edges.subset(threshold=edges.HALF + edges.HALF // 2), epsilon="1.0")
+    return [text for text in edges.plans() if len(text) < 20_000] + [costly]
 
 
 def test_privacy_is_checked_to_the_last_step(tmp_path: Path) -> None:

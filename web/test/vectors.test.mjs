@@ -57,8 +57,7 @@ test("bad plans are refused, and not for the way they are written", async () => 
   const file = vectors("bad-plans");
   await Plan.parse(file.good);
   for (const { why, text } of file.bad) {
-    const tight = text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, "$1");
-    await assert.rejects(Plan.parse(tight), (error) => {
+    await assert.rejects(Plan.parse(text), (error) => {
       assert.ok(error instanceof PlanError, why);
       assert.doesNotMatch(error.message, /canonical/, why);
       return true;

@@ -15,7 +15,8 @@ export function cells(value: unknown): Channel {
   );
   const values = sizes.map((size) => size ?? 2);
   const count = values.reduce((a, b) => a * b, 1);
-  ensure(sizes.length >= 1 && sizes.length <= 12 && count <= MAX_CELLS, "sizes must be 1 to 12, of 4096 cells at most");
+  // More than 12 sizes make more cells than that, as each is 2 or more.
+  ensure(sizes.length >= 1 && count <= MAX_CELLS, "sizes must be 1 to 12, of 4096 cells at most");
   const whole = subsetOf(count, 1, big(found["threshold"], "threshold"));
   return {
     ...whole,

@@ -1,0 +1,224 @@
+"""Plans on both sides of every limit of spec/wire.md, as texts: the last that are taken, and the first that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from hush import codec
+from hush.exact import WORD, aligned_threshold
+
+HALF = WORD // 2
+
+
+def number(name: str = "x", low: float = 0.0, high: float = 1.0, **change: Any) -> dict[str, Any]:
+    fields = {"kind": "numeric", "name": name, "low": low, "high": high, "out_of_range": "error", "optional": False}
+    return fields | change
+
+
+def category(values: Any, name: str = "c", **change: Any) -> dict[str, Any]:
+    listed = list(range(values)) if isinstance(values, int) else values
+    return {"kind": "categorical", "name": name, "values": listed, "optional": False} | change
+
+
+def subset(size: int = 2, weight: int = 1, threshold: int | None = None) -> dict[str, Any]:
+    fair = WORD * weight // size
+    return {"kind": "subset", "size": size, "weight": weight, "threshold": str(threshold or fair + 1)}
+
+
+def window(size: int, width: int, levels: Any = "even", *, optional: bool = False, up: int = 1) -> dict[str, Any]:
+    """A window that is hardly likelier than what is outside, or with up = 0 not at all."""
+    outside = size if optional else size - width
+    bound = Fraction(1) + Fraction(up, 10)
+    threshold = aligned_threshold(bound, width, outside, 1 << 24)
+    fields = {"kind": "window", "size": size, "width": width, "threshold": str(threshold), "levels": levels}
+    return fields | {"optional": optional}
+
+
+def mixture(parts: list[dict[str, Any]], shares: list[int] | None = None) -> dict[str, Any]:
+    count = max(len(parts), 1)
+    even = [WORD // count] * (count - 1)
+    return {
+        "kind": "mixture",
+        "shares": [str(share) for share in shares or [*even, WORD - sum(even)]],
+        "parts": parts,
+    }
+
+
+def additive(runs: Any, decay: int = WORD - 1, reach: int = 8) -> dict[str, Any]:
+    return {"kind": "additive", "runs": runs, "decay": str(decay), "reach": reach}
+
+
+def cells(*sizes: int | None) -> dict[str, Any]:
+    return {"kind": "cells", "sizes": list(sizes), "threshold": str(HALF)}
+
+
+def text(schema: list[dict[str, Any]], *channels: dict[str, Any], **change: Any) -> str:
+    """A plan with these channels: each for one attribute, or one for all of them."""
+    names = [attribute["name"] for attribute in schema]
+    asked = [names] if len(channels) == 1 else [[name] for name in names]
+    questions = [{"attributes": of, "channel": channel} for of, channel in zip(asked, channels, strict=True)]
+    fields = {"hush": 1, "title": "", "epsilon": "16.0", "k": 1, "weights": None}
+    return codec.dump(fields | {"schema": schema, "questions": questions} | change)
+
+
+def plans() -> Iterator[str]:
+    """Every text."""
+    yield from _wholes()
+    yield from _attributes()
+    yield from _windows()
+    yield from _others()
+
+
+def _wholes() -> Iterator[str]:
+    pair = [category(2, "c"), category(2, "d")]
+    for epsilon in ("0.001", "0.0009999999999999998", "16.0", "16.000000000000004", "0.0", "-1.0", "1e-3", "1", "inf"):
+        yield text([category(2)], subset(), epsilon=epsilon)
+    for k in (0, 1, 2, 3):
+        yield text(pair, subset(), subset(), k=k)
+    for weights in ([1, 1], [1, 2**32], [1, 2**32 + 1], [0, 1], [1], [1, 1, 1], []):
+        yield text(pair, subset(), subset(), weights=weights)
+    yield text(pair, subset(), subset(), weights=[1, 1], k=2)
+    for count in (1, 1024, 1025):
+        yield text([category(2, f"c{i}") for i in range(count)], *([subset()] * count))
+    # The outputs of all channels together: 48 of 32768, and one more.
+    for size in (32767, 32768):
+        schema = [number(f"x{i}") for i in range(49)]
+        yield text(schema, *([window(32768, 16384)] * 47), window(size, 16384), window(2, 1))
+    yield text([number(f"x{i}") for i in range(48)], *([window(32768, 16384)] * 48))
+    yield text([], subset())
+    yield text([category(2)], subset(), questions=[])
+    one = {"attributes": ["c"], "channel": subset()}
+    yield text(pair, subset(), questions=[one])
+    yield text([category(2)], subset(), questions=[one, one])
+    yield text([category(2)], subset(), questions=[one, {"attributes": [], "channel": subset()}])
+    yield text(pair, subset(), questions=[{"attributes": ["d"], "channel": subset()}, one])
+    yield text([category(2), category(2)], subset(), subset())
+    for title in ("x" * 256, "x" * 257, "é\u0301", "\U000e0001", "\u2028", "\xad", "\ufffd"):
+        yield text([category(2)], subset(), title=title)
+
+
+def _attributes() -> Iterator[str]:
+    channel = window(2, 1)
+    for low, high in ((0.0, 1e-300), (0.0, 9e-301), (-1e308, 7e307), (-1e308, 1e308), (1.0, 1.0), (2.0, 1.0), (0, 1)):
+        yield text([number(low=low, high=high)], channel)
+    for change in ({"out_of_range": "clip"}, {"out_of_range": "wrap"}, {"optional": True}, {"optional": 0}):
+        yield text([number(**change)], channel)
+    for name in ("n" * 128, "n" * 129, "", " ", "\t", "𝒳" * 128, "__proto__", "constructor"):
+        yield text([number(name)], channel)
+    for size in (1, 2, 4096, 4097):
+        yield text([category(size)], subset(max(size, 2)))
+        yield text([category(size, optional=True)], subset(size + 1))
+        yield text([category(size, optional=True)], subset(max(size, 2)))
+    top = 2**53 - 1
+    for values in (
+        ["a" * 256, ""],
+        ["a" * 257, "b"],
+        ["a", "(missing)"],
+        ["a", "a"],
+        [1, "1"],
+        [-top, top],
+        [0, top + 1],
+    ):
+        yield text([category(values)], subset())
+    for mixed in ([True, False], [1.5, 2], [None, 1], [[], 1], "ab", {"0": 1}):
+        yield text([category(mixed)], subset())
+
+
+def _windows() -> Iterator[str]:
+    for size, width in ((2, 1), (32768, 1), (32769, 1), (1, 1), (2, 0), (5, 4), (8, 2)):
+        if 0 < width < size:
+            yield text([number()], window(size, width))
+        yield text([number()], window(8, 2) | {"size": size, "width": width})
+    yield text([number()], window(2, 1, up=0))
+    yield text([number()], window(4, 2, up=0))
+    yield text([number(optional=True)], window(5, 2, optional=True))
+    yield text([number()], window(5, 2, optional=True))
+    yield text([number(optional=True)], window(5, 2))
+    yield text([category(2)], window(2, 1))
+    yield text([number("x"), number("y")], window(2, 1))
+    big = 2**30
+    for levels in ([-1, 1], [-big, big], [-big - 1, big + 1], [1, -1], [0, 0], [-1, 2], [-1, 0, 1], [-1], "odd", None):
+        yield text([number()], window(2, 1, levels))
+    for four in ([-2, -1, 1, 2], [-2, -2, 2, 2], [-2, 0, 0, 2], [-2, 1, -1, 2], [-1, -1, 1, 1], [-1.0, 0, 0, 1]):
+        yield text([number()], window(4, 1, four))
+        yield text([number()], window(4, 2, four))
+    for count in (1, 2, 8, 9):
+        yield text([number()], mixture([window(2, 1)] * count))
+    pair = [window(2, 1), window(8, 2)]
+    for shares in (
+        [HALF, HALF],
+        [1, WORD - 1],
+        [HALF, HALF - 1],
+        [HALF, HALF + 1],
+        [0, WORD - 1],
+        [HALF, HALF // 2, HALF // 2],
+    ):
+        yield text([number()], mixture(pair, shares))
+    yield text([number()], mixture([window(2, 1), window(8, 2, optional=True)]))
+    yield text([number(optional=True)], mixture([window(2, 1, optional=True), window(8, 2, optional=True)]))
+    yield text([number()], mixture([window(2, 1), mixture(pair)]))
+
+
+def _others() -> Iterator[str]:
+    for threshold in (HALF - 1, HALF, HALF + 1, WORD - 1, WORD, 1):
+        yield text([category(2)], subset(threshold=threshold))
+    for weight in (0, 1, 4, 5):
+        yield text([category(5)], subset(5) | {"weight": weight, "threshold": str(WORD - WORD // 16)})
+    for true, other in ((2, 1), (1, 1), (1, 2), (WORD - 1, HALF), (HALF, 0), (WORD, 1), (HALF + 1, HALF)):
+        yield text([category(3)], {"kind": "unary", "size": 3, "true": str(true), "other": str(other)})
+    most = 2**52 - 1
+    fair = [
+        [[1, 1]],
+        [[4, 1]],
+        [[1, most]],
+        [[1, most + 1]],
+        [[1, 0]],
+        [[0, 1]],
+        [[1, 2], [1, 1]],
+        [[1, 1], [1, 1]],
+        [[1, 1], [1, 2]],
+    ]
+    for runs in (*fair, [], [[1]], [[1, 1, 1]], [1, 1], [[8, 1]], [[9, 1]]):
+        for decay in (HALF, HALF + 1, WORD - 1, 0):
+            yield text([number()], additive(runs, decay))
+    for length, reach in ((4096, 4096), (4096, 4095), (4097, 4097), (1, 32768), (1, 32769), (1, 0)):
+        yield text([number()], additive([[length, 1]], reach=reach))
+        yield text([number()], additive([[length - 1, 2], [1, 1]], HALF, reach))
+    yield text([number(optional=True)], additive([[4, 1]]))
+    for size in (1, 2, 3, 1024):
+        schema = [number(f"x{i}") for i in range(size)]
+        for threshold in (HALF - 1, HALF, HALF + 1, WORD // 4, WORD // 4 + 1):
+            yield text(schema, {"kind": "signs", "size": size, "threshold": str(threshold)})
+        yield text(
+            [*schema[1:], number("y", optional=True)], {"kind": "signs", "size": size, "threshold": str(HALF + 1)}
+        )
+        yield text([*schema[1:], category(2)], {"kind": "signs", "size": size, "threshold": str(HALF + 1)})
+    schema = [number(f"x{i}") for i in range(66)]
+    for sample, agree in (
+        (64, 33),
+        (64, 32),
+        (64, 64),
+        (64, 65),
+        (65, 33),
+        (1, 1),
+        (1, 0),
+        (0, 1),
+        (5, 3),
+        (5, 2),
+        (66, 66),
+    ):
+        for threshold in (1, HALF, HALF + 1, WORD - 1):
+            cube = {"kind": "cube", "size": 66, "sample": sample, "agree": agree, "threshold": str(threshold)}
+            yield text(schema, cube)
+    yield text(schema[1:], {"kind": "cube", "size": 66, "sample": 5, "agree": 3, "threshold": str(HALF + 1)})
+    for count in (0, 1, 11, 12, 13):
+        yield text([category(2, f"c{i}") for i in range(count)], cells(*[2] * count))
+    for sizes in ((64, 64), (64, 65), (4096,), (4097,), (1, 2), (2, 2), (None, 2)):
+        kinds = [category(size, f"a{i}") if size else number(f"a{i}") for i, size in enumerate(sizes)]
+        yield text(kinds, cells(*sizes))
+        yield text([*kinds[1:], number("b", optional=True)], cells(*sizes))
+        yield text([*kinds[1:], category(max((sizes[0] or 2) - 1, 1), "b", optional=True)], cells(*sizes))
+    yield text([number()], cells(2))
+    yield text([category(2)], cells(None))
