@@ -346,9 +346,10 @@ def test_labels_of_metrics_are_escaped() -> None:
 @pytest.mark.parametrize(
     ("method", "path", "kind"),
     [
-        ("GET", "/", "not-found"),
+        ("GET", "/nothing", "not-found"),
         ("GET", "/plans/", "not-found"),
-        ("GET", "//plans", "not-found"),
+        ("GET", "/dashboard/", "not-found"),
+        ("GET", "/pages/", "not-found"),
         ("GET", f"/plans/{PLAN.id}/", "not-found"),
         ("GET", f"/plans/{PLAN.id}/nothing", "not-found"),
         ("GET", f"/plans/{PLAN.id.upper()}", "not-found"),
