@@ -9,6 +9,8 @@ READY := $(VENV)/.ready
 READY_DOCS := $(VENV)/.ready-docs
 SPARK := .venv-spark
 READY_SPARK := $(SPARK)/.ready
+# What the tests on Spark need besides Spark; dev would bring everything.
+TESTING := 'hypothesis>=6.100' 'pytest>=8.3'
 READY_WEB := web/node_modules/.ready
 
 .PHONY: help theory learning demo test check bench limit docs vectors spark web clean
@@ -36,7 +38,7 @@ $(READY_DOCS): $(READY)
 
 $(READY_SPARK): pyproject.toml
 	$(PYTHON) -m venv $(SPARK)
-	$(SPARK)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
+	$(SPARK)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[duckdb,spark]' $(TESTING)
 	@touch $@
 
 $(READY_WEB): web/package.json web/package-lock.json
@@ -47,7 +49,7 @@ demo: $(READY_DEMO)  ## A collector, a million made-up people who answer it, tru
 	@$(BIN)/python -m hush.demo $(OPTIONS)
 
 test: $(READY)  ## Run the tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 spark: $(READY_SPARK)  ## Test on Spark, in an environment of its own (400 MB); needs Java 17
 	$(SPARK)/bin/python -m pytest -q tests/engines/test_spark.py
