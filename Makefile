@@ -13,7 +13,7 @@ READY_SPARK := $(SPARK)/.ready
 TESTING := 'hypothesis>=6.100' 'pytest>=8.3'
 READY_WEB := web/node_modules/.ready
 
-.PHONY: help theory learning demo test check bench limit docs vectors spark web clean
+.PHONY: help theory learning demo test check bench limit docs vectors spark web screenshots clean
 
 help:  ## Show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -62,6 +62,9 @@ check: $(READY)  ## Format, lint, types, import contracts
 
 web: $(READY_WEB)  ## Build the browser client and the pages into src/hush/collector/static; needs Node
 	cd web && npm run --silent build
+
+screenshots: $(READY) $(READY_WEB)  ## Test the pages in Chromium, and keep the pictures for the documents
+	HUSH_SCREENSHOTS=docs/images $(BIN)/python -m pytest -q tests/browser
 
 bench: $(READY)  ## Measure speed, as ratios within one run (minutes; KEEP=--keep: for the documents too)
 	$(BIN)/python benchmarks/scalar.py

@@ -6,6 +6,7 @@ e^epsilon between two rationals and stays below the lower one.
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd, log, nextafter
@@ -85,3 +86,20 @@ def aligned_threshold(bound: Fraction, inside: int, outside: int, unit: int = 1)
     if largest < first:
         raise ValueError("no aligned threshold is this small")
     return unit * (first + (largest - first) // step * step)
+
+
+def log_digits(ratio: Fraction, places: int = 30) -> str:
+    """Return ln(ratio), for ratio >= 1, in decimal notation with so many places, rounded up: never less than the truth.
+
+    Logarithms in decimal arithmetic are correctly rounded, so each of the two is off by less than one unit of its last
+    of `places` + 30 digits, which is added.
+    """
+    if ratio < 1:
+        raise ValueError("log_digits is for ratios of 1 or more")
+    if ratio == 1:
+        return "0"
+    context = Context(prec=places + 30)
+    logs = [context.ln(Decimal(part)) for part in (ratio.numerator, ratio.denominator)]
+    slack = sum((context.create_decimal(1).scaleb(log.adjusted() - places - 28) for log in logs), Decimal(0))
+    above = context.add(context.subtract(*logs), slack)
+    return format(above.quantize(Decimal(1).scaleb(-places), ROUND_CEILING, context).normalize(context), "f")

@@ -12,44 +12,29 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
-from hush import laws
+from hush import laws, panels
 from hush.errors import DesignError, EstimateError
 from hush.estimates import Estimate
+from hush.panels import BLUE, COLOURS, MAX_BARS, RED, SHORT
 from hush.plan import Plan
-from hush.predictions import Guesses, Prediction, predict
+from hush.predictions import Guesses, Prediction, by_target, predict
 from hush.schema import MISSING, Numeric, Schema
 
-try:
-    import altair as alt
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("hush.plots needs Altair: pip install 'hush[plot]'", name=error.name) from None
+import altair as alt  # isort: skip - hush.panels says what to do if it is missing
 
 T = TypeVar("T", alt.Chart, alt.VConcatChart)
 Chart = alt.Chart | alt.VConcatChart | alt.FacetChart
-Panel = alt.LayerChart | alt.FacetChart
 
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 PEOPLE = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 MAX_PANELS = 16
-MAX_BARS = 32
-BLUE, RED = "#2b6cb0", "#c2410c"
-_SHORT = "format(datum.value, datum.value < 1000 ? '~g' : '~s')"  # Vega's: 20000 as 20k
-COLOURS = (BLUE, RED, "#4d7c0f", "#7e22ce", "#0f766e", "#a16207")
 
 
 def targets(rows: Sequence[Prediction]) -> list[tuple[str, Prediction]]:
     """Name what is predicted; of the shares of one attribute only that with the largest margin is kept."""
-    found: dict[str, Prediction] = {}
-    for row in rows:
-        if row.category is None:
-            name = f"{row.attribute}, mean"
-        elif row.category == MISSING and f"{row.attribute}, mean" in found:
-            name = f"{row.attribute}, missing"
-        else:
-            name = f"{row.attribute}, shares"
-        if name not in found or row.margin > found[name].margin:
-            found[name] = row
-    return list(found.items())
+    return [
+        (f"{name}, {what}", max(group, key=lambda row: row.margin)) for (name, what), group in by_target(rows).items()
+    ]
 
 
 def margins(
@@ -116,7 +101,7 @@ def _panels(values: list[dict[str, Any]], order: list[str], field: str, label: s
         y=alt.Y(
             "margin:Q",
             scale=alt.Scale(type="log", nice=False, padding=6),
-            axis=alt.Axis(title=None, tickCount=3, grid=False, labelOverlap=True, labelExpr=_SHORT),
+            axis=alt.Axis(title=None, tickCount=3, grid=False, labelOverlap=True, labelExpr=SHORT),
         ),
     )
     line = base.transform_filter("datum.kind == 'designed'").mark_line(color=BLUE, point=False, strokeWidth=2)
@@ -204,29 +189,17 @@ def estimates(rows: Sequence[Estimate], schema: Schema, *, level: float = 0.95) 
     return _styled(together)
 
 
-def _mean(row: Estimate, field: Numeric) -> Panel:
-    ends = [min(field.low, row.low), max(field.high, row.high)]
-    scale = alt.Scale(domain=ends, nice=False)
-    base = alt.Chart(alt.InlineData(values=[_bounds(row, "mean")])).encode(y=alt.Y("what:N", title=None))
-    axis = alt.Axis(title=row.attribute, labelExpr=_SHORT, tickCount=6)
-    line = base.mark_rule(color=RED, strokeWidth=2).encode(x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q")
-    dot = base.mark_point(color=BLUE, filled=True, size=70, opacity=1).encode(x=alt.X("point:Q", scale=scale))
-    return alt.layer(line, dot).properties(width=480, height=30)
+def _mean(row: Estimate, field: Numeric) -> panels.Panel:
+    values = [_bounds(row, "mean") | {"start": field.low, "end": field.high}]
+    return panels.mean(alt.InlineData(values=values), row.attribute)
 
 
-def _shares(name: str, rows: Sequence[Estimate]) -> Panel:
+def _shares(name: str, rows: Sequence[Estimate]) -> panels.Panel:
     kept = sorted(rows, key=lambda row: row.point, reverse=True)[:MAX_BARS]
     drawn = [row for row in rows if row in kept]
     left = len(rows) - len(drawn)
-    values = [_bounds(row, str(row.category)) for row in drawn]
-    y = alt.Y("what:N", sort=[value["what"] for value in values], title=None)
-    base = alt.Chart(alt.InlineData(values=values)).encode(y=y)
     title = f"{name}, share" + (f" ({left:,} smaller ones are not drawn)" if left else "")
-    bars = base.mark_bar(color=BLUE, opacity=0.6, height=12).encode(
-        x=alt.X("point:Q", axis=alt.Axis(title=title, format="~%"))
-    )
-    lines = base.mark_rule(color=RED, strokeWidth=2).encode(x="low:Q", x2="high:Q")
-    return alt.layer(bars, lines).properties(width=480, height=alt.Step(18))
+    return panels.shares(alt.InlineData(values=[_bounds(row, str(row.category)) for row in drawn]), title)
 
 
 def _bounds(row: Estimate, what: str) -> dict[str, Any]:
@@ -240,9 +213,9 @@ def _value_label(value: object) -> str:
 
 
 def _styled(chart: T) -> T:
-    plain: Any = chart
-    plain = plain.configure_view(stroke=None).configure_axis(gridColor="#e5e7eb", domainColor="#9ca3af")
-    return cast(T, plain.configure_title(anchor="start", fontSize=15, subtitleColor="#4b5563", offset=12))
+    styled: Any = chart.copy()
+    styled.config = alt.Config.from_dict(panels.theme("light"))
+    return cast(T, styled)
 
 
 def save(chart: Chart, path: str | Path) -> None:

@@ -8,9 +8,9 @@ target (half of the people at either end of the domain, half holding a category)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from hush.channels import Channel, Reading
 from hush.errors import DesignError
@@ -43,6 +43,34 @@ class Prediction:
     stderr: float
     margin: float
     n: float
+
+
+class Row(Protocol):
+    """What is about a mean (category None) or a share: an estimate, a prediction, a bound."""
+
+    @property
+    def attribute(self) -> str:
+        """Its attribute."""
+
+    @property
+    def category(self) -> str | int | None:
+        """Its category."""
+
+
+R = TypeVar("R", bound=Row)
+
+
+def by_target(rows: Iterable[R]) -> dict[tuple[str, str], list[R]]:
+    """Return rows by attribute and target: "mean", the "missing" of a number, or all "shares" of a category."""
+    found: dict[tuple[str, str], list[R]] = {}
+    for row in rows:
+        what = "shares"
+        if row.category is None:
+            what = "mean"
+        elif row.category == MISSING and (row.attribute, "mean") in found:
+            what = "missing"
+        found.setdefault((row.attribute, what), []).append(row)
+    return found
 
 
 def predict(plan: Plan, n: int, *, level: float = 0.95, guesses: Guesses | None = None) -> list[Prediction]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,7 @@ FEW = hush.Plan.design(  # symbols alone, in 16 bits
 FEW_RECORD: dict[str, Any] = {"x": 0.5, "c": "b"}
 PLANS = (PLAN, ALL, WIDE, FEW)
 TRAINING = Training("tiny", "logistic", 2, 4.0, 3, 1.0)
+TRAININGS = {TRAINING: 4}
 
 
 def record_of(plan: hush.Plan) -> dict[str, Any]:
@@ -114,12 +115,20 @@ class Served:
 
 
 @contextmanager
-def serving(path: Path, settings: Settings | None = None, **options: Any) -> Iterator[Served]:
-    """Run a collector with all plans and a training, on a free port."""
+def serving(
+    path: Path,
+    settings: Settings | None = None,
+    *,
+    plans: Sequence[hush.Plan] = PLANS,
+    trainings: Mapping[Training, int] = TRAININGS,
+    **options: Any,
+) -> Iterator[Served]:
+    """Run a collector with plans and trainings (and the people per round of each), on a free port."""
     store = SqliteStore(path / "hush.db")
-    for plan in PLANS:
+    for plan in plans:
         store.add_plan(plan)
-    store.add_training(TRAINING.title, Round.first(TRAINING), 4)
+    for training, people in trainings.items():
+        store.add_training(training.title, Round.first(training), people)
     ready = threading.Event()
     server = make_server(store, settings or Settings(stream_interval=0.05), ready=lambda _: ready.set(), **options)
     listening = listen("127.0.0.1", 0)

@@ -1,2 +1,22 @@
-/** The browser side of hush. */
+/**
+ * The browser side of hush: a record goes in, a report comes out, and the record stays.
+ *
+ * Given the same plan, record and words of randomness it gives the same bytes as every other implementation
+ * (`spec/wire.md`). Privacy is integer arithmetic, and is checked on the device for whatever plan a server sends.
+ */
+export type { Alphabet, Output } from "./channels/alphabet.js";
+export type { Channel } from "./channels/channel.js";
+export { likelihood, randomise, randomiseFrom } from "./client.js";
+export { Coins, SystemCoins } from "./coins.js";
+export { Collector, type CollectorOptions, type Receipt } from "./collector.js";
+export { BudgetError, CollectorError, HushError, LedgerError, PlanError, RecordError, ReportError } from "./errors.js";
+export type { Ratio } from "./exact.js";
+export { Ledger, type LedgerOptions } from "./ledger.js";
+export { Plan, type Question } from "./plan.js";
+export { type Answer, Report, type ReportJSON } from "./report.js";
+export type { Attribute, Categorical, Input, Numeric, PersonRecord } from "./schema.js";
+export { type Book, type Entry, MemoryStore, type State, type Store } from "./stores.js";
+export { answerTicket, questionsOf, type Ticket } from "./tickets.js";
+
+/** The version of the wire format. */
 export const VERSION = 1;

@@ -43,19 +43,36 @@ def check_query(request: Request, known: tuple[str, ...]) -> None:
 def wanted(request: Request) -> tuple[float, str, str]:
     """Return level, estimator and post-processing that a request asks for."""
     query = request.query_params
-    text = query.get("level", "0.95")
-    try:
-        level = float(text) if text.isascii() and "_" not in text and len(text) <= MAX_NUMBER else math.nan
-    except ValueError:
-        level = math.nan
-    if not 0 < level <= MAX_LEVEL:
-        raise Refused("bad-request", f"level must be a number above 0 and at most {MAX_LEVEL}")
     estimator, post = query.get("estimator", "ratio"), query.get("post", "none")
     if estimator not in ESTIMATORS:
         raise Refused("bad-request", f"estimator must be one of: {', '.join(ESTIMATORS)}")
     if post not in POSTS:
         raise Refused("bad-request", f"post must be one of: {', '.join(POSTS)}")
-    return level, estimator, post
+    return level(request), estimator, post
+
+
+def level(request: Request) -> float:
+    """Return the level of intervals that a request asks for."""
+    found = _number(request.query_params.get("level", "0.95"))
+    if not 0 < found <= MAX_LEVEL:
+        raise Refused("bad-request", f"level must be a number above 0 and at most {MAX_LEVEL}")
+    return found
+
+
+def share(request: Request) -> float:
+    """Return the share of liars that a request asks about."""
+    found = _number(request.query_params.get("share", "0.01"))
+    if not 0 <= found <= 1:
+        raise Refused("bad-request", "share must be a number from 0 to 1")
+    return found
+
+
+def _number(text: str) -> float:
+    """Return a number, or NaN for anything else."""
+    try:
+        return float(text) if text.isascii() and "_" not in text and len(text) <= MAX_NUMBER else math.nan
+    except ValueError:
+        return math.nan
 
 
 def natural(text: str, what: str) -> int:

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -104,6 +105,125 @@ class TrainingHistory(msgspec.Struct):
     rounds: list[PastRound]
 
 
+class AttributeStatement(msgspec.Struct):
+    """An attribute: a number from low to high, or one of so many categories."""
+
+    name: str
+    kind: str
+    low: float | None
+    high: float | None
+    categories: int
+    optional: bool
+
+
+class QuestionStatement(msgspec.Struct):
+    """What one question costs who answers it.
+
+    `ratio` is the largest ratio of one answer's probability under two values, exactly (null if it has thousands of
+    digits), `epsilon` its logarithm, rounded up, `inclusion` the probability that the question is asked.
+    """
+
+    attributes: list[str]
+    channel: str
+    ratio: str | None
+    epsilon: str
+    inclusion: str
+
+
+class Leverage(msgspec.Struct):
+    """How far one lie moves an estimate ("mean", "missing" or "shares"), times the number of answers."""
+
+    attribute: str
+    estimate: str
+    shift: float
+    scale: float
+
+
+class Statement(msgspec.Struct):
+    """What a plan promises to each person. `allowed` is the plan's epsilon, `epsilon` what a report really costs."""
+
+    plan: str
+    title: str
+    allowed: str
+    ratio: str | None
+    epsilon: str
+    k: int
+    sentences: list[str]
+    attributes: list[AttributeStatement]
+    questions: list[QuestionStatement]
+    leverage: list[Leverage]
+
+
+class MarginRow(msgspec.Struct):
+    """Half of the width of an interval: as predicted for so many people, and as it is. `scale` is the whole width."""
+
+    attribute: str
+    estimate: str
+    predicted: float | None
+    achieved: float | None
+    scale: float
+
+
+class Margins(msgspec.Struct):
+    """Predicted and achieved margins; of several shares the largest of each."""
+
+    plan: str
+    reports: int
+    level: float
+    margins: list[MarginRow]
+
+
+class ShiftRow(msgspec.Struct):
+    """How far an estimate can have been moved; null if nothing bounds it."""
+
+    attribute: str
+    estimate: str
+    shift: float | None
+    scale: float
+
+
+class Manipulations(msgspec.Struct):
+    """How far estimates can have been moved if a share of the reports was sent by liars."""
+
+    plan: str
+    reports: int
+    share: float
+    liars: int
+    shifts: list[ShiftRow]
+
+
+class DistributionDocument(msgspec.Struct):
+    """The shares of a number between edges, from so many reports, or why there are none."""
+
+    plan: str
+    attribute: str
+    reports: int
+    edges: list[float]
+    shares: list[float]
+    why: str | None
+
+
+class TimelineDocument(msgspec.Struct):
+    """Reports that this process counted, in spans of `width` seconds from `start` (seconds since 1970).
+
+    `before`: those counted before it started; `elsewhere`: those that other processes counted since.
+    """
+
+    plan: str
+    before: int
+    elsewhere: int
+    start: float
+    width: float
+    counts: list[int]
+
+
+class Charts(msgspec.Struct):
+    """Specifications of Vega-Lite for data under the name `rows`, and configurations for light and dark."""
+
+    charts: dict[str, dict[str, Any]]
+    themes: dict[str, dict[str, Any]]
+
+
 class Health(msgspec.Struct):
     """Whether the collector is alive."""
 
@@ -121,9 +241,12 @@ def as_csv(rows: Sequence[EstimateRow]) -> str:
     return out.getvalue()
 
 
+def finite(value: float) -> float | None:
+    """Return a number as JSON can have it."""
+    return value if math.isfinite(value) else None
+
+
 def estimate_row(row: Estimate) -> EstimateRow:
     """Return an estimate as a document."""
-    point, stderr, low, high = (
-        value if math.isfinite(value) else None for value in (row.point, row.stderr, row.low, row.high)
-    )
+    point, stderr, low, high = map(finite, (row.point, row.stderr, row.low, row.high))
     return EstimateRow(row.attribute, row.category, point, stderr, low, high, row.n)

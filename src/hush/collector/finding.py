@@ -1,0 +1,38 @@
+"""What a path names: a plan, or a training."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.requests import Request
+
+from hush.collector.problems import Refused
+from hush.collector.stores import HeldPlan, Live, Store, StoreError
+from hush.plan import Plan
+
+
+class Finder:
+    """Finds plans and trainings. The store may wait for its disk, and is not asked in the loop."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._plans: dict[str, HeldPlan] = {}
+
+    async def plan(self, request: Request) -> Plan:
+        """Return the plan that the path names. A plan never changes, so it is asked for once."""
+        plan_id = request.path_params["plan"]
+        held = self._plans.get(plan_id)
+        if held is None:
+            self._plans = {found.plan.id: found for found in await asyncio.to_thread(self._store.plans)}
+            held = self._plans.get(plan_id)
+            if held is None:
+                raise Refused("not-found", "this collector does not have this plan")
+        return held.plan
+
+    async def training(self, request: Request) -> tuple[str, Live]:
+        """Return the training that the path names, as it stands."""
+        name = str(request.path_params["training"])
+        try:
+            return name, await asyncio.to_thread(self._store.live, name)
+        except StoreError:
+            raise Refused("not-found", "this collector does not have this training") from None

@@ -1,0 +1,132 @@
+"""What a plan promises, as documents: its privacy, exactly; margins; and how far liars could move it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+
+from hush.collector.documents import (
+    AttributeStatement,
+    DistributionDocument,
+    Leverage,
+    Manipulations,
+    MarginRow,
+    Margins,
+    QuestionStatement,
+    ShiftRow,
+    Statement,
+    finite,
+)
+from hush.errors import EstimateError
+from hush.estimates import Estimate, leverage, manipulation
+from hush.exact import log_digits
+from hush.plan import Plan
+from hush.postprocess import distribution
+from hush.predictions import by_target, predict
+from hush.schema import Attribute, Numeric, Schema
+from hush.tally import Tally
+
+MAX_DIGITS = 2000  # of a ratio that is written down
+BINS = 32
+
+Target = tuple[str, str]
+"""An attribute, and what of it: "mean", "missing" or "shares"."""
+
+
+def statement(plan: Plan) -> Statement:
+    """Return what answering costs a person, as exact ratios and as logarithms that are rounded up."""
+    from hush.audits import words  # what it comes with takes a while to load
+
+    logs: dict[Fraction, str] = {}
+    questions = []
+    for question, inclusion in zip(plan.questions, plan.inclusions, strict=True):
+        ratio = question.channel.ratio
+        if ratio not in logs:
+            logs[ratio] = log_digits(ratio)
+        questions.append(
+            QuestionStatement(
+                list(question.attributes), question.channel.kind, _written(ratio), logs[ratio], str(inclusion)
+            )
+        )
+    factor = plan.ratio
+    sentences = [
+        f"Each person answers {plan.k} of {len(plan.questions)} questions, and it costs epsilon = "
+        f"{words.up(Fraction(log_digits(factor)), 6)} of {plan.epsilon!r} at most.",
+        words.odds(factor),
+    ]
+    moved = [
+        Leverage(name, what, max(row.shift for row in rows), _width(plan.schema, (name, what)))
+        for (name, what), rows in by_target(leverage(plan)).items()
+    ]
+    return Statement(
+        plan.id,
+        plan.title,
+        str(plan.cost),
+        _written(factor),
+        log_digits(factor),
+        plan.k,
+        sentences,
+        [_described(attribute) for attribute in plan.schema.attributes],
+        questions,
+        moved,
+    )
+
+
+def _described(attribute: Attribute) -> AttributeStatement:
+    if isinstance(attribute, Numeric):
+        return AttributeStatement(attribute.name, attribute.kind, attribute.low, attribute.high, 0, attribute.optional)
+    return AttributeStatement(attribute.name, attribute.kind, None, None, len(attribute.labels), attribute.optional)
+
+
+def _written(ratio: Fraction) -> str | None:
+    """Return a ratio as p/q, if it is not endless."""
+    bits = ratio.numerator.bit_length() + ratio.denominator.bit_length()
+    return str(ratio) if bits * math.log10(2) < MAX_DIGITS else None
+
+
+def unit_margins(plan: Plan, level: float) -> Mapping[Target, float]:
+    """Return the margins that are predicted for one person: n people have them divided by the root of n."""
+    return {
+        target: max(row.margin for row in rows) for target, rows in by_target(predict(plan, 1, level=level)).items()
+    }
+
+
+def margins(tally: Tally, level: float, rows: list[Estimate], units: Mapping[Target, float]) -> Margins:
+    """Return predicted margins beside achieved ones: of several shares the largest of each."""
+    found = []
+    achieved = {
+        target: max((row.high - row.low) / 2 for row in group) if not math.isnan(group[0].point) else math.nan
+        for target, group in by_target(rows).items()
+    }
+    for target, unit in units.items():
+        predicted = unit / math.sqrt(tally.n) if tally.n else math.nan
+        width = _width(tally.plan.schema, target)
+        found.append(MarginRow(*target, finite(predicted), finite(achieved[target]), width))
+    return Margins(tally.plan.id, tally.n, level, found)
+
+
+def manipulations(tally: Tally, share: float) -> Manipulations:
+    """Return how far each estimate can have been moved if this share of the reports was sent by liars."""
+    liars = math.ceil(Fraction(share) * tally.n)
+    rows = [
+        ShiftRow(name, what, finite(max(row.shift for row in group)), _width(tally.plan.schema, (name, what)))
+        for (name, what), group in by_target(manipulation(tally, liars)).items()
+    ]
+    return Manipulations(tally.plan.id, tally.n, share, liars, rows)
+
+
+def spread(tally: Tally, attribute: str) -> DistributionDocument:
+    """Return the likeliest distribution of a number, or why there is none."""
+    try:
+        found = distribution(tally, attribute, bins=BINS)
+    except EstimateError as error:
+        return DistributionDocument(tally.plan.id, attribute, tally.n, [], [], str(error))
+    return DistributionDocument(tally.plan.id, attribute, tally.n, list(found.edges), list(found.shares), None)
+
+
+def _width(schema: Schema, target: Target) -> float:
+    """Return the width of the scale on which something is estimated."""
+    name, what = target
+    field = schema[name]
+    return field.high - field.low if isinstance(field, Numeric) and what == "mean" else 1.0

@@ -1,0 +1,44 @@
+"""How many reports there were at which time, in memory alone.
+
+A store keeps no times on purpose: who knows when somebody connected could find their report. So what is kept here is
+coarse, is about all people together, is never written to disk, and is gone when the process ends. Counts are held in
+at most 240 spans of equal width; when time runs out of them, neighbours are merged, and each is twice as long.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+MAX_SPANS = 240
+FIRST_WIDTH = 1.0  # seconds
+
+
+class Timeline:
+    """The reports of one plan that this process has counted, and how many there were before it."""
+
+    def __init__(self, before: int, clock: Callable[[], float] = time.time) -> None:
+        self.before, self.width = before, FIRST_WIDTH
+        self.counts: list[int] = []
+        self._clock, self.start = clock, clock()
+        self._latest = self.start
+
+    def note(self, reports: int) -> None:
+        """Count reports that arrived now. A clock that is set back is taken to stand still."""
+        self._latest = max(self._latest, self._clock())
+        index = int((self._latest - self.start) / self.width)
+        while index >= MAX_SPANS:
+            self._merge()
+            index = int((self._latest - self.start) / self.width)
+        self.counts += [0] * (index + 1 - len(self.counts))
+        self.counts[index] += reports
+
+    def _merge(self) -> None:
+        pairs = [*self.counts, 0] if len(self.counts) % 2 else self.counts
+        self.counts = [a + b for a, b in zip(pairs[::2], pairs[1::2], strict=True)]
+        self.width *= 2
+
+    @property
+    def counted(self) -> int:
+        """How many reports were noted."""
+        return sum(self.counts)

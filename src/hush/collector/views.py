@@ -1,0 +1,368 @@
+"""What people look at: estimates, streams of them, and all that the dashboard shows. Everything here only reads.
+
+Whatever is computed is computed once for all who look (`hush.collector.shared`): it depends on a plan, on what was
+asked for, and on the number of reports, which tells tallies of one plan apart, as they only grow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from hush.collector import asked, statements
+from hush.collector.documents import (
+    Charts,
+    DistributionDocument,
+    Estimates,
+    Manipulations,
+    Margins,
+    PastRound,
+    PlanEntry,
+    Statement,
+    TimelineDocument,
+    TrainingEntry,
+    TrainingHistory,
+    as_csv,
+    estimate_row,
+)
+from hush.collector.endpoints import Endpoint, Parameter
+from hush.collector.finding import Finder
+from hush.collector.problems import Refused
+from hush.collector.responses import EVENTS, SECRET, as_json, encoded
+from hush.collector.settings import Settings
+from hush.collector.shared import Shared, Spaced
+from hush.collector.stores import Live, Store
+from hush.collector.timeline import Timeline
+from hush.errors import SchemaError
+from hush.estimates import Estimate, estimate
+from hush.plan import Plan
+from hush.tally import Tally
+
+Event = tuple[str, bytes]
+Look = Callable[[Any], Awaitable[tuple[Hashable, list[Event]]]]
+"""Given what was seen last, return what is seen now, and what to tell of it."""
+
+LEVEL = Parameter(
+    "level",
+    "number",
+    "the probability that an interval covers the truth",
+    0.95,
+    limits={"exclusiveMinimum": 0, "maximum": asked.MAX_LEVEL},
+)
+ESTIMATOR = Parameter("estimator", "string", "how to estimate", "ratio", asked.ESTIMATORS)
+POST = Parameter("post", "string", "what is done to estimates afterwards", "none", tuple(asked.POSTS))
+FORM = Parameter("format", "string", "the form of the answer", "json", ("json", "csv"))
+VIEW = Parameter("view", "string", "which events are sent", "estimates", ("estimates", "dashboard"))
+SHARE = Parameter("share", "number", "the share of reports that liars sent", 0.01, limits={"minimum": 0, "maximum": 1})
+ATTRIBUTE = Parameter("attribute", "string", "the name of a numeric attribute", None, required=True)
+
+
+class Views:
+    """The endpoints that show something, and what they share."""
+
+    def __init__(self, store: Store, settings: Settings, find: Finder) -> None:
+        self._store, self._settings, self._find = store, settings, find
+        self._shared, self._spaced = Shared(), Spaced()
+        self._timelines: dict[str, Timeline] = {}
+        self._streams = 0
+        self.ending = asyncio.Event()
+
+    async def begin(self) -> None:
+        """Note how many reports there are before the first arrives."""
+
+        def counts() -> dict[str, int]:
+            return {held.plan.id: self._store.tally(held.plan).n for held in self._store.plans()}
+
+        self._timelines = {plan_id: Timeline(n) for plan_id, n in (await asyncio.to_thread(counts)).items()}
+
+    def note(self, plan_id: str, reports: int) -> None:
+        """Count reports of a plan that have arrived. A plan that another process has added begins with nothing."""
+        self._timeline_of(plan_id).note(reports)
+
+    def _timeline_of(self, plan_id: str) -> Timeline:
+        return self._timelines.setdefault(plan_id, Timeline(0))
+
+    # -- estimates
+
+    async def estimates(self, request: Request) -> Response:
+        """Answer with estimates, as JSON or CSV."""
+        form = request.query_params.get("format", "json")
+        if form not in ("json", "csv"):
+            raise Refused("bad-request", "format must be json or csv")
+        wanted = asked.wanted(request)
+        document, text = await self._estimated(await self._tally(request), *wanted)
+        if form == "csv":
+            return Response(as_csv(document.estimates), headers=SECRET, media_type="text/csv")
+        return as_json(text, headers=SECRET)
+
+    async def _tally(self, request: Request) -> Tally:
+        return await asyncio.to_thread(self._store.tally, await self._find.plan(request))
+
+    async def _rows(self, tally: Tally, level: float, estimator: Any) -> list[Estimate]:
+        key = ("rows", tally.plan.id, level, estimator)
+        return await self._shared.get(key, tally.n, lambda: estimate(tally, level=level, estimator=estimator))
+
+    async def _estimated(self, tally: Tally, level: float, estimator: str, post: str) -> tuple[Estimates, bytes]:
+        plan, rows = tally.plan, await self._rows(tally, level, estimator)
+
+        def make() -> tuple[Estimates, bytes]:
+            found = [estimate_row(row) for row in asked.POSTS[post](rows, plan.schema)]
+            document = Estimates(plan.id, tally.n, level, estimator, post, found)
+            return document, msgspec.json.encode(document)
+
+        return await self._shared.get(("estimates", plan.id, level, estimator, post), tally.n, make)
+
+    # -- what else there is to see of a plan
+
+    async def statement(self, request: Request) -> Response:
+        """Answer what a plan promises to each person."""
+        plan = await self._find.plan(request)
+        return as_json(await self._stated(plan), headers=SECRET)
+
+    async def _stated(self, plan: Plan) -> bytes:
+        return await self._shared.get(
+            ("statement", plan.id), 0, lambda: msgspec.json.encode(statements.statement(plan))
+        )
+
+    async def margins(self, request: Request) -> Response:
+        """Answer with predicted and achieved margins."""
+        level = asked.level(request)
+        return as_json(await self._margins(await self._tally(request), level), headers=SECRET)
+
+    async def _margins(self, tally: Tally, level: float) -> bytes:
+        plan, rows = tally.plan, await self._rows(tally, level, "ratio")
+        units = await self._shared.get(("units", plan.id, level), 0, lambda: statements.unit_margins(plan, level))
+        return await self._shared.get(
+            ("margins", plan.id, level),
+            tally.n,
+            lambda: msgspec.json.encode(statements.margins(tally, level, rows, units)),
+        )
+
+    async def manipulation(self, request: Request) -> Response:
+        """Answer how far liars can have moved estimates."""
+        share = asked.share(request)
+        return as_json(await self._manipulation(await self._tally(request), share), headers=SECRET)
+
+    async def _manipulation(self, tally: Tally, share: float) -> bytes:
+        return await self._shared.get(
+            ("manipulation", tally.plan.id, share),
+            tally.n,
+            lambda: msgspec.json.encode(statements.manipulations(tally, share)),
+        )
+
+    async def distribution(self, request: Request) -> Response:
+        """Answer with the distribution of a number, perhaps of a moment ago: it says from how many reports."""
+        name = request.query_params.get("attribute")
+        if name is None:
+            raise Refused("bad-request", "name an attribute, as in ?attribute=age")
+        tally = await self._tally(request)
+        try:
+            tally.plan.schema[name]
+        except SchemaError as error:
+            raise Refused("not-found", str(error)) from None
+        text = await self._spaced.get(
+            (tally.plan.id, name), tally.n, lambda: msgspec.json.encode(statements.spread(tally, name))
+        )
+        return as_json(text, headers=SECRET)
+
+    async def timeline(self, request: Request) -> Response:
+        """Answer how many reports there were at which time."""
+        return encoded(self._timed(await self._tally(request)), headers=SECRET)
+
+    def _timed(self, tally: Tally) -> TimelineDocument:
+        line = self._timeline_of(tally.plan.id)
+        elsewhere = max(0, tally.n - line.before - line.counted)
+        return TimelineDocument(tally.plan.id, line.before, elsewhere, line.start, line.width, line.counts)
+
+    async def charts(self, request: Request) -> Response:
+        """Answer with the specifications of all charts."""
+
+        def make() -> bytes:
+            from hush import panels  # with Altair, which takes a second to load
+
+            return msgspec.json.encode(
+                Charts(panels.named(), {"light": panels.theme("light"), "dark": panels.theme("dark")})
+            )
+
+        try:
+            text = await self._shared.get("charts", 0, make)
+        except ModuleNotFoundError:
+            raise Refused("not-found", "charts need: pip install 'hush[plot]'") from None
+        return as_json(text, headers={"Cache-Control": "no-cache"})
+
+    # -- trainings
+
+    async def history(self, request: Request) -> Response:
+        """Answer with the rounds of a training that are over."""
+        name, live = await self._find.training(request)
+        return encoded(await asyncio.to_thread(self._past, name, live), headers=SECRET)
+
+    def _past(self, name: str, live: Live) -> TrainingHistory:
+        past = self._store.history(name)
+        rounds = [PastRound(row.number, list(row.weights), row.people, row.loss, row.loss_error) for row in past]
+        return TrainingHistory(name, live.round.done, list(live.round.result), rounds)
+
+    async def training_statement(self, request: Request) -> Response:
+        """Answer what the current round promises to each person."""
+        _, live = await self._find.training(request)
+        return as_json(await self._stated(live.round.plan), headers=SECRET)
+
+    # -- streams
+
+    async def stream(self, request: Request) -> Response:
+        """Answer with estimates as they change, and with all else that the dashboard shows if it is asked for."""
+        plan, wanted, share = await self._find.plan(request), asked.wanted(request), asked.share(request)
+        view = request.query_params.get("view", "estimates")
+        if view not in VIEW.choices:
+            raise Refused("bad-request", f"view must be one of: {', '.join(VIEW.choices)}")
+
+        async def look(last: Hashable) -> tuple[Hashable, list[Event]]:
+            tally = await self._shared.get(("tally", plan.id), self._moment(), lambda: self._store.tally(plan))
+            if view == "estimates":
+                now: Hashable = tally.n
+                return now, [] if now == last else [("estimates", (await self._estimated(tally, *wanted))[1])]
+            held = await self._shared.get("plans", self._moment(), self._store.plans)
+            found = next(one for one in held if one.plan.id == plan.id)
+            now = tally.n, found.open
+            if now == last:
+                return now, []
+            entry = PlanEntry(plan.id, plan.title, plan.epsilon, found.open, found.keep, tally.n)
+            return now, [
+                ("plan", msgspec.json.encode(entry)),
+                ("estimates", (await self._estimated(tally, *wanted))[1]),
+                ("margins", await self._margins(tally, wanted[0])),
+                ("manipulation", await self._manipulation(tally, share)),
+                ("timeline", msgspec.json.encode(self._timed(tally))),
+            ]
+
+        return self._streaming(request, look)
+
+    async def training_stream(self, request: Request) -> Response:
+        """Answer how a training stands, and with its rounds when one is over."""
+        name, _ = await self._find.training(request)
+
+        async def look(last: tuple[Hashable, Hashable] | None) -> tuple[Hashable, list[Event]]:
+            live = await self._shared.get(("live", name), self._moment(), lambda: self._store.live(name))
+            round_ = live.round
+            over = (round_.number, round_.done)
+            now = over, live.received
+            events: list[Event] = []
+            if now != last:
+                rounds = round_.training.rounds
+                entry = TrainingEntry(name, round_.number, rounds, round_.done, live.wanted, live.received)
+                events.append(("training", msgspec.json.encode(entry)))
+            if last is None or last[0] != over:
+                text = await self._shared.get(
+                    ("history", name), over, lambda: msgspec.json.encode(self._past(name, live))
+                )
+                events.append(("history", text))
+            return now, events
+
+        return self._streaming(request, look)
+
+    def _moment(self) -> int:
+        """Return a number that changes as often as streams look, so that all of them look at the same."""
+        return int(asyncio.get_running_loop().time() / self._settings.stream_interval)
+
+    def _streaming(self, request: Request, look: Look) -> Response:
+        if self._streams >= self._settings.streams:
+            raise Refused("busy", "too many streams are open", {"Retry-After": str(self._settings.retry_after)})
+        if request.method == "HEAD":
+            return Response(media_type=EVENTS, headers=SECRET)
+
+        async def events() -> AsyncIterator[bytes]:
+            self._streams += 1
+            try:
+                last: Hashable = None
+                while not self.ending.is_set():
+                    last, found = await look(last)
+                    for name, text in found:
+                        yield b"event: " + name.encode() + b"\ndata: " + text + b"\n\n"
+                    if not found:
+                        yield b": still here\n\n"
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self.ending.wait(), self._settings.stream_interval)
+            finally:
+                self._streams -= 1
+
+        return StreamingResponse(events(), media_type=EVENTS, headers=SECRET)
+
+    # -- where they are
+
+    def endpoints(self) -> Sequence[Endpoint]:
+        """Return all of these, each for those who may read."""
+
+        def shown(
+            path: str,
+            summary: str,
+            handler: Callable[[Request], Awaitable[Response]],
+            answers: type[Any] | None,
+            *parameters: Parameter,
+            also: Sequence[str] = (),
+        ) -> Endpoint:
+            return Endpoint("GET", path, summary, handler, "read", answers, parameters=parameters, also=also)
+
+        plan, training = "/plans/{plan}", "/trainings/{training}"
+        return (
+            shown(
+                f"{plan}/estimates",
+                "Estimates with intervals",
+                self.estimates,
+                Estimates,
+                LEVEL,
+                ESTIMATOR,
+                POST,
+                FORM,
+                also=("text/csv",),
+            ),
+            shown(
+                f"{plan}/stream",
+                "Estimates as they change, and all else that the dashboard shows",
+                self.stream,
+                None,
+                LEVEL,
+                ESTIMATOR,
+                POST,
+                VIEW,
+                SHARE,
+                also=(EVENTS,),
+            ),
+            shown(f"{plan}/statement", "What the plan promises to each person", self.statement, Statement),
+            shown(f"{plan}/margins", "Margins, predicted and achieved", self.margins, Margins, LEVEL),
+            shown(
+                f"{plan}/manipulation",
+                "How far liars can have moved the estimates",
+                self.manipulation,
+                Manipulations,
+                SHARE,
+            ),
+            shown(
+                f"{plan}/distribution",
+                "The distribution of a number",
+                self.distribution,
+                DistributionDocument,
+                ATTRIBUTE,
+            ),
+            shown(f"{plan}/timeline", "Reports over time, since the start", self.timeline, TimelineDocument),
+            shown(f"{training}/history", "Weights and losses by round", self.history, TrainingHistory),
+            shown(
+                f"{training}/stream",
+                "How the training stands, as it changes",
+                self.training_stream,
+                None,
+                also=(EVENTS,),
+            ),
+            shown(
+                f"{training}/statement",
+                "What the current round promises to each person",
+                self.training_statement,
+                Statement,
+            ),
+            shown("/charts", "Specifications of the dashboard's charts", self.charts, Charts),
+        )

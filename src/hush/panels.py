@@ -1,0 +1,208 @@
+"""One picture each of a mean, shares, a distribution, margins, reports over time, and the rounds of a training.
+
+A panel is a specification for data of a known form, and says nothing about where the data come from: the pictures of
+the command line carry theirs inside, those of the collector's dashboard are given theirs again and again, by name. The
+colours are not in it either: marks name a style, and a theme says what it looks like. Needs `pip install 'hush[plot]'`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+try:
+    import altair as alt
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("pictures need Altair: pip install 'hush[plot]'", name=error.name) from None
+
+Data = alt.InlineData | alt.NamedData
+Width = int | Literal["container"]
+Panel = alt.Chart | alt.LayerChart | alt.FacetChart
+
+MAX_BARS = 32
+NAME = "rows"
+"""What the data of a panel are called on the dashboard."""
+
+BLUE, RED = "#2b6cb0", "#c2410c"
+COLOURS = (BLUE, RED, "#4d7c0f", "#7e22ce", "#0f766e", "#a16207")
+LIGHT_COLOURS = ("#8cc1ff", "#ffa262", "#a5d86e", "#d8b4fe", "#5eead4", "#fcd34d")  # for dark surfaces
+SHORT = "format(datum.value, datum.value < 1000 ? '~g' : '~s')"  # Vega's: 20000 as 20k
+
+
+def mean(data: Data, title: str, width: Width = 480) -> Panel:
+    """Draw a mean with its interval, on the scale of its attribute. Rows: what, point, low, high, start, end.
+
+    The grey line is the domain from start to end; the axis has room for an interval that leaves it.
+    """
+    x = alt.X("start:Q", scale=alt.Scale(zero=False, nice=False), axis=_numbers(title))
+    base = alt.Chart(data).encode(y=alt.Y("what:N", title=None, axis=alt.Axis(domain=False, ticks=False)))
+    track = base.mark_rule(style="track", strokeWidth=8).encode(x=x, x2="end:Q")
+    line = base.mark_rule(style="interval", strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q")
+    dot = base.mark_point(style="estimate", filled=True, size=70, opacity=1).encode(
+        x=alt.X("point:Q"), tooltip=_tooltip(",.6~g")
+    )
+    return alt.layer(track, line, dot).properties(width=width, height=30)
+
+
+def shares(data: Data, title: str, width: Width = 480) -> Panel:
+    """Draw shares as bars with their intervals, in the order of the rows. Rows: what, point, low, high."""
+    base = alt.Chart(data).encode(y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(labelLimit=140)))
+    bars = base.mark_bar(style="estimate", opacity=0.6, height=12).encode(
+        x=alt.X("point:Q", axis=alt.Axis(title=title, format="~%", tickCount=6, labelOverlap=True)),
+        tooltip=_tooltip(".2~%"),
+    )
+    lines = base.mark_rule(style="interval", strokeWidth=2).encode(x="low:Q", x2="high:Q")
+    return alt.layer(bars, lines).properties(width=width, height=alt.Step(18))
+
+
+def distribution(data: Data, title: str, width: Width = 480) -> Panel:
+    """Draw a distribution in bins of equal width. Rows: start, end, share."""
+    chart: alt.Chart = (
+        alt.Chart(data)
+        .mark_bar(style="estimate", binSpacing=1)
+        .encode(
+            x=alt.X("start:Q", bin="binned", scale=alt.Scale(zero=False, nice=False), axis=_numbers(title)),
+            x2="end:Q",
+            y=alt.Y("share:Q", axis=alt.Axis(title="share", format="~%", tickCount=4)),
+            tooltip=[
+                alt.Tooltip("start:Q", title="from", format=",.6~g"),
+                alt.Tooltip("end:Q", title="to", format=",.6~g"),
+                alt.Tooltip("share:Q", format=".2~%"),
+            ],
+        )
+        .properties(width=width, height=140)
+    )
+    return chart
+
+
+def timeline(data: Data, title: str, width: Width = 480) -> Panel:
+    """Draw how many reports there were at each time. Rows: time (milliseconds since 1970), total."""
+    chart: alt.Chart = (
+        alt.Chart(data)
+        .mark_area(style="estimate", interpolate="step-after", opacity=0.35, line={"style": "estimate"})
+        .encode(
+            x=alt.X("time:T", title=None, axis=alt.Axis(tickCount=5, labelOverlap=True)),
+            y=alt.Y("total:Q", axis=alt.Axis(title=title, labelExpr=SHORT, tickCount=4)),
+        )
+        .properties(width=width, height=140)
+    )
+    return chart
+
+
+def promises(data: Data, title: str, width: Width = 480) -> Panel:
+    """Draw margins that were predicted, as bars, with those that were achieved, as dots. Rows: what, predicted,
+    achieved; both as parts of the attribute's scale.
+    """
+    base = alt.Chart(data).encode(y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(labelLimit=140)))
+    tooltip = [
+        alt.Tooltip("what:N", title="of"),
+        alt.Tooltip("predicted:Q", format=".3~%"),
+        alt.Tooltip("achieved:Q", format=".3~%"),
+    ]
+    bars = base.mark_bar(style="track", height=12).encode(
+        x=alt.X("predicted:Q", axis=alt.Axis(title=title, format="~%", tickCount=5, labelOverlap=True)), tooltip=tooltip
+    )
+    dots = base.mark_point(style="estimate", filled=True, size=70, opacity=1).encode(x="achieved:Q", tooltip=tooltip)
+    return alt.layer(bars, dots).properties(width=width, height=alt.Step(20))
+
+
+def loss(data: Data, title: str, width: Width = 480) -> Panel:
+    """Draw the loss of each round with its interval. Rows: round, loss, low, high."""
+    y = alt.Y("loss:Q", scale=alt.Scale(zero=False), axis=alt.Axis(title=title, labelExpr=SHORT, tickCount=4))
+    base = alt.Chart(data).encode(x=_rounds())
+    rules = base.mark_rule(style="interval", strokeWidth=2).encode(y=alt.Y("low:Q"), y2="high:Q")
+    line = base.mark_line(style="estimate").encode(y=y)
+    dots = base.mark_point(style="estimate", filled=True, size=50, opacity=1).encode(
+        y=alt.Y("loss:Q"),
+        tooltip=[alt.Tooltip("round:Q"), alt.Tooltip("loss:Q", format=".4~g")],
+    )
+    return alt.layer(rules, line, dots).properties(width=width, height=180)
+
+
+def weights(data: Data, title: str, width: Width = 480) -> Panel:
+    """Draw weights by round, a line for each. Rows: round, what, value."""
+    chart: alt.Chart = (
+        alt.Chart(data)
+        .mark_line(point=True)
+        .encode(
+            x=_rounds(),
+            y=alt.Y("value:Q", axis=alt.Axis(title=title, tickCount=5)),
+            color=alt.Color("what:N", sort=None, legend=alt.Legend(title=None, orient="bottom", columns=4)),
+            tooltip=[
+                alt.Tooltip("round:Q"),
+                alt.Tooltip("what:N", title="weight"),
+                alt.Tooltip("value:Q", format=".4~g"),
+            ],
+        )
+        .properties(width=width, height=220)
+    )
+    return chart
+
+
+PANELS: dict[str, tuple[Callable[[Data, str, Width], Panel], str]] = {
+    "mean": (mean, "mean"),
+    "shares": (shares, "share"),
+    "distribution": (distribution, "value"),
+    "timeline": (timeline, "reports"),
+    "promises": (promises, "margin, as a part of the scale"),
+    "loss": (loss, "loss of held-out people"),
+    "weights": (weights, "weight"),
+}
+"""Every panel, with what its axis is called where a heading says the rest."""
+
+
+def named() -> dict[str, dict[str, Any]]:
+    """Return the specification of every panel, as wide as where it is put, for data that come later under `NAME`."""
+    return {
+        name: make(alt.NamedData(name=NAME), title, "container").to_dict()
+        for name, (make, title) in PANELS.items()
+    }
+
+
+def theme(name: Literal["light", "dark"]) -> dict[str, Any]:
+    """Return a configuration of Vega-Lite: what the styles of panels look like."""
+    dark = name == "dark"
+    text, quiet, line, edge, surface, track = (
+        ("#eceff4", "#b3bccb", "#363e4b", "#8b95a6", "#14171d", "#4a5363")
+        if dark
+        else ("#1b1f27", "#4b5563", "#e5e7eb", "#9ca3af", "#ffffff", "#d5d9e0")
+    )
+    colours = LIGHT_COLOURS if dark else COLOURS
+    return {
+        "background": surface,
+        "view": {"stroke": None},
+        "axis": {
+            "gridColor": line,
+            "domainColor": edge,
+            "tickColor": edge,
+            "labelColor": text,
+            "titleColor": text,
+        },
+        "legend": {"labelColor": text, "titleColor": text},
+        "header": {"labelColor": text, "titleColor": text},
+        "title": {"anchor": "start", "fontSize": 15, "color": text, "subtitleColor": quiet, "offset": 12},
+        "range": {"category": list(colours)},
+        "style": {
+            "estimate": {"color": colours[0]},
+            "interval": {"color": colours[1]},
+            "track": {"color": track},
+        },
+    }
+
+
+def _numbers(title: str) -> alt.Axis:
+    return alt.Axis(title=title, labelExpr=SHORT, tickCount=6, labelOverlap=True)
+
+
+def _rounds() -> alt.X:
+    axis = alt.Axis(title="round", format="d", tickMinStep=1)
+    return alt.X("round:Q", scale=alt.Scale(nice=False, zero=False, padding=8), axis=axis)
+
+
+def _tooltip(form: str) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("what:N", title="of"),
+        alt.Tooltip("point:Q", title="estimate", format=form),
+        alt.Tooltip("low:Q", title="from", format=form),
+        alt.Tooltip("high:Q", title="to", format=form),
+    ]

@@ -1,0 +1,93 @@
+"""Plans that visitors answer, and how they fill in the form: by keyboard alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+import hush
+
+SCHEMA = hush.Schema(
+    [
+        hush.Numeric("age", 18, 100),
+        hush.Categorical("way to work", ["on foot", "bicycle", "bus or train", "car", "I do not go out to work"]),
+        hush.Numeric("income", 0, 200_000, out_of_range="clip", optional=True),
+        hush.Categorical("smoker", ["yes", "no"], optional=True),
+        hush.Categorical("region", [f"region {letter}" for letter in "ABCDEFGHIJKL"]),
+        hush.Categorical("town", [f"town {i}" for i in range(60)]),
+    ]
+)
+SURVEY = hush.Plan.design(SCHEMA, 1.0, title="Life in town")
+EVERYTHING = hush.Plan.design(SCHEMA, 6.0, title="Everything at once", k=6)
+DEAR = hush.Plan.design(SCHEMA, 12.0, title="Too dear together")
+BLOCKS = hush.Plan.design(  # questions about several attributes: a corner of a cube, and cells of a table
+    hush.Schema(
+        [
+            hush.Numeric("morning", 0, 10),
+            hush.Numeric("noon", 0, 10),
+            hush.Numeric("evening", 0, 10),
+            hush.Categorical("mood", ["good", "bad"]),
+        ]
+    ),
+    2.0,
+    title="Three at once",
+    numeric="cube",
+)
+RECORD: dict[str, Any] = {
+    "age": 41,
+    "way to work": "bicycle",
+    "income": 31415.92,
+    "smoker": None,
+    "region": "region C",
+    "town": "town 47",
+}
+
+
+def fill(page: Page) -> None:
+    """Fill in the form of `SCHEMA` with `RECORD`, by keyboard alone, from wherever the focus is to its button."""
+    press = page.keyboard.press
+    page.get_by_test_id("form").wait_for()
+    for _ in range(20):  # past the links, as far as the first question
+        press("Tab")
+        if page.evaluate("document.activeElement.id") == "attribute-0":
+            break
+    page.keyboard.type("41")
+    press("Tab")
+    press("ArrowDown")  # the first way to work was focused; the second is chosen
+    press("Tab")
+    page.keyboard.type("31415.92")
+    press("Tab")
+    press("Space")
+    for _ in range(2):  # the last choice: rather not say
+        press("ArrowDown")
+    press("Tab")
+    page.keyboard.type("region C")
+    press("Tab")
+    page.keyboard.type("town 47")
+    press("Tab")
+    expect(page.get_by_role("button", name="See what would be sent")).to_be_focused()
+
+
+def review(page: Page) -> None:
+    """Go on to what would be sent."""
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Your report", exact=True)).to_be_focused()
+
+
+def press_button(page: Page, name: str) -> None:
+    """Go forward to a button by keyboard, and press it."""
+    wanted = page.get_by_role("button", name=name, exact=True)
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if wanted.evaluate("element => element === document.activeElement"):
+            page.keyboard.press("Enter")
+            return
+    raise AssertionError(f"the keyboard does not reach {name!r}")
+
+
+def shown_bytes(page: Page) -> bytes:
+    """Return the report that a page shows as the one that is sent."""
+    text = page.get_by_test_id("bytes").first.text_content()
+    assert text is not None
+    return bytes.fromhex(text)

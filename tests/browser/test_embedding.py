@@ -1,0 +1,82 @@
+"""The page of `docs/browser.md`, in a real browser, from another origin than the collector's."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright (extra: dev)")
+
+from playwright.sync_api import expect
+
+import hush
+from hush.collector import pages
+from hush.collector.settings import Settings
+from tests.browser.visits import Visit
+from tests.collector.served import serving
+
+ROOT = Path(__file__).parents[2]
+PLAN = hush.Plan.design(
+    hush.Schema(
+        [hush.Numeric("age", 18, 100), hush.Categorical("system", ["linux", "mac", "windows", "other"])],
+    ),
+    1.0,
+    title="spring survey",
+)
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@contextmanager
+def hosting(folder: Path) -> Iterator[str]:
+    """Serve a folder as a web site, and return its origin."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_page_of_another_origin(visit: Visit, tmp_path: Path, allowed: bool) -> None:
+    """It answers where the collector allows the page; otherwise browsers keep it from the plan."""
+    blocks = re.findall(r"```html\n(.*?)```", (ROOT / "docs" / "browser.md").read_text(encoding="utf-8"), re.DOTALL)
+    (block,) = blocks
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "hush.js").write_bytes(pages.static()["hush.js"].content)
+    visit.allowed = ("404", "CORS", "ERR_FAILED")
+    with hosting(site) as origin:
+        origins = {"*": frozenset([origin if allowed else "https://elsewhere.example"])}
+        with serving(tmp_path, Settings(origins=origins), plans=(PLAN,), trainings={}) as served:
+            text = block.replace("https://reports.example.org", served.url).replace("PLAN", PLAN.id)
+            if not allowed:
+                text = text.replace("{ ledger }", "{ ledger, attempts: 1 }")  # it need not be tried six times
+            (site / "index.html").write_text(text, encoding="utf-8")
+            page = visit.open(origin)
+            if not allowed:
+                with page.expect_event("pageerror", timeout=30_000):
+                    page.get_by_role("button").click()
+                assert served.tally(PLAN).n == 0
+                visit.complaints.clear()
+                return
+            for words in ("counted", "was counted before"):
+                page.get_by_role("button").click()
+                expect(page.locator("output")).to_have_text(words)
+            assert served.tally(PLAN).n == 1
+            assert len({post.body for post in visit.posts}) == 1

@@ -1,0 +1,367 @@
+"""The form, in a real browser: filled in by keyboard, explained, sent once, and nothing but the report leaves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright (extra: dev)")
+
+from playwright.sync_api import Browser, Page, Route, expect
+
+import hush
+from hush.collector.settings import Settings
+from tests.browser.surveys import BLOCKS, DEAR, EVERYTHING, RECORD, SURVEY, fill, press_button, review, shown_bytes
+from tests.browser.visits import Visit, check_accessible, check_width
+from tests.collector.served import Served, serving
+
+if TYPE_CHECKING:
+    from scipy import stats
+else:
+    stats = pytest.importorskip("scipy.stats")
+
+PLANS = (SURVEY, EVERYTHING, DEAR, BLOCKS)
+LOADED = {
+    "/pages/style.css",
+    "/pages/form.css",
+    "/pages/theme.js",
+    "/pages/form.js",
+    "/pages/hush.js",
+    "/pages/icon.svg",
+}
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    with serving(tmp_path, Settings(stream_interval=0.05), plans=PLANS, trainings={}) as found:
+        yield found
+
+
+def form(visit: Visit, served: Served, plan: hush.Plan = SURVEY) -> Page:
+    return visit.open(f"{served.url}/?plan={plan.id}")
+
+
+def test_filled_by_keyboard_explained_and_sent_once(visit: Visit, served: Served) -> None:
+    """Exactly one report leaves, which is the one that was shown, and of the record nothing does."""
+    page = form(visit, served)
+    fill(page)
+    review(page)
+    assert not visit.posts
+    expect(page.get_by_text("You are asked about")).to_have_count(1)
+    says = page.locator(".says").first.text_content()
+    assert says is not None
+    assert says.startswith("This very answer would be sent by someone")
+    assert "by you with probability" in says
+    sent = shown_bytes(page)
+    press_button(page, "Send my report")
+    expect(page.get_by_role("status")).to_have_text("Your report has arrived. Thank you.")
+    assert [post.path for post in visit.posts] == [f"/plans/{SURVEY.id}/reports"]
+    assert visit.posts[0].body == sent
+    assert shown_bytes(page) == sent
+    report = hush.Report.decode(SURVEY, sent)
+    counted = served.tally(SURVEY)
+    expected = hush.Tally(SURVEY)
+    expected.add(report)
+    assert counted == expected
+
+    paths = [request.path for request in visit.asked]
+    about = f"/plans/{SURVEY.id}"
+    assert set(paths) == LOADED | {f"/?plan={SURVEY.id}", about, f"{about}/ticket", f"{about}/reports"}
+    assert len(paths) == len(set(paths))
+    assert visit.hosts() == {served.url.removeprefix("http://")}
+    everything = " ".join(f"{request.url} {request.headers} {request.body!r}" for request in visit.asked)
+    for value in ("bicycle", "31415", "region C", "town 47"):  # 41 is among the digits of any id
+        assert value not in everything
+    assert visit.context.cookies() == []
+
+
+@pytest.fixture(autouse=True)
+def quiet(visit: Visit) -> None:
+    """Whether a collector deals tickets is found out by asking for one: a 404 is no complaint."""
+    visit.allowed = ("status of 404",)
+
+
+def test_what_the_page_says_is_so(visit: Visit, served: Served) -> None:
+    """The probabilities that it shows are those of the exact law."""
+    page = form(visit, served)
+    fill(page)
+    review(page)
+    report = hush.Report.decode(SURVEY, shown_bytes(page))
+    ((index, output),) = report.answers
+    (name,) = SURVEY.questions[index].attributes
+    expect(page.locator(".asked em")).to_have_text(name)
+    exact = SURVEY.law(name, RECORD[name])[output]
+    says = page.locator(".says").first.text_content() or ""
+    told = float(says.rpartition("by you with probability ")[2].removesuffix("\u00a0%.").replace(",", "")) / 100
+    assert told == pytest.approx(float(exact), rel=0.05)  # two digits
+    ratio = max(found.channel.ratio for found in SURVEY.questions)
+    page.get_by_text("Change my answers").click()
+    page.get_by_text("Checked on this device").click()
+    expect(page.locator(".promise li").nth(1)).to_contain_text(f"{float(ratio):.2f} times likelier")
+
+
+def test_drawing_for_show_changes_and_sends_nothing(visit: Visit, served: Served) -> None:
+    page = form(visit, served)
+    fill(page)
+    review(page)
+    before = shown_bytes(page)
+    examples = set()
+    for _ in range(3):
+        page.get_by_role("button", name="Draw another one, for show").click()
+        examples.add(page.get_by_test_id("example").get_by_test_id("bytes").text_content())
+    assert len(examples) == 3
+    assert before.hex(" ") not in examples
+    assert shown_bytes(page) == before
+    assert not visit.posts
+    page.get_by_role("button", name="Send my report").click()
+    page.get_by_test_id("done").wait_for()
+    assert [post.body for post in visit.posts] == [before]
+
+
+def test_bad_answers_are_named_and_nothing_is_drawn(visit: Visit, served: Served) -> None:
+    page = form(visit, served)
+    page.get_by_role("button", name="See what would be sent").click()
+    problems = page.get_by_test_id("problems")
+    expect(problems.get_by_role("listitem")).to_have_count(5)  # income may be left out
+    expect(page.get_by_label("age", exact=True)).to_be_focused()
+    expect(page.get_by_label("age", exact=True)).to_have_attribute("aria-invalid", "true")
+    check_accessible(page)
+    page.get_by_label("age", exact=True).fill("17")
+    page.get_by_label("town", exact=True).fill("Atlantis")
+    page.keyboard.press("Enter")
+    expect(problems).to_contain_text("age: must be a number from 18 to 100")
+    expect(problems).not_to_contain_text("17")
+    expect(problems).not_to_contain_text("Atlantis")
+    assert [request.path for request in visit.asked if "ticket" in request.path] == []
+
+
+def test_offline_then_online_the_same_report_counted_once(visit: Visit, served: Served) -> None:
+    visit.allowed = ("404", "ERR_INTERNET_DISCONNECTED")
+    page = form(visit, served)
+    fill(page)
+    review(page)
+    drawn = shown_bytes(page)
+    visit.context.set_offline(True)
+    press_button(page, "Send my report")
+    page.get_by_test_id("waiting").wait_for()
+    expect(page.get_by_role("status")).to_contain_text("has not arrived")
+    check_accessible(page)
+    assert served.tally(SURVEY).n == 0
+    visit.context.set_offline(False)  # the page hears of it, and sends
+    page.get_by_test_id("done").wait_for()
+    assert served.tally(SURVEY).n == 1
+    assert {post.body for post in visit.posts} == {drawn}
+
+
+def test_an_answer_that_is_lost_is_asked_for_again(visit: Visit, served: Served) -> None:
+    """The collector counts the report, but the browser never hears of it: a later visit sends it again."""
+    visit.allowed = ("404", "ERR_FAILED")
+    page = form(visit, served)
+    fill(page)
+    review(page)
+    drawn = shown_bytes(page)
+
+    def lose(route: Route) -> None:
+        route.fetch()  # it arrives
+        route.abort()  # and nobody hears of it
+
+    page.route("**/reports", lose)
+    page.get_by_role("button", name="Send my report").click()
+    page.get_by_test_id("waiting").wait_for(timeout=30_000)
+    assert served.tally(SURVEY).n == 1
+    page.close()
+    page = form(visit, served)
+    page.get_by_role("button", name="Send it again").click()
+    page.get_by_test_id("done").wait_for()
+    assert {post.body for post in visit.posts} == {drawn}
+    assert served.tally(SURVEY).n == 1
+
+
+def test_who_has_answered_is_told_so(visit: Visit, served: Served) -> None:
+    page = form(visit, served)
+    fill(page)
+    review(page)
+    other = form(visit, served)  # a second tab, meanwhile
+    expect(other.get_by_role("heading", name="A report of yours is ready")).to_be_visible()
+    assert shown_bytes(other) == shown_bytes(page)
+    other.get_by_role("button", name="Send my report").click()
+    other.get_by_test_id("done").wait_for()
+    page.get_by_role("button", name="Change my answers").click()  # too late: it has left
+    expect(page.get_by_role("status")).to_contain_text("cannot be changed")
+    page.get_by_role("button", name="Send my report").click()
+    page.get_by_test_id("done").wait_for()
+    assert len({post.body for post in visit.posts}) == 1
+    assert served.tally(SURVEY).n == 1
+    page.reload()
+    page.get_by_test_id("done").wait_for()
+    assert served.tally(SURVEY).n == 1
+
+
+def test_answers_can_be_changed_before_they_are_sent(visit: Visit, served: Served) -> None:
+    page = form(visit, served)
+    fill(page)
+    review(page)
+    first = shown_bytes(page)
+    page.get_by_role("button", name="Change my answers").click()
+    page.get_by_label("age", exact=True).fill("50")
+    page.get_by_role("button", name="See what would be sent").click()
+    page.get_by_role("button", name="Send my report").click()
+    page.get_by_test_id("done").wait_for()
+    assert [post.body for post in visit.posts] != [first]
+    assert served.tally(SURVEY).n == 1
+
+
+def test_a_plan_that_is_not_what_it_claims_is_refused(visit: Visit, served: Served) -> None:
+    """Another plan under this id; and one that leaks more than it says, under its own."""
+    visit.context.route(f"**/plans/{SURVEY.id}", lambda route: route.fulfill(body=EVERYTHING.to_json()))
+    page = form(visit, served)
+    expect(page.get_by_role("status")).to_contain_text("cannot be shown")
+    expect(page.get_by_test_id("form")).to_have_count(0)
+
+    values = json.loads(SURVEY.to_json())
+    values["epsilon"] = "0.5"
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    false = hashlib.sha256(text.encode()).hexdigest()
+    visit.context.route(f"**/plans/{false}", lambda route: route.fulfill(body=text))
+    page.goto(f"{served.url}/?plan={false}")
+    expect(page.get_by_role("status")).to_contain_text("epsilon")
+    expect(page.get_by_test_id("form")).to_have_count(0)
+
+
+def test_a_browser_spends_no_more_than_its_cap(visit: Visit, served: Served) -> None:
+    for plan, fine in ((EVERYTHING, True), (DEAR, False)):  # 6 + 12 > 16
+        page = form(visit, served, plan)
+        fill(page)
+        page.keyboard.press("Enter")
+        if fine:
+            page.get_by_role("button", name="Send my report").click()
+            page.get_by_test_id("done").wait_for()
+    expect(page.get_by_role("status")).to_contain_text("No report was drawn")
+    assert served.tally(DEAR).n == 0
+
+
+def test_questions_about_several_attributes(visit: Visit, served: Served) -> None:
+    page = form(visit, served, BLOCKS)
+    page.get_by_label("morning").fill("1")
+    page.get_by_label("noon").fill("5")
+    page.get_by_label("evening").fill("9.5")
+    page.get_by_label("good").check()
+    page.get_by_role("button", name="See what would be sent").click()
+    page.get_by_test_id("report").wait_for()
+    check_accessible(page)
+    page.get_by_role("button", name="Send my report").click()
+    page.get_by_test_id("done").wait_for()
+    assert served.tally(BLOCKS).n == 1
+
+
+def test_without_a_plan_the_open_ones_are_listed(visit: Visit, served: Served) -> None:
+    page = visit.open(served.url)
+    expect(page.get_by_role("main").get_by_role("link")).to_have_count(len(PLANS))
+    check_accessible(page)
+    page.get_by_role("link", name=EVERYTHING.title).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(EVERYTHING.title)
+
+
+def test_a_collector_that_deals_tickets(visit: Visit, tmp_path: Path) -> None:
+    settings = Settings(tickets=True, ticket_key=b"k" * 32)
+    with serving(tmp_path, settings, plans=(SURVEY,), trainings={}) as served:
+        page = visit.open(served.url)  # the only plan
+        fill(page)
+        review(page)
+        press_button(page, "Send my report")
+        page.get_by_test_id("done").wait_for()
+        assert served.tally(SURVEY).n == 1
+        assert "hush-ticket" in visit.posts[0].headers
+
+
+COINS = hush.Plan.design(hush.Schema([hush.Categorical("c", ["a", "b", "c"])]), 1.0, title="coins", categorical="grr")
+DRAWS = 60_000
+FALSE_ALARM = 1e-6
+
+
+def test_what_the_browser_draws_has_the_law(visit: Visit, served: Served) -> None:
+    """Reports drawn by the page's own generator, against the exact law; the law of another epsilon is told apart."""
+    page = visit.open(f"{served.url}/explanation")
+    counts: dict[str, int] = page.evaluate(
+        """async ([text, draws]) => {
+            const hush = await import("/pages/hush.js");
+            const plan = await hush.Plan.parse(text);
+            const counts = {0: 0, 1: 0, 2: 0};
+            for (let i = 0; i < draws; i++) counts[hush.randomise(plan, {c: "b"}).answers[0][1]]++;
+            return counts;
+        }""",
+        [COINS.to_json(), DRAWS],
+    )
+    observed = Counter({int(name): count for name, count in counts.items()})
+    for epsilon in (1.0, 0.9):
+        law = hush.Plan.design(COINS.schema, epsilon, categorical="grr").law("c", "b")
+        expected = [float(law[output]) * DRAWS for output in range(3)]
+        distance = sum((observed[i] - expected[i]) ** 2 / expected[i] for i in range(3))
+        caught = bool(stats.chi2.sf(distance, 2) < FALSE_ALARM)
+        assert caught == (epsilon != 1.0)
+
+
+@pytest.mark.parametrize("kind", ["light", "dark", "phone"])
+def test_accessible_at_every_step(browser: Browser, served: Served, screens: Path, kind: str) -> None:
+    visit = Visit(browser, dark=kind == "dark", phone=kind == "phone", allowed=("404",))
+    page = form(visit, served)
+    page.get_by_test_id("form").wait_for()
+    check_accessible(page)
+    check_width(page)
+    page.screenshot(path=screens / f"form-{kind}.png", full_page=kind != "phone")
+    fill(page)
+    review(page)
+    for _ in range(120):  # a picture of a report about the first question: a number
+        if page.locator(".asked").first.text_content() == "You are asked about age only.":
+            break
+        page.get_by_role("button", name="Change my answers").click()
+        page.get_by_role("button", name="See what would be sent").click()
+        page.get_by_test_id("report").wait_for()
+    check_accessible(page)
+    check_width(page)
+    page.screenshot(path=screens / f"report-{kind}.png", full_page=kind != "phone")
+    page.get_by_role("button", name="Draw another one, for show").click()
+    check_accessible(page)
+    page.get_by_role("button", name="Send my report").click()
+    page.get_by_test_id("done").wait_for()
+    check_accessible(page)
+    page.goto(f"{served.url}/explanation")
+    check_accessible(page)
+    check_width(page)
+    visit.close()
+
+
+def test_the_explanation_is_right(visit: Visit, served: Served) -> None:
+    """Its table is static: every number in it is computed again here."""
+    page = visit.open(f"{served.url}/explanation")
+    rows: list[list[str]] = page.evaluate(
+        "[...document.querySelectorAll('tbody tr')].map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+    assert len(rows) >= 5
+    for epsilon, times, sure in rows:
+        factor = math.exp(float(Fraction(epsilon)))
+        told = float(times.removesuffix(" times").replace(",", ""))
+        assert told == pytest.approx(factor, rel=0.005)
+        digits = sure.split(" %")[0]
+        share = 100 * factor / (1 + factor)
+        assert digits == f"{share:.{len(digits.partition('.')[2])}f}"
+
+
+def test_pages_keep_a_strict_policy(served: Served) -> None:
+    for path in ("/", "/explanation", "/pages/form.js"):
+        answer = served.client.get(path)
+        policy: Any = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        again = served.client.get(path, headers={"if-none-match": answer.headers["etag"]})
+        assert again.status_code == 304
+    for path in ("/pages/nothing.js", "/pages/..%2fapp.py", "/pages/%2e%2e%2fapp.py"):
+        assert served.client.get(path).status_code == 404

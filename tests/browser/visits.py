@@ -1,0 +1,103 @@
+"""A visitor of a page: what their browser asked for, what went wrong in it, and what axe says about the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Request
+
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+DESK, PHONE = {"width": 1120, "height": 820}, {"width": 375, "height": 740}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request that a browser made."""
+
+    method: str
+    url: str
+    body: bytes | None
+    headers: str
+
+    @property
+    def path(self) -> str:
+        parts = urlsplit(self.url)
+        return parts.path + (f"?{parts.query}" if parts.query else "")
+
+
+@dataclass
+class Visit:
+    """A browser profile, with a log of all requests and complaints of its pages."""
+
+    browser: Browser
+    dark: bool = False
+    phone: bool = False
+    context: BrowserContext = field(init=False)
+    asked: list[Asked] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    allowed: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.context = self.browser.new_context(
+            viewport=PHONE if self.phone else DESK,  # type: ignore[arg-type]
+            color_scheme="dark" if self.dark else "light",
+            device_scale_factor=2 if self.phone else 1,
+            reduced_motion="reduce",
+            locale="en-GB",
+            accept_downloads=True,
+        )
+        self.context.set_default_timeout(15_000)
+        self.context.on("request", self._note)
+        self.context.on("console", lambda message: self._console(message.type, message.text))
+        self.context.on("weberror", lambda error: self.complaints.append(f"error: {error.error}"))
+
+    def _note(self, request: Request) -> None:
+        self.asked.append(
+            Asked(request.method, request.url, request.post_data_buffer, str(sorted(request.headers.items())))
+        )
+
+    def _console(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning") and not any(words in text for words in self.allowed):
+            self.complaints.append(f"{kind}: {text}")
+
+    def open(self, url: str) -> Page:
+        """Open a page in a new tab."""
+        page = self.context.new_page()
+        page.goto(url)
+        return page
+
+    @property
+    def posts(self) -> list[Asked]:
+        return [request for request in self.asked if request.method == "POST"]
+
+    def hosts(self) -> set[str]:
+        return {
+            urlsplit(request.url).netloc for request in self.asked if not request.url.startswith(("data:", "blob:"))
+        }
+
+    def close(self) -> None:
+        """End the visit. Errors and warnings of a page, of its content policy for example, are failures."""
+        self.context.close()
+        assert not self.complaints, self.complaints
+
+
+def check_accessible(page: Page) -> None:
+    """Fail with what axe finds wrong with a page: every rule that it has, best practices included."""
+    if not AXE.exists():
+        pytest.skip("the checks of accessibility need axe-core: make web")
+    # The policy of the page forbids scripts of others, and Playwright's own: it is run as an expression instead.
+    page.evaluate(AXE.read_text() + ";0")
+    found: list[dict[str, Any]] = page.evaluate(
+        "axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)"
+    )
+    told = [f"{rule['id']}: {rule['help']}: {[node['html'][:160] for node in rule['nodes'][:3]]}" for rule in found]
+    assert not told, told
+
+
+def check_width(page: Page) -> None:
+    """Fail if a page must be scrolled sideways."""
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,252 @@
+"""Plans, records and words for the browser client, and the way to ask it what it makes of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hush.channels import Channel
+from hush.coins import Coins
+from hush.design.joint import cells
+from hush.exact import WORD
+from hush.plan import Plan, Question
+from hush.schema import Categorical, Numeric, Schema
+from tests.cases import SMALL
+
+ROOT = Path(__file__).parents[2]
+WEB = ROOT / "web"
+BUILT = ROOT / "src" / "hush" / "collector" / "static" / "hush.js"
+NODE = shutil.which("node")
+
+needs_node = pytest.mark.skipif(NODE is None, reason="the browser client is tested with Node, which is not here")
+
+
+def node(*arguments: str | Path, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
+    assert NODE is not None
+    return subprocess.run(  # noqa: S603
+        [NODE, *map(str, arguments)],
+        cwd=WEB,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=timeout,
+    )
+
+
+def ask(path: Path, lines: Iterable[dict[str, Any]], module: Path = BUILT) -> list[Any]:
+    """Give the client something to do, and return its answers."""
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    done = node("test/replay.mjs", path, HUSH_MODULE=module.as_uri())
+    assert done.returncode == 0, done.stderr[-2000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+class Borders(Coins):
+    """Words of which many lie on the borders of a plan: thresholds and their neighbours, what Lemire's rule rejects.
+
+    Half of them are random, so that every rejection ends. They protect nobody.
+    """
+
+    def __init__(self, seed: int, borders: list[int], fractions: Sequence[float] = (0.5,)) -> None:
+        self._random = random.Random(seed)
+        self._borders = borders
+        self._fractions = fractions
+
+    def word(self) -> int:
+        """Return the next word."""
+        kind = self._random.randrange(8)
+        if kind >= 4:
+            return self._random.getrandbits(64)
+        fraction, step = self._random.choice(self._fractions), self._random.choice((-1, 0, 1))
+        if kind == 1:  # the upper bits of a word round, but for windows
+            return ((math.floor(fraction * 2**53) + step) << 11) % WORD
+        if kind == 3:
+            return self._random.choice((0, 1, WORD - 1, WORD >> 1, (WORD >> 1) - 1))
+        near = self._random.choice(self._borders) + self._random.choice((-1, 0, 0, 1))
+        if kind == 2:  # the lower bits of a word round, in windows
+            near = near >> 24 << 24 | (math.floor(fraction * 2**24) + step) % 2**24
+        return near % WORD
+
+
+def borders(plan: Plan) -> list[int]:
+    """Return words near which something changes."""
+    found = set()
+    numbers = [len(plan.questions), *(question.channel.alphabet.size for question in plan.questions)]
+    for question in plan.questions:
+        found |= set(_integers(question.channel.to_json()))
+        numbers += [max(question.channel.alphabet.size - 1, 1)]
+        found |= _cells(question.channel)
+    if plan.weights is not None:
+        numbers.append(sum(plan.weights))
+    for n in numbers:  # multiples of 2^64/n, rounded up: there the lower half of word*n is least
+        found |= {-(-WORD * i // n) for i in range(0, n, max(1, n // 8))}
+    return sorted(word % WORD for word in found)
+
+
+def fractions(plan: Plan, values: dict[str, Any]) -> list[float]:
+    """Return how far the numbers of a record are on the way between the two states to which they may be rounded."""
+    found = [0.5]
+    inputs = plan.schema.encode(values)
+    for question, span in zip(plan.questions, plan.spans, strict=True):
+        for u in inputs[span]:
+            if isinstance(u, float):
+                parts: Any = getattr(question.channel, "parts", (question.channel,))
+                found += [part._between(u)[1] if hasattr(part, "_between") else u for part in parts]
+    return found
+
+
+def _integers(value: Any) -> Iterator[int]:
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from _integers(item)
+    elif isinstance(value, list):
+        total = 0
+        for item in value:
+            yield from _integers(item)
+            if isinstance(item, str):
+                total += int(item)
+                yield total
+    elif isinstance(value, str) and value.isdigit():
+        yield int(value)
+
+
+def _cells(channel: Channel) -> set[int]:
+    """Where one cell of a window ends and the next begins."""
+    found = set()
+    parts: tuple[Any, ...] = getattr(channel, "parts", (channel,))
+    for part in parts:
+        if part.kind == "window":
+            inside, outside = part.threshold // part.width, (WORD - part.threshold) // part.cells_outside
+            found |= {inside * i for i in range(0, part.width, max(1, part.width // 6))}
+            found |= {
+                part.threshold + outside * i for i in range(0, part.cells_outside, max(1, part.cells_outside // 6))
+            }
+    return found
+
+
+def record(plan: Plan, pick: random.Random) -> dict[str, Any]:
+    """A valid record, often on the bounds."""
+    values: dict[str, Any] = {}
+    for attribute in plan.schema.attributes:
+        if attribute.optional and pick.random() < 0.3:
+            if pick.random() < 0.5:
+                values[attribute.name] = None
+        elif isinstance(attribute, Categorical):
+            values[attribute.name] = pick.choice(attribute.values)
+        else:
+            low, high = attribute.low, attribute.high
+            number = pick.choice((low, high, (low + high) / 2, low + (high - low) * pick.random()))
+            if attribute.out_of_range == "clip" and pick.random() < 0.2:
+                number = pick.choice((low - 1, high + 1e9))
+            values[attribute.name] = min(number, high) if attribute.out_of_range == "error" else number
+    return values
+
+
+def _schema(pick: random.Random, *, optional: bool) -> Schema:
+    """A few attributes with odd names and bounds, some of the names those of what JavaScript objects inherit."""
+    names = ["constructor", "__proto__", "toString", "größe ☂", 'a "quoted" \\ name', "𝒳", "x", "high"]
+    pick.shuffle(names)
+    attributes: list[Any] = []
+    for name in names[: pick.randint(1, 5)]:
+        maybe = optional and pick.random() < 0.5
+        if pick.random() < 0.5:
+            low = pick.choice((0.0, -1.0, 1e-7, -1e16, 0.1, -3.5e-310, 123456789012345680.0))
+            width = pick.choice((1.0, 0.30000000000000004, 1e22, 1e5, 7.0))
+            high = low + width if low + width > low else low * 2 + 1
+            attributes.append(
+                Numeric(name, min(low, high), max(low, high), pick.choice(("error", "clip")), optional=maybe)
+            )
+        else:
+            count = pick.choice((2, 3, 5, 10, 64, 65, 70, 130))
+            values: Any = [f"v{i}" for i in range(count)] if pick.random() < 0.5 else list(range(-3, count - 3))
+            attributes.append(Categorical(name, values, optional=maybe))
+    return Schema(attributes)
+
+
+NUMERIC = ("duchi", "piecewise", "hybrid", "minimax", "piecewise-sub", "laplace", "staircase", "scdf")
+"""The mechanisms for one number. The last three have no output for a missing one."""
+
+
+def some_plans(count: int, seed: int = 1) -> list[Plan]:
+    """Plans of every mechanism, with every way of asking."""
+    pick = random.Random(seed)
+    result = []
+    for number in range(count):
+        epsilon = round(pick.choice((0.1, 0.5, 1.0, 2.0, 4.0, 8.0)) * pick.uniform(1, 1.0001), pick.choice((1, 3, 17)))
+        numeric = ("duchi", "piecewise", "hybrid", "minimax", "piecewise-sub", "laplace", "staircase", "scdf")[
+            number % 8
+        ]
+        schema = _schema(pick, optional=numeric not in ("laplace", "staircase", "scdf"))
+        options: dict[str, Any] = {"categorical": ("subset", "grr", "oue", "sue")[number // 8 % 4]}
+        ways = pick.randrange(4)
+        if ways == 0:
+            options["k"] = pick.randint(1, len(schema))
+        elif ways == 1:
+            options["budget"] = "split"
+        elif ways == 2:
+            options["sampling"] = "weighted"
+        title = pick.choice(("", "größer ☂", 'with "quotes"', "𝒳"))
+        result.append(Plan.design(schema, epsilon, numeric=numeric, title=title, **options))
+    return result
+
+
+def block_plans() -> list[Plan]:
+    """Plans whose channels report several attributes together."""
+    result = []
+    for d in (1, 2, 3, 4, 7, 64, 65, 70):
+        schema = Schema([Numeric(f"x{i}", -1, 1 + i) for i in range(d)])
+        for epsilon in (0.1, 1.0, 8.0):
+            result += [Plan.design(schema, epsilon, numeric=numeric) for numeric in ("duchi-multi", "cube")]
+    for sizes in ((2,), (3, None), (None, None, None), (4, 3, 5, None), (2,) * 12, (16, None, 2, 64)):
+        for text in ("0.1", "1", "6"):
+            schema = Schema(
+                [
+                    Numeric(f"x{j}", 0, 10, "clip")
+                    if size is None
+                    else Categorical(f"c{j}", range(size - j % 2), optional=bool(j % 2))
+                    for j, size in enumerate(sizes)
+                ]
+            )
+            question = Question(schema.names, cells(Fraction(text), sizes))
+            result.append(Plan(schema, Fraction(text), 1, (question,), "joint"))
+    mixed = Schema(
+        [Numeric("a", 0, 1), Numeric("b", 0, 1), Categorical("c", list("xyz")), Categorical("d", ["x", "y"])]
+    )
+    result.append(Plan.design(mixed, 4.0, numeric="duchi", joint=[["a", "b"], ["c", "d"]], k=1))
+    result.append(Plan.design(Schema([Categorical(f"c{i}", [1, 2]) for i in range(300)]), 1.0, k=3))
+    return result
+
+
+def small_plans() -> list[Plan]:
+    """A plan for each small channel, on the attributes that it serves."""
+    result = []
+    for name, make in SMALL.items():
+        for epsilon in (Fraction(1, 10), Fraction(2)):
+            channel = make(epsilon)
+            sizes = getattr(channel, "sizes", None)
+            if sizes is not None:
+                schema = Schema(
+                    [
+                        Numeric(f"a{j}", 0, 1) if n is None else Categorical(f"a{j}", range(n))
+                        for j, n in enumerate(sizes)
+                    ]
+                )
+            elif channel.kind in ("subset", "unary"):
+                schema = Schema([Categorical("c", range(channel.alphabet.size))])
+            elif channel.kind in ("signs", "cube"):
+                schema = Schema([Numeric(f"x{j}", -2, 3) for j in range(getattr(channel, "size", 0))])
+            else:
+                schema = Schema([Numeric("x", -1, 3, optional=getattr(channel, "optional", False))])
+            result.append(Plan(schema, epsilon, 1, (Question(schema.names, channel),), name))
+    return result

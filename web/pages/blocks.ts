@@ -1,0 +1,240 @@
+// A block: a heading, a chart, the same as a table, and both as files. It is filled when it comes into sight.
+
+import { Chart, type Values } from "./charts.js";
+import { csv, element, type Raw, save, say } from "./text.js";
+
+export interface Column {
+  name: string;
+  text?: boolean;
+}
+
+/** A cell of a table: what is shown, and what goes into the file. */
+export interface Cell {
+  show: string;
+  raw: Raw;
+}
+
+export interface Content {
+  columns: readonly Column[];
+  rows: readonly (readonly Cell[])[];
+  values?: Values;
+  note?: string;
+}
+
+export interface Options {
+  heading: string;
+  level: 2 | 3 | 4;
+  /** The panel that draws it; none for a table alone. */
+  kind?: string;
+  testid: string;
+  caption: string;
+  description?: string;
+  /** What files are called, without their suffix. */
+  file: string;
+  /** More about it, above the chart. */
+  words?: string;
+}
+
+const MOST_ROWS = 100; // of a table, unless the reader wants all
+
+const waiting = new Map<Element, Block>();
+const observer = new IntersectionObserver(
+  (entries) => {
+    for (const entry of entries) waiting.get(entry.target)?.seen(entry.isIntersecting);
+  },
+  { rootMargin: "200px" },
+);
+
+document.addEventListener("hush-theme", () => {
+  for (const block of waiting.values()) block.repaint();
+});
+
+let unique = 0;
+
+export class Block {
+  readonly root: HTMLElement;
+  readonly tools: HTMLElement;
+  private readonly chart: Chart | undefined;
+  private readonly figure: HTMLElement | undefined;
+  private readonly note: HTMLElement;
+  private readonly body: HTMLTableSectionElement;
+  private readonly head: HTMLTableSectionElement;
+  private readonly caption: HTMLElement;
+  private readonly more: HTMLButtonElement;
+  private content: Content | undefined;
+  private visible = false;
+  private dirty = false;
+  private all = false;
+  private readonly pair: HTMLElement;
+  /** Called when the block comes into sight. */
+  onSight: () => void = () => undefined;
+
+  constructor(private readonly options: Options) {
+    unique += 1;
+    const id = `block-${unique}`;
+    const { heading, level, testid, kind } = options;
+    // Of the parts of the page only the large ones are landmarks: there would be hundreds of the others.
+    this.root =
+      level === 2
+        ? element("section", { class: "block", "data-testid": testid, "aria-labelledby": id })
+        : element("div", { class: "block", role: "group", "data-testid": testid, "aria-labelledby": id });
+    this.root.append(element(`h${level}`, { id }, heading));
+    if (options.words !== undefined) this.root.append(element("p", { class: "quiet small" }, options.words));
+    this.note = element("p", { class: "quiet small", "data-testid": "note" });
+    this.note.hidden = true;
+    this.caption = element("caption", {}, options.caption);
+    this.head = element("thead");
+    this.body = element("tbody");
+    const scroll = element(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${options.caption}` },
+      element("table", { "data-testid": "table" }, this.caption, this.head, this.body),
+    );
+    this.more = element("button", { type: "button", class: "small" });
+    this.more.hidden = true;
+    this.more.addEventListener("click", () => {
+      this.all = true;
+      this.render();
+    });
+    const table = element("div", { class: "tabled" }, scroll, this.more);
+    const pair = element("div", { class: "pair" });
+    if (kind !== undefined) {
+      const place = element("div", { class: "vega" });
+      this.figure = element("figure", { class: "chart", "data-testid": "chart" }, place);
+      this.chart = new Chart(place, kind, options.description ?? options.caption);
+      pair.append(this.figure);
+    } else {
+      pair.classList.add("single");
+    }
+    pair.append(table);
+    this.pair = pair;
+    this.tools = element("div", { class: "row tools screen" });
+    this.button("CSV", "csv", () => this.saveCsv());
+    if (this.chart !== undefined) this.button("SVG", "svg", () => void this.saveSvg());
+    this.root.append(this.note, pair, this.tools);
+    waiting.set(this.root, this);
+    observer.observe(this.root);
+  }
+
+  private button(what: string, testid: string, act: () => void): void {
+    const made = element("button", { type: "button", class: "small", "data-testid": `download-${testid}` }, what);
+    made.append(element("span", { class: "unseen" }, ` of ${this.options.caption}`));
+    made.addEventListener("click", act);
+    this.tools.append(made);
+  }
+
+  /** Put a control above chart and table. */
+  control(node: HTMLElement): void {
+    this.note.before(node);
+  }
+
+  /** Show this from now on: at once if it is in sight. */
+  update(content: Content): void {
+    this.content = content;
+    this.dirty = true;
+    if (this.visible) this.render();
+  }
+
+  /** Show a sentence in the place of chart and table. */
+  empty(note: string): void {
+    this.update({ columns: this.content?.columns ?? [], rows: [], note });
+  }
+
+  remove(): void {
+    observer.unobserve(this.root);
+    waiting.delete(this.root);
+    this.chart?.clear();
+    this.root.remove();
+  }
+
+  seen(visible: boolean): void {
+    this.visible = visible;
+    if (!visible) return;
+    if (this.dirty) this.render();
+    this.onSight();
+  }
+
+  get inSight(): boolean {
+    return this.visible;
+  }
+
+  /** Colours have changed. */
+  repaint(): void {
+    this.dirty = true;
+    if (this.visible) this.render();
+  }
+
+  private render(): void {
+    const content = this.content;
+    if (content === undefined) return;
+    this.dirty = false;
+    say(this.note, content.note ?? "");
+    this.note.hidden = content.note === undefined;
+    const { columns, rows } = content;
+    const none = rows.length === 0;
+    this.pair.hidden = none;
+    this.tools.hidden = none;
+    if (none) return;
+    this.fill(columns, this.all ? rows : rows.slice(0, MOST_ROWS));
+    this.more.hidden = this.all || rows.length <= MOST_ROWS;
+    if (!this.more.hidden) say(this.more, `Show all ${rows.length.toLocaleString("en")} rows`);
+    const values = content.values ?? [];
+    if (this.figure !== undefined) this.figure.hidden = values.length === 0;
+    if (this.chart !== undefined && values.length > 0) void this.chart.draw(values);
+  }
+
+  private fill(columns: readonly Column[], rows: readonly (readonly Cell[])[]): void {
+    const names = columns.map((column) => column.name).join("\n");
+    if (this.head.dataset["names"] !== names) {
+      this.head.dataset["names"] = names;
+      this.head.replaceChildren(
+        element(
+          "tr",
+          {},
+          ...columns.map((column) =>
+            element("th", { scope: "col", ...(column.text === true ? { class: "text" } : {}) }, column.name),
+          ),
+        ),
+      );
+      this.body.replaceChildren();
+    }
+    while (this.body.rows.length > rows.length) this.body.deleteRow(-1);
+    while (this.body.rows.length < rows.length) {
+      const row = this.body.insertRow();
+      columns.forEach((column, index) => {
+        const kind = column.text === true ? { class: "text" } : {};
+        row.append(index === 0 ? element("th", { scope: "row", ...kind }) : element("td", kind));
+      });
+    }
+    rows.forEach((cells, index) => {
+      const row = this.body.rows[index];
+      cells.forEach((cell, column) => {
+        const place = row?.cells[column];
+        if (place !== undefined) say(place, cell.show);
+      });
+    });
+  }
+
+  private saveCsv(): void {
+    if (this.content === undefined) return;
+    const { columns, rows } = this.content;
+    const lines = [columns.map((column) => column.name), ...rows.map((row) => row.map((cell) => cell.raw))];
+    save(`${this.options.file}.csv`, "text/csv", csv(lines));
+  }
+
+  private async saveSvg(): Promise<void> {
+    const values = this.content?.values;
+    if (this.chart === undefined || values === undefined) return;
+    save(`${this.options.file}.svg`, "image/svg+xml", await this.chart.svg(values, this.options.caption));
+  }
+}
+
+/** A cell of text. */
+export function text(value: string): Cell {
+  return { show: value, raw: value };
+}
+
+/** A cell of a number, or of none. */
+export function numeric(value: number | null, show: (value: number) => string, none = "unknown"): Cell {
+  return { show: value === null ? none : show(value), raw: value };
+}

@@ -1,0 +1,140 @@
+// Charts: Vega-Lite from the collector itself, with the specifications that the command line draws too.
+//
+// Expressions are interpreted (`ast`), as the policy of the pages forbids to make code of strings.
+
+import { get } from "./api.js";
+import type { Charts } from "./documents.js";
+
+export type Values = Record<string, unknown>[];
+
+interface View {
+  data(name: string, values: Values): View;
+  resize(): View;
+  runAsync(): Promise<View>;
+  toSVG(): Promise<string>;
+  finalize(): void;
+}
+
+type Embed = (
+  where: HTMLElement,
+  spec: Record<string, unknown>,
+  options: Record<string, unknown>,
+) => Promise<{ view: View; finalize: () => void }>;
+
+declare global {
+  interface Window {
+    vegaEmbed?: Embed;
+  }
+}
+
+interface Ready {
+  embed: Embed;
+  charts: Charts;
+}
+
+let loading: Promise<Ready> | undefined;
+let failed: (why: string) => void = () => undefined;
+
+/** Call this if charts cannot be drawn. */
+export function onFailure(tell: (why: string) => void): void {
+  failed = tell;
+}
+
+function ready(): Promise<Ready> {
+  loading ??= (async () => {
+    try {
+      const [charts] = await Promise.all([get<Charts>("/charts"), script("/pages/vega.js")]);
+      if (window.vegaEmbed === undefined) throw new Error("The charts of this collector could not be loaded.");
+      return { embed: window.vegaEmbed, charts };
+    } catch (error) {
+      failed(error instanceof Error ? error.message : "");
+      throw error;
+    }
+  })();
+  return loading;
+}
+
+/** Begin to load what charts need, before the first is in sight: the collector may have to make it. */
+export function warm(): void {
+  ready().catch(() => undefined);
+}
+
+function script(address: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const made = document.createElement("script");
+    made.src = address;
+    made.onload = () => resolve();
+    made.onerror = () => reject(new Error("The charts of this collector could not be loaded."));
+    document.head.append(made);
+  });
+}
+
+async function embedded(
+  where: HTMLElement,
+  kind: string,
+  values: Values,
+  theme: string,
+  extra: Record<string, unknown>,
+): Promise<{ view: View; finalize: () => void }> {
+  const { embed, charts } = await ready();
+  const spec = { ...charts.charts[kind], ...extra, datasets: { rows: values } };
+  return embed(where, spec, {
+    mode: "vega-lite",
+    renderer: "svg",
+    ast: true,
+    actions: false,
+    defaultStyle: false,
+    tooltip: { disableDefaultStyle: true },
+    config: charts.themes[theme],
+  });
+}
+
+/** A chart at a place of the page. It is made when it is first drawn, and redrawn when colours change. */
+export class Chart {
+  private shown: { view: View; finalize: () => void; theme: string } | undefined;
+  private turn: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly where: HTMLElement,
+    private readonly kind: string,
+    private readonly description: string,
+  ) {}
+
+  /** Show values. Calls are taken one after the other. */
+  draw(values: Values): Promise<void> {
+    this.turn = this.turn.then(() => this.drawn(values)).catch(() => undefined);
+    return this.turn;
+  }
+
+  private async drawn(values: Values): Promise<void> {
+    const theme = document.documentElement.dataset["theme"] ?? "light";
+    if (this.shown?.theme === theme) {
+      await this.shown.view.data("rows", values).runAsync();
+      return;
+    }
+    this.shown?.finalize();
+    this.shown = undefined;
+    const made = await embedded(this.where, this.kind, values, theme, { description: this.description });
+    this.shown = { ...made, theme };
+  }
+
+  clear(): void {
+    this.turn = this.turn.then(() => {
+      this.shown?.finalize();
+      this.shown = undefined;
+      this.where.replaceChildren();
+    });
+  }
+
+  /** Return a picture for a document: light, of a fixed width, with a title. */
+  async svg(values: Values, title: string): Promise<string> {
+    const aside = document.createElement("div");
+    const extra = { width: 640, title, description: this.description };
+    const { view, finalize } = await embedded(aside, this.kind, values, "light", extra);
+    try {
+      return await view.toSVG();
+    } finally {
+      finalize();
+    }
+  }
+}

@@ -1,0 +1,149 @@
+// The dashboard: what is collected here, one plan or training at a time, as it changes.
+
+import { Failure, findToken, get, setToken, type State } from "./api.js";
+import { onFailure } from "./charts.js";
+import type { PlanEntry, TrainingEntry } from "./documents.js";
+import { showPlan } from "./plan.js";
+import { element, say, whole } from "./text.js";
+import { showTraining } from "./training.js";
+
+const view = part("view");
+const connection = part("connection");
+const signin = part("signin") as HTMLFormElement;
+const trouble = part("trouble");
+const nochart = part("nochart");
+
+const STATES: Record<State, string> = {
+  connecting: "Connecting to the collector.",
+  live: "Live: what you see changes as reports arrive.",
+  lost: "Not live: trying to connect again.",
+  refused: "Not live.",
+};
+
+function part(id: string): HTMLElement {
+  const found = document.getElementById(id);
+  if (found === null) throw new Error(`the page has no part ${id}`);
+  return found;
+}
+
+function state(now: State, why: string): void {
+  connection.dataset["state"] = now;
+  say(connection, why === "" || now === "refused" ? STATES[now] : `${why} ${STATES[now]}`);
+}
+
+function refused(failure: Failure): void {
+  if (failure.needsToken) askForToken(failure);
+  else fail(failure.message);
+}
+
+function askForToken(failure: Failure): void {
+  view.replaceChildren();
+  connection.hidden = true;
+  signin.hidden = false;
+  say(part("signin-why"), failure.status === 403 || tried ? failure.message : "");
+  part("token").focus();
+}
+
+let tried = false;
+signin.addEventListener("submit", (event) => {
+  event.preventDefault();
+  tried = true;
+  const field = part("token") as HTMLInputElement;
+  setToken(field.value);
+  field.value = "";
+  void start();
+});
+
+function fail(message: string): void {
+  trouble.hidden = false;
+  say(trouble, message);
+}
+
+onFailure((why) => {
+  nochart.hidden = false;
+  say(nochart, `Charts cannot be drawn. ${why} The tables have everything.`);
+});
+
+interface Item {
+  name: string;
+  address: string;
+  about: string;
+  current: boolean;
+}
+
+function listed(items: Item[]): HTMLElement {
+  return element(
+    "ul",
+    { class: "collections", "data-testid": "collections" },
+    ...items.map(({ name, address, about, current }) =>
+      element(
+        "li",
+        {},
+        element("a", { href: address, ...(current ? { "aria-current": "page" } : {}) }, name),
+        element("span", { class: "quiet small" }, ` ${about}`),
+      ),
+    ),
+  );
+}
+
+async function start(): Promise<void> {
+  view.replaceChildren();
+  trouble.hidden = true;
+  connection.hidden = false;
+  state("connecting", "");
+  try {
+    const [{ plans }, { trainings }] = await Promise.all([
+      get<{ plans: PlanEntry[] }>("/plans"),
+      get<{ trainings: TrainingEntry[] }>("/trainings"),
+    ]);
+    signin.hidden = true;
+    const query = new URLSearchParams(location.search);
+    const only = plans.length === 1 && trainings.length === 0 ? plans[0]?.id : undefined;
+    const plan = query.get("plan") ?? (query.has("training") ? undefined : only);
+    const training = plan === undefined ? query.get("training") : null;
+    const items = [
+      ...plans.map((entry) => ({
+        name: entry.title === "" ? `Plan ${entry.id.slice(0, 12)}` : entry.title,
+        address: `/dashboard?plan=${entry.id}`,
+        about: `${whole(entry.reports)} reports${entry.open ? "" : ", closed"}`,
+        current: entry.id === plan,
+      })),
+      ...trainings.map((entry) => ({
+        name: entry.name,
+        address: `/dashboard?training=${encodeURIComponent(entry.name)}`,
+        about: `training, round ${whole(Math.min(entry.number, entry.rounds))} of ${whole(entry.rounds)}${entry.done ? ", done" : ""}`,
+        current: entry.name === training,
+      })),
+    ];
+    const known = items.some((item) => item.current);
+    const nav = part("collections");
+    nav.hidden = !known || items.length < 2;
+    nav.replaceChildren(
+      element("details", {}, element("summary", {}, `All ${whole(items.length)} collections`), listed(items)),
+    );
+    if (!known) {
+      connection.hidden = true;
+      if (plan !== undefined || training !== null) fail("This collector does not have what the address names.");
+      view.append(
+        element("h1", { "data-testid": "title" }, "What is collected here"),
+        items.length === 0 ? element("p", {}, "Nothing yet.") : listed(items),
+      );
+    } else if (plan !== undefined) await showPlan(view, plan, { state, refused });
+    else if (training !== null) await showTraining(view, training, { state, refused });
+  } catch (error) {
+    if (error instanceof Failure && error.needsToken) askForToken(error);
+    else {
+      state("refused", "");
+      fail(error instanceof Failure ? error.message : "This page has made a mistake, and cannot go on.");
+      if (!(error instanceof Failure)) throw error;
+    }
+  }
+}
+
+findToken();
+window.addEventListener("hashchange", () => {
+  findToken();
+  void start();
+});
+part("loading").hidden = true;
+void start();

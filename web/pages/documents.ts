@@ -1,0 +1,112 @@
+// The documents of the collector that the dashboard reads: src/hush/collector/documents.py has the originals.
+
+export interface PlanEntry {
+  id: string;
+  title: string;
+  epsilon: number;
+  open: boolean;
+  reports: number;
+}
+
+export interface EstimateRow {
+  attribute: string;
+  category: string | number | null;
+  point: number | null;
+  stderr: number | null;
+  low: number | null;
+  high: number | null;
+  n: number;
+}
+
+export interface Estimates {
+  reports: number;
+  level: number;
+  estimates: EstimateRow[];
+}
+
+export interface Attribute {
+  name: string;
+  kind: "numeric" | "categorical";
+  low: number | null;
+  high: number | null;
+  categories: number;
+  optional: boolean;
+}
+
+export interface Question {
+  attributes: string[];
+  channel: string;
+  ratio: string | null;
+  epsilon: string;
+  inclusion: string;
+}
+
+export interface Statement {
+  plan: string;
+  title: string;
+  allowed: string;
+  ratio: string | null;
+  epsilon: string;
+  k: number;
+  sentences: string[];
+  attributes: Attribute[];
+  questions: Question[];
+}
+
+export interface Margins {
+  reports: number;
+  level: number;
+  margins: { attribute: string; estimate: string; predicted: number | null; achieved: number | null; scale: number }[];
+}
+
+export interface Manipulations {
+  reports: number;
+  share: number;
+  liars: number;
+  shifts: { attribute: string; estimate: string; shift: number | null; scale: number }[];
+}
+
+export interface Distribution {
+  attribute: string;
+  reports: number;
+  edges: number[];
+  shares: number[];
+  why: string | null;
+}
+
+export interface Timeline {
+  before: number;
+  elsewhere: number;
+  start: number;
+  width: number;
+  counts: number[];
+}
+
+export interface TrainingEntry {
+  name: string;
+  number: number;
+  rounds: number;
+  done: boolean;
+  wanted: number;
+  received: number;
+}
+
+export interface PastRound {
+  number: number;
+  weights: number[];
+  people: number;
+  loss: number | null;
+  loss_error: number | null;
+}
+
+export interface TrainingHistory {
+  name: string;
+  done: boolean;
+  result: number[];
+  rounds: PastRound[];
+}
+
+export interface Charts {
+  charts: Record<string, Record<string, unknown>>;
+  themes: Record<string, Record<string, unknown>>;
+}

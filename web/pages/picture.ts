@@ -1,0 +1,132 @@
+/** The picture of one answer: how likely it is to be sent, for every value that a person may have. */
+import { html, svg } from "./elements";
+import type { Value } from "./fields";
+import { percent, plain, type Profile } from "./words";
+
+const WIDTH = 640;
+const HEIGHT = 240;
+const LEFT = 78; // room for twice as large letters, on a phone
+const RIGHT = 12;
+const TOP = 26;
+const BOTTOM = 52;
+const MOST_BARS = 24;
+
+let pictures = 0;
+
+function text(x: number, y: number, content: string, anchor: string, kind = "tick"): SVGElement {
+  return svg("text", { x: x.toFixed(1), y: y.toFixed(1), "text-anchor": anchor, class: kind }, content);
+}
+
+/** Draw a profile. The picture has a name and a description, and a table says the same in numbers. */
+export function picture(found: Profile): HTMLElement {
+  const { attribute } = found;
+  const id = `picture-${pictures++}`;
+  const numeric = attribute.kind === "numeric";
+  const points = found.values.map((value, index) => ({ value, chance: found.chances[index] ?? 0 }));
+  const drawn = numeric ? points.filter((point) => point.value !== null) : shortened(points, found.ownValue);
+  const top = Math.max(...points.map((point) => point.chance), found.own) * 1.08 || 1;
+  const y = (chance: number): number => HEIGHT - BOTTOM - (chance / top) * (HEIGHT - TOP - BOTTOM);
+  const title = `How likely this answer about ${attribute.name} is`;
+  const chances = points.map((point) => point.chance);
+  const spread = `between ${percent(Math.min(...chances))} and ${percent(Math.max(...chances))}`;
+  const graphic = svg(
+    "svg",
+    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-labelledby": `${id}-t ${id}-d`, class: "profile" },
+    svg("title", { id: `${id}-t` }, title),
+    svg("desc", { id: `${id}-d` }, `${spread}, whatever the value; for you ${percent(found.own)}.`),
+  );
+  for (const share of [0, 0.5, 1]) {
+    const chance = (top / 1.08) * share;
+    graphic.append(
+      svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(chance).toFixed(1), y2: y(chance).toFixed(1), class: "grid" }),
+      text(LEFT - 6, y(chance) + 4, percent(chance), "end"),
+    );
+  }
+  if (numeric) curve(graphic, attribute, drawn, found, y);
+  else bars(graphic, drawn, found, y);
+  const hidden = numeric ? 0 : points.length - drawn.length;
+  const note = hidden > 0 ? ` (${hidden} more are in the table)` : "";
+  graphic.append(text((LEFT + WIDTH) / 2, HEIGHT - 4, `${attribute.name}${note}`, "middle", "axis"));
+  return html("figure", { class: "profile" }, graphic, table(found, title));
+}
+
+type Point = { value: Value; chance: number };
+
+function shortened(points: Point[], own: Value): Point[] {
+  if (points.length <= MOST_BARS) return points;
+  return [...points.filter((point) => point.value === own), ...points.filter((point) => point.value !== own)].slice(
+    0,
+    MOST_BARS,
+  );
+}
+
+function curve(
+  graphic: SVGElement,
+  attribute: { low: number; high: number },
+  points: Point[],
+  found: Profile,
+  y: (chance: number) => number,
+): void {
+  const { low, high } = attribute;
+  const x = (value: number): number => {
+    const share = (value / 2 - low / 2) / (high / 2 - low / 2); // halves, so that no difference overflows
+    return LEFT + Math.min(Math.max(share, 0), 1) * (WIDTH - LEFT - RIGHT);
+  };
+  const path = points.map((point) => `${x(point.value as number).toFixed(1)},${y(point.chance).toFixed(1)}`);
+  const floor = y(0).toFixed(1);
+  graphic.append(
+    svg("polygon", { points: `${LEFT},${floor} ${path.join(" ")} ${WIDTH - RIGHT},${floor}`, class: "area" }),
+    svg("polyline", { points: path.join(" "), class: "curve" }),
+  );
+  for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+    const value = low * (1 - share) + high * share;
+    graphic.append(text(x(value), HEIGHT - BOTTOM + 22, plain(Number(value.toPrecision(3))), share === 0 ? "start" : share < 1 ? "middle" : "end"));
+  }
+  if (found.ownValue === null) return;
+  const here = x(found.ownValue as number);
+  graphic.append(
+    svg("line", { x1: here.toFixed(1), x2: here.toFixed(1), y1: TOP - 6, y2: floor, class: "you" }),
+    text(here, TOP - 10, "you", here > WIDTH - 40 ? "end" : "middle", "you-label"),
+  );
+}
+
+function bars(graphic: SVGElement, points: Point[], found: Profile, y: (chance: number) => number): void {
+  const step = (WIDTH - LEFT - RIGHT) / points.length;
+  const room = Math.max(Math.floor(step / 7), 1); // letters under a bar
+  points.forEach(({ value, chance }, index) => {
+    const x = LEFT + step * index;
+    const mine = value === found.ownValue;
+    const label = value === null ? "(not said)" : String(value);
+    graphic.append(
+      svg("rect", {
+        x: (x + step * 0.14).toFixed(1),
+        y: y(chance).toFixed(1),
+        width: (step * 0.72).toFixed(1),
+        height: (y(0) - y(chance)).toFixed(1),
+        class: mine ? "bar mine" : "bar",
+      }),
+      text(x + step / 2, HEIGHT - BOTTOM + 22, label.length > room ? `${label.slice(0, room - 1)}…` : label, "middle"),
+    );
+    if (mine) graphic.append(text(x + step / 2, y(chance) - 6, "you", "middle", "you-label"));
+  });
+}
+
+/** The same in numbers; of a number some values only. */
+function table(found: Profile, title: string): HTMLElement {
+  const step = found.attribute.kind === "numeric" ? 12 : 1;
+  const body = html("tbody");
+  found.values.forEach((value, index) => {
+    if (value !== null && index % step !== 0) return;
+    const name = value === null ? "(not said)" : typeof value === "number" ? plain(value) : value;
+    const chance = percent(found.chances[index] ?? 0);
+    body.append(html("tr", {}, html("th", { scope: "row" }, name), html("td", {}, chance)));
+  });
+  const head = html(
+    "tr",
+    {},
+    html("th", { scope: "col" }, found.attribute.name),
+    html("th", { scope: "col" }, "probability of this answer"),
+  );
+  const whole = html("table", {}, html("caption", {}, title), html("thead", {}, head), body);
+  return html("details", {}, html("summary", {}, "In numbers"), html("div", { class: "scroll", tabindex: 0 }, whole));
+}

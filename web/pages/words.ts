@@ -1,0 +1,120 @@
+/** Numbers and sentences for people. */
+import { likelihood, type Attribute, type Categorical, type Channel, type Output, type Plan } from "hush-client";
+import type { Value } from "./fields";
+
+const english = new Intl.NumberFormat("en", { maximumSignificantDigits: 12 });
+
+export function plain(value: number): string {
+  return english.format(value);
+}
+
+/** A probability with two digits that mean something, and a sign that stays with them: 4.2 %, 0.031 %. */
+export function percent(probability: number): string {
+  return `${(100 * probability).toLocaleString("en", { maximumSignificantDigits: 2 })}\u00a0%`;
+}
+
+export function factor(value: number): string {
+  return value.toLocaleString("en", { maximumSignificantDigits: 3 });
+}
+
+export type Answers = Record<string, Value>;
+
+/** How likely one answer of a report is for somebody with another value of one attribute, all else being the same. */
+export interface Profile {
+  attribute: Attribute;
+  /** The values that are compared, in order, and how likely each would send this answer. */
+  values: Value[];
+  chances: number[];
+  /** How likely you are to send it. */
+  own: number;
+  ownValue: Value;
+}
+
+const POINTS = 97; // on the axis of a number
+
+export function profile(plan: Plan, question: number, output: Output, answers: Answers, name: string): Profile {
+  const attribute = plan.schema.find((item) => item.name === name);
+  if (attribute === undefined) throw new Error("the plan has no such attribute");
+  const chance = (value: Value): number => likelihood(plan, question, output, { ...answers, [name]: value });
+  const values: Value[] = [];
+  if (attribute.kind === "numeric") {
+    const { low, high } = attribute;
+    for (let i = 0; i < POINTS; i++) {
+      const share = i / (POINTS - 1);
+      values.push(low * (1 - share) + high * share); // the ends exactly, and no overflow
+    }
+  } else {
+    values.push(...attribute.values);
+  }
+  if (attribute.optional) values.push(null);
+  const ownValue = answers[name] ?? null;
+  return { attribute, values, chances: values.map(chance), own: chance(ownValue), ownValue };
+}
+
+/** Two values to compare, far from each other and easy to say: round numbers, or the likeliest and the least likely. */
+export function contrast(found: Profile): Value[] {
+  const { attribute, chances, values } = found;
+  if (attribute.kind === "numeric") {
+    const { low, high } = attribute;
+    return [rounded(low, high, 1 / 6), rounded(low, high, 5 / 6)];
+  }
+  const least = values[chances.indexOf(Math.min(...chances))] ?? null;
+  const most = values[chances.indexOf(Math.max(...chances))] ?? null;
+  return least === most ? values.slice(0, 2) : [least, most];
+}
+
+/** A number with two digits near a place in the domain, but within it. */
+function rounded(low: number, high: number, share: number): number {
+  const exact = low * (1 - share) + high * share;
+  const digits = Number(exact.toPrecision(2));
+  return digits > low && digits < high ? digits : exact;
+}
+
+export function who(attribute: Attribute, value: Value): string {
+  if (value === null) return "someone who would rather not say";
+  if (attribute.kind === "numeric") return `someone of ${plain(value as number)}`;
+  return `someone who answers “${value}”`;
+}
+
+/** The sentence that says what an answer gives away, and what not. */
+export function sentence(plan: Plan, question: number, output: Output, answers: Answers, found: Profile): string {
+  const { attribute } = found;
+  const parts = contrast(found).map((value) => {
+    const chance = likelihood(plan, question, output, { ...answers, [attribute.name]: value });
+    return `by ${who(attribute, value)} with probability ${percent(chance)}`;
+  });
+  return `This very answer would be sent ${parts.join(", ")}; by you with probability ${percent(found.own)}.`;
+}
+
+/** What an output is, in words, as far as it can be said without the server's arithmetic. */
+export function content(attributes: Attribute[], output: Output, channel: Channel): string {
+  const [first] = attributes;
+  if (attributes.length > 1 || first === undefined) return "The answer is about them together.";
+  if (first.kind === "categorical") {
+    const labels = labelled(first);
+    const members = typeof output === "number" ? [output] : [...output];
+    const named = members.map((index) => `“${labels[index] ?? "?"}”`);
+    if (typeof output === "number") return `The answer names ${named.join("")}, which may or may not be yours.`;
+    if (named.length === 0) return "The answer names no category at all.";
+    const most = 12;
+    const shown = named.slice(0, most).join(", ") + (named.length > most ? ` and ${named.length - most} more` : "");
+    const rest = channel.kind === "unary" ? "each category is in it or not by chance" : "yours may be among them or not";
+    return `The answer names ${shown}: ${rest}.`;
+  }
+  return `The answer is one of the numbers from 0 to ${channel.alphabet.size - 1}, drawn with noise: ${String(output)}.`;
+}
+
+function labelled(attribute: Categorical): string[] {
+  return [...attribute.values.map(String), "(would rather not say)"];
+}
+
+/** What epsilon means, as a factor and as a bet. */
+export function meaning(epsilon: number): string {
+  const times = Math.exp(epsilon);
+  const sure = times / (1 + times);
+  return (
+    `Whatever your answers are, no report is more than ${factor(times)} times likelier to come from you than from ` +
+    `somebody with any other answers. Who has two guesses about you, and no idea which is right, picks the right one ` +
+    `at most ${percent(sure)} of the time after seeing your report, instead of 50\u00a0%.`
+  );
+}

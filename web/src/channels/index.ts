@@ -1,0 +1,23 @@
+/** The channels: one file each, and one line here. */
+import { ensure } from "../errors.js";
+import type { Fields } from "../json.js";
+import { additive } from "./additive.js";
+import { cells } from "./cells.js";
+import type { Channel } from "./channel.js";
+import { cube } from "./cube.js";
+import { mixture } from "./mixture.js";
+import { signs } from "./signs.js";
+import { subset } from "./subset.js";
+import { unary } from "./unary.js";
+import { window } from "./window.js";
+
+const CHANNELS = new Map<unknown, (value: unknown) => Channel>(
+  Object.entries({ window, mixture, subset, unary, additive, signs, cube, cells }),
+);
+
+/** Reads any channel, fully checked. */
+export function readChannel(value: unknown): Channel {
+  const read = CHANNELS.get((value as Fields | null)?.["kind"]);
+  ensure(read, "kind must be known");
+  return read(value);
+}

@@ -1,0 +1,111 @@
+/** The window channel: one number, reported as a cell of a line, likelier in a window around it. */
+import { ensure } from "../errors.js";
+import { WORD } from "../exact.js";
+import { big, integer, listed } from "../json.js";
+import { symbols } from "./alphabet.js";
+import { areNumbers, type Channel, channelFields, groups } from "./channel.js";
+
+const ROUNDING = 2 ** 24; // the lower bits of a word round; the others draw
+const MAX_LEVEL = 2 ** 30;
+
+/** A window channel also tells whether it is optional: the parts of a mixture must agree on it. */
+export interface Window extends Channel {
+  readonly optional: boolean;
+}
+
+/**
+ * Reads a window. With probability T/2^64 the report is a uniform cell of the window, else a uniform other one. Both
+ * groups are cut from one word without a remainder, so that its privacy is exact: that is what is checked here.
+ */
+export function window(value: unknown): Window {
+  const found = channelFields(value, "window", "size", "width", "threshold", "levels", "optional");
+  const { levels, optional } = found;
+  const size = integer(found["size"], 2, 32768, "size");
+  const width = integer(found["width"], 1, size - 1, "width");
+  const threshold = big(found["threshold"], "threshold");
+  ensure(typeof optional === "boolean", "optional must be true or false");
+  const outside = optional ? size : size - width;
+  const last = size - width;
+  const [inStep, outStep] = [BigInt(ROUNDING * width), BigInt(ROUNDING * outside)];
+  ensure(threshold % inStep === 0n && (WORD - threshold) % outStep === 0n, "threshold must be aligned");
+  const sums = levels === "even" ? undefined : windowSums(listed(levels, "levels"), size, width);
+  const { ratio, chances } = groups(threshold, BigInt(width), BigInt(outside));
+  const between = sums ? uneven(sums) : even(last);
+
+  return {
+    kind: "window",
+    ratio,
+    alphabet: symbols(size + Number(optional)),
+    optional,
+    fits: (attributes) => areNumbers(1, optional, attributes),
+    draw([u], coins) {
+      const word = coins.word();
+      let start = null;
+      if (u != null) {
+        const [s, fraction] = between(u);
+        start = s + Number(Number(BigInt.asUintN(24, word)) + 0.5 < fraction * ROUNDING);
+      }
+      if (word < threshold) return start === null ? size : start + Number(word / (threshold / BigInt(width)));
+      const cell = Number((word - threshold) / ((WORD - threshold) / BigInt(outside)));
+      return start === null || cell < start ? cell : Math.min(cell + width, size);
+    },
+    likelihood(output, [u]) {
+      const [inside, other] = chances;
+      const y = output as number;
+      if (u == null) return y === size ? inside * width : other;
+      if (y === size) return other * width;
+      const [s, fraction] = between(u);
+      const up = Math.min(Math.max(Math.ceil(fraction * ROUNDING - 0.5), 0), ROUNDING) / ROUNDING;
+      const covers = (start: number): boolean => start <= y && y < start + width;
+      const covered = (covers(s) ? 1 - up : 0) + (covers(s + 1) ? up : 0);
+      return covered * inside + (1 - covered) * other;
+    },
+  };
+}
+
+/** Checks levels, and returns the sum of each window. */
+function windowSums(levels: readonly unknown[], size: number, width: number): number[] {
+  const checked = levels.map((level) => integer(level, -MAX_LEVEL, MAX_LEVEL, "a level"));
+  ensure(
+    checked.length === size &&
+      checked.every((level, y) => level === 0 - checked[size - 1 - y]! && (y === 0 || checked[y - 1]! <= level)),
+    "levels must be one per cell, antisymmetric, and not decrease",
+  );
+  let sum = checked.slice(0, width).reduce((a, b) => a + b);
+  const sums = [sum];
+  for (let s = width; s < size; s++) sums.push((sum += checked[s]! - checked[s - width]!));
+  ensure(
+    sums.every((next, s) => s === 0 || sums[s - 1]! < next),
+    "levels must have increasing sums in windows",
+  );
+  return sums;
+}
+
+/** Where an input lies: the start of the window below it, and how far it is on the way to the next. */
+type Between = (u: number) => [number, number];
+
+// Whatever the float, the start is one of the channel's: privacy does not depend on what happened before.
+const even =
+  (last: number): Between =>
+  (u) => {
+    const position = u * last;
+    const s = position > 0 ? Math.floor(Math.min(position, last - 1)) : 0;
+    return [s, position - s];
+  };
+
+function uneven(sums: readonly number[]): Between {
+  let knots: number[] | undefined;
+  return (u) => {
+    if (!knots) {
+      const total = BigInt(sums[sums.length - 1]!);
+      knots = sums.map((sum) => Number((BigInt(sum) + total) * (1n << 53n) / (2n * total)) / 2 ** 53);
+    }
+    let s = 0;
+    for (let end = knots.length - 1; end - s > 1; ) {
+      const middle = (s + end) >> 1;
+      if (knots[middle]! <= u) s = middle;
+      else end = middle;
+    }
+    return [s, (u - knots[s]!) * (1 / (knots[s + 1]! - knots[s]!))];
+  };
+}

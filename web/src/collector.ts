@@ -1,0 +1,186 @@
+/** A collector, seen from a device: fetch a plan, check it, answer it once, send the report until it has arrived. */
+import { CollectorError, ensure } from "./errors.js";
+import { fields, parsed } from "./json.js";
+import { Ledger } from "./ledger.js";
+import { Plan } from "./plan.js";
+import { Report } from "./report.js";
+import type { PersonRecord } from "./schema.js";
+import { MemoryStore } from "./stores.js";
+import { readTicket, type Ticket } from "./tickets.js";
+
+const RETRIED = [408, 425, 429, 500, 502, 503, 504];
+const MAX_WAIT = 60_000; // milliseconds, whatever a collector asks for
+
+/** How a collector is reached. Times are in milliseconds. */
+export interface CollectorOptions {
+  /** What this device answered. Without one, it is remembered as long as this object lives. */
+  readonly ledger?: Ledger;
+  /** A bearer token, if the collector wants one. */
+  readonly token?: string;
+  /** How often a request is tried. */
+  readonly attempts?: number;
+  /** The first pause between attempts: pauses double, more or less. */
+  readonly pause?: number;
+  /** How long one attempt may take. */
+  readonly timeout?: number;
+  /** Whether the collector deals the questions: "auto" asks it. */
+  readonly tickets?: "auto" | boolean;
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+/** The collector's word that a report is durable. `new`: it was counted by this request, not by an earlier one. */
+export interface Receipt {
+  readonly id: string;
+  readonly new: boolean;
+}
+
+/**
+ * A collector at an address. It need not be trusted: plans are checked as a whole, and what it sends never decides,
+ * together with a private value, whether a device answers.
+ */
+export class Collector {
+  readonly #url: string;
+  readonly #options: Required<Omit<CollectorOptions, "ledger" | "token">> & { token: string | undefined };
+  readonly #ledger: Promise<Ledger>;
+  readonly #plans = new Map<string, Plan>();
+
+  constructor(url: string, options: CollectorOptions = {}) {
+    const { ledger, token, attempts = 6, pause = 500, timeout = 10_000, tickets = "auto" } = options;
+    this.#url = baseOf(url);
+    const { fetch = (where, init) => globalThis.fetch(where, init) } = options;
+    this.#options = { token, attempts, pause, timeout, tickets, fetch };
+    this.#ledger = ledger ? Promise.resolve(ledger) : Ledger.open({ cap: 1000, store: new MemoryStore() });
+  }
+
+  /** Returns a plan, after checking that it is the one of this id, and as private as it says. */
+  async plan(id: string): Promise<Plan> {
+    ensure(/^[\da-f]{64}$/.test(id), "the id of a plan is 64 hexadecimal digits", CollectorError);
+    const known = this.#plans.get(id) ?? (await Plan.parse(await this.#request(`/plans/${id}`), id));
+    this.#plans.set(id, known);
+    return known;
+  }
+
+  /**
+   * Draws the report to a plan and keeps it in the ledger, where nothing has left the device yet; or returns the one
+   * that is kept. A bad record is refused before anything about it is asked of the collector.
+   */
+  async prepare(plan: Plan, record: PersonRecord): Promise<Report> {
+    const ledger = await this.#ledger;
+    const kept = await ledger.entry(plan);
+    if (kept) return Report.decode(plan, kept.report);
+    plan.encode(record);
+    return ledger.randomise(plan, record, await this.#ticket(plan));
+  }
+
+  /** Sends the report that is kept for a plan until it has arrived. Sending again is harmless: it counts once. */
+  async send(plan: Plan): Promise<Receipt> {
+    const ledger = await this.#ledger;
+    const { report, ticket } = await ledger.sending(plan);
+    const headers = ticket === undefined ? {} : { "Hush-Ticket": ticket };
+    const receipt = await this.submit(Report.decode(plan, report), headers);
+    await ledger.arrived(plan);
+    return receipt;
+  }
+
+  /** Answers a plan with a record, once, and sends the report. */
+  async answer(plan: Plan | string, record: PersonRecord): Promise<Receipt> {
+    const found = typeof plan === "string" ? await this.plan(plan) : plan;
+    await this.prepare(found, record);
+    return this.send(found);
+  }
+
+  /** Sends a report that was made elsewhere until the collector says that it is durable. No ledger is looked at. */
+  async submit(report: Report, headers: Record<string, string> = {}): Promise<Receipt> {
+    const answer = await this.#request(`/plans/${report.plan.id}/reports`, {
+      method: "POST",
+      body: report.encode(),
+      headers: { "Content-Type": "application/vnd.hush.report", ...headers },
+    });
+    const value = parsed(answer, CollectorError);
+    const { id, new: fresh, reports } = fields(value, "a receipt", ["id", "new", "reports"], CollectorError);
+    ensure(
+      id === report.id && typeof fresh === "boolean" && reports === 1,
+      "the collector's receipt is for something else",
+      CollectorError,
+    );
+    return { id: report.id, new: fresh };
+  }
+
+  async #ticket(plan: Plan): Promise<Ticket | undefined> {
+    const { tickets } = this.#options;
+    if (!tickets) return undefined;
+    try {
+      return readTicket(plan, parsed(await this.#request(`/plans/${plan.id}/ticket`), CollectorError));
+    } catch (error) {
+      if (tickets === "auto" && error instanceof CollectorError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  /** Does a request until it succeeds, is refused for good, or was tried often enough. */
+  async #request(path: string, init: RequestInit = {}): Promise<Uint8Array> {
+    const { attempts, pause, token } = this.#options;
+    const headers = {
+      Accept: "application/json",
+      ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+      ...(init.headers as Record<string, string> | undefined),
+    };
+    for (let attempt = 1; ; attempt++) {
+      let wait = pause * 2 ** (attempt - 1) * (0.5 + Math.random());
+      let problem: CollectorError;
+      try {
+        const { response, body } = await this.#once(path, { ...init, headers });
+        if (response.ok) return body;
+        problem = refusal(response.status, body);
+        if (!RETRIED.includes(response.status)) throw problem;
+        wait = Math.max(wait, seconds(response.headers.get("Retry-After")));
+      } catch (error) {
+        if (error instanceof CollectorError) throw error;
+        problem = new CollectorError(`the collector cannot be reached: ${(error as Error).name}`);
+      }
+      if (!(attempt < attempts)) throw problem; // also if it is no number
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+
+  async #once(path: string, init: RequestInit): Promise<{ response: Response; body: Uint8Array }> {
+    const { fetch, timeout } = this.#options;
+    const response = await fetch(this.#url + path, {
+      ...init,
+      redirect: "error", // a report that went elsewhere, or became a GET, was not counted here
+      credentials: "omit", // who answers is nobody's business
+      referrerPolicy: "no-referrer",
+      cache: "no-store",
+      signal: AbortSignal.timeout(timeout),
+    });
+    return { response, body: new Uint8Array(await response.arrayBuffer()) };
+  }
+}
+
+/** Returns an address without what comes after its path, and without a slash at its end. */
+function baseOf(url: string): string {
+  try {
+    const { protocol, origin, pathname } = new URL(url, globalThis.location?.href);
+    if (/^https?:$/.test(protocol)) return (origin + pathname).replace(/\/+$/, "");
+  } catch {
+    // it is no address
+  }
+  throw new CollectorError("the address of a collector begins with https:// (or http://)");
+}
+
+/** Returns what the collector says about a refusal, from its problem document: one printable line, safe to log. */
+function refusal(status: number, body: Uint8Array): CollectorError {
+  try {
+    const { title, detail, type } = parsed(body, CollectorError) as Record<string, unknown>;
+    const kind = plain(type).split(":").pop();
+    if (title) return new CollectorError(plain(title) + (detail ? `: ${plain(detail)}` : ""), status, kind);
+  } catch {
+    // then it was no problem document, but of a gateway
+  }
+  return new CollectorError(`the collector answered ${status}`, status);
+}
+
+const plain = (text: unknown): string => String(text).slice(0, 300).replace(/(?! )[\p{C}\p{Z}]/gu, " ");
+
+const seconds = (text: string | null): number =>
+  /^\d{1,9}$/.test(text ?? "") ? Math.min(Number(text) * 1000, MAX_WAIT) : 0;

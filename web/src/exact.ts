@@ -1,0 +1,71 @@
+/** Exact integers: bounds of e^x, binomial coefficients, decimals; and the way from them to a float. */
+
+/** 2^64: probabilities of coins are integers out of this many. */
+export const WORD = 1n << 64n;
+
+/** A quotient of integers, not in lowest terms. */
+export type Ratio = readonly [bigint, bigint];
+
+/** Compares two quotients, for sorting: the larger one first. */
+export const descending = ([a, b]: Ratio, [c, d]: Ratio): number => Number(c * b > a * d) - Number(c * b < a * d);
+
+const PLACES = 24;
+
+/** The unit in which decimals are counted: 10^-24. The epsilons of plans have at most 20 decimals. */
+export const UNIT = 10n ** BigInt(PLACES);
+
+/** Reads a decimal number as a multiple of 10^-24, exactly. */
+export function decimal(text: string): bigint {
+  const [whole, rest = ""] = text.split(".");
+  return BigInt(whole + rest.padEnd(PLACES, "0"));
+}
+
+/** Writes a multiple of 10^-24 as a decimal number with a point, as epsilons are written. */
+export function decimalText(units: bigint): string {
+  const text = String(units).padStart(PLACES + 1, "0");
+  return `${text.slice(0, -PLACES)}.${text.slice(-PLACES).replace(/(?!^)0+$/, "")}`;
+}
+
+/** Returns the lower bound of e^x of spec/wire.md, times 2^192, for x in units of 10^-24. */
+export function lowerExp(x: bigint): bigint {
+  let sum = 0n;
+  for (let term = 1n << 192n, i = 1n; term; i++) {
+    sum += term;
+    term = (term * x) / (UNIT * i);
+  }
+  return sum;
+}
+
+/** Returns n over k. */
+export function comb(n: number, k: number): bigint {
+  let result = 1n;
+  for (let i = 1; i <= k; i++) result = (result * BigInt(n - k + i)) / BigInt(i);
+  return result;
+}
+
+/** Returns how many corners of an m-cube agree with a given one in at least so many places. */
+export function agreeing(m: number, least: number): bigint {
+  let sum = 0n;
+  let count = 1n; // of those that agree in i places
+  for (let i = m; i >= Math.max(least, 0); i--) {
+    sum += count;
+    count = (count * BigInt(i)) / BigInt(m - i + 1);
+  }
+  return sum;
+}
+
+/** Returns a/b as a float to within two units in the last place, also where a and b are too large for one. */
+export function quotient(a: bigint, b: bigint): number {
+  // About 64 bits of the quotient are kept.
+  const shift = 4 * (b.toString(16).length - a.toString(16).length) + 64;
+  const scaled = shift > 0 ? (a << BigInt(shift)) / b : a / (b << BigInt(-shift));
+  return (Number(scaled) / 2 ** 64) * 2 ** (64 - shift);
+}
+
+/** Returns the positions of the ones of an integer, in order. */
+export function members(bits: bigint): number[] {
+  const text = bits.toString(2);
+  const found = [];
+  for (let i = 0; i < text.length; i++) if (text[text.length - 1 - i] === "1") found.push(i);
+  return found;
+}

@@ -1,0 +1,135 @@
+/** The plan: everything that is public about a collection, named by its hash and checked as a whole. */
+import type { Channel } from "./channels/channel.js";
+import { readChannel } from "./channels/index.js";
+import { ensure, PlanError } from "./errors.js";
+import { decimal, descending, lowerExp, type Ratio } from "./exact.js";
+import { canonical, fields, integer, listed, parsed, printable, pythonFloat, toHex, utf8 } from "./json.js";
+import { type Attribute, encode, type Input, type PersonRecord, readSchema } from "./schema.js";
+
+const MAX_TEXT = 2 ** 24;
+const MAX_OUTPUTS = 3 * 2 ** 19;
+
+/** One or more attributes, and the channel that reports them. */
+export interface Question {
+  readonly names: readonly string[];
+  readonly channel: Channel;
+}
+
+/**
+ * A collection: schema, epsilon per person, questions, and how many of them each person answers.
+ *
+ * A plan that exists was checked in full, by `Plan.parse`: no report of it is more than e^epsilon times likelier under
+ * one record than under another, whoever sent the plan.
+ */
+export class Plan {
+  readonly title: string;
+  /** What answering costs a person: exactly this decimal. */
+  readonly epsilon: string;
+  /** How many questions a person answers. */
+  readonly k: number;
+  /** With k = 1: a question is drawn in proportion to its weight. */
+  readonly weights: readonly number[] | null;
+  readonly schema: readonly Attribute[];
+  readonly questions: readonly Question[];
+  /** The probability that each question is asked of a person. */
+  readonly inclusions: readonly number[];
+  /** The largest ratio of one report's probability under two records, exactly: at most e^epsilon. */
+  readonly ratio: Ratio;
+
+  private constructor(
+    /** The canonical text. */
+    readonly text: string,
+    /** The SHA-256 of the text, in hexadecimal. */
+    readonly id: string,
+  ) {
+    const value = parsed(text, PlanError);
+    const names = ["hush", "title", "epsilon", "k", "weights", "schema", "questions"];
+    const { hush, title, epsilon, weights, ...rest } = fields(value, "a plan", names);
+    ensure(hush === 1, "this is not a plan of version 1");
+    ensure(printable(title, 0, 256), "title must be at most 256 printable characters");
+    ensure(
+      typeof epsilon === "string" && pythonFloat(+epsilon) === epsilon && +epsilon >= 0.001 && +epsilon <= 16,
+      "epsilon must be a decimal from 0.001 to 16.0, as the shortest string",
+    );
+    let outputs = 0;
+    const questions = listed(rest["questions"], "questions").map((item): Question => {
+      const { attributes, channel } = fields(item, "a question", ["attributes", "channel"]);
+      const question = {
+        names: listed(attributes, "attributes") as readonly string[],
+        channel: readChannel(channel),
+      };
+      outputs += question.channel.alphabet.size;
+      ensure(outputs <= MAX_OUTPUTS, "questions must have fewer outputs");
+      return question;
+    });
+    const k = integer(rest["k"], 1, questions.length, "k");
+    const drawn = weights === null ? null : listed(weights, "weights").map(weight);
+    ensure(!drawn || (k === 1 && drawn.length === questions.length), "weights must be one per question, with k = 1");
+    const schema = readSchema(rest["schema"]);
+    let next = 0;
+    for (const { names, channel } of questions) {
+      const attributes = schema.slice(next, (next += names.length));
+      // Names beyond the schema meet an attribute that is not there: then they are not equal either.
+      ensure(
+        names.every((name, j) => name === attributes[j]?.name) && names.length > 0 && channel.fits(attributes),
+        `the channel must fit its attributes: ${JSON.stringify(names)}`,
+      );
+    }
+    ensure(next === schema.length, "questions must cover all attributes");
+    const ratios = questions.map(({ channel }) => channel.ratio).sort(descending);
+    const ratio = ratios.slice(0, k).reduce(([a, b], [c, d]): Ratio => [a * c, b * d]);
+    ensure(
+      ratio[0] << 192n <= ratio[1] * lowerExp(decimal(epsilon)),
+      `a report costs more than epsilon = ${epsilon}`,
+    );
+    // What JSON allows to be written in several ways is refused, repeated keys and 1.0 for 1 among it: other readers
+    // could see another plan under the same id.
+    ensure(canonical(value) === text, "a plan must be written in its canonical form");
+    this.title = title;
+    this.epsilon = epsilon;
+    this.k = k;
+    this.weights = drawn;
+    this.schema = schema;
+    this.questions = questions;
+    this.ratio = ratio;
+    const sum = drawn?.reduce((a, b) => a + b);
+    this.inclusions = questions.map((_, i) => (drawn && sum ? drawn[i]! / sum : k / questions.length));
+    frozen(this);
+  }
+
+  /**
+   * Reads a plan and checks all of it, its privacy included. With the id under which it is known, refuses any other.
+   *
+   * The hash needs WebCrypto, which browsers offer to pages that came by https, or from this machine.
+   */
+  static async parse(text: string | Uint8Array, id?: string): Promise<Plan> {
+    ensure(text.length <= MAX_TEXT, "a plan must be shorter");
+    const plain = utf8(text, PlanError);
+    ensure(crypto.subtle, "a plan must be checked in a page that came by https");
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(plain)));
+    const plan = new Plan(plain, toHex(hash));
+    ensure(id === undefined || id === plan.id, "this is another plan than was asked for");
+    return plan;
+  }
+
+  /** Checks a whole record, and returns what the channels are given. Throws a RecordError; draws nothing. */
+  encode(record: PersonRecord): Input[] {
+    return encode(this.schema, record);
+  }
+
+  /** Returns what the channel of a question is given, out of the inputs of all. */
+  inputsOf(question: number, inputs: readonly Input[]): readonly Input[] {
+    let start = 0;
+    for (let i = 0; i < question; i++) start += this.questions[i]!.names.length;
+    return inputs.slice(start, start + this.questions[question]!.names.length);
+  }
+}
+
+const weight = (value: unknown): number => integer(value, 1, 2 ** 32, "a weight");
+
+/** Freezes a value and all that it holds: what was checked stays as it was. */
+function frozen(value: unknown): void {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+  Object.freeze(value);
+  Object.values(value).forEach(frozen);
+}

@@ -1,0 +1,121 @@
+/** The attributes of a record, and the only place where a person's values are read. */
+import { ensure, RecordError } from "./errors.js";
+import { type Fields, fields, integer, listed, printable } from "./json.js";
+
+/** A number from low to high; one outside is an error, or counts as the nearer bound. */
+export interface Numeric {
+  readonly kind: "numeric";
+  readonly name: string;
+  readonly low: number;
+  readonly high: number;
+  readonly out_of_range: "error" | "clip";
+  readonly optional: boolean;
+}
+
+/** One of a list of values, all strings or all integers. */
+export interface Categorical {
+  readonly kind: "categorical";
+  readonly name: string;
+  readonly values: readonly string[] | readonly number[];
+  readonly optional: boolean;
+}
+
+/** An attribute, as it stands in the plan. */
+export type Attribute = Numeric | Categorical;
+
+/** A person's values by the names of attributes; null, undefined and no entry mean missing. */
+export type PersonRecord = { readonly [name: string]: unknown };
+
+/** What a channel is given for one attribute: a number in [0, 1], the index of a category, or null for missing. */
+export type Input = number | null;
+
+const MISSING = "(missing)";
+const MAX_CODE = Number.MAX_SAFE_INTEGER;
+
+/** How many categories there are, "missing" among them. */
+export const categories = (attribute: Categorical): number => attribute.values.length + Number(attribute.optional);
+
+/** Reads a schema, strictly. */
+export function readSchema(value: unknown): readonly Attribute[] {
+  const attributes = listed(value, "schema").map(readAttribute);
+  ensure(attributes.length >= 1 && attributes.length <= 1024, "schema must have 1 to 1024 attributes");
+  ensure(new Set(attributes.map(({ name }) => name)).size === attributes.length, "names must differ");
+  return attributes;
+}
+
+function readAttribute(value: unknown): Attribute {
+  const kind = (value as Fields | null)?.["kind"];
+  ensure(kind === "numeric" || kind === "categorical", "kind must be known");
+  const own = kind === "numeric" ? ["low", "high", "out_of_range"] : ["values"];
+  const attribute = fields(value, "an attribute", ["kind", "name", ...own, "optional"]);
+  ensure(printable(attribute["name"], 1, 128), "name must be 1 to 128 printable characters");
+  ensure(typeof attribute["optional"] === "boolean", "optional must be true or false");
+  (kind === "numeric" ? checkNumeric : checkCategorical)(attribute);
+  return attribute as unknown as Attribute;
+}
+
+function checkNumeric({ low, high, out_of_range }: Fields): void {
+  // JSON has no infinities, but 1e999 reads as one. The canonical form sees to it that bounds are written as floats.
+  const width = typeof low === "number" && typeof high === "number" ? high - low : 0;
+  ensure(width >= 1e-300 && width < Infinity, "low must be below high");
+  ensure(out_of_range === "error" || out_of_range === "clip", "out_of_range must be error or clip");
+}
+
+function checkCategorical({ values, optional }: Fields): void {
+  const all = listed(values, "values");
+  ensure(all.length >= (optional ? 1 : 2) && all.length <= 4096, "values must be 2 to 4096");
+  ensure(new Set(all).size === all.length, "values must differ");
+  const texts = typeof all[0] === "string";
+  for (const one of all) {
+    if (texts) ensure(printable(one, 0, 256) && one !== MISSING, "a value must be at most 256 printable characters");
+    else integer(one, -MAX_CODE, MAX_CODE, "a value");
+  }
+}
+
+/**
+ * Checks a whole record and returns one input per attribute, in the schema's order.
+ *
+ * Own properties alone count, and each is read once. A record with another prototype than that of plain objects is
+ * refused: what it inherits would be taken as missing, which is a false answer that nobody would notice.
+ */
+export function encode(schema: readonly Attribute[], record: PersonRecord): Input[] {
+  ensure(isPlain(record), "a record must be a plain object", RecordError);
+  const names = new Set<unknown>(schema.map(({ name }) => name));
+  // Which one is not said: in a record with names and values swapped it would be a value.
+  ensure(
+    Reflect.ownKeys(record).every((key) => names.has(key)),
+    "the record has an attribute that is not in the schema",
+    RecordError,
+  );
+  return schema.map((attribute) => {
+    const value = Object.hasOwn(record, attribute.name) ? (record[attribute.name] ?? null) : null;
+    const rule = (condition: unknown, text: string): void =>
+      ensure(condition, `attribute ${JSON.stringify(attribute.name)}: ${text}`, RecordError);
+    rule(value !== null || attribute.optional, "is missing, and not declared optional");
+    return attribute.kind === "numeric" ? position(attribute, value, rule) : index(attribute, value, rule);
+  });
+}
+
+/** Whether a value is an object that inherits from nothing but the Object of this page, or of another frame. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.hasOwn(prototype as object, "isPrototypeOf");
+}
+
+type Rule = (condition: unknown, text: string) => void;
+
+function position({ low, high, out_of_range }: Numeric, value: unknown, rule: Rule): Input {
+  if (value === null) return null;
+  rule(Number.isFinite(value), "must be a finite number");
+  const number = value as number;
+  rule(out_of_range === "clip" || (low <= number && number <= high), `must be from ${low} to ${high}`);
+  return number < low ? 0 : number > high ? 1 : (number - low) / (high - low);
+}
+
+function index({ values }: Categorical, value: unknown, rule: Rule): Input {
+  if (value === null) return values.length;
+  const found = (values as readonly unknown[]).indexOf(value);
+  rule(found >= 0, `must be one of the ${values.length} ${typeof values[0]}s declared`);
+  return found;
+}

@@ -1,0 +1,98 @@
+/** Where a ledger keeps its book: in the browser's database, or in memory. */
+import { ensure, LedgerError } from "./errors.js";
+
+/** How far an answer has come. Only one that was merely drawn may be withdrawn: nothing of it has left the device. */
+export type State = "drawn" | "sending" | "arrived";
+
+/** An answer of this device: a report, which is already private, and what it cost. Never a record. */
+export interface Entry {
+  /** The id of the plan. */
+  readonly plan: string;
+  readonly title: string;
+  /** What it cost: a decimal number, exactly. */
+  readonly epsilon: string;
+  /** The report, in its binary form. */
+  readonly report: Uint8Array;
+  /** The signature of the ticket under which the report was drawn. */
+  readonly ticket?: string;
+  readonly state: State;
+}
+
+/** All that a ledger keeps. */
+export interface Book {
+  readonly version: 1;
+  /** The most that all answers together may cost: a decimal number. */
+  readonly cap: string;
+  readonly entries: readonly Entry[];
+}
+
+/**
+ * Keeps one book. `update` gives it to a function and stores what that returns, as one transaction: while it runs
+ * nobody else reads or writes, in other tabs neither, and when its promise resolves the change is on disk. If the
+ * function throws, or returns nothing, nothing changes.
+ */
+export interface Store {
+  update(change: (book: Book | undefined) => Book | undefined): Promise<void>;
+}
+
+/** A book that lasts as long as the page: for tests, and for pages that keep nothing. */
+export class MemoryStore implements Store {
+  #book: Book | undefined;
+
+  async update(change: (book: Book | undefined) => Book | undefined): Promise<void> {
+    this.#book = structuredClone(change(structuredClone(this.#book)) ?? this.#book);
+  }
+}
+
+const TABLE = "book";
+
+/** A book in a database of the browser, which all tabs of the site share. */
+export class DatabaseStore implements Store {
+  private constructor(readonly database: IDBDatabase) {}
+
+  /** Opens the database, or makes it. */
+  static async open(name: string): Promise<DatabaseStore> {
+    ensure(globalThis.indexedDB, "this browser keeps no database (IndexedDB): a ledger needs one", LedgerError);
+    const request = indexedDB.open(`${name} ledger`, 1);
+    request.onupgradeneeded = () => request.result.createObjectStore(TABLE);
+    return new Promise((resolve, reject) => {
+      request.onerror = () => reject(failed(request.error));
+      request.onsuccess = () => {
+        const database = request.result;
+        database.onversionchange = () => database.close(); // the person deletes the data of this site: let them
+        resolve(new DatabaseStore(database));
+      };
+    });
+  }
+
+  update(change: (book: Book | undefined) => Book | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let transaction: IDBTransaction;
+      try {
+        // strict: on disk, not in a cache, before the report is used; a power cut must not make a device forget it.
+        transaction = this.database.transaction(TABLE, "readwrite", { durability: "strict" });
+      } catch (error) {
+        return reject(failed(error));
+      }
+      const table = transaction.objectStore(TABLE);
+      const read = table.get(0);
+      let failure: unknown;
+      read.onsuccess = () => {
+        // All in this one turn, draws included: the transaction stays open, and nothing comes in between.
+        try {
+          const book = change(read.result as Book | undefined);
+          if (book) table.put(book, 0);
+        } catch (error) {
+          failure = error;
+          transaction.abort();
+        }
+      };
+      transaction.oncomplete = () => resolve();
+      transaction.onabort = () => reject(failure ?? failed(transaction.error));
+    });
+  }
+}
+
+function failed(error: unknown): LedgerError {
+  return new LedgerError(`the ledger cannot be used: ${(error as Error | null)?.name ?? "unknown"}`);
+}

@@ -1,0 +1,313 @@
+// The client of a collector: it believes no server, sends the same bytes until they have arrived, and never elsewhere.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hex, hush, small, titled, vectors } from "./words.mjs";
+
+const { Collector, CollectorError, Ledger, MemoryStore, Plan, PlanError, RecordError, Report, questionsOf } = hush;
+const record = { x: 0.5, c: "a" };
+const ID = "00112233445566778899aabbccddeeff";
+const SIGNATURE = "f".repeat(32);
+
+const json = (value, status = 200, headers = {}) => new Response(JSON.stringify(value), { status, headers });
+const none = () => json({ type: "urn:hush:problem:not-found", title: "not found", detail: "no tickets" }, 404);
+const receipt = ({ init }, change = {}) => {
+  const id = hex(init.body.slice(9, 25));
+  return json({ id, new: true, reports: 1, ...change }, 202);
+};
+const dealt = (change = {}) => json({ id: ID, questions: questionsOf(small, ID), signature: SIGNATURE, ...change });
+
+/** A collector that answers as it is told, and remembers what it was asked. */
+function faking(answers, options = {}) {
+  const calls = [];
+  const fetch = async (url, init) => {
+    const call = { url, init, what: url.split("/").pop() };
+    calls.push(call);
+    const answer = answers[call.what] ?? answers.plan;
+    return answer(call, calls.filter(({ what }) => what === call.what).length);
+  };
+  const collector = new Collector("https://example.org/base/", { fetch, pause: 1, ...options });
+  return { calls, collector, of: (what) => calls.filter((call) => call.what === what) };
+}
+
+const ledgerOf = (cap = 1) => Ledger.open({ cap, store: new MemoryStore() });
+
+test("a plan is fetched, checked, and kept", async () => {
+  const { collector, calls } = faking({ plan: () => new Response(small.text) });
+  assert.equal((await collector.plan(small.id)).id, small.id);
+  await collector.plan(small.id);
+  assert.equal(calls.length, 1);
+  assert.equal(calls[0].url, `https://example.org/base/plans/${small.id}`);
+  await assert.rejects(collector.plan("0".repeat(64)), PlanError);
+  for (const id of ["", "../x", small.id.toUpperCase(), `${small.id}/`]) {
+    await assert.rejects(collector.plan(id), CollectorError);
+  }
+  assert.equal(calls.length, 2);
+});
+
+test("requests carry a token, no cookies and no referrer, and follow nothing", async () => {
+  const { collector, calls } = faking({ ticket: none, reports: receipt }, { token: "secret" });
+  await collector.answer(small, record);
+  assert.equal(calls.length, 2);
+  for (const { init } of calls) {
+    assert.equal(init.redirect, "error");
+    assert.equal(init.credentials, "omit");
+    assert.equal(init.referrerPolicy, "no-referrer");
+    assert.equal(init.headers.Authorization, "Bearer secret");
+    assert.ok(init.signal instanceof AbortSignal);
+  }
+  assert.equal(calls[1].init.method, "POST");
+  assert.equal(calls[1].init.headers["Content-Type"], "application/vnd.hush.report");
+  assert.equal(calls[1].url, `https://example.org/base/plans/${small.id}/reports`);
+});
+
+test("the same bytes are sent until they have arrived", async () => {
+  const ledger = await ledgerOf();
+  let state;
+  const { collector, of } = faking(
+    {
+      ticket: none,
+      async reports(call, attempt) {
+        state = (await ledger.entry(small)).state;
+        if (attempt === 1) throw new TypeError("the network is down");
+        if (attempt < 5) return json({}, [503, 429, 500][attempt - 2]);
+        return receipt(call);
+      },
+    },
+    { ledger },
+  );
+  assert.equal((await collector.answer(small, record)).new, true);
+  assert.equal(of("reports").length, 5);
+  assert.equal(new Set(of("reports").map(({ init }) => hex(init.body))).size, 1);
+  assert.equal(state, "sending");
+  assert.equal((await ledger.entry(small)).state, "arrived");
+});
+
+test("after a failure the same report is sent again, by another collector object too", async () => {
+  const ledger = await ledgerOf();
+  const down = faking({ ticket: none, reports: () => json({}, 503) }, { ledger, attempts: 2 });
+  await assert.rejects(down.collector.answer(small, record), (error) => error.status === 503);
+  assert.equal(down.of("reports").length, 2);
+  assert.equal((await ledger.entry(small)).state, "sending");
+  await assert.rejects(ledger.withdraw(small));
+  const up = faking({ ticket: none, reports: receipt }, { ledger });
+  await up.collector.answer(small, { x: 1, c: "b" });
+  assert.equal(hex(up.of("reports")[0].init.body), hex(down.of("reports")[0].init.body));
+  assert.equal(up.of("ticket").length, 0);
+});
+
+test("what is refused for good is not sent again", async () => {
+  for (const status of [400, 401, 403, 404, 409, 410, 413, 415, 422]) {
+    const { collector, of } = faking({ ticket: none, reports: () => json({ title: "no" }, status) });
+    await assert.rejects(collector.answer(small, record), (error) => error.status === status);
+    assert.equal(of("reports").length, 1);
+  }
+});
+
+test("a collector that cannot be reached is tried as often as was said", async () => {
+  const { collector, calls } = faking({ plan: () => Promise.reject(new TypeError("no")) }, { attempts: 3 });
+  await assert.rejects(collector.plan(small.id), /cannot be reached: TypeError/);
+  assert.equal(calls.length, 3);
+});
+
+test("Retry-After is obeyed, within reason", async () => {
+  const waits = [];
+  const original = globalThis.setTimeout;
+  globalThis.setTimeout = (action, wait) => (waits.push(wait), queueMicrotask(action));
+  try {
+    const after = ["2", "100000", "-1", "1e3", "x", "999999999999"];
+    const { collector } = faking(
+      {
+        ticket: none,
+        reports: (call, i) => (i > after.length ? receipt(call) : json({}, 503, { "Retry-After": after[i - 1] })),
+      },
+      { attempts: 9, pause: 10 },
+    );
+    await collector.answer(small, record);
+  } finally {
+    globalThis.setTimeout = original;
+  }
+  assert.equal(waits.length, 6);
+  assert.equal(waits[0], 2000);
+  assert.equal(waits[1], 60000);
+  for (const [i, wait] of waits.entries()) {
+    if (i > 1) assert.ok(wait >= 5 * 2 ** i && wait < 15 * 2 ** i, `pause ${i}: ${wait}`);
+  }
+});
+
+test("receipts for something else are refused, and the report has not arrived", async () => {
+  const bad = [
+    { id: "0".repeat(32) },
+    { new: "yes" },
+    { new: undefined },
+    { reports: 2 },
+    { reports: "1" },
+    { extra: 1 },
+    { id: 7 },
+  ];
+  for (const change of bad) {
+    const ledger = await ledgerOf();
+    const { collector } = faking({ ticket: none, reports: (call) => receipt(call, change) }, { ledger });
+    await assert.rejects(collector.answer(small, record), CollectorError, JSON.stringify(change));
+    assert.equal((await ledger.entry(small)).state, "sending");
+  }
+  for (const body of ["", "null", "[]", "{", "1", "\xff"]) {
+    const { collector } = faking({ ticket: none, reports: () => new Response(body, { status: 202 }) });
+    await assert.rejects(collector.answer(small, record), CollectorError, body);
+  }
+});
+
+test("prepared is not sent, and can be withdrawn", async () => {
+  const ledger = await ledgerOf();
+  const { collector, of } = faking({ ticket: none, reports: receipt }, { ledger });
+  const report = await collector.prepare(small, record);
+  assert.equal(of("reports").length, 0);
+  assert.deepEqual(await collector.prepare(small, { x: 0, c: "b" }), report);
+  assert.equal((await ledger.entry(small)).state, "drawn");
+  await ledger.withdraw(small);
+  await assert.rejects(collector.send(small), hush.LedgerError);
+  assert.equal(of("reports").length, 0);
+  await collector.answer(small, record);
+  assert.notEqual(hex(of("reports")[0].init.body), hex(report.encode()));
+});
+
+test("a ticket deals the questions and the id, and is kept with the report", async () => {
+  const ledger = await ledgerOf();
+  const { collector, of } = faking({ ticket: () => dealt(), reports: receipt }, { ledger });
+  const report = await collector.prepare(small, record);
+  assert.equal(report.id, ID);
+  assert.deepEqual(report.answers.map(([question]) => question), questionsOf(small, ID));
+  assert.equal((await ledger.entry(small)).ticket, SIGNATURE);
+  await collector.send(small);
+  await collector.answer(small, record);
+  assert.equal(of("ticket").length, 1);
+  for (const { init } of of("reports")) assert.equal(init.headers["Hush-Ticket"], SIGNATURE);
+  assert.equal(new Set(of("reports").map(({ init }) => hex(init.body))).size, 1);
+});
+
+test("two that prepare at once send one report under one ticket", async () => {
+  const ledger = await ledgerOf();
+  let count = 0;
+  const ticket = () => {
+    const id = hex(Uint8Array.from({ length: 16 }, () => count));
+    return json({ id, questions: questionsOf(small, id), signature: `${count++}`.repeat(32) });
+  };
+  const { collector, of } = faking({ ticket, reports: receipt }, { ledger });
+  await Promise.all([collector.answer(small, record), collector.answer(small, record)]);
+  assert.equal(of("ticket").length, 2);
+  assert.equal(new Set(of("reports").map(({ init }) => hex(init.body) + init.headers["Hush-Ticket"])).size, 1);
+  const [{ init }] = of("reports");
+  assert.equal(hex(init.body.slice(9, 10)), `0${init.headers["Hush-Ticket"][0]}`);
+});
+
+test("a wrong ticket is refused before anything is drawn", async () => {
+  const wrong = 1 - questionsOf(small, ID)[0];
+  const bad = [[wrong], [], [0, 1], "0", null].map((questions) => ({ questions }));
+  bad.push({ id: ID.toUpperCase() }, { id: "0" }, { signature: "g".repeat(32) }, { signature: undefined });
+  bad.push({ extra: 1 });
+  for (const change of bad) {
+    const ledger = await ledgerOf();
+    const { collector, of } = faking({ ticket: () => dealt(change), reports: receipt }, { ledger });
+    await assert.rejects(collector.answer(small, record), CollectorError, JSON.stringify(change));
+    assert.equal(of("reports").length, 0);
+    assert.deepEqual(await ledger.entries(), []);
+  }
+});
+
+test("tickets can be required, or never asked for", async () => {
+  const must = faking({ ticket: none, reports: receipt }, { tickets: true });
+  await assert.rejects(must.collector.answer(small, record), (error) => error.status === 404);
+  assert.equal(must.of("reports").length, 0);
+  const never = faking({ ticket: () => dealt(), reports: receipt }, { tickets: false });
+  await never.collector.answer(small, record);
+  assert.equal(never.of("ticket").length, 0);
+  const failing = faking({ ticket: () => json({}, 403), reports: receipt });
+  await assert.rejects(failing.collector.answer(small, record), (error) => error.status === 403);
+});
+
+test("questions follow from ids as Keccak says, for weights and for many questions too", async () => {
+  const { createHash } = await import("node:crypto");
+  for (const name of ["channel-weighted", "channel-mixed-k2", "channel-wide", "channel-duchi-multi-4"]) {
+    const plan = await Plan.parse(vectors(name).plan);
+    for (let i = 0; i < 20; i++) {
+      const id = i.toString(16).padStart(32, "7");
+      let count = 0;
+      class Dealt extends hush.Coins {
+        word() {
+          const number = (++count).toString(16).padStart(8, "0");
+          const hash = createHash("shake256", { outputLength: 8 }).update("hush ticket ");
+          return BigInt(`0x${hash.update(Buffer.from(plan.id + id + number, "hex")).digest("hex")}`);
+        }
+      }
+      const coins = new Dealt();
+      const total = plan.weights?.reduce((a, b) => a + b);
+      let left = total && Number(coins.below(BigInt(total)));
+      const expected = total
+        ? [plan.weights.findIndex((weight) => (left -= weight) < 0)]
+        : coins.subset(plan.questions.length, plan.k);
+      assert.deepEqual(questionsOf(plan, id), expected);
+    }
+  }
+});
+
+test("a bad record is refused before a ticket is asked for", async () => {
+  const { collector, calls } = faking({ ticket: () => dealt(), reports: receipt });
+  await assert.rejects(collector.answer(small, { x: 2, c: "a" }), RecordError);
+  assert.equal(calls.length, 0);
+});
+
+test("a budget that is spent sends nothing", async () => {
+  const { collector, of } = faking({ ticket: none, reports: receipt }, { ledger: await ledgerOf(1) });
+  await collector.answer(small, record);
+  await assert.rejects(collector.answer(await titled("again"), record), hush.BudgetError);
+  assert.equal(of("reports").length, 1);
+});
+
+test("without a ledger a plan is answered once as long as the object lives", async () => {
+  const { collector, of } = faking({ ticket: none, reports: receipt });
+  await collector.answer(small, record);
+  await collector.answer(small, record);
+  assert.equal(new Set(of("reports").map(({ init }) => hex(init.body))).size, 1);
+});
+
+test("a problem becomes one printable line", async () => {
+  const detail = `no\nmore\u2028${"x".repeat(999)}`;
+  const problem = { type: "urn:hush:problem:plan-closed", title: "closed\u001b[31m", detail };
+  const { collector } = faking({ ticket: none, reports: () => json(problem, 409) });
+  await assert.rejects(collector.answer(small, record), (error) => {
+    assert.equal(error.kind, "plan-closed");
+    assert.match(error.message, /^closed \[31m: no more x+$/);
+    assert.ok(error.message.length < 620);
+    return true;
+  });
+  for (const body of ["<html>", "null", '"x"', "{}", "[1]", '{"title":null}']) {
+    const gateway = faking({ ticket: none, reports: () => new Response(body, { status: 413 }) });
+    await assert.rejects(gateway.collector.answer(small, record), /the collector answered 413/);
+  }
+});
+
+test("a report that was made elsewhere can be sent as it is", async () => {
+  const report = hush.randomise(small, record);
+  const { collector, calls } = faking({ reports: receipt });
+  assert.deepEqual(await collector.submit(report, { "X-Extra": "1" }), { id: report.id, new: true });
+  assert.equal(calls[0].init.headers["X-Extra"], "1");
+  assert.deepEqual(Report.decode(small, calls[0].init.body), report);
+});
+
+test("addresses that are none are refused, and what is behind a question mark is dropped", async () => {
+  for (const url of ["", "ftp://example.org", "example.org", "javascript:1", "//", "https://"]) {
+    assert.throws(() => new Collector(url), CollectorError, url);
+  }
+  const calls = [];
+  const fetch = async (url) => (calls.push(url), new Response(small.text));
+  await new Collector("https://user:pass@example.org/a//?token=1#x", { fetch }).plan(small.id);
+  assert.deepEqual(calls, [`https://example.org/a/plans/${small.id}`]);
+});
+
+test("an attempt that takes too long is given up", async () => {
+  const fetch = (_, { signal }) =>
+    new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const keep = setTimeout(() => {}, 5000);
+  const collector = new Collector("https://example.org", { fetch, timeout: 20, attempts: 2, pause: 1 });
+  await assert.rejects(collector.plan(small.id), /cannot be reached: TimeoutError/);
+  clearTimeout(keep);
+});

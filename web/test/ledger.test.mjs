@@ -1,0 +1,139 @@
+// The ledger: one report per plan, an exact cap, and what has left the device cannot be withdrawn.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { asked, indexedDB } from "./database.mjs";
+import { hex, hush, small, titled } from "./words.mjs";
+
+const { BudgetError, Ledger, LedgerError, MemoryStore, Plan, RecordError } = hush;
+const record = { x: 0.5, c: "a" };
+
+globalThis.indexedDB = indexedDB;
+let names = 0;
+const stores = {
+  memory: () => ({ store: new MemoryStore() }),
+  database: () => ({ name: `test ${names++}` }),
+};
+
+/** A plan of this epsilon. Its channel is hardly more than a fair coin, and so within any. */
+async function costing(epsilon, title) {
+  const subset = `{"kind":"subset","size":2,"threshold":"${(1n << 63n) + 1n}","weight":1}`;
+  return Plan.parse(
+    `{"epsilon":"${epsilon}","hush":1,"k":1,"questions":[{"attributes":["c"],"channel":${subset}}],"schema":[{"kind":` +
+      `"categorical","name":"c","optional":false,"values":["a","b"]}],"title":"${title}","weights":null}`,
+  );
+}
+
+for (const [kind, place] of Object.entries(stores)) {
+  test(`${kind}: the same report again, whatever the record`, async () => {
+    const where = place();
+    const ledger = await Ledger.open({ cap: 1, ...where });
+    const first = await ledger.randomise(small, record);
+    const again = await ledger.randomise(small, { x: 1, c: "b" });
+    const opened = await Ledger.open(where);
+    assert.equal(hex(first.encode()), hex(again.encode()));
+    assert.equal(hex((await opened.randomise(small, record)).encode()), hex(first.encode()));
+    assert.equal(await opened.spent(), "1.0");
+    assert.equal(opened.cap, "1.0");
+    const [entry, ...others] = await opened.entries();
+    assert.equal(others.length, 0);
+    assert.deepEqual(Object.keys(entry).sort(), ["epsilon", "plan", "report", "state", "title"]);
+    assert.equal(entry.state, "drawn");
+  });
+
+  test(`${kind}: a cap is met exactly`, async () => {
+    const ledger = await Ledger.open({ cap: 0.3, ...place() });
+    await ledger.randomise(await costing("0.1", "one"), { c: "a" });
+    await ledger.randomise(await costing("0.2", "two"), { c: "a" }); // 0.1 + 0.2 > 0.3 in floats
+    assert.equal(await ledger.spent(), "0.3");
+    await assert.rejects(ledger.randomise(await costing("0.001", "three"), { c: "a" }), BudgetError);
+    assert.equal((await ledger.entries()).length, 2);
+    const tight = await Ledger.open({ cap: 0.3, ...place() });
+    await tight.randomise(await costing("0.30000000000000004", "above"), { c: "a" }).then(
+      () => assert.fail("more than the cap"),
+      (error) => assert.match(error.message, /costs 0.30000000000000004; of a cap of 0.3 this device has spent 0.0/),
+    );
+  });
+
+  test(`${kind}: two that ask at once get one report`, async () => {
+    const where = place();
+    const one = await Ledger.open({ cap: 1, ...where });
+    const two = await Ledger.open(where);
+    const reports = await Promise.all([one, two, one, two].map((ledger) => ledger.randomise(small, record)));
+    assert.equal(new Set(reports.map((report) => report.id)).size, 1);
+    assert.equal(await one.spent(), "1.0");
+  });
+
+  test(`${kind}: a bad record leaves no trace`, async () => {
+    const ledger = await Ledger.open({ cap: 1, ...place() });
+    await assert.rejects(ledger.randomise(small, { x: 2, c: "a" }), RecordError);
+    assert.deepEqual(await ledger.entries(), []);
+    assert.equal(await ledger.spent(), "0.0");
+    assert.ok(await ledger.randomise(small, record));
+  });
+
+  test(`${kind}: withdrawn while nothing was sent, and not later`, async () => {
+    const ledger = await Ledger.open({ cap: 1, ...place() });
+    const other = await titled("another");
+    await assert.rejects(ledger.withdraw(small), LedgerError);
+    await assert.rejects(ledger.sending(small), LedgerError);
+    await assert.rejects(ledger.arrived(small), LedgerError);
+    const first = await ledger.randomise(small, record);
+    await assert.rejects(ledger.randomise(other, record), BudgetError);
+    await assert.rejects(ledger.withdraw(other), LedgerError);
+    await ledger.withdraw(small);
+    assert.equal(await ledger.spent(), "0.0");
+    const second = await ledger.randomise(small, record);
+    assert.notEqual(second.id, first.id);
+    assert.equal((await ledger.sending(small)).state, "sending");
+    await assert.rejects(ledger.withdraw(small), LedgerError);
+    assert.equal((await ledger.arrived(small)).state, "arrived");
+    assert.equal((await ledger.sending(small)).state, "arrived");
+    await assert.rejects(ledger.withdraw(small), LedgerError);
+    assert.equal((await ledger.entry(small)).state, "arrived");
+    assert.equal(await ledger.spent(), "1.0");
+  });
+
+  test(`${kind}: the cap is fixed when the ledger is made`, async () => {
+    const where = place();
+    await assert.rejects(Ledger.open(where), /needs a cap/);
+    for (const cap of [0, -1, NaN, Infinity, 1001, "1", null, 1e-7, true]) {
+      await assert.rejects(Ledger.open({ cap, ...where }), LedgerError, String(cap));
+    }
+    await Ledger.open({ cap: 2, ...where });
+    assert.equal((await Ledger.open({ cap: 2, ...where })).cap, "2.0");
+    assert.equal((await Ledger.open(where)).cap, "2.0");
+    await assert.rejects(Ledger.open({ cap: 1, ...where }), /cap of 2.0/);
+    await assert.rejects(Ledger.open({ cap: 3, ...where }), /cap of 2.0/);
+  });
+
+  test(`${kind}: what is handed out is a copy`, async () => {
+    const ledger = await Ledger.open({ cap: 1, ...place() });
+    const report = await ledger.randomise(small, record);
+    (await ledger.entry(small)).report.fill(0);
+    assert.deepEqual(await ledger.randomise(small, record), report);
+  });
+}
+
+test("every transaction of a database is exclusive and durable", () => {
+  assert.ok(asked.length > 20);
+  for (const [mode, options] of asked) {
+    assert.equal(mode, "readwrite");
+    assert.deepEqual(options, { durability: "strict" });
+  }
+});
+
+test("without a database there is no ledger, and it is said", async () => {
+  delete globalThis.indexedDB;
+  await assert.rejects(Ledger.open({ cap: 1 }), LedgerError);
+  globalThis.indexedDB = indexedDB;
+});
+
+test("a store that fails gives a LedgerError, or what it threw; nothing is returned that is not kept", async () => {
+  const ledger = await Ledger.open({ cap: 1, store: new MemoryStore() });
+  const { update } = ledger.store;
+  ledger.store.update = async function (change) {
+    await update.call(this, change);
+    throw new LedgerError("the disk is full");
+  };
+  await assert.rejects(ledger.randomise(small, record), /disk is full/);
+});

@@ -1,0 +1,144 @@
+// Records: read once, own properties alone, and a bad one is refused before a word is drawn.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hush, small, vectors, Words } from "./words.mjs";
+
+const { Plan, RecordError, randomise, randomiseFrom } = hush;
+const refused = (record, plan = small) => {
+  assert.throws(
+    () => randomiseFrom(new Words([]), plan, record),
+    (error) => {
+      assert.ok(error instanceof RecordError, String(error));
+      return true;
+    },
+  );
+};
+
+test("values of other types are refused", () => {
+  const numbers = [NaN, Infinity, -Infinity, true, false, "0.5", "", [], [0.5], {}, 1n, new Number(0.5), Symbol("x")];
+  for (const x of numbers) refused({ x, c: "a" });
+  for (const c of ["A", "a ", "", 0, 1, true, ["a"], new String("a"), {}, NaN, Symbol("a")]) refused({ x: 0.5, c });
+  for (const missing of [{ x: 0.5 }, { c: "a" }, { x: null, c: "a" }, { x: 0.5, c: undefined }, {}]) refused(missing);
+});
+
+test("what is no plain object is refused", () => {
+  class Person {
+    x = 0.5;
+    c = "a";
+  }
+  const fine = { x: 0.5, c: "a" };
+  const pairs = Object.entries(fine);
+  for (const record of [null, undefined, 5, "xc", [], pairs, new Map(pairs), new Person(), () => 0]) refused(record);
+  refused(Object.create(fine));
+  refused({ __proto__: fine });
+  refused({ ...fine, y: undefined });
+  refused({ ...fine, [Symbol("y")]: 1 });
+  refused({ ...fine, constructor: 1 });
+  assert.ok(randomise(small, Object.assign(Object.create(null), fine)));
+  assert.ok(randomise(small, Object.freeze(fine)));
+});
+
+test("each value is read once: what was checked is what is used", () => {
+  let reads = 0;
+  const record = {
+    get x() {
+      return reads++ === 0 ? 0.5 : NaN;
+    },
+    c: "a",
+  };
+  assert.ok(randomise(small, record));
+  assert.equal(reads, 1);
+});
+
+test("attributes may be called like what objects inherit, and their absence is noticed", async () => {
+  for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty", "isPrototypeOf"]) {
+    const plan = await Plan.parse(small.text.replaceAll('"x"', `"${name}"`));
+    const record = JSON.parse(`{"${name}": 0.25, "c": "b"}`);
+    assert.deepEqual(plan.encode(record), [0.25, 1]);
+    refused({ c: "b" }, plan);
+  }
+});
+
+test("a polluted prototype is not read", () => {
+  Object.prototype.x = 0.5;
+  try {
+    refused({ c: "a" });
+  } finally {
+    delete Object.prototype.x;
+  }
+});
+
+test("null, undefined and no entry are all missing where that is allowed", async () => {
+  const plan = await Plan.parse(vectors("channel-optional-duchi").plan);
+  for (const record of [{}, { income: null, smokes: null }, { income: undefined, smokes: undefined }]) {
+    assert.deepEqual(plan.encode(record), [null, 2]);
+  }
+});
+
+test("numbers outside are clipped where that is declared, but not infinite ones", async () => {
+  const plan = await Plan.parse(vectors("channel-duchi").plan); // x: 0 to 10, y: -1.5 to 2.25, clipped
+  assert.deepEqual(plan.encode({ x: 10, y: 1e300 }), [1, 1]);
+  assert.deepEqual(plan.encode({ x: 0, y: -2 }), [0, 0]);
+  for (const y of [Infinity, -Infinity, NaN]) refused({ x: 1, y }, plan);
+  refused({ x: 10.000000000000002, y: 0 }, plan);
+});
+
+test("errors name the attribute and the rule, never the value", async () => {
+  const secret = "Krankheit";
+  const messages = [];
+  const values = [[secret, "a"], [777.25, "a"], [0.5, secret], [0.5, 777.25]].map(([x, c]) => ({ x, c }));
+  for (const record of [...values, { [secret]: 1 }]) {
+    try {
+      randomise(small, record);
+      assert.fail();
+    } catch (error) {
+      assert.equal(error.name, "RecordError");
+      messages.push(error.message);
+    }
+  }
+  for (const message of messages) assert.doesNotMatch(message, /Krankheit|777/);
+  assert.match(messages[1], /"x".*from 0 to 1/);
+  assert.match(messages[2], /"c".*2 strings/);
+});
+
+test("the words of the system are fresh, and every report is another", () => {
+  const coins = new hush.SystemCoins();
+  const words = new Set(Array.from({ length: 1000 }, () => coins.word()));
+  assert.equal(words.size, 1000);
+  assert.ok([...words].every((word) => 0n <= word && word < 1n << 64n));
+  assert.ok([...words].some((word) => word >> 63n));
+  const ids = new Set(Array.from({ length: 100 }, () => randomise(small, { x: 0.5, c: "a" }).id));
+  assert.equal(ids.size, 100);
+});
+
+test("reports that are drawn have the frequencies of their likelihoods", async () => {
+  // 20000 reports of one question: a deviation of 6 sigma is a chance of 2e-9 per output, of which there are two.
+  const plan = await Plan.parse(vectors("bad-plans").good);
+  const record = { x: 0.25, c: "a" };
+  const counts = [[0, 0], [0, 0]];
+  const n = 20000;
+  for (let i = 0; i < n; i++) {
+    const [[question, output]] = randomise(plan, record).answers;
+    counts[question][output]++;
+  }
+  for (const [question, pair] of counts.entries()) {
+    const asked = pair[0] + pair[1];
+    assert.ok(Math.abs(asked - n / 2) < 6 * Math.sqrt(n / 4));
+    const p = hush.likelihood(plan, question, 0, record);
+    assert.ok(Math.abs(pair[0] - asked * p) < 6 * Math.sqrt(asked * p * (1 - p)));
+    // The twin: for the opposite record the same counts would be far out.
+    const q = hush.likelihood(plan, question, 0, { x: 0.75, c: "b" });
+    assert.ok(Math.abs(pair[0] - asked * q) > 6 * Math.sqrt(asked * q * (1 - q)));
+  }
+});
+
+test("a likelihood is of an output that exists, to a question that exists", () => {
+  const record = { x: 0.5, c: "a" };
+  for (const output of [-1, 2, 0.5, "0", [0], true, null]) {
+    assert.throws(() => hush.likelihood(small, 0, output, record), hush.ReportError);
+  }
+  for (const question of [-1, 2, 0.5, "0"]) {
+    assert.throws(() => hush.likelihood(small, question, 0, record), hush.PlanError);
+  }
+  assert.throws(() => hush.likelihood(small, 0, 0, { x: 0.5 }), RecordError);
+});
