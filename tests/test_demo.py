@@ -47,7 +47,7 @@ def test_the_people_have_the_shape_of_a_census() -> None:
     assert (kinds.count("numeric"), kinds.count("categorical")) == (6, 10)
     country = people(50_000, 2019)
     batch.encode(hush.Plan.design(SCHEMA, 1.0), country)  # nobody breaks a rule
-    income = np.asarray(country["income"])
+    income = np.asarray(country["yearly income"])
     assert income.max() > 150_000  # some are clipped
     assert 1.1 < income.mean() / np.median(income) < 2  # and most have less than the mean
     schooling = np.asarray(country["schooling"].combine_chunks().indices)

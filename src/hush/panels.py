@@ -154,8 +154,7 @@ PANELS: dict[str, tuple[Callable[[Data, str, Width], Panel], str]] = {
 def named() -> dict[str, dict[str, Any]]:
     """Return the specification of every panel, as wide as where it is put, for data that come later under `NAME`."""
     return {
-        name: make(alt.NamedData(name=NAME), title, "container").to_dict()
-        for name, (make, title) in PANELS.items()
+        name: make(alt.NamedData(name=NAME), title, "container").to_dict() for name, (make, title) in PANELS.items()
     }
 
 

@@ -54,11 +54,11 @@ WORKING = ("employed", "self-employed")
 SCHEMA = Schema(
     [
         Numeric("age", low=18, high=100),
-        Numeric("household", low=1, high=10),
-        Numeric("hours a week", low=0, high=80, out_of_range="clip"),
-        Numeric("income", low=0, high=150_000, out_of_range="clip"),
+        Numeric("people at home", low=1, high=10),
+        Numeric("weekly hours", low=0, high=80, out_of_range="clip"),
+        Numeric("yearly income", low=0, high=150_000, out_of_range="clip"),
         Numeric("minutes to work", low=0, high=120, out_of_range="clip"),
-        Numeric("rent", low=0, high=3_000, out_of_range="clip"),
+        Numeric("monthly rent", low=0, high=3_000, out_of_range="clip"),
         *(Categorical(name, list(values), optional=name == "health") for name, (_, values) in CATEGORIES.items()),
     ]
 )
@@ -90,11 +90,11 @@ def people(n: int, seed: int) -> pa.Table:
     rent = np.where(coded("home", "owned"), 0, np.exp(6.6 + 0.3 * status - 0.2 * country + 0.3 * world.normal(size=n)))
     numbers = {
         "age": 18 + 82 * life,
-        "household": np.minimum(1 + world.poisson(1.3 - 0.5 * life, n), 10),
-        "hours a week": np.maximum(hours, 0),
-        "income": pay * factor,
+        "people at home": np.minimum(1 + world.poisson(1.3 - 0.5 * life, n), 10),
+        "weekly hours": np.maximum(hours, 0),
+        "yearly income": pay * factor,
         "minutes to work": minutes,
-        "rent": rent,
+        "monthly rent": rent,
     }
     columns = {name: pa.array(np.rint(values)) for name, values in numbers.items()}
     for name, found in codes.items():
