@@ -100,6 +100,15 @@ def has_tag(request: Request, tag: str) -> bool:
     return "*" in parts or f'"{tag}"' in {part.removeprefix("W/") for part in parts}
 
 
+def accepts_gzip(request: Request) -> bool:
+    """Return whether a client says that it reads gzip, and not that it would rather not."""
+    for part in request.headers.get("accept-encoding", "").lower().split(","):
+        name, _, weight = part.partition(";")
+        if name.strip() == "gzip":
+            return weight.replace(" ", "").rstrip("0") not in ("q=", "q=0.")
+    return False
+
+
 async def body(request: Request, most: int, settings: Settings) -> bytes:
     """Read a body that is not too large and does not take too long.
 

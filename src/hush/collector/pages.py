@@ -7,11 +7,16 @@ that is sent along makes browsers refuse to.
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
+import subprocess
+import sys
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.resources import files
+from importlib.util import find_spec
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -39,15 +44,17 @@ VEGA = "vega.js"
 
 @dataclass(frozen=True)
 class File:
-    """A file as it is sent."""
+    """A file as it is sent: `packed` with gzip, for those who can read that."""
 
     content: bytes
+    packed: bytes
     media_type: str
     tag: str
 
 
 def _file(name: str, content: bytes) -> File:
-    return File(content, TYPES[name.rpartition(".")[2]], hashlib.sha256(content).hexdigest()[:32])
+    tag = hashlib.sha256(content).hexdigest()[:32]
+    return File(content, gzip.compress(content, mtime=0), TYPES[name.rpartition(".")[2]], tag)
 
 
 @lru_cache(maxsize=1)
@@ -57,14 +64,26 @@ def static() -> dict[str, File]:
     return {found.name: _file(found.name, found.read_bytes()) for found in folder.iterdir() if "." in found.name}
 
 
-@cache
+_bundling = threading.Lock()
+_BUNDLE = """
+import sys, vl_convert
+sys.stdout.buffer.write(vl_convert.javascript_bundle("window.vega = vega; window.vegaEmbed = vegaEmbed;").encode())
+"""
+
+
+@lru_cache(maxsize=1)
+def _vega() -> File:
+    if find_spec("vl_convert") is None:
+        raise Refused("not-found", "charts need: pip install 'hush[plot]'")
+    # In a process of its own: it takes seconds, in which no other thread of this one could run.
+    done = subprocess.run([sys.executable, "-c", _BUNDLE], capture_output=True, check=True, timeout=120)  # noqa: S603
+    return _file(VEGA, done.stdout)
+
+
 def vega() -> File:
-    """Return Vega-Lite for browsers, as vl-convert brings it; making it takes seconds, once."""
-    try:
-        import vl_convert
-    except ModuleNotFoundError:
-        raise Refused("not-found", "charts need: pip install 'hush[plot]'") from None
-    return _file(VEGA, vl_convert.javascript_bundle("window.vega = vega; window.vegaEmbed = vegaEmbed;").encode())
+    """Return Vega-Lite for browsers, as vl-convert brings it. It is made once, whoever asks meanwhile waits."""
+    with _bundling:
+        return _vega()
 
 
 async def find(name: str) -> File:
@@ -79,9 +98,11 @@ async def find(name: str) -> File:
 
 def sent(request: Request, file: File) -> Response:
     """Return a file as a response, or only that it has not changed."""
-    headers = POLICY | {"ETag": f'"{file.tag}"', "Cache-Control": "no-cache"}
+    headers = POLICY | {"ETag": f'W/"{file.tag}"', "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
     if asked.has_tag(request, file.tag):
         return Response(status_code=304, headers=headers)
+    if asked.accepts_gzip(request):
+        return Response(file.packed, headers=headers | {"Content-Encoding": "gzip"}, media_type=file.media_type)
     return Response(file.content, headers=headers, media_type=file.media_type)
 
 

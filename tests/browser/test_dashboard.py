@@ -1,0 +1,305 @@
+"""The dashboard, in a real browser: it follows what arrives, shows what the interface says, and asks nobody else."""
+
+from __future__ import annotations
+
+import csv
+import io
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright (extra: dev)")
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import hush
+from hush import batch
+from hush.client import Collector
+from hush.collector import formats
+from hush.collector.security import hashed
+from hush.collector.settings import Settings
+from hush.learn.training import Training
+from tests.browser.surveys import RECORD, SCHEMA, SURVEY, fill, press_button, review
+from tests.browser.visits import Visit, check_accessible, check_width
+from tests.collector.served import Served, serving
+
+PEOPLE = 40_000
+HOSTILE = hush.Plan.design(
+    hush.Schema([hush.Categorical("<b>c</b>", ["<img src=x onerror=alert(1)>", "b"]), hush.Numeric("x", 0, 1)]),
+    1.0,
+    title="<script>alert(1)</script>",
+)
+WIDE = hush.Plan.design(
+    hush.Schema(
+        [
+            hush.Categorical("town", [f"town {i}" for i in range(4096)]),
+            *(hush.Numeric(f"n{i}", 0, 1) for i in range(400)),
+        ]
+    ),
+    1.0,
+    title="wide",
+    categorical="oue",
+)
+TRAINING = Training("tiny", "logistic", 2, 4.0, 3, 1.0)
+QUICK = Settings(stream_interval=0.1)
+
+
+def population(n: int) -> dict[str, Any]:
+    """Return people for the survey, whose answers are worth a picture."""
+    world = np.random.default_rng(2019)
+    age = np.clip(world.normal(44, 16, n), 18, 100)
+    ways, towns = SCHEMA["way to work"], SCHEMA["town"]
+    assert isinstance(ways, hush.Categorical)
+    assert isinstance(towns, hush.Categorical)
+    return {
+        "age": age,
+        "way to work": world.choice(ways.values, n, p=[0.12, 0.22, 0.31, 0.27, 0.08]),
+        "income": [None if i % 10 == 3 else income for i, income in enumerate(world.lognormal(10.5, 0.5, n).tolist())],
+        "smoker": [("yes", "no", None)[i] for i in world.choice(3, n, p=[0.2, 0.7, 0.1])],
+        "region": [f"region {'ABCDEFGHIJKL'[i]}" for i in world.binomial(11, 0.35, n)],
+        "town": world.choice(towns.values, n),
+    }
+
+
+def send(served: Served, plan: hush.Plan, people: dict[str, Any], number: int) -> None:
+    """Send people to a collector, as one batch."""
+    rows = batch.randomise(plan, people)
+    answer = served.post(plan, formats.pack(plan, rows, number.to_bytes(16, "big")), formats.COLUMNS)
+    assert answer.status_code == 202
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    people = population(PEOPLE)
+    plans = (SURVEY, HOSTILE, WIDE)
+    with serving(tmp_path_factory.mktemp("dashboard"), QUICK, plans=plans, trainings={TRAINING: 3}) as found:
+        for part in range(8):
+            size = PEOPLE // 8
+            send(found, SURVEY, {name: column[part * size :][:size] for name, column in people.items()}, part)
+        client = Collector(found.url)
+        for i in range(6):  # two rounds of three
+            client.train("tiny", [0.5, -0.25 * (i % 3)], float(i % 2) * 2 - 1, epsilon=4.0)
+        yield found
+
+
+def dashboard(visit: Visit, served: Served, query: str = f"?plan={SURVEY.id}") -> Page:
+    page = visit.open(f"{served.url}/dashboard{query}")
+    expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "live", timeout=30_000)
+    return page
+
+
+def section(page: Page, attribute: str) -> Locator:
+    return page.locator(f'[data-testid="attribute"][data-attribute="{attribute}"]')
+
+
+def count(page: Page) -> int:
+    return int((page.get_by_test_id("report-count").text_content() or "").replace(",", ""))
+
+
+def downloaded(page: Page, button: Locator) -> str:
+    with page.expect_download() as waiting:
+        button.click()
+    return Path(waiting.value.path()).read_text(encoding="utf-8")
+
+
+def test_it_follows_an_answer_given_in_the_form(visit: Visit, served: Served) -> None:
+    """One person, two tabs: the answer is sent in one, and the count rises in the other, which is not loaded again."""
+    visit.allowed = ("status of 404",)  # no tickets here
+    page = dashboard(visit, served)
+    expect(page.get_by_test_id("report-count")).not_to_have_text("…")
+    before = count(page)
+    assert before == served.tally(SURVEY).n
+    with visit.context.expect_page() as waiting:
+        page.get_by_test_id("form-link").click(modifiers=["ControlOrMeta"])
+    form = waiting.value
+    fill(form)
+    review(form)
+    press_button(form, "Send my report")
+    form.get_by_test_id("done").wait_for()
+    expect(page.get_by_test_id("report-count")).to_have_text(f"{before + 1:,}")
+    assert visit.hosts() == {served.url.removeprefix("http://")}
+    assert len([asked for asked in visit.asked if asked.path.startswith("/dashboard")]) == 1
+
+
+def test_it_shows_what_the_interface_says(visit: Visit, served: Served) -> None:
+    page = dashboard(visit, served)
+    expected = hush.estimate(served.tally(SURVEY))
+    section(page, "way to work").get_by_test_id("table").wait_for()
+    rows = list(csv.DictReader(io.StringIO(downloaded(page, page.get_by_test_id("download-all")))))
+    assert [(row["attribute"], row["category"]) for row in rows] == [
+        (row.attribute, "" if row.category is None else str(row.category)) for row in expected
+    ]
+    for found, row in zip(rows, expected, strict=True):
+        told = [float(found[name]) for name in ("point", "stderr", "low", "high", "n")]
+        assert told == pytest.approx([row.point, row.stderr, row.low, row.high, row.n], rel=1e-12)
+
+    table = section(page, "way to work").get_by_test_id("table")
+    shares = [row for row in expected if row.attribute == "way to work"]
+    expect(table.locator("tbody tr")).to_have_count(len(shares))
+    first = table.locator("tbody tr").first
+    assert first.locator("th").text_content() == shares[0].category
+    shown = float((first.locator("td").first.text_content() or "").removesuffix(" %"))
+    assert shown == pytest.approx(100 * shares[0].point, abs=0.06)
+
+    level = float((first.locator("td").nth(2).text_content() or "").removesuffix(" %"))
+    page.get_by_test_id("level").select_option("0.99")
+    expect(first.locator("td").nth(2)).not_to_have_text(f"{level} %")
+    wider = {str(row.category): row for row in hush.estimate(served.tally(SURVEY), level=0.99) if row.category}
+    now = float((first.locator("td").nth(2).text_content() or "").removesuffix(" %"))
+    assert now == pytest.approx(100 * wider[str(shares[0].category)].high, abs=0.06)
+
+
+def test_charts_have_what_the_tables_have_and_can_be_saved(visit: Visit, served: Served) -> None:
+    page = dashboard(visit, served)
+    block = section(page, "way to work").get_by_test_id("shares")
+    block.scroll_into_view_if_needed()
+    bars = block.locator("svg [aria-roledescription=bar]")
+    expect(bars).to_have_count(5)
+    drawn = ET.fromstring(downloaded(page, block.get_by_test_id("download-svg")))  # noqa: S314 - our own file
+    assert drawn.tag.endswith("svg")
+    assert "bicycle" in "".join(drawn.itertext())
+    rows = list(csv.reader(io.StringIO(downloaded(page, block.get_by_test_id("download-csv")))))
+    assert [row[0] for row in rows[1:]] == [row.category for row in hush.estimate(served.tally(SURVEY))[1:6]]
+    spread = section(page, "age").get_by_test_id("distribution")
+    spread.scroll_into_view_if_needed()
+    expect(spread.locator("svg")).to_be_visible()
+    assert spread.locator("tbody tr").count() > 5
+
+
+def test_privacy_margins_and_liars(visit: Visit, served: Served) -> None:
+    page = dashboard(visit, served)
+    privacy = page.get_by_test_id("privacy")
+    privacy.scroll_into_view_if_needed()
+    told = privacy.locator("tbody tr")
+    expect(told).to_have_count(len(SURVEY.questions) + 1)
+    for index, question in enumerate(SURVEY.questions):
+        assert told.nth(index).locator("th").text_content() == question.attributes[0]
+        assert str(question.channel.ratio) in (told.nth(index).text_content() or "")
+    assert str(SURVEY.ratio) in (told.last.text_content() or "")
+
+    margins = page.get_by_test_id("margins")
+    margins.scroll_into_view_if_needed()
+    expect(margins.locator("svg")).to_be_visible()
+    rows = list(csv.reader(io.StringIO(downloaded(page, margins.get_by_test_id("download-csv")))))
+    (age,) = [row for row in rows if row[0] == "age, mean"]
+    predicted = hush.predict(SURVEY, n=served.tally(SURVEY).n)[0]
+    achieved = hush.estimate(served.tally(SURVEY))[0]
+    assert float(age[1]) == pytest.approx(predicted.margin, rel=0.01)
+    assert float(age[2]) == pytest.approx((achieved.high - achieved.low) / 2, rel=0.01)
+
+    liars = page.get_by_test_id("manipulation")
+    liars.scroll_into_view_if_needed()
+    rows = list(csv.reader(io.StringIO(downloaded(page, liars.get_by_test_id("download-csv")))))
+    tally = served.tally(SURVEY)
+    worst = hush.manipulation(tally, round(tally.n / 100))[0]
+    assert any(
+        float(cell) == pytest.approx(worst.shift, rel=0.05)
+        for row in rows
+        if row[0].startswith("age")
+        for cell in row[1:]
+    )
+
+
+def test_a_training_by_rounds(visit: Visit, served: Served) -> None:
+    page = dashboard(visit, served, "?training=tiny")
+    for name in ("weights", "loss"):
+        block = page.get_by_test_id(name)
+        block.scroll_into_view_if_needed()
+    rows = list(
+        csv.reader(io.StringIO(downloaded(page, page.get_by_test_id("weights").get_by_test_id("download-csv"))))
+    )
+    history = served.client.get("/trainings/tiny/history").json()
+    numbers = {float(cell) for row in rows[1:] for cell in row if cell}
+    for past in history["rounds"]:
+        for weight in past["weights"]:
+            assert any(number == pytest.approx(weight, rel=1e-9, abs=1e-12) for number in numbers)
+    check_accessible(page)
+
+
+def test_without_charts_the_tables_remain(visit: Visit, served: Served) -> None:
+    visit.allowed = ("status of 404", "vega.js")
+    visit.context.route("**/pages/vega.js", lambda route: route.fulfill(status=404, body="{}"))
+    page = dashboard(visit, served)
+    expect(page.get_by_test_id("no-charts")).to_be_visible()
+    expect(section(page, "way to work").locator("tbody tr")).to_have_count(5)
+    check_accessible(page)
+
+
+def test_what_plans_say_is_never_html(visit: Visit, served: Served) -> None:
+    send(served, HOSTILE, {"<b>c</b>": ["b"] * 1000, "x": np.full(1000, 0.5)}, 99)
+    for place in (f"/dashboard?plan={HOSTILE.id}", f"/?plan={HOSTILE.id}", "/dashboard", "/"):
+        page = visit.open(f"{served.url}{place}")
+        page.get_by_text(HOSTILE.title).first.wait_for()
+        if place.startswith("/dashboard?"):
+            section(page, "<b>c</b>").locator("tbody tr").first.wait_for()
+            section(page, "<b>c</b>").locator("svg").first.wait_for()
+        assert page.locator("main b, main img, main script").count() == 0
+    assert visit.hosts() == {served.url.removeprefix("http://")}
+
+
+def test_a_large_plan_is_shown_in_parts(visit: Visit, served: Served) -> None:
+    """401 attributes, one of 4096 categories: a dozen of them at once, few charts, and a filter."""
+    page = dashboard(visit, served, f"?plan={WIDE.id}")
+    expect(page.get_by_test_id("attribute")).to_have_count(12)
+    page.get_by_test_id("filter").fill("n399")
+    expect(page.get_by_test_id("attribute")).to_have_count(1)
+
+
+def test_readers_need_their_token(visit: Visit, tmp_path: Path) -> None:
+    visit.allowed = ("status of 401", "status of 404")
+    settings = Settings(stream_interval=0.1, tokens={"read": frozenset([hashed("open sesame")])})
+    with serving(tmp_path, settings, plans=(SURVEY,), trainings={}) as served:
+        page = visit.open(f"{served.url}/dashboard")
+        page.get_by_test_id("token").fill("wrong")
+        page.keyboard.press("Enter")
+        expect(page.get_by_test_id("signin")).to_contain_text("token")
+        check_accessible(page)
+        page.get_by_test_id("token").fill("open sesame")
+        page.keyboard.press("Enter")
+        expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "live")
+        assert not any("sesame" in asked.url for asked in visit.asked)
+        other = visit.open(f"{served.url}/dashboard#token=open%20sesame")
+        expect(other.get_by_test_id("connection")).to_have_attribute("data-state", "live")
+        assert "sesame" not in other.url  # it does not stay where others might see it
+
+
+def test_it_says_when_it_is_not_live(visit: Visit, served: Served) -> None:
+    visit.allowed = ("ERR_",)
+    page = dashboard(visit, served)
+    visit.context.set_offline(True)
+    expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "lost", timeout=20_000)
+    visit.context.set_offline(False)
+    expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "live", timeout=30_000)
+
+
+@pytest.mark.parametrize("kind", ["light", "dark", "phone"])
+def test_accessible_and_drawn(browser: Browser, served: Served, screens: Path, kind: str) -> None:
+    visit = Visit(browser, dark=kind == "dark", phone=kind == "phone")
+    page = dashboard(visit, served)
+    expect(section(page, "age").get_by_test_id("mean").locator("svg")).to_be_visible()
+    for block in page.get_by_test_id("chart").all():  # charts are drawn when they come into sight
+        block.scroll_into_view_if_needed()
+        expect(block.locator("svg")).to_be_visible()
+    page.evaluate("scrollTo(0, 0)")
+    check_accessible(page)
+    check_width(page)
+    page.screenshot(path=screens / f"dashboard-{kind}.png")
+    if kind == "light":
+        page.screenshot(path=screens / "dashboard-whole.png", full_page=True)
+        page.get_by_test_id("theme-toggle").click()
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        check_accessible(page)
+        page.goto(f"{served.url}/dashboard")
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        check_accessible(page)
+    visit.close()
+
+
+def test_records_are_as_the_survey_asks() -> None:
+    """The people of these tests are people of the survey, and so is the visitor."""
+    assert batch.randomise(SURVEY, population(100)).num_rows == 100
+    hush.randomise(SURVEY, RECORD)
