@@ -198,7 +198,9 @@ def test_once_ends_on_a_terminal_too(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     main(["--people", "500", "--once", "--port", "0", "--picture", "here.png"])
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers  # given back
     assert "goes on" not in capsys.readouterr().out
     assert Path("here.png").read_bytes().startswith(b"\x89PNG")
 

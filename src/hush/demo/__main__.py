@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from hush import demo
@@ -27,9 +29,8 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         from hush.demo.run import Options, run
 
-        signal.signal(signal.SIGTERM, _stop)
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets its background jobs ignore it
-        run(Options(**options))
+        with _signals():
+            run(Options(**options))
     except KeyboardInterrupt:
         _end("stopped", 130)
     except HushError as error:
@@ -42,8 +43,22 @@ def main(arguments: list[str] | None = None) -> None:
         _end(f"the demo needs the library {error.name}: pip install 'hush[demo]'")
 
 
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Let signals to end be exceptions, so that the collector ends in good order and no temporary file stays."""
+    before = {
+        signal.SIGTERM: signal.signal(signal.SIGTERM, _stop),
+        signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler),  # background jobs of a shell ignore it
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def _stop(number: int, _: Any) -> NoReturn:
-    raise SystemExit(128 + number)  # so that temporary files are removed
+    raise SystemExit(128 + number)
 
 
 def _end(message: str, code: int = 2) -> NoReturn:
