@@ -3,11 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
-CORE := $(VENV)/.ready-core
+MADE := $(VENV)/.made
+READY_DEMO := $(VENV)/.ready-demo
 READY := $(VENV)/.ready
 READY_DOCS := $(VENV)/.ready-docs
 SPARK := .venv-spark
 READY_SPARK := $(SPARK)/.ready
+# What the tests on Spark need besides Spark; dev would bring everything.
+TESTING := 'hypothesis>=6.100' 'pytest>=8.3'
 READY_WEB := web/node_modules/.ready
 
 .PHONY: help theory learning demo test check bench limit docs vectors spark web screenshots clean
@@ -15,15 +18,19 @@ READY_WEB := web/node_modules/.ready
 help:  ## Show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(CORE): pyproject.toml
+$(MADE): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hush needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) .
 	@touch $@
 
-$(READY): $(CORE)
-	$(INSTALL) '.[dev]'
+$(READY_DEMO): $(MADE)
+	@echo "Installing what the demo needs into $(VENV) ..."
+	$(INSTALL) '.[demo]'
 	@touch $@
+
+$(READY): $(MADE)
+	$(INSTALL) '.[dev]'
+	@touch $(READY_DEMO) $@  # all that the demo needs is among it
 
 $(READY_DOCS): $(READY)
 	$(INSTALL) '.[docs]'
@@ -31,18 +38,18 @@ $(READY_DOCS): $(READY)
 
 $(READY_SPARK): pyproject.toml
 	$(PYTHON) -m venv $(SPARK)
-	$(SPARK)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
+	$(SPARK)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[duckdb,spark]' $(TESTING)
 	@touch $@
 
 $(READY_WEB): web/package.json web/package-lock.json
 	cd web && npm ci --silent --ignore-scripts
 	@touch $@
 
-demo: $(CORE)  ## Simulate a population, randomise, tally, estimate: truth beside estimate
-	$(BIN)/python -m hush.demo
+demo: $(READY_DEMO)  ## A collector, a million made-up people who answer it, truth beside estimate (OPTIONS=--help)
+	@$(BIN)/python -m hush.demo $(OPTIONS)
 
 test: $(READY)  ## Run the tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 spark: $(READY_SPARK)  ## Test on Spark, in an environment of its own (400 MB); needs Java 17
 	$(SPARK)/bin/python -m pytest -q tests/engines/test_spark.py
@@ -86,4 +93,4 @@ docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are e
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 clean:  ## Remove everything that these targets made
-	rm -rf web/node_modules web/dist $(VENV) $(SPARK) .venv-peers docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf demo web/node_modules web/dist $(VENV) $(SPARK) .venv-peers docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

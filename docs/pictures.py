@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from hush import plots
 from hush.client import randomise_from
-from hush.demo import SCHEMA, people
 from hush.estimates import estimate
 from hush.plan import Plan
+from hush.schema import Categorical, Numeric, Schema
 from hush.tally import Tally
 from hush.testing import SeededCoins
 
 IMAGES = Path(__file__).parent / "images"
+SCHEMA = Schema(
+    [
+        Numeric("age", low=18, high=100),
+        Numeric("screen hours", low=0, high=16, out_of_range="clip"),
+        Numeric("income", low=0, high=200_000, out_of_range="clip", optional=True),
+        Categorical("system", ["linux", "mac", "windows", "other"]),
+        Categorical("satisfied", ["no", "partly", "yes"]),
+        Categorical("uses feature", ["yes", "no"], optional=True),
+    ]
+)
+
+
+def people(n: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Make up n people."""
+    world = random.Random(seed)  # noqa: S311 - people, not their protection
+    for _ in range(n):
+        age = min(max(world.gauss(44, 15), 18), 100)
+        hours = world.expovariate(1 / 4) + (age < 30)
+        yield {
+            "age": age,
+            "screen hours": hours,
+            "income": world.lognormvariate(10.4, 0.6) if world.random() > 0.15 else None,
+            "system": world.choices(["linux", "mac", "windows", "other"], [2, 5, 9, 1])[0],
+            "satisfied": world.choices(["no", "partly", "yes"], [2, 3, 5])[0],
+            "uses feature": world.choices(["yes", "no", None], [4, 5, 1])[0],
+        }
 
 
 def draw(folder: Path = IMAGES) -> None:
-    """Draw margins of the demo's schema, what a report says of people of 20 and 60, and estimates."""
+    """Draw margins of a schema, what a report says of people of 20 and 60, and estimates."""
     folder.mkdir(exist_ok=True)
     plan = Plan.design(SCHEMA, 1.0)
     plots.save(plots.margins(plan, n=100_000), folder / "margins.svg")

@@ -50,6 +50,7 @@ VERSION = 1  # of what the cache holds: raise it when training changes
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 PENALTY = 1e-4
+STEPS = 5e6  # of gradient descent in the clear, so that it has converged
 TASKS: dict[str, type] = {
     "logistic": LogisticRegression,
     "svm": LinearSVC,
@@ -241,7 +242,7 @@ def _without_privacy(
         clear: Any = linear_model.LogisticRegression(C=1 / (PENALTY * len(x)), solver="newton-cholesky")
         return np.asarray(clear.fit(x, y).predict(rows))
     if task == "svm":
-        epochs = max(5, round(5e6 / len(x)))
+        epochs = max(5, round(STEPS / len(x)))
         clear = linear_model.SGDClassifier(alpha=PENALTY, max_iter=epochs, tol=None, average=True, random_state=0)
         return np.asarray(clear.fit(x, y).predict(rows))
     low, half = ends[0], (ends[1] - ends[0]) / 2

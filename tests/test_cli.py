@@ -296,8 +296,10 @@ def test_whole_numbers_are_values_too() -> None:
 
 
 def test_demo_runs() -> None:
-    assert "intervals contain the truth" in run("demo", "--people", "300").output
+    assert "intervals contain the truth" in run("demo", "--people", "300", "--port", "0").output
+    assert Path("demo/estimates.svg").exists()
     assert "epsilon" in refused("demo", "--people", "300", "--epsilon", "99")
+    assert "--people" in refused("demo", "--people", "0")
 
 
 def test_names_are_no_markup() -> None:

@@ -124,6 +124,7 @@ def test_a_tiny_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "CACHE", tmp_path)
     monkeypatch.setattr(learning, "IMAGES", tmp_path / "images")
     monkeypatch.setattr(learning, "FEW_REPETITIONS", 1)
+    monkeypatch.setattr(learning, "STEPS", 1e5)  # whether it converges is not what is tested here
     short = {
         name: replace(learning.ALL[name], options=learning.ALL[name].options | {"rounds": 2})
         for name in ("HM", "hush", "PrivUnit", "hush, no pilot")

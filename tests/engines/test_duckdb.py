@@ -153,7 +153,7 @@ def test_damaged_files_are_refused_or_read(tmp_path: Path) -> None:
     pq.write_table(sample(plan, PEOPLE)[0], path)
     whole = path.read_bytes()
     refused = 0
-    for _ in range(100):
+    for _ in range(50):
         data = bytearray(whole)
         for _ in range(3):
             data[chance.randrange(len(data))] = chance.randrange(256)
@@ -162,7 +162,7 @@ def test_damaged_files_are_refused_or_read(tmp_path: Path) -> None:
             tally(plan, path)
         except ReportError:
             refused += 1
-    assert refused > 30
+    assert refused > 15
 
 
 def test_a_connection_keeps_its_settings(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from tests.engines.bad import BAD, Bad, changed
 pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'hush[spark]'")
 
 MIN_JAVA = 17
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # Java compiles less: nothing here runs long enough to repay more
 PEOPLE = 40
 PLANS = columnar_plans()
 # A query of Spark takes a second: plans that lie in rows as others do are left to DuckDB, which runs the same query.
@@ -67,6 +68,8 @@ def session() -> Iterator[Any]:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.extraJavaOptions", QUICK)
+        .config("spark.executor.extraJavaOptions", QUICK)
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")

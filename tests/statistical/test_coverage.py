@@ -1,15 +1,18 @@
-"""Intervals keep their word: coverage between 0.94 and 0.965 at the level 0.95.
+"""Intervals keep their word: at the level 0.95 they cover that often, and hardly more.
 
-Each case has 12 000 runs. If the true coverage were 0.95 to 0.955, the observed one would leave [0.94, 0.965] with a
-probability below 1e-6 (the standard error is 0.002); numpy's generator is seeded, so a test that passes once passes
-always. Outputs are drawn from the exact law of a skewed population, as n independent people would report: that the
-sampler has this law is shown elsewhere.
+Each case has 5 000 runs, or as many as HUSH_RUNS says. If the true coverage were 0.95 to 0.955, the observed one would
+be more than five standard errors away from that with a probability below 1e-6: outside of [0.9346, 0.9697], or [0.94,
+0.965] in 12 000 runs. A coverage of 0.925 (0.934) is caught with a probability above 0.99. numpy's generator is
+seeded, so a test that passes once passes always. Outputs are drawn from the exact law of a skewed population, as n
+independent people would report: that the sampler has this law is shown elsewhere.
 
 The twins: intervals from the variance that a textbook would use without the noise, or from the wrong law, fail.
 """
 
 from __future__ import annotations
 
+import math
+import os
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +23,7 @@ from hush import MISSING, Categorical, Numeric, Plan, Schema, Tally, estimate, r
 from hush.channels import Channel
 from hush.intervals import interval, summarise
 
-RUNS = 12_000
+RUNS = int(os.environ.get("HUSH_RUNS", "5000"))
 PEOPLE = 3000
 EPSILONS = [0.5, 1.0, 4.0]
 
@@ -35,6 +38,12 @@ def mixed_law(channel: Channel, positions: Any) -> Any:
     for u in positions:
         law += np.array(channel.likelihood(float(u)))
     return law / len(positions)
+
+
+def plausible(coverage: float, runs: int = RUNS) -> bool:
+    """Whether an observed coverage is within five standard errors of [0.95, 0.955]."""
+    low, high = (5 * math.sqrt(true * (1 - true) / runs) for true in (0.95, 0.955))
+    return 0.95 - low <= coverage <= 0.955 + high
 
 
 def covered(
@@ -57,7 +66,7 @@ def test_means_of_skewed_numbers(numeric: str, epsilon: float) -> None:
     positions = skewed(np.random.default_rng(1))
     law = mixed_law(plan.channel("income"), positions)
     (coverage,) = covered(plan, law, {None: float(positions.mean())}, "income")
-    assert 0.94 <= coverage <= 0.965
+    assert plausible(coverage)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -67,7 +76,7 @@ def test_means_of_the_present_and_shares_of_the_missing(epsilon: float) -> None:
     channel = plan.channel("income")
     law = 0.8 * mixed_law(channel, positions) + 0.2 * np.array(channel.likelihood(None))
     for coverage in covered(plan, law, {None: float(positions.mean()), MISSING: 0.2}, "income"):
-        assert 0.94 <= coverage <= 0.965
+        assert plausible(coverage)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -81,7 +90,7 @@ def test_shares_of_rare_and_common_categories(epsilon: float, categories: int) -
     for category, share in enumerate(shares):
         law += share * np.array([float(channel.law(category)[y]) for y in range(categories)])
     for coverage in covered(plan, law, dict(enumerate(shares)), "c"):
-        assert 0.94 <= coverage <= 0.965
+        assert plausible(coverage)
 
 
 @pytest.mark.parametrize("categorical", ["subset", "oue"])
@@ -98,7 +107,7 @@ def test_shares_from_sets(categorical: str, epsilon: float) -> None:
         reading = channel.readings([count, *[0] * 11], PEOPLE)[0]
         low, high = interval(summarise(reading.counts, reading.values), 0.95)
         bounds[count] = low <= share <= high
-    assert 0.94 <= sum(bounds[count] for count in counts) / RUNS <= 0.965
+    assert plausible(sum(bounds[count] for count in counts) / RUNS)
 
 
 @pytest.mark.parametrize("estimator", ["ratio", "paper"])
@@ -117,17 +126,17 @@ def test_k_of_d_attributes(estimator: Any) -> None:
         counts = [rng.multinomial(answered, law).tolist(), [n - answered, *idle[1:]], idle, idle]
         row = estimate(Tally(plan, n, [answered, *rest], counts), estimator=estimator)[0]
         hits += row.low <= positions.mean() <= row.high
-    assert 0.94 <= hits / runs <= 0.965
+    assert plausible(hits / runs, runs)
 
 
 @pytest.mark.parametrize("n", [5, 20, 60, 150])
 def test_few_reports_are_covered_at_least(n: int) -> None:
-    """With few reports the intervals are wide, and hold: never below 0.94."""
+    """With few reports the intervals are wide, and hold: never below 0.94. Of 0.92 that is true once in a hundred."""
     positions = skewed(np.random.default_rng(6))
     for epsilon in (1.0, 4.0, 8.0):
         plan = Plan.design(Schema([Numeric("income", 0, 1)]), epsilon, numeric="piecewise")
         law = mixed_law(plan.channel("income"), positions)
-        (coverage,) = covered(plan, law, {None: float(positions.mean())}, "income", n, runs=3000)
+        (coverage,) = covered(plan, law, {None: float(positions.mean())}, "income", n, runs=1000)
         assert coverage >= 0.94
 
 

@@ -1,9 +1,10 @@
 """What hush gains over the paper's best method, by simulation: HM or OUE with the paper's k and estimator.
 
 d = 16 attributes, k = 1 for both. The error is about the mean of the people at hand. Each case has 15 000 surveys of
-one attribute, so that the standard error of a ratio of mean squared errors is about 1.6 %. A ratio must exceed its
-bound by two standard errors; numpy's generator is seeded, so a test that passes once passes always. All ratios with
-their standard errors: `python -m tests.statistical.test_gains`.
+one attribute, so that the standard error of a ratio of mean squared errors is about 1.6 %; numbers that gain much have
+5 000. A ratio must exceed its bound by two standard errors, so one that is only as large as its bound passes once in 40
+times; numpy's generator is seeded, so a test that passes once passes always. All ratios with their standard errors,
+each from 15 000 surveys: `python -m tests.statistical.test_gains`.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from hush import Categorical, Numeric, Plan, Schema
 from hush.channels import Channel, Mixture, Window
 from hush.exact import WORD
 
-D, PEOPLE, SURVEYS = 16, 2000, 15_000
+D, PEOPLE, SURVEYS, FEWER = 16, 2000, 15_000, 5000
 BATCH = 500
 EPSILONS = [1.0, 2.0, 4.0]
 MEANS = {"gauss 0": 0.0, "gauss 1/3": 1 / 3, "gauss 2/3": 2 / 3, "gauss 1": 1.0}
 SHAPES = [*MEANS, "uniform", "power law"]
+CLOSE = ("gauss 0", "uniform")  # where the gain is close to its bound
 
 
 def crowd(shape: str, rng: np.random.Generator, size: tuple[int, int]) -> Any:
@@ -54,12 +56,12 @@ def draw(channel: Channel, t: Any, rng: np.random.Generator) -> Any:
     return np.array(channel.decoded[0])[cell]
 
 
-def errors(plan: Plan, shape: str, estimator: str) -> Any:
+def errors(plan: Plan, shape: str, estimator: str, surveys: int) -> Any:
     """Squared errors of the mean of one attribute, one for each survey."""
     rng = np.random.default_rng(19)
     channel = plan.channel("x0")
     found = []
-    for _ in range(SURVEYS // BATCH):
+    for _ in range(surveys // BATCH):
         people = crowd(shape, rng, (BATCH, PEOPLE))
         asked = rng.random(people.shape) < float(plan.inclusions[0])
         total = np.bincount(np.nonzero(asked)[0], draw(channel, people[asked], rng), minlength=BATCH)
@@ -75,10 +77,10 @@ def ratio(theirs: Any, ours: Any) -> tuple[float, float]:
     return float(value), float(value * math.sqrt(relative))
 
 
-def numeric_gain(shape: str, epsilon: float) -> tuple[float, float]:
+def numeric_gain(shape: str, epsilon: float, surveys: int = SURVEYS) -> tuple[float, float]:
     schema = Schema([Numeric(f"x{i}", -1, 1) for i in range(D)])
-    ours = errors(Plan.design(schema, epsilon), shape, "ratio")
-    theirs = errors(Plan.design(schema, epsilon, numeric="hybrid", k="paper"), shape, "paper")
+    ours = errors(Plan.design(schema, epsilon), shape, "ratio", surveys)
+    theirs = errors(Plan.design(schema, epsilon, numeric="hybrid", k="paper"), shape, "paper", surveys)
     return ratio(theirs, ours)
 
 
@@ -106,7 +108,7 @@ def categorical_gain(categories: int, epsilon: float) -> tuple[float, float]:
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_means_are_closer_than_those_of_the_hybrid_mechanism(shape: str, epsilon: float) -> None:
-    gain, stderr = numeric_gain(shape, epsilon)
+    gain, stderr = numeric_gain(shape, epsilon, SURVEYS if shape in CLOSE else FEWER)
     wanted = 1.0
     if epsilon == 4.0:
         wanted = 1.15 if shape in ("uniform", "power law") else 1.4 if shape in ("gauss 0", "gauss 1/3") else 3.0

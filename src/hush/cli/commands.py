@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -276,22 +277,27 @@ def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: s
 
 
 @program.command()
-@click.option("--people", type=click.IntRange(1), default=100_000, show_default=True, help="How many to make up.")
-@click.option("--epsilon", type=float, default=2.0, show_default=True, help="What answering costs each of them.")
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Probability of the intervals.",
-)
-def demo(people: int, epsilon: float, level: float) -> None:
-    """Simulate a population: truth beside estimate.
+@click.option("--people", default=1_000_000, show_default=True, help="How many to make up.")
+@click.option("--epsilon", default=1.0, show_default=True, help="What answering costs each of them.")
+@click.option("--level", default=0.95, show_default=True, help="Probability of the intervals.")
+@click.option("--seed", default=2019, show_default=True, help="Another seed makes other people.")
+@click.option("--port", type=int, help="Where to listen (8000 if it is free; 0: a free one).")
+@click.option("--store", metavar="FILE", help="Keep the reports in this file.")
+@click.option("--picture", default="demo/estimates.svg", show_default=True, metavar="FILE", help="Draw the estimates.")
+@click.option("--once", is_flag=True, help="End with the table, on a terminal too.")
+@click.option("--fast", is_flag=True, help="Send without pauses, on a terminal too.")
+def demo(**options: Any) -> None:
+    """Start a collector, let a made-up country answer it over HTTP, and hold the estimates against the truth.
+
+    On a terminal it goes on until Ctrl-C, with a form for an answer of your own and a dashboard to watch.
 
     \b
     Example:
       hush demo --people 20000
     """
-    from hush import demo as simulation
+    try:
+        from hush.demo.run import Options, run
+    except ModuleNotFoundError as error:
+        raise Refused(f"the demo needs the library {error.name}: pip install 'hush[demo]'") from None
 
-    simulation.run(people, epsilon, level)
+    run(Options(**options))

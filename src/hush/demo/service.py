@@ -1,0 +1,94 @@
+"""A collector in a thread of this process, on embedded storage, for as long as the demo needs it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hush.collector.serve import listen, make_server
+from hush.collector.settings import Settings
+from hush.collector.sqlite import SqliteStore
+from hush.errors import HushError
+from hush.plan import Plan
+
+HOST = "127.0.0.1"
+PORT = 8000  # if it is free and no other is asked for
+
+
+class DemoError(HushError):
+    """A demo that cannot be run as asked."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running collector. Its count may be read when it has ended, too."""
+
+    address: str
+    plan: Plan
+    store: SqliteStore
+
+    def page(self, path: str) -> str:
+        """Return the address of a page about the plan."""
+        return f"{self.address}{path}?plan={self.plan.id}"
+
+    @property
+    def count(self) -> int:
+        """How many reports have arrived, from anybody."""
+        return self.store.tally(self.plan).n
+
+
+@contextmanager
+def serving(plan: Plan, file: str | None = None, port: int | None = None) -> Iterator[Service]:
+    """Run a collector for a plan: on a file that stays or on one that goes, on this port or on a free one."""
+    with ExitStack() as stack:
+        listening = stack.enter_context(_socket(port))
+        path = Path(file) if file else Path(stack.enter_context(TemporaryDirectory(prefix="hush-demo-"))) / "hush.db"
+        store = stack.enter_context(closing(SqliteStore(path)))
+        store.add_plan(plan)
+        if store.tally(plan).n:
+            raise DemoError(f"{file} has reports of a demo already: take another file, or see it with `hush serve`")
+        ready = threading.Event()
+        server = make_server(store, Settings(), ready=lambda _: ready.set())
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread.start()
+        try:
+            while not ready.wait(0.1):
+                if not thread.is_alive():
+                    raise DemoError("the collector did not start")
+            with _without_proxies():
+                yield Service(f"http://{HOST}:{listening.getsockname()[1]}", plan, store)
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def _socket(port: int | None) -> socket.socket:
+    try:
+        return listen(HOST, PORT if port is None else port)
+    except OSError as error:
+        if port is None:
+            return listen(HOST, 0)
+        raise DemoError(f"port {port} cannot be used: {(error.strerror or str(error)).lower()}; try --port 0") from None
+
+
+@contextmanager
+def _without_proxies() -> Iterator[None]:
+    """Let requests to this machine stay on it, also where others go through a proxy."""
+    names = ("no_proxy", "NO_PROXY")
+    before = {name: os.environ.get(name) for name in names}
+    for name, value in before.items():
+        os.environ[name] = f"{value},{HOST}" if value else HOST
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
