@@ -477,7 +477,7 @@ def test_pictures_show_estimates() -> None:
     rows += [hush.Estimate("c", i, i / 780, 0.1, i / 780 - 0.1, i / 780 + 0.1, 9) for i in range(40)]
     drawn = plots.estimates(rows, many, level=0.9).to_dict()
     values = [row for part in drawn["datasets"].values() for row in part]
-    assert {"what": "mean", "point": 0.5, "low": -0.3, "high": 0.7} in values
+    assert {"what": "mean", "point": 0.5, "low": -0.3, "high": 0.7, "start": 0.0, "end": 1.0} in values
     assert [row["what"] for row in values if row["what"] != "mean"] == [str(i) for i in range(8, 40)]
     assert "8 smaller ones" in json.dumps(drawn)
     assert "90 %" in json.dumps(drawn)
