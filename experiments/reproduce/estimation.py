@@ -1,0 +1,173 @@
+"""Means and frequencies by every method: how the paper composes them, and how far each is off.
+
+The paper's rivals split the budget: of d attributes each number or category gets epsilon/d, and Duchi et al.'s
+mechanism for several numbers d_n epsilon/d for all of them. Its own methods ask each person about k of d attributes.
+The error is the mean squared error of means on [-1, 1], and of frequencies, over attributes and values; with its
+standard error over runs, in which the same people are asked anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import hush
+from experiments.reproduce.frame import Bench, Row, mean_and_error
+from hush import batch
+
+Array = np.ndarray[Any, Any]
+
+SPLIT: dict[str, Any] = {"categorical": "oue", "budget": "split"}
+PAPER: dict[str, Any] = {"categorical": "oue", "k": "paper"}
+METHODS: dict[str, dict[str, Any]] = {
+    "Laplace": {"numeric": "laplace", **SPLIT},
+    "SCDF": {"numeric": "scdf", **SPLIT},
+    "Staircase": {"numeric": "staircase", **SPLIT},
+    "Duchi": {"numeric": "duchi-multi", **SPLIT},
+    "PM": {"numeric": "piecewise", **PAPER},
+    "HM": {"numeric": "hybrid", **PAPER},
+    "hush": {},
+}
+RIVALS = ("Laplace", "SCDF", "Staircase", "Duchi")
+PROPOSED = ("PM", "HM")
+TARGETS = ("numeric", "categorical")
+CHUNK = 10  # runs of one job
+
+
+@dataclass(frozen=True)
+class Population:
+    """People in columns, with the schema that they answer, and what is true of them."""
+
+    name: str
+    schema: hush.Schema
+    columns: dict[str, Array]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def first(self, people: int) -> Population:
+        """Return the first of these people, who are in random order."""
+        return Population(self.name, self.schema, {name: column[:people] for name, column in self.columns.items()})
+
+    def only(self, names: list[str]) -> Population:
+        """Return these people with some of their attributes."""
+        schema = hush.Schema([self.schema[name] for name in names])
+        return Population(self.name, schema, {name: self.columns[name] for name in names})
+
+    def truth(self) -> dict[tuple[str, Any], float]:
+        """Return every mean and frequency, in the attributes' own scales."""
+        found: dict[tuple[str, Any], float] = {}
+        for attribute in self.schema.attributes:
+            column = self.columns[attribute.name]
+            if isinstance(attribute, hush.Numeric):
+                found[attribute.name, None] = float(column.mean())
+                continue
+            values, counts = np.unique(column, return_counts=True)
+            share = dict(zip(values.tolist(), (counts / len(column)).tolist(), strict=True))
+            found |= {(attribute.name, value): share.get(value, 0.0) for value in attribute.values}
+        return found
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Some runs of one survey."""
+
+    data: str
+    method: str
+    epsilon: float
+    people: int
+    attributes: int
+    start: int
+    runs: int
+
+
+def surveys(bench: Bench, data: str, epsilons: tuple[float, ...], people: int, attributes: int) -> list[Survey]:
+    """Return the runs of every method, in jobs."""
+    runs = bench.settings.runs
+    return [
+        Survey(data, method, epsilon, people, attributes, start, min(CHUNK, runs - start))
+        for start in range(0, runs, CHUNK)
+        for epsilon in epsilons
+        for method in METHODS
+    ]
+
+
+def errors(population: Population, survey: Survey) -> dict[str, list[float]]:
+    """Return the mean squared errors of each run: of means, and of frequencies."""
+    plan = hush.Plan.design(population.schema, survey.epsilon, **METHODS[survey.method])
+    estimator: Any = "ratio" if survey.method == "hush" else "paper"
+    truth = population.truth()
+    found: dict[str, list[float]] = {target: [] for target in TARGETS}
+    for _ in range(survey.runs):
+        squares: dict[str, list[float]] = {target: [] for target in TARGETS}
+        for row in hush.estimate(batch.collect(plan, population.columns, threads=1), estimator=estimator):
+            attribute = population.schema[row.attribute]
+            scale = 2 / (attribute.high - attribute.low) if isinstance(attribute, hush.Numeric) else 1.0
+            target = "numeric" if isinstance(attribute, hush.Numeric) else "categorical"
+            squares[target].append(((row.point - truth[row.attribute, row.category]) * scale) ** 2)
+        for target, values in squares.items():
+            if values:
+                found[target].append(float(np.mean(values)))
+    return found
+
+
+def rows_of(results: dict[Survey, dict[str, list[float]]]) -> list[Row]:
+    """Return the errors of each setting and method, averaged over all runs."""
+    groups: dict[tuple[Any, ...], list[float]] = {}
+    for survey, found in results.items():
+        for target, values in found.items():
+            where = (survey.data, target, survey.epsilon, survey.people, survey.attributes, survey.method)
+            groups.setdefault(where, []).extend(values)
+    rows = []
+    for (data, target, epsilon, people, attributes, method), values in groups.items():
+        if values:
+            mse, stderr = mean_and_error(values)
+            rows.append(
+                {
+                    "data": data,
+                    "target": target,
+                    "epsilon": epsilon,
+                    "people": people,
+                    "attributes": attributes,
+                    "method": method,
+                    "mse": mse,
+                    "stderr": stderr,
+                    "runs": len(values),
+                }
+            )
+    order = [*METHODS]
+    return sorted(rows, key=lambda r: (r["data"], r["target"], r["epsilon"], r["people"], r["attributes"], order.index(r["method"])))
+
+
+def ratios(rows: list[Row], above: str, below: str, target: str | None = None) -> dict[str, float]:
+    """Return the error of one method over that of another, in every setting."""
+    at = {
+        (r["data"], r["target"], r["epsilon"], r["people"], r["attributes"], r["method"]): r["mse"]
+        for r in rows
+        if target is None or r["target"] == target
+    }
+    return {
+        f"{data}, {kind}, epsilon {epsilon:g}, {people:,} people, {attributes} attributes": value / at[data, kind, epsilon, people, attributes, below]
+        for (data, kind, epsilon, people, attributes, method), value in at.items()
+        if method == above
+    }
+
+
+def chart(rows: list[Row], x: str, title: str, panels: list[tuple[str, list[Row]]]) -> Any:
+    """Draw errors against epsilon, people or attributes: a panel for each list of rows."""
+    import altair as alt
+
+    logarithmic = x != "attributes"
+    ticks = sorted({row[x] for row in rows})
+    charts = []
+    for name, part in panels:
+        base = alt.Chart(alt.InlineData(values=part)).encode(
+            x=alt.X(f"{x}:Q").scale(type="log" if logarithmic else "linear", nice=False, zero=False).axis(values=ticks, format="~s").title(x),
+            y=alt.Y("mse:Q").scale(type="log").axis(format="~e", tickCount=4).title("mean squared error"),
+            color=alt.Color("method:N").title(None).sort([*METHODS]),
+            shape=alt.Shape("method:N").title(None).sort([*METHODS]),
+        )
+        charts.append(alt.layer(base.mark_line(), base.mark_point(size=40)).properties(width=220, height=200, title=name))
+    return alt.concat(*charts, columns=2 if len(charts) < 4 else 4 if len(charts) == 4 else 3).properties(title=title)
