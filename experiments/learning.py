@@ -41,6 +41,7 @@ from hush.learn.training import VECTOR, Training  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 Row = dict[str, Any]
+Sample = tuple[census.Columns, Array]  # people: their columns, and their incomes
 
 ROOT = Path(__file__).parent.parent
 CACHE = ROOT / "experiments" / "cache"
@@ -187,7 +188,7 @@ def jobs_of(people: census.People, settings: Settings) -> list[Job]:
 # -- one training
 
 
-def dealt(people: census.People, job: Job) -> tuple[Any, Any]:
+def dealt(people: census.People, job: Job) -> tuple[Sample, Sample]:
     """Return the people who train and those who test: of each the columns and income."""
     tests = len(people) // 10
     start = job.repetition * tests
@@ -197,35 +198,43 @@ def dealt(people: census.People, job: Job) -> tuple[Any, Any]:
 
 def error_of(people: census.People, job: Job) -> float:
     """Train, and return the error on those who did not take part."""
-    (train, incomes), (test, truth) = dealt(people, job)
+    train, test = dealt(people, job)
+    return error_on(people, job.task, job.method, job.epsilon, train, test, job.repetition)
+
+
+def error_on(
+    people: census.People, task: str, method: str, epsilon: float, training: Sample, testing: Sample, seed: int
+) -> float:
+    """Train on some people, and return the error on others. `seed` is that of the simulation."""
+    (train, incomes), (test, truth) = training, testing
     low, high = people.bounds
-    if job.task == "linear, clipped":
+    if task == "linear, clipped":
         high = people.clip
         incomes, truth = np.clip(incomes, low, high), np.clip(truth, low, high)
-    if job.task in CLASSIFIERS:
+    if task in CLASSIFIERS:
         middle = people.income.mean()
         incomes, truth = np.where(incomes > middle, 1, -1), np.where(truth > middle, 1, -1)
-    if job.method == CONSTANT:
+    if method == CONSTANT:
         mean = incomes.mean()
-        said = np.full(len(truth), np.sign(mean) if job.task in CLASSIFIERS else mean)
-    elif job.method == NONE:
-        said = _without_privacy(people, job.task, train, incomes, test, (low, high))
+        said = np.full(len(truth), np.sign(mean) if task in CLASSIFIERS else mean)
+    elif method == NONE:
+        said = _without_privacy(people, task, train, incomes, test, (low, high))
     else:
-        method = ALL[job.method]
-        model = TASKS[job.task] if method.variant is None else method.variant(TASKS[job.task])
-        ends = {} if job.task in CLASSIFIERS else {"target_range": (low, high)}
+        way = ALL[method]
+        model = TASKS[task] if way.variant is None else way.variant(TASKS[task])
+        ends = {} if task in CLASSIFIERS else {"target_range": (low, high)}
         fitted = model(
-            job.epsilon,
+            epsilon,
             schema=people.schema,
             alpha=PENALTY,
             threads=1,
             progress=False,
-            random_state=job.repetition,
+            random_state=seed,
             **ends,
-            **method.options,
+            **way.options,
         ).fit(train, incomes)
         said = fitted.predict(test)
-    if job.task in CLASSIFIERS:
+    if task in CLASSIFIERS:
         return float(np.mean(said != truth))
     return float(np.mean(np.square((said - truth) * (2 / (high - low)))))
 

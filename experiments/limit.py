@@ -201,8 +201,8 @@ def extrapolate(coarse: tuple[int, float], fine: tuple[int, float]) -> float:
 
 
 def row(name: str, sizes: tuple[int, ...]) -> dict[str, Any]:
-    """Compute and print all there is to say about one epsilon."""
-    epsilon, start = float(name), time.monotonic()
+    """Compute all there is to say about one epsilon."""
+    epsilon = float(name)
     solved = [solve(epsilon, n) for n in sizes]
     middles = [(n, (s.low + s.high) / 2) for n, s in zip(sizes, solved, strict=True)]
     limits = [extrapolate(*pair) for pair in pairwise(middles)]
@@ -224,10 +224,17 @@ def row(name: str, sizes: tuple[int, ...]) -> dict[str, Any]:
     }
     for mechanism, make in (("duchi", duchi), ("piecewise", piecewise), ("hybrid", hybrid)):
         result[mechanism] = float(make(Fraction(name)).worst_variance)
+    return result
+
+
+def told(name: str, sizes: tuple[int, ...]) -> dict[str, Any]:
+    """Compute a row, and print it."""
+    start = time.monotonic()
+    result = row(name, sizes)
     values = " ".join(f"{value:.6g}" for value in result["values"])
     print(
-        f"eps {name}: inputs {result['inputs']} give {values}; limit {limit:.5g} in [{result['lower']:.5g}, "
-        f"{result['upper']:.5g}], {result['status']}, {time.monotonic() - start:.0f} s",
+        f"eps {name}: inputs {result['inputs']} give {values}; limit {result['limit']:.5g} in "
+        f"[{result['lower']:.5g}, {result['upper']:.5g}], {result['status']}, {time.monotonic() - start:.0f} s",
         flush=True,
     )
     return result
@@ -249,7 +256,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The limit of unbiased eps-LDP mechanisms of one number in [-1, 1].")
     parser.add_argument("--quick", action="store_true", help="coarse grids; writes nothing")
     quick = parser.parse_args().quick
-    results = [row(name, QUICK if quick else sizes) for name, sizes in INPUTS.items()]
+    results = [told(name, QUICK if quick else sizes) for name, sizes in INPUTS.items()]
     print(table(results))
     if not quick:
         FILE.parent.mkdir(exist_ok=True)

@@ -19,25 +19,35 @@ from pathlib import Path
 from typing import Any
 
 from hush.channels import Channel
-from hush.design.numeric import NUMERIC, best_worst_case, duchi, hybrid, piecewise, signs
+from hush.design.numeric import NUMERIC, best_worst_case, duchi, piecewise, signs
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "experiments" / "results" / "theory.json"
+LIMITS = ROOT / "experiments" / "results" / "limit.json"
 IMAGES = ROOT / "docs" / "images"
 EPSILONS = [Fraction(i, 4) for i in range(1, 33)]
 DIMENSIONS = [5, 10, 20, 40]
 
 
+def channel(mechanism: str, epsilon: float | Fraction) -> Channel:
+    """Return the channel of one number that is asked with the whole epsilon."""
+    return NUMERIC[mechanism](Fraction(str(epsilon)), False)
+
+
+def limits() -> list[dict[str, Any]]:
+    """Return the limits that `make limit` has kept."""
+    found: list[dict[str, Any]] = json.loads(LIMITS.read_text(encoding="utf-8"))
+    return found
+
+
 def one_dimension() -> list[dict[str, Any]]:
     """Worst-case variance of every mechanism, and the limit."""
     rows: list[dict[str, Any]] = [
-        {"epsilon": float(epsilon), "mechanism": name, "variance": float(make(epsilon, False).worst_variance)}
-        for name, make in NUMERIC.items()
+        {"epsilon": float(epsilon), "mechanism": name, "variance": float(channel(name, epsilon).worst_variance)}
+        for name in NUMERIC
         for epsilon in EPSILONS
     ]
-    limits = json.loads((ROOT / "experiments" / "results" / "limit.json").read_text())
-    rows += [{"epsilon": row["eps"], "mechanism": "limit", "variance": row["limit"]} for row in limits]
-    return rows
+    return rows + [{"epsilon": row["eps"], "mechanism": "limit", "variance": row["limit"]} for row in limits()]
 
 
 def crossing(first: Callable[[Fraction], Fraction], second: Callable[[Fraction], Fraction]) -> float:
@@ -60,10 +70,10 @@ def regions() -> dict[str, float]:
     }
 
 
-def sampled(channel: Channel, d: int, k: int) -> float:
+def sampled(asked: Channel, d: int, k: int) -> float:
     """The worst case of (d/k) E[x^2] - t^2, for k of d attributes with the paper's estimator."""
     grid = [Fraction(i, 16) for i in range(17)]
-    return max(float(Fraction(d, k) * (channel.variance(t) + t * t) - t * t) for t in grid)
+    return max(float(Fraction(d, k) * (asked.variance(t) + t * t) - t * t) for t in grid)
 
 
 def printed(d: int, epsilon: float) -> float:
@@ -75,17 +85,32 @@ def printed(d: int, epsilon: float) -> float:
     return (float(c_d) * (math.exp(epsilon) + 1) / (math.exp(epsilon) - 1)) ** 2
 
 
+def paper_k(epsilon: float | Fraction, d: int) -> int:
+    """Return how many of d attributes the paper asks a person about."""
+    return max(1, min(d, math.floor(Fraction(str(epsilon)) / Fraction(5, 2))))
+
+
+def of_duchi(epsilon: float | Fraction, d: int) -> float:
+    """The worst case of Duchi et al.'s mechanism for d attributes, the corrected one."""
+    return float(signs(Fraction(str(epsilon)), d).worst_variance)
+
+
+def by_paper(mechanism: str, epsilon: float | Fraction, d: int, k: int | None = None) -> float:
+    """The worst case of a mechanism on k of d attributes, by default the paper's k, with the paper's estimator."""
+    k = k or paper_k(epsilon, d)
+    return sampled(channel(mechanism, Fraction(str(epsilon)) / k), d, k)
+
+
 def many_dimensions() -> list[dict[str, Any]]:
     """Worst cases for people who are all alike, as fractions of that of Duchi et al.'s (corrected) mechanism."""
     rows: list[dict[str, Any]] = []
     for d in DIMENSIONS:
         for epsilon in EPSILONS:
-            rival = float(signs(epsilon, d).worst_variance)
-            k = max(1, min(d, math.floor(epsilon / Fraction(5, 2))))
+            rival = of_duchi(epsilon, d)
             ways = {
-                "PM, paper": sampled(piecewise(epsilon / k), d, k),
-                "HM, paper": sampled(hybrid(epsilon / k), d, k),
-                "sampled Duchi": sampled(duchi(epsilon / k), d, k),
+                "PM, paper": by_paper("piecewise", epsilon, d),
+                "HM, paper": by_paper("hybrid", epsilon, d),
+                "sampled Duchi": by_paper("duchi", epsilon, d),
                 "hush": d * float(best_worst_case(epsilon).worst_variance),
                 "Duchi, as printed": printed(d, float(epsilon)),
             }

@@ -101,16 +101,23 @@ def errors(population: Population, survey: Survey) -> dict[str, list[float]]:
     truth = population.truth()
     found: dict[str, list[float]] = {target: [] for target in TARGETS}
     for _ in range(survey.runs):
-        squares: dict[str, list[float]] = {target: [] for target in TARGETS}
-        for row in hush.estimate(batch.collect(plan, population.columns, threads=1), estimator=estimator):
-            attribute = population.schema[row.attribute]
-            scale = 2 / (attribute.high - attribute.low) if isinstance(attribute, hush.Numeric) else 1.0
-            target = "numeric" if isinstance(attribute, hush.Numeric) else "categorical"
-            squares[target].append(((row.point - truth[row.attribute, row.category]) * scale) ** 2)
-        for target, values in squares.items():
-            if values:
-                found[target].append(float(np.mean(values)))
+        tally = batch.collect(plan, population.columns, threads=1)
+        for target, value in mean_squares(population, truth, hush.estimate(tally, estimator=estimator)).items():
+            found[target].append(value)
     return found
+
+
+def mean_squares(
+    population: Population, truth: dict[tuple[str, Any], float], estimates: list[hush.Estimate]
+) -> dict[str, float]:
+    """Return the mean squared error of estimates: of means on [-1, 1], and of frequencies."""
+    squares: dict[str, list[float]] = {target: [] for target in TARGETS}
+    for row in estimates:
+        attribute = population.schema[row.attribute]
+        scale = 2 / (attribute.high - attribute.low) if isinstance(attribute, hush.Numeric) else 1.0
+        target = "numeric" if isinstance(attribute, hush.Numeric) else "categorical"
+        squares[target].append(((row.point - truth[row.attribute, row.category]) * scale) ** 2)
+    return {target: float(np.mean(values)) for target, values in squares.items() if values}
 
 
 def rows_of(results: dict[Survey, dict[str, list[float]]]) -> list[Row]:
