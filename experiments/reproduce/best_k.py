@@ -15,7 +15,7 @@ PAPER = "beyond"
 QUESTIONS = 16
 EPSILONS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0)
 MOST = 8  # the largest k that is tried
-GOOD = 0.02  # what the paper's k may lose where it is said to be the best
+MUCH = 0.02  # a loss that counts
 PM, HM, HUSH = "PM, the paper's estimator", "HM, the paper's estimator", "hush, the ratio estimator"
 
 
@@ -55,7 +55,7 @@ def compute(bench: Bench) -> list[Row]:  # noqa: ARG001  # nothing here takes lo
 
 
 def claims(rows: list[Row]) -> list[Claim]:
-    """Return what the paper and hush say of k."""
+    """Return what hush says of k, the paper's and its own."""
     found = []
     for way in (PM, HM):
         losses = {f"epsilon {row['epsilon']:g}": row["loss"] for row in rows if row["way"] == way}
@@ -63,9 +63,9 @@ def claims(rows: list[Row]) -> list[Claim]:
         setting, most = worst(losses)
         found.append(
             Claim(
-                f"{way}: k = floor(epsilon/2.5) has the least worst case, to {GOOD:.0%}",
-                f"it loses {most:.1%} at most ({setting}); another k is better at {len(other)} of {len(losses)} epsilons",
-                most < GOOD,
+                f"(hush) {way}: floor(epsilon/2.5) is not always the k of least worst case, as the paper has it",
+                f"it loses {most:.1%} at most ({setting}); another is better at {len(other)} of {len(losses)} epsilons",
+                most > MUCH,
             )
         )
     losses = {f"epsilon {row['epsilon']:g}": row["loss"] for row in rows if row["way"] == HUSH}
@@ -75,7 +75,7 @@ def claims(rows: list[Row]) -> list[Claim]:
         Claim(
             "(hush) with its channels and estimator the best k is never larger than the paper's, which loses by it",
             f"the paper's k loses {most:.1%} at most ({setting}); the best k is larger at {len(larger)} epsilons",
-            most > 0 and not larger,
+            most > MUCH and not larger,
         )
     )
     return found

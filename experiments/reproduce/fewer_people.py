@@ -81,16 +81,22 @@ def claims(rows: list[Row]) -> list[Claim]:
             "(hush) for the same error HM needs more people than hush, in all settings",
             f"{_times(named[least])} times as many at least ({least}), {_times(named[most])} at most ({most})",
             named[least]["value"] > 1,
+            _why(list(named.values())),
         )
     ]
     laws = [row for row in rows if row["what"] == LAW]
-    off = {
-        f"{row['method']}, {row['target']}": abs(row["value"] + 1) - NOISE * (row["stderr"] or 0) for row in laws
-    }
+    off = {f"{row['method']}, {row['target']}": abs(row["value"] + 1) - NOISE * (row["stderr"] or 0) for row in laws}
     slopes = ", ".join(f"{row['method']}, {row['target']}: {_times(row)}" for row in laws)
     _, far = worst(off)
     found.append(Claim("(hush) errors fall as one over the people", f"slopes {slopes}", far < SLOPE))
     return found
+
+
+def _why(gains: list[Row]) -> str:
+    """Return whether the settings in which hush needs more are more than noise."""
+    lost = [row for row in gains if row["value"] <= 1]
+    noise = [row for row in lost if row["stderr"] is not None and 1 - row["value"] < NOISE * row["stderr"]]
+    return f"of {len(lost)} settings, {len(noise)} are within {NOISE:g} standard errors of 1" if lost else ""
 
 
 def _times(row: Row) -> str:

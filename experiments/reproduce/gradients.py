@@ -1,8 +1,8 @@
 """Gradients in one report of their direction, against the paper's coordinates: what each part of hush's training gains.
 
-Two channels (the paper's HM on k of d coordinates; hush's vector channel on gradients clipped in L2) by two ways to train
-(the paper's steps of 1/sqrt(t); hush's pilot, constant steps and averaging) are four combinations. PrivUnit, the best
-unbiased report of a direction, is a yardstick: it is continuous, so a simulation only.
+Two channels (the paper's HM on k of d coordinates; hush's vector channel on gradients clipped in L2) by two ways to
+train (the paper's steps of 1/sqrt(t); hush's pilot, constant steps and averaging) are four combinations. PrivUnit, the
+best unbiased report of a direction, is a yardstick: it is continuous, so a simulation only.
 """
 
 from __future__ import annotations

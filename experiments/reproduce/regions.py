@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from experiments import theory
@@ -37,7 +38,7 @@ def order(values: dict[str, float]) -> str:
     """Return methods by their values, with < and = between them."""
     names = sorted(values, key=lambda name: values[name])
     text = names[0]
-    for one, other in zip(names, names[1:], strict=False):
+    for one, other in pairwise(names):
         text += f" {'=' if values[other] < values[one] * (1 + SAME) else '<'} {other}"
     return text
 
@@ -125,10 +126,10 @@ def _why(rows: list[Row]) -> str:
     swapped = sum(row["HM"] * (1 + SAME) >= row["PM"] for row in others)
     words = []
     if above:
-        printed = sum(max(row["HM"], row["PM"]) < row["Duchi, as printed"] for row in others)
+        printed = sum(_highest(row) >= 1 and max(row["HM"], row["PM"]) < row["Duchi, as printed"] for row in others)
         words.append(
             f"in {above} settings PM or HM is not below Duchi et al.'s mechanism, which for even d must be corrected "
-            f"to be private and then has less noise; against the one as printed they are below in {printed} of {len(others)}"
+            f"to be private and then has less noise; against the one as printed they are below in {printed} of these"
         )
     if swapped:
         words.append(f"in {swapped} settings HM is not below PM")

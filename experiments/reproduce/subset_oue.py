@@ -74,7 +74,11 @@ def draw(rows: list[Row]) -> Any:
     """Draw noise over that of OUE, and bytes, against the number of categories."""
     noise = over(rows, "variance")
     ratio = [
-        {**row, "value": noise[f"{row['size']} categories, epsilon {row['epsilon']:g}"], "line": f"eps {row['epsilon']:g}"}
+        {
+            **row,
+            "value": noise[f"{row['size']} categories, epsilon {row['epsilon']:g}"],
+            "line": f"eps {row['epsilon']:g}",
+        }
         for row in rows
         if row["channel"] == "subset"
     ]
@@ -82,5 +86,10 @@ def draw(rows: list[Row]) -> Any:
         {**row, "value": row["answer_bytes"], "line": f"{row['channel']}, eps {row['epsilon']:g}"} for row in rows
     ]
     return charts.lines(
-        {"noise over that of OUE": ratio, "bytes of an answer": answers}, TITLE, "size", "value", "line", log=(True, True)
+        {"noise over that of OUE": ratio, "bytes of an answer": answers},
+        TITLE,
+        "size",
+        "value",
+        "line",
+        log=(True, True),
     )

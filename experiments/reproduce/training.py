@@ -76,7 +76,7 @@ def _some(people: census.People, index: Any) -> Sample:
 
 def error(people: census.People, fold: Fold) -> float:
     """Train, and return the error on the fold."""
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 
     train, test = dealt(people, fold)
     seed = fold.repetition * fold.folds + fold.fold
@@ -94,7 +94,9 @@ def jobs_of(
     fewer = some if some < people - people // settings.folds else 0
     kinds = [(method, 0.0, 0) for method in CLEAR]
     for method in methods:
-        counts = (fewer,) if method == SLOW else (0, fewer) if method in ("Duchi", "PM", "HM") and SLOW in methods else (0,)
+        counts = (
+            (fewer,) if method == SLOW else (0, fewer) if method in ("Duchi", "PM", "HM") and SLOW in methods else (0,)
+        )
         kinds += [(method, epsilon, count) for epsilon in epsilons for count in dict.fromkeys(counts)]
     return [
         Fold(data, task, method, epsilon, people, count, repetition, fold, settings.folds)

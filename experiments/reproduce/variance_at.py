@@ -82,7 +82,9 @@ def claims(rows: list[Row]) -> list[Claim]:
             "HM's alpha takes t out of its variance, for epsilon > 0.61",
             f"over t it varies by {max(flat.values()):.2%} at most",
             max(flat.values()) < FLAT,
-            "" if max(flat.values()) < FLAT else "rounding to the cells of a grid adds a little, more at a large epsilon",
+            ""
+            if max(flat.values()) < FLAT
+            else "rounding to the cells of a grid adds a little, more at a large epsilon",
         ),
     ]
 

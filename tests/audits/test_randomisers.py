@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from experiments.textbook import TextbookPiecewise
 
 import hush
 from hush.audits import RandomiserAudit
@@ -21,7 +22,6 @@ from hush.design.categorical import oue
 from hush.errors import AuditError
 from hush.testing import SeededCoins
 from tests.cases import SMALL
-from tests.statistical.test_float_attack import TextbookPiecewise
 
 
 def piecewise(epsilon: float) -> Callable[[float], float]:
