@@ -8,13 +8,15 @@ standard error over runs, in which the same people are asked anew.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import hush
-from experiments.reproduce.frame import Bench, Row, mean_and_error
+from experiments.reproduce.frame import Bench, Claim, Row, mean_and_error
 from hush import batch
 
 Array = np.ndarray[Any, Any]
@@ -145,21 +147,60 @@ def rows_of(results: dict[Survey, dict[str, list[float]]]) -> list[Row]:
                 }
             )
     order = [*METHODS]
-    return sorted(rows, key=lambda r: (r["data"], r["target"], r["epsilon"], r["people"], r["attributes"], order.index(r["method"])))
+    return sorted(
+        rows,
+        key=lambda r: (r["data"], r["target"], r["epsilon"], r["people"], r["attributes"], order.index(r["method"])),
+    )
 
 
-def ratios(rows: list[Row], above: str, below: str, target: str | None = None) -> dict[str, float]:
+@dataclass(frozen=True)
+class Ratio:
+    """The error of one method over that of another, in one setting, with its standard error."""
+
+    value: float
+    error: float
+    rival: str
+    setting: str
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f} ± {self.error:.2f} of that of {self.rival} ({self.setting})"
+
+    def below(self, limit: float = 1.0) -> bool | None:
+        """Return whether it is below a limit, by three standard errors; None if that cannot be said."""
+        if abs(self.value - limit) < 3 * self.error:
+            return None
+        return self.value < limit
+
+
+def ratios(rows: list[Row], method: str, rival: str, target: str | None = None) -> list[Ratio]:
     """Return the error of one method over that of another, in every setting."""
-    at = {
-        (r["data"], r["target"], r["epsilon"], r["people"], r["attributes"], r["method"]): r["mse"]
-        for r in rows
-        if target is None or r["target"] == target
-    }
-    return {
-        f"{data}, {kind}, epsilon {epsilon:g}, {people:,} people, {attributes} attributes": value / at[data, kind, epsilon, people, attributes, below]
-        for (data, kind, epsilon, people, attributes, method), value in at.items()
-        if method == above
-    }
+    kept = [row for row in rows if target in (None, row["target"])]
+    at = {_setting(row): row for row in kept if row["method"] == rival}
+    found = []
+    for row in kept:
+        if row["method"] == method:
+            base = at[_setting(row)]
+            value = row["mse"] / base["mse"]
+            parts = [(r["stderr"] or r["mse"]) / r["mse"] for r in (row, base)]
+            found.append(Ratio(value, value * math.hypot(*parts), rival, _setting(row)))
+    return found
+
+
+def _setting(row: Row) -> str:
+    return (
+        f"{row['data']}, {row['target']}, epsilon {row['epsilon']:g}, {row['people']:,} people, "
+        f"{row['attributes']} attributes"
+    )
+
+
+def outperforms(text: str, rows: list[Row], method: str, rivals: Sequence[str], target: str | None = None) -> Claim:
+    """Return the claim that a method has a smaller error than its rivals in all settings."""
+    found = [ratio for rival in rivals for ratio in ratios(rows, method, rival, target)]
+    worst = max(found, key=lambda ratio: ratio.value)
+    lost = [ratio for ratio in found if ratio.below() is False]
+    holds = False if lost else None if any(ratio.below() is None for ratio in found) else True
+    why = f"It is worse in {len(lost)} of {len(found)} comparisons" if lost else ""
+    return Claim(text, f"at worst its error is {worst}", holds, why)
 
 
 def chart(rows: list[Row], x: str, title: str, panels: list[tuple[str, list[Row]]]) -> Any:
@@ -171,10 +212,15 @@ def chart(rows: list[Row], x: str, title: str, panels: list[tuple[str, list[Row]
     charts = []
     for name, part in panels:
         base = alt.Chart(alt.InlineData(values=part)).encode(
-            x=alt.X(f"{x}:Q").scale(type="log" if logarithmic else "linear", nice=False, zero=False).axis(values=ticks, format="~s").title(x),
+            x=alt.X(f"{x}:Q")
+            .scale(type="log" if logarithmic else "linear", nice=False, zero=False)
+            .axis(values=ticks, format="~s")
+            .title(x),
             y=alt.Y("mse:Q").scale(type="log").axis(format="~e", tickCount=4).title("mean squared error"),
             color=alt.Color("method:N").title(None).sort([*METHODS]),
             shape=alt.Shape("method:N").title(None).sort([*METHODS]),
         )
-        charts.append(alt.layer(base.mark_line(), base.mark_point(size=40)).properties(width=220, height=200, title=name))
+        charts.append(
+            alt.layer(base.mark_line(), base.mark_point(size=40)).properties(width=220, height=200, title=name)
+        )
     return alt.concat(*charts, columns=2 if len(charts) < 4 else 4 if len(charts) == 4 else 3).properties(title=title)

@@ -37,11 +37,14 @@ QUICK = Settings(runs=8, people=60_000, folds=3, repeats=1, quick=True)
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper says, what was measured, and whether it holds. `why`: if not, or if it needs a word."""
+    """Something that the paper says, what was measured, and whether it holds: None if the noise is too large to say.
+
+    `why`: if it does not hold, or needs a word.
+    """
 
     text: str
     measured: str
-    holds: bool
+    holds: bool | None
     why: str = ""
     data: str = ""
 
@@ -128,9 +131,3 @@ def mean_and_error(values: Iterable[float]) -> tuple[float, float | None]:
     if len(found) < 2:
         return float(found[0]), None
     return float(found.mean()), float(found.std(ddof=1) / math.sqrt(len(found)))
-
-
-def worst(ratios: dict[str, float]) -> tuple[str, float]:
-    """Return the setting with the largest ratio, and the ratio."""
-    name = max(ratios, key=lambda setting: ratios[setting])
-    return name, ratios[name]

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from experiments.reproduce import estimation, populations
-from experiments.reproduce.estimation import PROPOSED, ratios
-from experiments.reproduce.frame import Bench, Claim, Row, worst
+from experiments.reproduce.estimation import PROPOSED, outperforms, ratios
+from experiments.reproduce.frame import Bench, Claim, Row
 from experiments.reproduce.populations import NUMBERS
 
 TITLE = "Sixteen Gaussian numbers"
@@ -34,49 +34,34 @@ def errors_of(bench: Bench, title: str, ways: dict[str, Any]) -> list[Row]:
 
 def claims(rows: list[Row]) -> list[Claim]:
     """Return what the paper says about this figure."""
-    found = []
-    for method in PROPOSED:
-        setting, ratio = worst(ratios(rows, method, "Duchi"))
-        found.append(
-            Claim(
-                f"{method} outperforms Duchi et al.'s solution in all settings",
-                f"at worst its error is {ratio:.2f} of Duchi's ({setting})",
-                ratio < 1,
-            )
-        )
-    gap = {
-        epsilon: [v for r, v in _by_epsilon(rows, "HM", "Duchi") if r == epsilon] for epsilon in {r["epsilon"] for r in rows}
+    gaps = {
+        epsilon: [ratio.value for ratio in ratios([r for r in rows if r["epsilon"] == epsilon], "HM", "Duchi")]
+        for epsilon in {row["epsilon"] for row in rows}
     }
-    first, last = min(gap), max(gap)
-    before, after = (sum(gap[e]) / len(gap[e]) for e in (first, last))
-    found.append(
+    first, last = min(gaps), max(gaps)
+    before, after = (sum(gaps[epsilon]) / len(gaps[epsilon]) for epsilon in (first, last))
+    both = ratios(rows, "PM", "HM")
+    most = max(max(ratio.value, 1 / ratio.value) for ratio in both)
+    better = sum(ratio.below() is True for ratio in both)
+    worse = sum(ratio.below() is False for ratio in both)
+    return [
+        *(
+            outperforms(f"{method} outperforms Duchi et al.'s solution in all settings", rows, method, ("Duchi",))
+            for method in PROPOSED
+        ),
         Claim(
-            "the gap to Duchi et al. expands slightly with epsilon",
-            f"HM's error is {before:.2f} of Duchi's at epsilon {first:g}, {after:.2f} at {last:g}, averaged over panels",
+            "the gap to Duchi et al. expands with epsilon",
+            f"HM's error is {before:.2f} of Duchi's at epsilon {first:g}, {after:.2f} at {last:g}, on average",
             after < before,
-        )
-    )
-    both = {**ratios(rows, "PM", "HM")}
-    off = max(max(value, 1 / value) for value in both.values())
-    found.append(Claim("the difference between PM and HM is small", f"a factor {off:.2f} at most", off < 1.6))
-    better = {name for name, value in both.items() if value < 1}
-    found.append(
+        ),
+        Claim("the difference between PM and HM is small", f"a factor {most:.2f} at most", most < 2),
         Claim(
             "either of PM and HM can be the better one, depending on the setting",
-            f"PM is better in {len(better)} of {len(both)} settings",
-            0 < len(better) < len(both),
-        )
-    )
-    setting, ratio = worst(ratios(rows, "hush", "HM"))
-    found.append(
-        Claim("(hush) the default of hush is better than HM", f"at worst its error is {ratio:.2f} of HM's ({setting})", ratio < 1)
-    )
-    return found
-
-
-def _by_epsilon(rows: list[Row], above: str, below: str) -> list[tuple[float, float]]:
-    at = {(r["data"], r["epsilon"], r["method"]): r["mse"] for r in rows}
-    return [(e, value / at[data, e, below]) for (data, e, method), value in at.items() if method == above]
+            f"PM is clearly better in {better} and clearly worse in {worse} of {len(both)} settings",
+            True if better and worse else None,
+        ),
+        outperforms("(hush) the default of hush is better than HM", rows, "hush", ("HM",)),
+    ]
 
 
 def draw(rows: list[Row]) -> Any:

@@ -1,7 +1,7 @@
 """The people of the experiments: census-like ones, and those of the paper's synthetic data.
 
 Without a data folder the census is made up, with the shapes of the paper's BR and MX (`experiments/census.py`). With
-one it is real microdata: `column_sets.json` names the columns, or an extract of IPUMS is there (`experiments/ipums.py`).
+one it is real: microdata whose columns `column_sets.json` names, or an extract of IPUMS (`experiments/ipums.py`).
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from experiments.reproduce import gaussian, populations
-from experiments.reproduce.estimation import PROPOSED, RIVALS, ratios
-from experiments.reproduce.frame import Bench, Claim, Row, worst
+from experiments.reproduce.estimation import PROPOSED, RIVALS, outperforms
+from experiments.reproduce.frame import Bench, Claim, Row
 
 TITLE = "Sixteen uniform or power-law numbers"
 PAPER = "Figure 6"
@@ -20,21 +20,13 @@ def compute(bench: Bench) -> list[Row]:
 
 def claims(rows: list[Row]) -> list[Claim]:
     """Return what the paper says about this figure: similar conclusions as before."""
-    found = []
-    for method in PROPOSED:
-        setting, ratio = worst({f"{rival}: {name}": v for rival in RIVALS for name, v in ratios(rows, method, rival).items()})
-        found.append(
-            Claim(
-                f"{method} outperforms all earlier methods on uniform and power-law data too",
-                f"at worst its error is {ratio:.2f} of that of {setting}",
-                ratio < 1,
-            )
-        )
-    setting, ratio = worst(ratios(rows, "hush", "HM"))
-    found.append(
-        Claim("(hush) the default of hush is better than HM", f"at worst its error is {ratio:.2f} of HM's ({setting})", ratio < 1)
-    )
-    return found
+    return [
+        *(
+            outperforms(f"{method} outperforms all earlier methods on these data too", rows, method, RIVALS)
+            for method in PROPOSED
+        ),
+        outperforms("(hush) the default of hush is better than HM", rows, "hush", ("HM",)),
+    ]
 
 
 draw: Any = gaussian.draw

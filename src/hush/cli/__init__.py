@@ -1,4 +1,4 @@
-"""The command line: `hush plan`, `predict`, `audit`, `law`, `randomise`, `tally`, `estimate` and `demo`.
+"""The command line: `hush plan`, `predict`, `audit`, `law`, `randomise`, `tally`, `estimate`, `serve`, `demo` ...
 
 It needs `pip install 'hush[cli]'`; commands that need more say what.
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from hush.cli import collecting, serving
+from hush.cli import collecting, reproducing, serving
 from hush.cli.program import JSON, PICTURE, PLAN, Refused, as_json, program
 
-__all__ = ["collecting", "program", "serving"]
+__all__ = ["collecting", "program", "reproducing", "serving"]
 
 
 @program.command()

@@ -1,0 +1,53 @@
+"""Running figures: numbers as CSV, pictures as SVG and PNG, claims as pass or fail, all in one folder."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from experiments.reproduce import catalogue
+from experiments.reproduce.frame import Bench, Claim, Row
+
+SUMMARY = "claims.json"
+
+
+def reproduce(
+    names: Iterable[str], bench: Bench, folder: Path, told: Callable[[str, Any, list[Claim]], None] | None = None
+) -> dict[str, list[Claim]]:
+    """Compute figures one after the other, and write each into the folder as soon as it is there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    found: dict[str, list[Claim]] = {}
+    for name in names:
+        figure = catalogue.figure(name)
+        rows = figure.compute(bench)
+        found[name] = figure.claims(rows)
+        write(folder, name, figure, bench, rows, found[name])
+        if told is not None:
+            told(name, figure, found[name])
+    return found
+
+
+def write(folder: Path, name: str, figure: Any, bench: Bench, rows: list[Row], claims: list[Claim]) -> None:
+    """Write the numbers, the picture and the claims of a figure."""
+    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(field for row in rows for field in row)))
+        writer.writeheader()
+        writer.writerows(rows)
+    chart = figure.draw(rows)
+    chart.save(str(folder / f"{name}.svg"))
+    chart.save(str(folder / f"{name}.png"), scale_factor=2)
+    path = folder / SUMMARY
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    known[name] = {
+        "title": figure.TITLE,
+        "paper": figure.PAPER,
+        "settings": asdict(bench.settings),
+        "real": bench.data is not None,
+        "claims": [asdict(claim) for claim in claims],
+    }
+    ordered = {key: known[key] for key in catalogue.NAMES if key in known}
+    path.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,134 @@
+"""The command `hush reproduce`: the paper's figures and tables, from scratch.
+
+The figures are modules of the repository, `experiments/reproduce`, and not of the installed package: the command is
+for a clone.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hush.cli.program import Refused, program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+VERDICTS = {True: "pass", False: "FAIL", None: "open"}
+
+
+@program.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--quick", is_flag=True, help="Few people and runs: minutes instead of an hour or more.")
+@click.option("--runs", type=click.IntRange(2), metavar="N", help="How often each survey is repeated.")
+@click.option("--people", type=click.IntRange(1000), metavar="N", help="How many people answer each survey, at most.")
+@click.option("--folds", type=click.IntRange(2), metavar="N", help="Folds of the cross-validations.")
+@click.option("--repeats", type=click.IntRange(1), metavar="N", help="How often cross-validations are repeated.")
+@click.option("--data", metavar="FOLDER", help="Real microdata instead of made-up people (docs/data.md).")
+@click.option("-o", "--output", default="reproduction", show_default=True, metavar="FOLDER", help="Where results go.")
+@click.option("--cache", default=".reproduce", show_default=True, metavar="FOLDER", help="Where finished work is kept.")
+@click.option("--processes", type=click.IntRange(1), help="How many run at once (all cores).")
+@click.option("--list", "listed", is_flag=True, help="Only say which figures there are.")
+def reproduce(
+    names: tuple[str, ...],
+    quick: bool,
+    runs: int | None,
+    people: int | None,
+    folds: int | None,
+    repeats: int | None,
+    data: str | None,
+    output: str,
+    cache: str,
+    processes: int | None,
+    listed: bool,
+) -> None:
+    """Compute the figures and tables of the paper anew, and check what it says about them.
+
+    Numbers are written as CSV, pictures as SVG and PNG, and every claim of the paper with what was measured. A run that
+    is stopped goes on where it was.
+
+    \b
+    Example:
+      hush reproduce --list
+      hush reproduce gaussian --quick
+    """
+    import os
+    from dataclasses import replace
+
+    catalogue, frame, runner = _experiments()
+    chosen = names or catalogue.NAMES
+    unknown = [name for name in chosen if name not in catalogue.NAMES]
+    if unknown:
+        raise Refused(f"there is no figure {unknown[0]!r}; there are: {', '.join(catalogue.NAMES)}")
+    if listed:
+        for name in chosen:
+            figure = catalogue.figure(name)
+            click.echo(f"{name:<24}{figure.PAPER:<12}{figure.TITLE}")
+        return
+    folder = None if data is None else Path(data)
+    if folder is not None and not folder.is_dir():
+        raise Refused("--data must be a folder")
+    wanted = {"runs": runs, "people": people, "folds": folds, "repeats": repeats}
+    settings = replace(
+        frame.QUICK if quick else frame.FULL, **{name: value for name, value in wanted.items() if value is not None}
+    )
+    count = processes or os.cpu_count() or 1
+    failed = 0
+
+    def told(name: str, figure: Any, claims: list[Any]) -> None:
+        nonlocal failed
+        click.echo(f"\n{figure.PAPER}: {figure.TITLE} ({name})")
+        for claim in claims:
+            failed += claim.holds is False
+            click.echo(f"  {VERDICTS[claim.holds]}  {claim.text}")
+            click.echo(f"        {claim.measured}{'. ' + claim.why if claim.why else ''}")
+
+    with _watching() as watch:
+        bench = frame.Bench(settings, Path(cache), count, folder, watch)
+        runner.reproduce(chosen, bench, Path(output), told)
+    click.echo(f"\nNumbers, pictures and claims are in {output}; {failed} claims do not hold.")
+
+
+def _experiments() -> tuple[Any, Any, Any]:
+    """Return the modules of the experiments, from the clone in which this file or the current folder is."""
+    for root in (Path(__file__).parents[3], Path.cwd()):
+        if (root / "experiments" / "reproduce" / "catalogue.py").exists():
+            if str(root) not in sys.path:
+                sys.path.insert(0, str(root))
+            from importlib import import_module
+
+            names = ("catalogue", "frame", "runner")
+            return tuple(import_module(f"experiments.reproduce.{name}") for name in names)  # type: ignore[return-value]
+    raise Refused("the figures are in the repository, and not in the installed package: run this in a clone of it")
+
+
+def _watching() -> Any:
+    """Return a context that draws a bar for each piece of work on a terminal."""
+    from contextlib import contextmanager
+
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    @contextmanager
+    def inner() -> Any:
+        columns = (*Progress.get_default_columns()[:-1], MofNCompleteColumn(), TimeRemainingColumn())
+        console = Console(stderr=True)
+        with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+
+            def watch(what: str, total: int) -> Callable[[], None]:
+                task = progress.add_task(what, total=total)
+
+                def advance() -> None:
+                    progress.advance(task)
+                    if progress.tasks[-1].id == task and progress.finished:
+                        progress.update(task, visible=False)
+
+                return advance
+
+            yield watch
+
+    return inner()
