@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from experiments import ddi, fields, ipums
 from experiments.ddi import ExtractError
+from experiments.reproduce import populations
+from experiments.reproduce.frame import QUICK, Bench
 
 import hush
 
@@ -395,7 +397,25 @@ def test_a_codebook_without_variables_or_too_large(tmp_path: Path, monkeypatch: 
     refused(tmp_path, "too large")
 
 
-# -- the example, and the program
+# -- the figures, the example, and the program
+
+
+def test_figures_find_an_extract(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bench = Bench(QUICK, tmp_path / "cache", data=tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"neither column_sets\.json .* nor columns\.json .* docs/data\.md"):
+        populations.people_of(bench, "MX", 100)
+    made(tmp_path)
+    (tmp_path / "columns.json").write_text((tmp_path / "columns.json").read_text().replace("XX", "MX"))
+    assert len(populations.people_of(bench, "MX", 100)) == 4
+    assert "MX, IPUMS: 4 of 6 people" in capsys.readouterr().err
+    assert populations.census_of(bench, "MX", 3).schema.names == ("AGE", "HOURS", "income", "SEX", "MARST")
+
+
+def test_figures_prefer_column_sets(tmp_path: Path) -> None:
+    made(tmp_path)
+    (tmp_path / "column_sets.json").write_text("{}")
+    with pytest.raises(KeyError, match="mx_like"):
+        populations.people_of(Bench(QUICK, tmp_path / "cache", data=tmp_path), "MX", 100)
 
 
 @pytest.mark.parametrize(("name", "numbers", "categories"), [("BR", 6, 10), ("MX", 5, 14)])
@@ -415,6 +435,16 @@ def test_the_example_has_the_attributes_of_the_paper(tmp_path: Path, name: str, 
     people = ipums.load(tmp_path, name).people
     kinds = [isinstance(attribute, hush.Numeric) for attribute in people.schema.attributes]
     assert (sum(kinds) + 1, len(kinds) - sum(kinds)) == (numbers, categories)
+
+
+def test_the_page_shows_a_part_of_the_example() -> None:
+    example = json.loads((ROOT / "experiments" / "columns.example.json").read_text())["BR"]
+    page = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+    shown = json.loads(page.split("```json\n")[1].split("```")[0])["BR"]
+    assert shown.keys() == example.keys()
+    for key in ("numeric", "categorical"):
+        assert shown[key] == {name: example[key][name] for name in shown[key]}
+    assert shown["target"] == example["target"]
 
 
 def test_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
