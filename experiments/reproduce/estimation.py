@@ -195,7 +195,11 @@ def _setting(row: Row) -> str:
 
 def outperforms(text: str, rows: list[Row], method: str, rivals: Sequence[str], target: str | None = None) -> Claim:
     """Return the claim that a method has a smaller error than its rivals in all settings."""
-    found = [ratio for rival in rivals for ratio in ratios(rows, method, rival, target)]
+    return judged(text, [ratio for rival in rivals for ratio in ratios(rows, method, rival, target)])
+
+
+def judged(text: str, found: list[Ratio]) -> Claim:
+    """Return the claim that all ratios are below 1."""
     worst = max(found, key=lambda ratio: ratio.value)
     lost = [ratio for ratio in found if ratio.below() is False]
     holds = False if lost else None if any(ratio.below() is None for ratio in found) else True

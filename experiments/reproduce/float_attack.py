@@ -122,7 +122,7 @@ def claims(rows: list[Row]) -> list[Claim]:
         ),
         Claim(
             "(hush) the same attack on hush shows no more than epsilon, and no output is impossible",
-            f"{len(passed)} of {len(ours)} pass; {max(row['impossible'] for row in ours):.0%} of outputs are such",
+            f"{len(passed)} of {len(ours)} pass; {max(row['impossible'] or 0 for row in ours):.0%} of outputs are such",
             len(passed) == len(ours) and not any(row["impossible"] for row in ours),
         ),
     ]

@@ -131,3 +131,9 @@ def mean_and_error(values: Iterable[float]) -> tuple[float, float | None]:
     if len(found) < 2:
         return float(found[0]), None
     return float(found.mean()), float(found.std(ddof=1) / math.sqrt(len(found)))
+
+
+def worst(ratios: dict[str, float]) -> tuple[str, float]:
+    """Return the setting with the largest ratio, and the ratio."""
+    name = max(ratios, key=lambda setting: ratios[setting])
+    return name, ratios[name]
