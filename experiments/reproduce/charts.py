@@ -20,8 +20,12 @@ def lines(
     log: tuple[bool, bool] = (False, True),
     columns: int = 2,
     points: bool = True,
+    apart: bool = False,
 ) -> Any:
-    """Draw y against x, a line for each value of `by`. `names`: titles of the axes; `log`: of x and of y."""
+    """Draw y against x, a line for each value of `by`.
+
+    `names`: titles of the axes; `log`: of x and of y; `apart`: each panel has lines, and a legend, of its own.
+    """
     import altair as alt
 
     x_title, y_title = names or (x, y)
@@ -35,11 +39,12 @@ def lines(
             y=alt.Y(f"{y}:Q").scale(type="log" if log[1] else "linear", zero=False).title(y_title),
             color=alt.Color(f"{by}:N").title(None).sort(_listed(order)),
         )
-        marks = [base.mark_line()]
-        if points:
-            marks.append(base.mark_point(size=40).encode(shape=alt.Shape(f"{by}:N").title(None).sort(_listed(order))))
+        if points:  # in both layers, so that there is one legend
+            base = base.encode(shape=alt.Shape(f"{by}:N").title(None).sort(_listed(order)))
+        marks = [base.mark_line(), base.mark_point(size=40)] if points else [base.mark_line()]
         charts.append(alt.layer(*marks).properties(width=240, height=200, title=name))
-    return alt.concat(*charts, columns=columns).properties(title=title)
+    chart = alt.concat(*charts, columns=columns).properties(title=title)
+    return chart.resolve_scale(color="independent", shape="independent") if apart else chart
 
 
 def _listed(order: Sequence[str] | None) -> list[str] | None:

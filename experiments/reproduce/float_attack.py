@@ -117,7 +117,7 @@ def claims(rows: list[Row]) -> list[Claim]:
         ),
         Claim(
             "(hush) a part of the outputs of textbook PM for one input is impossible for another",
-            f"{min(shares):.0%} to {max(shares):.0%} of them, growing with epsilon",
+            f"{min(shares):.0%} to {max(shares):.0%} of them, in the worse direction",
             min(shares) > 0,
         ),
         Claim(

@@ -115,4 +115,5 @@ def draw(rows: list[Row]) -> Any:
         names=("epsilon", "error one by one / joint"),
         order=[*SPREADS, *BLOCKS],
         log=(True, True),
+        apart=True,
     )

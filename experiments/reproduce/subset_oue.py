@@ -92,4 +92,5 @@ def draw(rows: list[Row]) -> Any:
         "value",
         "line",
         log=(True, True),
+        apart=True,
     )
