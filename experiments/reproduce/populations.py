@@ -29,12 +29,24 @@ def label(bench: Bench, shape: str) -> str:
 
 def people_of(bench: Bench, shape: str, most: int) -> census.People:
     """Return the people of a census, as learning needs them: with their income apart."""
+    import sys
+
+    from experiments import ipums
 
     def make() -> census.People:
         if bench.data is None:
             return census.synthetic(most, SEED, shape.lower())
-        name = REAL[shape]
-        return census.microdata(bench.data, name, CLIPS[name])
+        if (bench.data / "column_sets.json").exists():
+            name = REAL[shape]
+            return census.microdata(bench.data, name, CLIPS[name])
+        if (bench.data / ipums.COLUMNS).exists():
+            extract = ipums.load(bench.data, shape, SEED)
+            print(extract.describe(), file=sys.stderr)
+            return extract.people
+        raise FileNotFoundError(
+            f"{bench.data} has neither column_sets.json (Parquet files with columns like the paper's) nor "
+            f"{ipums.COLUMNS} (an extract of IPUMS): docs/data.md says how to make one"
+        )
 
     people: census.People = bench.population(f"{label(bench, shape)}, {most}", make)
     return people
