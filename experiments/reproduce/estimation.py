@@ -218,7 +218,7 @@ def chart(rows: list[Row], x: str, title: str, panels: list[tuple[str, list[Row]
         base = alt.Chart(alt.InlineData(values=part)).encode(
             x=alt.X(f"{x}:Q")
             .scale(type="log" if logarithmic else "linear", nice=False, zero=False)
-            .axis(values=ticks, format="~s")
+            .axis(values=ticks, format="~g" if x == "epsilon" else "~s")
             .title(x),
             y=alt.Y("mse:Q").scale(type="log").axis(format="~e", tickCount=4).title("mean squared error"),
             color=alt.Color("method:N").title(None).sort([*METHODS]),

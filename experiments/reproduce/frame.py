@@ -24,7 +24,7 @@ class Settings:
     """How much is done. `runs`: how often a survey is repeated; `people`: in each of them, at most."""
 
     runs: int = 100
-    people: int = 1_000_000
+    people: int = 500_000
     folds: int = 10
     repeats: int = 5
     epsilons: tuple[float, ...] = EPSILONS

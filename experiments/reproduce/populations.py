@@ -24,7 +24,9 @@ NUMBERS = 16  # attributes of the synthetic numeric data
 
 def label(bench: Bench, shape: str) -> str:
     """Return what a census is called in tables: real data say what they are."""
-    return f"{shape}, synthetic" if bench.data is None else f"{shape}-like, ACS 2024"
+    if bench.data is None:
+        return f"{shape}, synthetic"
+    return f"{shape}-like, ACS 2024" if (bench.data / "column_sets.json").exists() else f"{shape}, {bench.data.name}"
 
 
 def people_of(bench: Bench, shape: str, most: int) -> census.People:

@@ -1,0 +1,92 @@
+"""The figures and claims of docs/reproduction.md and docs/beyond.md, from what `hush reproduce` has written."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "reproduction"
+KINDS = {"synthetic": "made-up people", "real": "American Community Survey 2024"}
+WORDS = {True: "holds", False: "**does not hold**", None: "open"}
+
+
+def _kept() -> dict[str, dict[str, Any]]:
+    """Return what was found about each figure, by kind of data."""
+    found: dict[str, dict[str, Any]] = {}
+    for kind in KINDS:
+        path = FOLDER / kind / "claims.json"
+        if path.exists():
+            for name, content in json.loads(path.read_text(encoding="utf-8")).items():
+                found.setdefault(name, {})[kind] = content
+    return found
+
+
+def paper() -> str:
+    """Every figure and table of the paper."""
+    return _figures(lambda title: title != "beyond")
+
+
+def beyond() -> str:
+    """What hush adds."""
+    return _figures(lambda title: title == "beyond")
+
+
+def _figures(wanted: Any) -> str:
+    parts = []
+    for name, by_kind in _kept().items():
+        first = next(iter(by_kind.values()))
+        if not wanted(first["paper"]):
+            continue
+        heading = first["title"] if first["paper"] == "beyond" else f"{first['paper']}: {first['title']}"
+        parts.append(f"## {heading}")
+        for kind, content in by_kind.items():
+            settings = content["settings"]
+            about = f"{KINDS[kind]}, {settings['runs']} runs, at most {settings['people']:,} people"
+            parts.append(f"![{heading}, {about}](reproduction/{kind}/{name}.svg)")
+            parts.append(f"*{about[0].upper()}{about[1:]}; the numbers: [{name}.csv](reproduction/{kind}/{name}.csv).*")
+        parts.append(_table(by_kind))
+    return "\n\n".join(parts)
+
+
+def _table(by_kind: dict[str, Any]) -> str:
+    texts = list(dict.fromkeys(claim["text"] for content in by_kind.values() for claim in content["claims"]))
+    lines = ["| claim | data | verdict | measured |", "|---" * 4 + "|"]
+    for text in texts:
+        for kind, content in by_kind.items():
+            for claim in content["claims"]:
+                if claim["text"] == text:
+                    why = f" {claim['why'].rstrip('.')}." if claim["why"] else ""
+                    measured = f"{claim['measured'][0].upper()}{claim['measured'][1:]}."
+                    data = f"{kind}" + (f", {claim['data']}" if claim["data"] else "")
+                    lines.append(f"| {text} | {data} | {WORDS[claim['holds']]} | {measured}{why} |")
+    return "\n".join(lines)
+
+
+def summary() -> str:
+    """How many claims hold."""
+    lines = ["| | holds | open | does not hold |", "|---" * 4 + "|"]
+    for kind, label in KINDS.items():
+        for ours, who in ((False, "claims of the paper"), (True, "claims of hush")):
+            claims = [
+                claim
+                for by_kind in _kept().values()
+                if kind in by_kind
+                for claim in by_kind[kind]["claims"]
+                if claim["text"].startswith("(hush)") == ours
+            ]
+            if claims:
+                counts = [sum(claim["holds"] is value for claim in claims) for value in (True, None, False)]
+                lines.append(f"| {who}, {label} | {' | '.join(map(str, counts))} |")
+    return "\n".join(lines)
+
+
+def rows(kind: str, name: str) -> list[dict[str, str]]:
+    """Return the numbers of a figure."""
+    with (FOLDER / kind / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+TABLES = {"reproduction summary": summary, "reproduction": paper}
+BEYOND_TABLES = {"beyond": beyond}
