@@ -33,23 +33,21 @@ def lines(
     for name, rows in panels.items():
         across = alt.X(f"{x}:Q").scale(type="log" if log[0] else "linear", nice=False, zero=False).title(x_title)
         if log[0]:
-            across = across.axis(values=sorted({row[x] for row in rows}), format="~s")
+            across = across.axis(values=sorted({row[x] for row in rows}), format="~g")
         base = alt.Chart(alt.InlineData(values=rows)).encode(
             x=across,
             y=alt.Y(f"{y}:Q").scale(type="log" if log[1] else "linear", zero=False).title(y_title),
-            color=alt.Color(f"{by}:N").title(None).sort(_listed(order)),
+            color=alt.Color(f"{by}:N").title(None).sort(_listed(order, rows, by)),
         )
-        if points:  # in both layers, so that there is one legend
-            base = base.encode(shape=alt.Shape(f"{by}:N").title(None).sort(_listed(order)))
-        marks = [base.mark_line(), base.mark_point(size=40)] if points else [base.mark_line()]
-        charts.append(alt.layer(*marks).properties(width=240, height=200, title=name))
+        mark = base.mark_line(point=alt.OverlayMarkDef(size=40)) if points else base.mark_line()
+        charts.append(mark.properties(width=240, height=200, title=name))
     chart = alt.concat(*charts, columns=columns).properties(title=title)
-    return chart.resolve_scale(color="independent", shape="independent") if apart else chart
+    return chart.resolve_scale(color="independent") if apart else chart
 
 
-def _listed(order: Sequence[str] | None) -> list[str] | None:
-    """Return an order as Altair wants it: a list, or None for the alphabet."""
-    return list(order) if order else None
+def _listed(order: Sequence[str] | None, rows: list[Row], by: str) -> list[str]:
+    """Return the names in a legend: in the given order, or that of the rows."""
+    return list(order or dict.fromkeys(row[by] for row in rows))
 
 
 def bars(
@@ -73,8 +71,8 @@ def bars(
         .encode(
             x=alt.X(f"{x}:O").title(x_title),
             y=alt.Y(f"{y}:Q").title(y_title),
-            color=alt.Color(f"{by}:N").title(None).sort(_listed(order)),
-            xOffset=alt.XOffset(f"{by}:N").sort(_listed(order)),
+            color=alt.Color(f"{by}:N").title(None).sort(_listed(order, rows, by)),
+            xOffset=alt.XOffset(f"{by}:N").sort(_listed(order, rows, by)),
         )
         .properties(width=240, height=200, title=name)
         for name, rows in panels.items()
