@@ -93,7 +93,8 @@ def claims(rows: list[Row]) -> list[Claim]:
 
 def _more(gains: list[Row]) -> bool | None:
     """Return whether all gains are above 1; None if noise is too large to say."""
-    far = [(row["value"] - 1) / row["stderr"] if row["stderr"] else 0.0 for row in gains]
+    # Of the quotient turned around, as the noise of a quotient grows with it.
+    far = [(1 - 1 / row["value"]) * row["value"] ** 2 / row["stderr"] if row["stderr"] else 0.0 for row in gains]
     return False if min(far) < -NOISE else None if min(far) < NOISE else True
 
 

@@ -38,8 +38,14 @@ def better_than_a_constant(rows: list[Row]) -> Claim:
         "(hush) hush predicts better than the mean income does, in all settings; the paper's methods do not",
         f"of {count} settings: " + ", ".join(f"{method} {learnt[method]}" for method in methods),
         learnt["hush"] == count and max(learnt[method] for method in methods[:3]) < count,
-        "" if learnt["hush"] == count else "too few people for hush at the smaller epsilons",
+        _lost(rows),
     )
+
+
+def _lost(rows: list[Row]) -> str:
+    """Return where hush does no better than the mean income."""
+    lost = [key for key, row in by_setting(rows, "hush").items() if row["error"] >= constant(rows, key[0])]
+    return "hush does not at " + ", ".join(f"{name}, epsilon {epsilon:g}" for name, epsilon in lost) if lost else ""
 
 
 def draw(rows: list[Row]) -> Any:
