@@ -117,7 +117,6 @@ def downloaded(page: Page, button: Locator) -> str:
 
 def test_it_follows_an_answer_given_in_the_form(visit: Visit, served: Served) -> None:
     """One person, two tabs: the answer is sent in one, and the count rises in the other, which is not loaded again."""
-    visit.allowed = ("status of 404",)  # no tickets here
     page = dashboard(visit, served)
     expect(page.get_by_test_id("report-count")).not_to_have_text("…")
     before = count(page)
@@ -255,7 +254,7 @@ def test_a_large_plan_is_shown_in_parts(visit: Visit, served: Served) -> None:
 
 
 def test_readers_need_their_token(visit: Visit, tmp_path: Path) -> None:
-    visit.allowed = ("status of 401", "status of 404")
+    visit.allowed = ("status of 401",)
     settings = Settings(stream_interval=0.1, tokens={"read": frozenset([hashed("open sesame")])})
     with serving(tmp_path, settings, plans=(SURVEY,), trainings={}) as served:
         page = visit.open(f"{served.url}/dashboard")

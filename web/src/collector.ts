@@ -1,4 +1,5 @@
 /** A collector, seen from a device: fetch a plan, check it, answer it once, send the report until it has arrived. */
+import type { Coins } from "./coins.js";
 import { CollectorError, ensure } from "./errors.js";
 import { fields, parsed } from "./json.js";
 import { Ledger } from "./ledger.js";
@@ -62,14 +63,15 @@ export class Collector {
 
   /**
    * Draws the report to a plan and keeps it in the ledger, where nothing has left the device yet; or returns the one
-   * that is kept. A bad record is refused before anything about it is asked of the collector.
+   * that is kept. A bad record is refused before anything about it is asked of the collector. For `coins` see
+   * `Ledger.randomise`.
    */
-  async prepare(plan: Plan, record: PersonRecord): Promise<Report> {
+  async prepare(plan: Plan, record: PersonRecord, coins?: Coins): Promise<Report> {
     const ledger = await this.#ledger;
     const kept = await ledger.entry(plan);
     if (kept) return Report.decode(plan, kept.report);
     plan.encode(record);
-    return ledger.randomise(plan, record, await this.#ticket(plan));
+    return ledger.randomise(plan, record, await this.#ticket(plan), coins);
   }
 
   /** Sends the report that is kept for a plan until it has arrived. Sending again is harmless: it counts once. */

@@ -81,7 +81,7 @@ class Collector:
         """Return the application."""
         routes = [
             Route(endpoint.path, self._guarded(endpoint), methods=[endpoint.method])
-            for endpoint in (*self.endpoints, *pages.endpoints())
+            for endpoint in (*self.endpoints, *pages.endpoints(self.settings.tickets))
         ]
         handlers: Any = {HTTPException: self._unrouted}
         app = Starlette(routes=routes, lifespan=self.lifespan, exception_handlers=handlers)

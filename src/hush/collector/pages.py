@@ -96,6 +96,12 @@ async def find(name: str) -> File:
     return found
 
 
+@lru_cache(maxsize=8)
+def dealing(file: File) -> File:
+    """Return a page as it is where questions are dealt."""
+    return _file("page.html", file.content.replace(b'data-tickets="no"', b'data-tickets="yes"'))
+
+
 def sent(request: Request, file: File) -> Response:
     """Return a file as a response, or only that it has not changed."""
     headers = POLICY | {"ETag": f'W/"{file.tag}"', "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
@@ -106,8 +112,11 @@ def sent(request: Request, file: File) -> Response:
     return Response(file.content, headers=headers, media_type=file.media_type)
 
 
-def endpoints() -> Sequence[Endpoint]:
-    """Return where pages are. They are for everybody: what they show is asked for with the roles of the interface."""
+def endpoints(tickets: bool = False) -> Sequence[Endpoint]:
+    """Return where pages are. They are for everybody: what they show is asked for with the roles of the interface.
+
+    The form is told whether the collector deals the questions by tickets.
+    """
     chosen = (
         Parameter("plan", "string", "the id of a plan", None),
         Parameter("training", "string", "the name of a training", None),
@@ -115,7 +124,8 @@ def endpoints() -> Sequence[Endpoint]:
 
     def page(name: str) -> Callable[[Request], Awaitable[Response]]:
         async def handle(request: Request) -> Response:
-            return sent(request, await find(name))
+            file = await find(name)
+            return sent(request, dealing(file) if tickets else file)
 
         return handle
 
