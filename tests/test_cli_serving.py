@@ -113,7 +113,7 @@ def test_serve_from_start_to_end(number: int) -> None:
 
 def test_serve_answers_what_is_in_flight_when_it_is_stopped() -> None:
     body = randomise(PLAN, RECORD).encode()
-    with serve("plan.json") as running:
+    with serve("plan.json", lines=4) as running:
         host, port = running.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), 20) as connection:
             head = f"POST /plans/{PLAN.id}/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/vnd.hush.report\r\n"
@@ -125,7 +125,7 @@ def test_serve_answers_what_is_in_flight_when_it_is_stopped() -> None:
             assert b"202 Accepted" in connection.recv(65536)
         assert running.process.communicate(timeout=20) == ("", "")
         assert running.process.returncode == 0
-    with serve() as running:
+    with serve(lines=4) as running:
         assert httpx.get(f"{running.url}/plans").json()["plans"][0]["reports"] == 1
 
 
@@ -222,7 +222,7 @@ def collected(url: str) -> hush.Tally:
 
 
 def test_export_and_compact() -> None:
-    with serve("plan.json") as running:
+    with serve("plan.json", lines=4) as running:
         wanted = collected(running.url)
         assert "another process" in refused("export", "-o", "out")
         running.stop()
@@ -241,7 +241,7 @@ def test_export_and_compact() -> None:
     assert tally_of("after") == wanted
     with_ids = [path for path in Path("after").iterdir() if "report" in pq.read_schema(path).names]
     assert len(with_ids) == 1
-    with serve() as running:  # and what was compacted is still counted, once
+    with serve(lines=4) as running:  # and what was compacted is still counted, once
         tally = hush.Tally.from_json(PLAN, httpx.get(f"{running.url}/plans/{PLAN.id}/tally").content)
         assert tally == wanted
         running.stop()

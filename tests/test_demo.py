@@ -27,7 +27,6 @@ from hush.collector.sqlite import SqliteStore
 from hush.demo.__main__ import main
 from hush.demo.people import SCHEMA, Truth, people, truth
 from hush.demo.run import Options, covers, run, table, verdict
-from hush.demo.service import DemoError
 from hush.estimates import Estimate
 
 SMALL = people(2000, 1)

@@ -80,6 +80,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         for part in range(8):
             size = PEOPLE // 8
             send(found, SURVEY, {name: column[part * size :][:size] for name, column in people.items()}, part)
+        assert found.client.get("/pages/vega.js").status_code == 200  # made once; charts need not wait for it then
         client = Collector(found.url)
         for i in range(6):  # two rounds of three
             client.train("tiny", [0.5, -0.25 * (i % 3)], float(i % 2) * 2 - 1, epsilon=4.0)

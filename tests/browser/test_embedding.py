@@ -57,7 +57,7 @@ def test_a_page_of_another_origin(visit: Visit, tmp_path: Path, allowed: bool) -
     site = tmp_path / "site"
     site.mkdir()
     (site / "hush.js").write_bytes(pages.static()["hush.js"].content)
-    visit.allowed = ("404", "CORS", "ERR_FAILED")
+    visit.allowed = ("status of 404", "CORS", "ERR_FAILED")
     with hosting(site) as origin:
         origins = {"*": frozenset([origin if allowed else "https://elsewhere.example"])}
         with serving(tmp_path, Settings(origins=origins), plans=(PLAN,), trainings={}) as served:

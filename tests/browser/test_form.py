@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_plus
 
 import pytest
 
@@ -19,6 +20,7 @@ pytest.importorskip("playwright.sync_api", reason="the browser tests need playwr
 from playwright.sync_api import Browser, Page, Route, expect
 
 import hush
+from hush.collector.security import hashed
 from hush.collector.settings import Settings
 from tests.browser.surveys import (
     AGE,
@@ -42,6 +44,7 @@ else:
     stats = pytest.importorskip("scipy.stats")
 
 PLANS = (SURVEY, AGE, WAY, EVERYTHING, DEAR, BLOCKS)
+BROWSERS_OWN = {"user-agent", "accept-language", "sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform"}
 LOADED = {
     "/pages/style.css",
     "/pages/form.css",
@@ -91,8 +94,10 @@ def test_filled_by_keyboard_explained_and_sent_once(visit: Visit, served: Served
     assert len(paths) == len(set(paths))
     assert visit.hosts() == {served.url.removeprefix("http://")}
     everything = " ".join(f"{request.url} {request.headers} {request.body!r}" for request in visit.asked)
-    for value in ("bicycle", "31415", "region C", "town 47"):  # 41 is among the digits of any id
+    everything = unquote_plus(everything).replace("%20", " ").lower()
+    for value in ("bicycle", "31415", "region c", "town 47"):  # 41 is among the digits of any id
         assert value not in everything
+    assert visit.posts[0].names <= {"accept", "content-type"} | BROWSERS_OWN
     assert visit.context.cookies() == []
 
 
@@ -144,6 +149,79 @@ def test_the_dice_stay_when_answers_are_mended(visit: Visit, served: Served) -> 
     assert page.locator(".asked").text_content() == asked  # the question is drawn before the record is looked at
 
 
+def test_only_the_report_that_is_shown_is_sent(visit: Visit, served: Served) -> None:
+    """Another tab discards it and draws another one: this tab, which has not shown that one, does not send it."""
+    page = form(visit, served)
+    fill(page)
+    review(page)
+    shown = shown_bytes(page)
+    other = form(visit, served)
+    other.get_by_role("button", name="Answer again").click()
+    fill(other)
+    review(other)
+    assert shown_bytes(other) != shown
+    page.get_by_role("button", name="Send my report").click()
+    expect(page.get_by_role("status")).to_contain_text("another tab")
+    assert not visit.posts
+    assert shown_bytes(page) == shown_bytes(other)  # it is shown now, and may be sent
+    page.get_by_role("button", name="Send my report").click()
+    page.get_by_test_id("done").wait_for()
+    assert [post.body for post in visit.posts] == [shown_bytes(other)]
+
+
+def test_a_report_of_another_tab_is_not_explained_as_ones_own(visit: Visit, served: Served) -> None:
+    page, other = form(visit, served), form(visit, served)
+    fill(other)
+    review(other)
+    page.bring_to_front()
+    fill(page)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="A report of yours is ready")).to_be_visible()
+    assert page.locator(".says").count() == 0
+    assert shown_bytes(page) == shown_bytes(other)
+
+
+def test_nothing_about_the_answers_stays_once_it_is_sent(visit: Visit, served: Served) -> None:
+    visit.allowed = ("ERR_INTERNET_DISCONNECTED",)
+    page = form(visit, served)
+    fill(page)
+    review(page)
+    visit.context.set_offline(True)
+    press_button(page, "Send my report")
+    page.get_by_test_id("waiting").wait_for()
+    content = page.content()
+    assert "bicycle" not in content
+    assert "31415" not in content
+    kept = page.evaluate(
+        """async () => {
+            const open = indexedDB.open("hush ledger");
+            const db = await new Promise((done) => (open.onsuccess = () => done(open.result)));
+            const all = [];
+            for (const name of db.objectStoreNames) {
+                const request = db.transaction(name).objectStore(name).getAll();
+                all.push(await new Promise((done) => (request.onsuccess = () => done(request.result))));
+            }
+            return JSON.stringify([all, {...localStorage}, {...sessionStorage}]);
+        }"""
+    )
+    assert SURVEY.id in kept
+    for value in ("bicycle", "31415", "region C", "town 47"):
+        assert value not in kept
+
+
+def test_links_may_carry_more_and_tokens_do_not_stay(visit: Visit, tmp_path: Path) -> None:
+    settings = Settings(tokens={"submit": frozenset([hashed("for people")])})
+    with serving(tmp_path, settings, plans=(SURVEY,), trainings={}) as served:
+        page = visit.open(f"{served.url}/?plan={SURVEY.id}&campaign=1#token=for%20people")
+        fill(page)
+        review(page)
+        assert "people" not in page.url
+        press_button(page, "Send my report")
+        page.get_by_test_id("done").wait_for()
+        assert served.tally(SURVEY).n == 1
+        assert not any("people" in asked.url for asked in visit.asked)
+
+
 def test_a_closed_survey_says_so(visit: Visit, served: Served) -> None:
     visit.allowed = ("status of 409",)
     page = form(visit, served)
@@ -155,6 +233,27 @@ def test_a_closed_survey_says_so(visit: Visit, served: Served) -> None:
     assert served.tally(SURVEY).n == 0
     expect(page.locator("[data-theme-toggle]")).to_be_enabled()
     check_accessible(page)
+
+
+def test_a_closed_survey_does_not_deny_what_may_have_been_counted(visit: Visit, served: Served) -> None:
+    """The report is counted, nobody hears of it, and the survey is closed: the page cannot know."""
+    visit.allowed = ("status of 409", "ERR_FAILED")
+    page = form(visit, served)
+    fill(page)
+    review(page)
+
+    def lose(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route("**/reports", lose)
+    page.get_by_role("button", name="Send my report").click()
+    page.get_by_test_id("waiting").wait_for(timeout=30_000)
+    page.unroute("**/reports")
+    served.store.close_plan(SURVEY.id)
+    page.get_by_role("button", name="Send it again").click()
+    expect(page.get_by_test_id("late")).to_contain_text("if it arrived then, it was counted")
+    assert served.tally(SURVEY).n == 1
 
 
 def test_drawing_for_show_changes_and_sends_nothing(visit: Visit, served: Served) -> None:
@@ -262,13 +361,14 @@ def test_answers_can_be_changed_before_they_are_sent(visit: Visit, served: Serve
     page = form(visit, served)
     fill(page)
     review(page)
-    first = shown_bytes(page)
     page.get_by_role("button", name="Change my answers").click()
     page.get_by_label("age", exact=True).fill("50")
     page.get_by_role("button", name="See what would be sent").click()
+    page.get_by_test_id("report").wait_for()
+    shown = shown_bytes(page)
     page.get_by_role("button", name="Send my report").click()
     page.get_by_test_id("done").wait_for()
-    assert [post.body for post in visit.posts] != [first]
+    assert [post.body for post in visit.posts] == [shown]
     assert served.tally(SURVEY).n == 1
 
 
@@ -327,9 +427,16 @@ def test_a_collector_that_deals_tickets(visit: Visit, tmp_path: Path) -> None:
     settings = Settings(tickets=True, ticket_key=b"k" * 32)
     with serving(tmp_path, settings, plans=(SURVEY,), trainings={}) as served:
         page = visit.open(served.url)  # the only plan
+        expect(page.locator(".promise")).to_contain_text("which the collector deals")
         fill(page)
         review(page)
-        press_button(page, "Send my report")
+        first = shown_bytes(page)
+        page.get_by_role("button", name="Change my answers").click()
+        page.get_by_role("button", name="See what would be sent").click()
+        page.get_by_test_id("report").wait_for()
+        assert shown_bytes(page) == first
+        assert len([asked for asked in visit.asked if asked.path.endswith("/ticket")]) == 1
+        page.get_by_role("button", name="Send my report").click()
         page.get_by_test_id("done").wait_for()
         assert served.tally(SURVEY).n == 1
         assert "hush-ticket" in visit.posts[0].headers

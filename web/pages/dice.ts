@@ -15,6 +15,11 @@ export class Dice extends Coins {
     return this.#words[this.#next++]!;
   }
 
+  /** Whether a word was drawn since the beginning. */
+  get rolled(): boolean {
+    return this.#next > 0;
+  }
+
   /** Begin again with the first word. */
   rewind(): this {
     this.#next = 0;

@@ -179,7 +179,7 @@ function typed(attribute: Categorical, id: string): Field {
     id,
     name: attribute.name,
     check: () => marked([input], place, attribute.name, wrong()),
-    value: () => known.get(input.value) ?? null,
+    value: () => (input.value === "" && attribute.optional ? null : (known.get(input.value) ?? null)),
     focus: () => input.focus(),
   };
 }

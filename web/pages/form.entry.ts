@@ -4,15 +4,20 @@
  * that is sent, however often others are drawn for show. Answers can be mended before it is sent, but the dice stay:
  * the same answers give the same report again.
  */
-import { Collector, CollectorError, HushError, Ledger, Report, randomise, type Plan } from "hush-client";
+import { Collector, CollectorError, HushError, Ledger, LedgerError, Report, randomise, type Plan } from "hush-client";
 import { button, byId, html } from "./elements";
 import { Dice } from "./dice";
 import { field, type Field } from "./fields";
 import { picture } from "./picture";
-import { content, meaning, profile, raised, sentence, type Answers } from "./words";
+import { content, meaning, profile, raised, sentence, UNSPEAKABLE, type Answers } from "./words";
+
+const TOKEN = "hush-token-of-sender";
 
 /** What one browser may spend on all surveys of this collector together: as much as the dearest plan may cost. */
 const CAP = 16;
+
+/** Whether the collector deals the questions by tickets, as it has written into the page. */
+const dealt = document.documentElement.dataset["tickets"] === "yes";
 
 const place = byId("content");
 const status = byId("status");
@@ -111,10 +116,11 @@ class Survey {
     const [top, bottom] = plan.ratio;
     const measured = Number((top * 10_000n) / bottom + 1n) / 10_000; // rounded up: it is a bound
     const many = plan.questions.length;
+    const chosenBy = dealt ? "which the collector deals without knowing your answers" : "drawn by chance on this device";
     const asked =
       plan.k === many
         ? "Your report is about all of these questions, with noise."
-        : `Your report will be about ${plan.k} of the ${many} questions, drawn by chance on this device, with noise.`;
+        : `Your report will be about ${plan.k} of the ${many} questions, ${chosenBy}, with noise.`;
     return html(
       "section",
       { class: "card promise", "aria-labelledby": "promise" },
@@ -145,7 +151,7 @@ class Survey {
   // -- what would be sent
 
   private async review(): Promise<void> {
-    // No prototype: an attribute may have any name.
+    // No prototype: an attribute may have any name, and every one is given.
     this.answers = Object.assign(Object.create(null), Object.fromEntries(this.fields.map((f) => [f.name, f.value()])));
     say("Drawing your report …");
     let report: Report;
@@ -155,6 +161,7 @@ class Survey {
       say(`No report was drawn: ${reason(error)}.`);
       return;
     }
+    if (!this.dice.rolled) return this.open(); // another tab has drawn a report meanwhile: this page cannot explain it
     say("");
     const heading = html("h2", {}, "Your report");
     const sent = html("div", { "data-testid": "report" }, ...this.explained(report));
@@ -169,7 +176,7 @@ class Survey {
     const actions = html(
       "div",
       { class: "row" },
-      button("Send my report", () => void this.send(), { class: "primary" }),
+      button("Send my report", () => void this.send(report.id), { class: "primary" }),
       again,
       button("Change my answers", () => void this.change()),
     );
@@ -182,16 +189,17 @@ class Survey {
   private async kept(): Promise<void> {
     const entry = await this.ledger.entry(this.plan);
     if (entry === undefined) return this.ask();
+    const kept = Report.decode(this.plan, entry.report);
     say("");
     const text = "It was drawn from your answers in this browser, and nothing has been sent. The answers were not kept.";
     const actions = html(
       "div",
       { class: "row" },
-      button("Send my report", () => void this.send(), { class: "primary" }),
+      button("Send my report", () => void this.send(kept.id), { class: "primary" }),
       button("Answer again", () => void this.change()),
     );
     const heading = html("h2", {}, "A report of yours is ready");
-    show(html("section", { "data-testid": "kept" }, heading, html("p", {}, text), this.bytes(Report.decode(this.plan, entry.report)), actions));
+    show(html("section", { "data-testid": "kept" }, heading, html("p", {}, text), this.bytes(kept), actions));
     begin(heading);
   }
 
@@ -224,6 +232,10 @@ class Survey {
       for (const found of profiles) {
         const { attribute } = found;
         const together = attributes.length > 1 ? `For ${attribute.name}, your other answers being the same: ` : "";
+        if (found.own === 0) {
+          block.append(html("p", { class: "says" }, UNSPEAKABLE));
+          continue;
+        }
         const words = sentence(plan, index, output, this.answers, found);
         block.append(html("p", { class: "says" }, together + words), picture(found));
       }
@@ -240,7 +252,12 @@ class Survey {
       "details",
       {},
       html("summary", {}, `All ${data.length} bytes of the report`),
-      html("p", {}, "Version, plan, a random number that makes sure it is counted once, and the answer:"),
+      html(
+        "p",
+        {},
+        `Version, plan, ${dealt ? "the number of the ticket" : "a random number"} that makes sure it is counted once, and the answer` +
+          `${dealt ? "; the signature of the ticket is sent along" : ""}:`,
+      ),
       html("pre", { "data-testid": "bytes", tabindex: 0 }, digits),
       html("pre", { tabindex: 0 }, JSON.stringify(report)),
     );
@@ -248,23 +265,35 @@ class Survey {
 
   // -- sending
 
-  private async send(): Promise<void> {
+  /** Send the report that is shown, and no other. */
+  private async send(id?: string): Promise<void> {
+    const before = await this.state();
+    if (id !== undefined && before === undefined) return this.open(); // it was withdrawn in another tab
     say("Sending …");
+    // From here on it cannot be withdrawn, and nothing that tells the answers from it is needed any more.
+    this.dice = new Dice();
+    this.answers = {};
+    this.form.reset();
     for (const item of place.querySelectorAll("button")) item.disabled = true;
     try {
-      await this.collector.send(this.plan);
+      await this.collector.send(this.plan, id);
       await this.done(true);
     } catch (error) {
-      if (error instanceof CollectorError && error.kind === "plan-closed") this.late();
+      if (error instanceof LedgerError) {
+        await this.open();
+        say("Another report was drawn in another tab. This is it, and nothing was sent from here.");
+      } else if (error instanceof CollectorError && error.kind === "plan-closed") this.late(before === "sending");
       else await this.waiting(`Your report has not arrived: ${reason(error)}.`);
     }
   }
 
-  /** The collector takes no more reports: trying again would not help. */
-  private late(): void {
-    say("This survey is closed. Your report was not counted.");
+  /** The collector takes no more reports: trying again would not help. An earlier attempt may have arrived in time. */
+  private late(tried: boolean): void {
+    say("This survey is closed.");
     const heading = html("h2", {}, "The survey is closed");
-    const text = "The collector takes no more reports to it, and yours came after that.";
+    const text = tried
+      ? "The collector takes no more reports to it. Yours was sent before: if it arrived then, it was counted."
+      : "The collector takes no more reports to it. Yours came after that, and was not counted.";
     show(html("section", { "data-testid": "late" }, heading, html("p", {}, text)));
     begin(heading);
   }
@@ -287,7 +316,6 @@ class Survey {
   private async done(first: boolean): Promise<void> {
     const kept = await this.ledger.entry(this.plan);
     say(first ? "Your report has arrived. Thank you." : "This browser has sent its report to this survey already.");
-    this.dice = new Dice(); // nobody needs the words any more
     const heading = html("h2", {}, "You have answered");
     const spent = await this.ledger.spent();
     const where = html("a", { href: `/dashboard?plan=${this.plan.id}` }, "See what everybody's reports say together");
@@ -318,18 +346,29 @@ async function chosen(collector: Collector, headers: Record<string, string>): Pr
   if (plans.length === 1 && only !== undefined) return collector.plan(only.id);
   say(plans.length === 0 ? "There is no open survey here." : "Which survey would you like to answer?");
   const links = plans.map((plan) =>
-    html("li", {}, html("a", { href: `/?plan=${plan.id}${location.hash}` }, plan.title || plan.id.slice(0, 12))),
+    html("li", {}, html("a", { href: `/?plan=${plan.id}` }, plan.title || plan.id.slice(0, 12))),
   );
   show(html("ul", { class: "surveys" }, ...links));
   return undefined;
 }
 
+/** Take a token from the fragment, which browsers do not send, and out of the address; it lasts as long as this tab. */
+function findToken(): string | null {
+  const found = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (found !== null) history.replaceState(null, "", location.pathname + location.search);
+  try {
+    if (found !== null) sessionStorage.setItem(TOKEN, found);
+    return found ?? sessionStorage.getItem(TOKEN);
+  } catch {
+    return found; // a browser that keeps nothing
+  }
+}
+
 async function start(): Promise<void> {
-  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  const token = findToken();
   // A browser that was here before keeps the cap that it has.
   const ledger = await Ledger.open({ cap: CAP }).catch(() => Ledger.open());
-  const tickets = document.documentElement.dataset["tickets"] === "yes"; // as the collector has written into the page
-  const options = { ledger, tickets, attempts: 3, ...(token === null ? {} : { token }) };
+  const options = { ledger, tickets: dealt, attempts: 3, ...(token === null ? {} : { token }) };
   const collector = new Collector(location.origin, options);
   const plan = await chosen(collector, token === null ? {} : { Authorization: `Bearer ${token}` });
   if (plan === undefined) return;

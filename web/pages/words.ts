@@ -11,6 +11,11 @@ export function plain(value: number): string {
   return english.format(value);
 }
 
+/** Said of an answer with thousands of parts, each drawn by chance. */
+export const UNSPEAKABLE =
+  "So many answers are possible that each of them is too unlikely to write down, for you as for everybody. The bound above " +
+  "holds for this one too.";
+
 /** A probability with two digits that mean something, and a sign that stays with them: 4.2 %, 0.031 %. */
 export function percent(probability: number): string {
   return `${(100 * probability).toLocaleString("en", { maximumSignificantDigits: 2 })}\u00a0%`;

@@ -103,9 +103,16 @@ export class Ledger {
     return decimalText(total(await this.entries()));
   }
 
-  /** Notes that the answer to a plan is about to leave the device, and returns it. */
-  sending(plan: Plan): Promise<Entry> {
-    return this.#move(plan, (state) => (state === "arrived" ? state : "sending"));
+  /**
+   * Notes that the answer to a plan is about to leave the device, and returns it. With the id of a report it is refused
+   * if another one is kept: somebody in another tab may have answered meanwhile.
+   */
+  sending(plan: Plan, id?: string): Promise<Entry> {
+    return this.#move(plan, ({ state, report }) => {
+      const same = id === undefined || Report.decode(plan, report).id === id;
+      ensure(same, "another report is kept for this plan", LedgerError);
+      return state === "arrived" ? state : "sending";
+    });
   }
 
   /** Notes that the collector has the answer to a plan. */
@@ -125,10 +132,10 @@ export class Ledger {
     });
   }
 
-  async #move(plan: Plan, next: (state: State) => State): Promise<Entry> {
+  async #move(plan: Plan, next: (entry: Entry) => State): Promise<Entry> {
     let moved: Entry | undefined;
     await this.#update(({ entries }) =>
-      entries.map((entry) => (entry.plan === plan.id ? (moved = { ...entry, state: next(entry.state) }) : entry)),
+      entries.map((entry) => (entry.plan === plan.id ? (moved = { ...entry, state: next(entry) }) : entry)),
     );
     ensure(moved, "this device has no answer to this plan", LedgerError);
     return moved;

@@ -102,7 +102,8 @@ class Collector:
                 self._limit.check(request.client.host if request.client else "")
                 if endpoint.role is not None:
                     check_role(self.settings, request, endpoint.role)
-                asked.check_query(request, known)
+                if not endpoint.any_query:
+                    asked.check_query(request, known)
                 response = await endpoint.handler(request)
             except Refused as refused:
                 response = refused.response()
