@@ -100,7 +100,7 @@ def test_work_under_way_is_not_forgotten() -> None:
         second = asyncio.create_task(shared.get("slow", 1, slow))
         await asyncio.sleep(0)
         go.set()
-        assert await asyncio.gather(first, second) == [1, 1]
+        assert (await first, await second) == (1, 1)
 
     asyncio.run(run())
 

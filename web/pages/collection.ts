@@ -4,7 +4,7 @@ import { Block, type Cell, numeric, text } from "./blocks.js";
 import { MOST_BARS } from "./charts.js";
 import { choose } from "./controls.js";
 import type { Manipulations, Margins, Statement, Timeline } from "./documents.js";
-import { largest, moment, number, percent, percents, ratio, roundedUp, whole, type Write } from "./text.js";
+import { column, largest, moment, number, percent, percents, ratio, roundedUp, whole } from "./text.js";
 
 const SHARES = ["0.001", "0.01", "0.05", "0.1"];
 
@@ -92,7 +92,7 @@ export class Collection {
         { name: "of predicted", file: "achieved of predicted" },
       ],
       rows: rows.map((row, index) => {
-        const write = unitOf(row, inPercent);
+        const write = isShare(row) ? inPercent : column(largest([row.predicted, row.achieved]), 3);
         const margin = (value: number): string => `± ${write(value)}`;
         return [
           text(`${row.attribute}, ${row.estimate}`),
@@ -132,7 +132,7 @@ export class Collection {
       columns: [{ name: "estimate", text: true }, { name: "off by at most" }, { name: "of its scale" }],
       rows: found.shifts.map((row, index) => [
         text(`${row.attribute}, ${row.estimate}`),
-        numeric(row.shift, unitOf(row, inPercent), "no bound"),
+        numeric(row.shift, isShare(row) ? inPercent : number, "no bound"),
         numeric(parts[index] ?? null, part, "no bound"),
       ]),
       note:
@@ -173,15 +173,9 @@ export class Collection {
   }
 }
 
-type Row = { estimate: string };
-
-function isShare(row: Row): boolean {
-  return row.estimate !== "mean";
-}
-
 /** Means are written on their own scale, shares in per cent. */
-function unitOf(row: Row, inPercent: Write): Write {
-  return isShare(row) ? inPercent : number;
+function isShare(row: { estimate: string }): boolean {
+  return row.estimate !== "mean";
 }
 
 function showPrivacy(block: Block, statement: Statement): void {
@@ -198,8 +192,8 @@ function showPrivacy(block: Block, statement: Statement): void {
     ],
     rows: [
       [
-        text(`each person, who answers ${whole(k)} of ${whole(questions.length)}`),
-        text("all"),
+        text("each person"),
+        text(`${whole(k)} of ${whole(questions.length)}`),
         { show: asked(1), raw: "1" },
         { show: roundedUp(statement.epsilon, 6), raw: statement.epsilon },
         written(statement.ratio),
