@@ -284,7 +284,7 @@ def test_tables_are_folded_on_phones(browser: Browser, served: Served) -> None:
     visit = Visit(browser, phone=True)
     page = dashboard(visit, served)
     block = section(page, "age").get_by_test_id("mean")
-    expect(block.locator("svg")).to_be_visible()
+    expect(block.locator("svg")).to_be_visible(timeout=30_000)
     expect(block.get_by_test_id("table")).to_be_hidden()
     block.locator("summary").click()
     expect(block.get_by_test_id("table")).to_be_visible()
