@@ -110,10 +110,11 @@ def count(page: Page) -> int:
     return int((page.get_by_test_id("report-count").text_content() or "").replace(",", ""))
 
 
-def downloaded(page: Page, button: Locator) -> str:
+def downloaded(page: Page, button: Locator, name: str = "") -> str:
     with page.expect_download() as waiting:
         button.click()
-    return Path(waiting.value.path()).read_text(encoding="utf-8")
+    assert waiting.value.suggested_filename.endswith(name)
+    return Path(waiting.value.path()).read_bytes().decode()
 
 
 def test_it_follows_an_answer_given_in_the_form(visit: Visit, served: Served) -> None:
@@ -138,7 +139,9 @@ def test_it_shows_what_the_interface_says(visit: Visit, served: Served) -> None:
     page = dashboard(visit, served)
     expected = hush.estimate(served.tally(SURVEY))
     section(page, "way to work").get_by_test_id("table").wait_for()
-    rows = list(csv.DictReader(io.StringIO(downloaded(page, page.get_by_test_id("download-all")))))
+    saved = downloaded(page, page.get_by_test_id("download-all"))
+    assert saved == served.client.get(served.path("estimates", SURVEY), params={"format": "csv", "level": 0.95}).text
+    rows = list(csv.DictReader(io.StringIO(saved)))
     assert [(row["attribute"], row["category"]) for row in rows] == [
         (row.attribute, "" if row.category is None else str(row.category)) for row in expected
     ]
@@ -167,9 +170,10 @@ def test_charts_have_what_the_tables_have_and_can_be_saved(visit: Visit, served:
     block = section(page, "way to work").get_by_test_id("shares")
     bars = block.locator("svg [aria-roledescription=bar]")
     expect(bars).to_have_count(5)
-    drawn = ET.fromstring(downloaded(page, block.get_by_test_id("download-svg")))  # noqa: S314 - our own file
+    drawn = ET.fromstring(downloaded(page, block.get_by_test_id("download-svg"), "shares-95.svg"))  # noqa: S314
     assert drawn.tag.endswith("svg")
     assert "bicycle" in "".join(drawn.itertext())
+    assert "with 95 % intervals" in "".join(drawn.itertext())
     rows = list(csv.reader(io.StringIO(downloaded(page, block.get_by_test_id("download-csv")))))
     assert [row[0] for row in rows[1:]] == [row.category for row in hush.estimate(served.tally(SURVEY))[1:6]]
     spread = section(page, "age").get_by_test_id("distribution")
@@ -183,10 +187,10 @@ def test_privacy_margins_and_liars(visit: Visit, served: Served) -> None:
     privacy = in_sight(page, "privacy")
     told = privacy.locator("tbody tr")
     expect(told).to_have_count(len(SURVEY.questions) + 1)
-    for index, question in enumerate(SURVEY.questions):
+    assert str(SURVEY.ratio) in (told.first.text_content() or ""), "the whole person comes first"
+    for index, question in enumerate(SURVEY.questions, 1):
         assert told.nth(index).locator("th").text_content() == question.attributes[0]
         assert str(question.channel.ratio) in (told.nth(index).text_content() or "")
-    assert str(SURVEY.ratio) in (told.last.text_content() or "")
 
     margins = in_sight(page, "margins")
     expect(margins.locator("svg")).to_be_visible()
@@ -252,6 +256,60 @@ def test_a_large_plan_is_shown_in_parts(visit: Visit, served: Served) -> None:
     expect(page.get_by_test_id("attribute")).to_have_count(12)
     page.get_by_test_id("filter").fill("n399")
     expect(page.get_by_test_id("attribute")).to_have_count(1)
+    expect(page.get_by_test_id("no-attribute")).to_be_empty()
+    page.get_by_test_id("filter").fill("nobody")
+    expect(page.get_by_test_id("attribute")).to_have_count(0)
+    expect(page.get_by_role("status").get_by_text("No attribute is called so.")).to_be_visible()
+    check_accessible(page)
+
+
+def test_its_parts_are_near(visit: Visit, served: Served) -> None:
+    """A jump to a part does not load the page again, and an address may name one."""
+    page = dashboard(visit, served)
+    links = page.get_by_test_id("parts").get_by_role("link")
+    expect(links).to_have_count(5)
+    before = len(visit.asked)
+    for link in links.all():
+        page.evaluate("scrollTo(0, 0)")
+        link.click()
+        part = page.locator((link.get_attribute("href") or "").strip())
+        expect(part).to_be_in_viewport()
+    assert not any("/plans?" in asked.path or asked.path == "/plans" for asked in visit.asked[before:])
+    expect(page.get_by_role("link", name="Answer", exact=True)).to_have_attribute("href", f"/?plan={SURVEY.id}")
+    other = dashboard(visit, served, f"?plan={SURVEY.id}#manipulation")
+    expect(other.get_by_test_id("manipulation")).to_be_in_viewport()
+
+
+def test_tables_are_folded_on_phones(browser: Browser, served: Served) -> None:
+    visit = Visit(browser, phone=True)
+    page = dashboard(visit, served)
+    block = section(page, "age").get_by_test_id("mean")
+    expect(block.locator("svg")).to_be_visible(timeout=30_000)
+    expect(block.get_by_test_id("table")).to_be_hidden()
+    block.locator("summary").click()
+    expect(block.get_by_test_id("table")).to_be_visible()
+    other = section(page, "way to work").get_by_test_id("table")
+    expect(other).to_be_hidden()
+    page.set_viewport_size({"width": 1120, "height": 820})
+    expect(other).to_be_visible()
+    visit.close()
+
+
+def test_decimals_line_up(visit: Visit, served: Served) -> None:
+    page = dashboard(visit, served)
+    for part in (
+        section(page, "way to work").get_by_test_id("shares"),
+        section(page, "age").get_by_test_id("distribution"),
+    ):
+        part.scroll_into_view_if_needed()
+        part.locator("tbody tr").first.wait_for()
+        rows = [row.locator("td").all_text_contents() for row in part.locator("tbody tr").all()]
+        for column in zip(*rows, strict=True):
+            assert len({len(text.removesuffix(" %").partition(".")[2]) for text in column}) == 1, column
+    answers = hush.estimate(served.tally(SURVEY))[0].n
+    expect(section(page, "age").get_by_test_id("distribution").get_by_test_id("note")).to_contain_text(
+        f"{answers:,} answers"
+    )
 
 
 def test_readers_need_their_token(visit: Visit, tmp_path: Path) -> None:

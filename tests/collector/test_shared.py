@@ -83,6 +83,28 @@ def test_results_are_few() -> None:
     asyncio.run(run())
 
 
+def test_work_under_way_is_not_forgotten() -> None:
+    """Others who ask for it would begin it a second time."""
+
+    async def run() -> None:
+        shared, work, go = Shared(most=2), Work(), threading.Event()
+
+        def slow() -> int:
+            go.wait(10)
+            return work()
+
+        first = asyncio.create_task(shared.get("slow", 1, slow))
+        await asyncio.sleep(0)
+        for key in range(5):  # more than are held
+            await shared.get(key, 1, lambda: 0)
+        second = asyncio.create_task(shared.get("slow", 1, slow))
+        await asyncio.sleep(0)
+        go.set()
+        assert (await first, await second) == (1, 1)
+
+    asyncio.run(run())
+
+
 def test_expensive_results_come_one_at_a_time_with_rests() -> None:
     async def run() -> None:
         now = [0.0]

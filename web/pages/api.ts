@@ -4,19 +4,23 @@ const KEY = "hush-token";
 
 let token = "";
 
-/** Take a token from the fragment, which is never sent anywhere, and out of the address; or from this tab's memory. */
-export function findToken(): void {
+/**
+ * Take a token from the fragment, which is never sent anywhere, and out of the address; or from this tab's memory.
+ * Return whether the fragment had one.
+ */
+export function findToken(): boolean {
   const found = new URLSearchParams(location.hash.slice(1)).get("token");
   if (found !== null) {
     history.replaceState(null, "", location.pathname + location.search);
     setToken(found);
-    return;
+    return true;
   }
   try {
     token = sessionStorage.getItem(KEY) ?? token;
   } catch {
     // A browser that keeps nothing: the token lasts as long as this page.
   }
+  return false;
 }
 
 export function setToken(text: string): void {
@@ -75,6 +79,10 @@ function words(problem: unknown, status: number): string {
 export async function get<T>(path: string): Promise<T> {
   const response = await answer(path);
   return (await response.json()) as T;
+}
+
+export async function getText(path: string): Promise<string> {
+  return (await answer(path)).text();
 }
 
 export type State = "connecting" | "live" | "lost" | "refused";

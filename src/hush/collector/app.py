@@ -91,7 +91,7 @@ class Collector:
 
     def end_streams(self) -> None:
         """Let streams of estimates end, as they would keep a server from stopping. Called within the loop."""
-        self.views.ending.set()
+        self.views.streams.end()
 
     def _guarded(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         """Return the handler of an endpoint, behind limits and roles; whatever is refused becomes a problem."""

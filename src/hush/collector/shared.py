@@ -30,11 +30,17 @@ class Shared:
         if held is None or held[0] != version or _failed(held[1]):
             held = version, asyncio.create_task(asyncio.to_thread(make))
         self._held[key] = held
-        while len(self._held) > self._most:
-            self._held.popitem(last=False)
+        self._forget()
         # One who goes away must not take the result from the others.
         result: T = await asyncio.shield(held[1])
         return result
+
+    def _forget(self) -> None:
+        """Forget the oldest results that are too many. Work that is under way stays: others would begin it again."""
+        over = len(self._held) - self._most
+        if over > 0:
+            for key in [key for key, (_, task) in self._held.items() if task.done()][:over]:
+                del self._held[key]
 
 
 def _failed(task: asyncio.Task[Any]) -> bool:
