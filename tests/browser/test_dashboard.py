@@ -330,6 +330,32 @@ def test_readers_need_their_token(visit: Visit, tmp_path: Path) -> None:
         assert "sesame" not in other.url  # it does not stay where others might see it
 
 
+def test_one_page_listens_once_and_only_while_somebody_looks(visit: Visit, served: Served) -> None:
+    """Browsers allow six connections to a host: links within the page take none, and hidden pages give theirs back."""
+
+    def streams() -> int:
+        return len([asked for asked in visit.asked if "/stream?" in asked.url])
+
+    page = dashboard(visit, served)
+    assert streams() == 1
+    for place in ("#main", "#margins", "#nowhere"):
+        page.evaluate("place => { location.hash = place; }", place)
+    expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "live")
+    assert streams() == 1
+    hide = """hidden => {
+        Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
+        document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    before = count(page)
+    page.evaluate(hide, True)
+    send(served, SURVEY, {name: column[:10] for name, column in population(10).items()}, 1000)
+    page.wait_for_timeout(1500)
+    assert count(page) == before
+    page.evaluate(hide, False)
+    expect(page.get_by_test_id("report-count")).to_have_text(f"{served.tally(SURVEY).n:,}")
+    assert streams() == 2
+
+
 def test_it_says_when_it_is_not_live(visit: Visit, tmp_path: Path) -> None:
     """A stream that breaks off is opened again; a collector that is gone is waited for."""
     visit.allowed = ("ERR_",)

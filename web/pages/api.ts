@@ -95,7 +95,18 @@ export interface Listener {
 
 const SILENCE = 60_000; // a stream that says nothing for so long is taken to be dead
 
-/** Listen to a stream until `stop` is called; after a failure again, after pauses that grow. */
+/** Return when somebody looks at this page. */
+async function looked(): Promise<void> {
+  while (document.hidden) {
+    await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
+  }
+}
+
+/** Listen to a stream until `stop` is called; after a failure again, after pauses that grow.
+ *
+ * Nobody listens while nobody looks: browsers allow few connections to one host, and a page in the background would
+ * take one from a form that sends a report.
+ */
 export function listen(path: string, listener: Listener): { stop: () => void } {
   const stopped = new AbortController();
   void (async () => {
@@ -103,6 +114,7 @@ export function listen(path: string, listener: Listener): { stop: () => void } {
     listener.state("connecting", "");
     while (!stopped.signal.aborted) {
       let wait = 0;
+      await looked();
       try {
         await once(path, stopped.signal, listener, () => {
           pause = 1;
@@ -111,6 +123,7 @@ export function listen(path: string, listener: Listener): { stop: () => void } {
         listener.state("lost", "The collector has ended the stream.");
       } catch (error) {
         if (stopped.signal.aborted) return;
+        if (document.hidden) continue;
         if (error instanceof Failure) {
           if (error.needsToken || error.status === 404) {
             listener.state("refused", error.message);
@@ -131,7 +144,11 @@ export function listen(path: string, listener: Listener): { stop: () => void } {
 async function once(path: string, stopped: AbortSignal, listener: Listener, begun: () => void): Promise<void> {
   const silent = new AbortController();
   const stop = (): void => silent.abort();
+  const hide = (): void => {
+    if (document.hidden) silent.abort();
+  };
   stopped.addEventListener("abort", stop);
+  document.addEventListener("visibilitychange", hide);
   let timer = setTimeout(stop, SILENCE);
   try {
     const response = await answer(path, silent.signal);
@@ -158,6 +175,7 @@ async function once(path: string, stopped: AbortSignal, listener: Listener, begu
   } finally {
     clearTimeout(timer);
     stopped.removeEventListener("abort", stop);
+    document.removeEventListener("visibilitychange", hide);
   }
 }
 

@@ -74,6 +74,7 @@ class Collector:
         try:
             yield
         finally:
+            self.views.close()
             await self._intake.stop()
             await asyncio.to_thread(self.store.close)
 

@@ -57,7 +57,10 @@ class Streams:
     async def _events(self, look: Look) -> AsyncIterator[bytes]:
         last: Hashable = None
         while not self._ending.is_set():
-            last, found = await look(last)
+            try:
+                last, found = await look(last)
+            except Refused:  # too much is asked for at once: this one looks again
+                found = []
             for name, text in found:
                 yield b"event: " + name.encode() + b"\ndata: " + text + b"\n\n"
             if not found:

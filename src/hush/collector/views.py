@@ -30,7 +30,7 @@ from hush.collector.finding import Finder
 from hush.collector.problems import Refused
 from hush.collector.responses import SECRET, as_json, encoded
 from hush.collector.settings import Settings
-from hush.collector.shared import Shared, Spaced
+from hush.collector.shared import Shared, Spaced, Workers
 from hush.collector.stores import Live, Store
 from hush.collector.streams import Event, Streams
 from hush.collector.timeline import Timeline
@@ -45,7 +45,8 @@ class Views:
 
     def __init__(self, store: Store, settings: Settings, find: Finder) -> None:
         self._store, self._find = store, find
-        self._shared, self._spaced = Shared(), Spaced()
+        self._workers = Workers()
+        self._shared, self._spaced = Shared(self._workers), Spaced(self._workers)
         self._timelines: dict[str, Timeline] = {}
         self.streams = Streams(settings)
 
@@ -56,6 +57,10 @@ class Views:
             return {held.plan.id: self._store.tally(held.plan).n for held in self._store.plans()}
 
         self._timelines = {plan_id: Timeline(n) for plan_id, n in (await asyncio.to_thread(counts)).items()}
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._workers.close()
 
     def note(self, plan_id: str, reports: int) -> None:
         """Count reports of a plan that have arrived. A plan that another process has added begins with nothing."""
