@@ -94,15 +94,18 @@ def refused_by(*arguments: str) -> str:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_serve_from_start_to_end(number: int) -> None:
-    with serve("plan.json", "other.json", lines=3) as running:
+    with serve("plan.json", "other.json", lines=7) as running:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", running.url)
-        assert running.lines[1:] == [f"hush: {running.url}/plans/{plan.id}" for plan in (PLAN, OTHER)]
+        assert running.lines[1::3] == [f"hush: {running.url}/plans/{plan.id}" for plan in (PLAN, OTHER)]
+        for plan, words in ((PLAN, running.lines[2:4]), (OTHER, running.lines[5:7])):
+            pages = (f"form {running.url}/?plan={plan.id}", f"dashboard {running.url}/dashboard?plan={plan.id}")
+            assert words == [f"hush: {page}" for page in pages]
         report = randomise(PLAN, RECORD)
         assert Collector(running.url).submit(report).new
         assert running.stop(number) == (0, "", "")
     if number == signal.SIGINT:
         return
-    with serve(lines=3) as running:  # the store knows its plans, and what was counted
+    with serve(lines=7) as running:  # the store knows its plans, and what was counted
         assert not Collector(running.url).submit(report).new
         assert httpx.get(f"{running.url}/plans").json()["plans"][0]["reports"] == 1
         assert running.stop() == (0, "", "")
@@ -110,7 +113,7 @@ def test_serve_from_start_to_end(number: int) -> None:
 
 def test_serve_answers_what_is_in_flight_when_it_is_stopped() -> None:
     body = randomise(PLAN, RECORD).encode()
-    with serve("plan.json") as running:
+    with serve("plan.json", lines=4) as running:
         host, port = running.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), 20) as connection:
             head = f"POST /plans/{PLAN.id}/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/vnd.hush.report\r\n"
@@ -122,7 +125,7 @@ def test_serve_answers_what_is_in_flight_when_it_is_stopped() -> None:
             assert b"202 Accepted" in connection.recv(65536)
         assert running.process.communicate(timeout=20) == ("", "")
         assert running.process.returncode == 0
-    with serve() as running:
+    with serve(lines=4) as running:
         assert httpx.get(f"{running.url}/plans").json()["plans"][0]["reports"] == 1
 
 
@@ -133,8 +136,8 @@ def test_serve_with_everything() -> None:
     Path("round.json").write_text(Round.first(training).to_json())
     options = ["--tokens", "tokens", "--origin", f"{PLAN.id}=https://a.example", "--origin", "https://b.example"]
     options += ["--training", "round.json=5", "--tickets", "key", "--keep", "tallies", "--rate", "100", "--check-ids"]
-    with serve("plan.json", *options, "--store", "sqlite://a.db", lines=3) as running:
-        assert running.lines[2] == f"hush: {running.url}/trainings/a%20name/round"
+    with serve("plan.json", *options, "--store", "sqlite://a.db", lines=5) as running:
+        assert running.lines[4] == f"hush: {running.url}/trainings/a%20name/round"
         assert httpx.get(f"{running.url}/plans/{PLAN.id}").status_code == 401
         collector = Collector(running.url, token=token)
         assert collector.answer_ticket(PLAN.id, RECORD).new
@@ -148,7 +151,7 @@ def test_serve_with_everything() -> None:
             "hush: another process has this store open; SQLite serves one collector, PostgreSQL many\n"
         )
         running.stop()
-    with serve("--tickets", "key", "--store", "sqlite://a.db", lines=3):
+    with serve("--tickets", "key", "--store", "sqlite://a.db", lines=5):
         assert Path("key").read_text() == key
 
 
@@ -219,7 +222,7 @@ def collected(url: str) -> hush.Tally:
 
 
 def test_export_and_compact() -> None:
-    with serve("plan.json") as running:
+    with serve("plan.json", lines=4) as running:
         wanted = collected(running.url)
         assert "another process" in refused("export", "-o", "out")
         running.stop()
@@ -238,7 +241,7 @@ def test_export_and_compact() -> None:
     assert tally_of("after") == wanted
     with_ids = [path for path in Path("after").iterdir() if "report" in pq.read_schema(path).names]
     assert len(with_ids) == 1
-    with serve() as running:  # and what was compacted is still counted, once
+    with serve(lines=4) as running:  # and what was compacted is still counted, once
         tally = hush.Tally.from_json(PLAN, httpx.get(f"{running.url}/plans/{PLAN.id}/tally").content)
         assert tally == wanted
         running.stop()

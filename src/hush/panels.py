@@ -28,6 +28,11 @@ COLOURS = (BLUE, RED, "#4d7c0f", "#7e22ce", "#0f766e", "#a16207")
 LIGHT_COLOURS = ("#8cc1ff", "#ffa262", "#a5d86e", "#d8b4fe", "#5eead4", "#fcd34d")  # for dark surfaces
 SHORT = "format(datum.value, datum.value < 1000 ? '~g' : '~s')"  # Vega's: 20000 as 20k
 
+CLOCK = """[
+  timeFormat(datum.value, seconds(datum.value) ? '%H:%M:%S' : '%H:%M'),
+  datum.index == 0 || (!hours(datum.value) && !minutes(datum.value)) ? timeFormat(datum.value, '%Y-%m-%d') : ''
+]""".replace("\n", " ")  # Vega's: the date beneath the first time, and beneath midnight
+
 
 def mean(data: Data, title: str, width: Width = 480) -> Panel:
     """Draw a mean with its interval, on the scale of its attribute. Rows: what, point, low, high, start, end.
@@ -81,7 +86,7 @@ def timeline(data: Data, title: str, width: Width = 480) -> Panel:
         alt.Chart(data)
         .mark_area(style="estimate", interpolate="step-after", opacity=0.35, line={"style": "estimate"})
         .encode(
-            x=alt.X("time:T", title=None, axis=alt.Axis(tickCount=5, labelOverlap=True)),
+            x=alt.X("time:T", title=None, axis=alt.Axis(labelExpr=CLOCK, tickCount=5, labelOverlap=True)),
             y=alt.Y("total:Q", axis=alt.Axis(title=title, labelExpr=SHORT, tickCount=4)),
         )
         .properties(width=width, height=140)

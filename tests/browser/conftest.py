@@ -35,6 +35,7 @@ def browser() -> Iterator[Browser]:
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
         pytest.skip("the browser tests need Chromium (Debian: apt-get install chromium)")
+    api.expect.set_options(timeout=15_000)  # machines are shared
     with api.sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         try:

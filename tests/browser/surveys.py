@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from playwright.sync_api import Page, expect
@@ -19,6 +20,16 @@ SCHEMA = hush.Schema(
     ]
 )
 SURVEY = hush.Plan.design(SCHEMA, 1.0, title="Life in town")
+OFTEN = 1 << 32
+
+
+def mostly(attribute: str) -> hush.Plan:
+    """Return the survey as one that asks nearly everybody about one attribute: all others together one in 10^9."""
+    weights = tuple(OFTEN if attribute in question.attributes else 1 for question in SURVEY.questions)
+    return replace(SURVEY, weights=weights)
+
+
+AGE, WAY = mostly("age"), mostly("way to work")
 EVERYTHING = hush.Plan.design(SCHEMA, 6.0, title="Everything at once", k=6)
 DEAR = hush.Plan.design(SCHEMA, 12.0, title="Too dear together")
 BLOCKS = hush.Plan.design(  # questions about several attributes: a corner of a cube, and cells of a table

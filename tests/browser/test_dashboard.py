@@ -80,6 +80,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         for part in range(8):
             size = PEOPLE // 8
             send(found, SURVEY, {name: column[part * size :][:size] for name, column in people.items()}, part)
+        assert found.client.get("/pages/vega.js").status_code == 200  # made once; charts need not wait for it then
         client = Collector(found.url)
         for i in range(6):  # two rounds of three
             client.train("tiny", [0.5, -0.25 * (i % 3)], float(i % 2) * 2 - 1, epsilon=4.0)
@@ -109,15 +110,15 @@ def count(page: Page) -> int:
     return int((page.get_by_test_id("report-count").text_content() or "").replace(",", ""))
 
 
-def downloaded(page: Page, button: Locator) -> str:
+def downloaded(page: Page, button: Locator, name: str = "") -> str:
     with page.expect_download() as waiting:
         button.click()
-    return Path(waiting.value.path()).read_text(encoding="utf-8")
+    assert waiting.value.suggested_filename.endswith(name)
+    return Path(waiting.value.path()).read_bytes().decode()
 
 
 def test_it_follows_an_answer_given_in_the_form(visit: Visit, served: Served) -> None:
     """One person, two tabs: the answer is sent in one, and the count rises in the other, which is not loaded again."""
-    visit.allowed = ("status of 404",)  # no tickets here
     page = dashboard(visit, served)
     expect(page.get_by_test_id("report-count")).not_to_have_text("…")
     before = count(page)
@@ -138,7 +139,9 @@ def test_it_shows_what_the_interface_says(visit: Visit, served: Served) -> None:
     page = dashboard(visit, served)
     expected = hush.estimate(served.tally(SURVEY))
     section(page, "way to work").get_by_test_id("table").wait_for()
-    rows = list(csv.DictReader(io.StringIO(downloaded(page, page.get_by_test_id("download-all")))))
+    saved = downloaded(page, page.get_by_test_id("download-all"))
+    assert saved == served.client.get(served.path("estimates", SURVEY), params={"format": "csv", "level": 0.95}).text
+    rows = list(csv.DictReader(io.StringIO(saved)))
     assert [(row["attribute"], row["category"]) for row in rows] == [
         (row.attribute, "" if row.category is None else str(row.category)) for row in expected
     ]
@@ -167,9 +170,10 @@ def test_charts_have_what_the_tables_have_and_can_be_saved(visit: Visit, served:
     block = section(page, "way to work").get_by_test_id("shares")
     bars = block.locator("svg [aria-roledescription=bar]")
     expect(bars).to_have_count(5)
-    drawn = ET.fromstring(downloaded(page, block.get_by_test_id("download-svg")))  # noqa: S314 - our own file
+    drawn = ET.fromstring(downloaded(page, block.get_by_test_id("download-svg"), "shares-95.svg"))  # noqa: S314
     assert drawn.tag.endswith("svg")
     assert "bicycle" in "".join(drawn.itertext())
+    assert "with 95 % intervals" in "".join(drawn.itertext())
     rows = list(csv.reader(io.StringIO(downloaded(page, block.get_by_test_id("download-csv")))))
     assert [row[0] for row in rows[1:]] == [row.category for row in hush.estimate(served.tally(SURVEY))[1:6]]
     spread = section(page, "age").get_by_test_id("distribution")
@@ -183,10 +187,10 @@ def test_privacy_margins_and_liars(visit: Visit, served: Served) -> None:
     privacy = in_sight(page, "privacy")
     told = privacy.locator("tbody tr")
     expect(told).to_have_count(len(SURVEY.questions) + 1)
-    for index, question in enumerate(SURVEY.questions):
+    assert str(SURVEY.ratio) in (told.first.text_content() or ""), "the whole person comes first"
+    for index, question in enumerate(SURVEY.questions, 1):
         assert told.nth(index).locator("th").text_content() == question.attributes[0]
         assert str(question.channel.ratio) in (told.nth(index).text_content() or "")
-    assert str(SURVEY.ratio) in (told.last.text_content() or "")
 
     margins = in_sight(page, "margins")
     expect(margins.locator("svg")).to_be_visible()
@@ -252,10 +256,64 @@ def test_a_large_plan_is_shown_in_parts(visit: Visit, served: Served) -> None:
     expect(page.get_by_test_id("attribute")).to_have_count(12)
     page.get_by_test_id("filter").fill("n399")
     expect(page.get_by_test_id("attribute")).to_have_count(1)
+    expect(page.get_by_test_id("no-attribute")).to_be_empty()
+    page.get_by_test_id("filter").fill("nobody")
+    expect(page.get_by_test_id("attribute")).to_have_count(0)
+    expect(page.get_by_role("status").get_by_text("No attribute is called so.")).to_be_visible()
+    check_accessible(page)
+
+
+def test_its_parts_are_near(visit: Visit, served: Served) -> None:
+    """A jump to a part does not load the page again, and an address may name one."""
+    page = dashboard(visit, served)
+    links = page.get_by_test_id("parts").get_by_role("link")
+    expect(links).to_have_count(5)
+    before = len(visit.asked)
+    for link in links.all():
+        page.evaluate("scrollTo(0, 0)")
+        link.click()
+        part = page.locator((link.get_attribute("href") or "").strip())
+        expect(part).to_be_in_viewport()
+    assert not any("/plans?" in asked.path or asked.path == "/plans" for asked in visit.asked[before:])
+    expect(page.get_by_role("link", name="Answer", exact=True)).to_have_attribute("href", f"/?plan={SURVEY.id}")
+    other = dashboard(visit, served, f"?plan={SURVEY.id}#manipulation")
+    expect(other.get_by_test_id("manipulation")).to_be_in_viewport()
+
+
+def test_tables_are_folded_on_phones(browser: Browser, served: Served) -> None:
+    visit = Visit(browser, phone=True)
+    page = dashboard(visit, served)
+    block = section(page, "age").get_by_test_id("mean")
+    expect(block.locator("svg")).to_be_visible(timeout=30_000)
+    expect(block.get_by_test_id("table")).to_be_hidden()
+    block.locator("summary").click()
+    expect(block.get_by_test_id("table")).to_be_visible()
+    other = section(page, "way to work").get_by_test_id("table")
+    expect(other).to_be_hidden()
+    page.set_viewport_size({"width": 1120, "height": 820})
+    expect(other).to_be_visible()
+    visit.close()
+
+
+def test_decimals_line_up(visit: Visit, served: Served) -> None:
+    page = dashboard(visit, served)
+    for part in (
+        section(page, "way to work").get_by_test_id("shares"),
+        section(page, "age").get_by_test_id("distribution"),
+    ):
+        part.scroll_into_view_if_needed()
+        part.locator("tbody tr").first.wait_for()
+        rows = [row.locator("td").all_text_contents() for row in part.locator("tbody tr").all()]
+        for column in zip(*rows, strict=True):
+            assert len({len(text.removesuffix(" %").partition(".")[2]) for text in column}) == 1, column
+    answers = hush.estimate(served.tally(SURVEY))[0].n
+    expect(section(page, "age").get_by_test_id("distribution").get_by_test_id("note")).to_contain_text(
+        f"{answers:,} answers"
+    )
 
 
 def test_readers_need_their_token(visit: Visit, tmp_path: Path) -> None:
-    visit.allowed = ("status of 401", "status of 404")
+    visit.allowed = ("status of 401",)
     settings = Settings(stream_interval=0.1, tokens={"read": frozenset([hashed("open sesame")])})
     with serving(tmp_path, settings, plans=(SURVEY,), trainings={}) as served:
         page = visit.open(f"{served.url}/dashboard")
@@ -270,6 +328,32 @@ def test_readers_need_their_token(visit: Visit, tmp_path: Path) -> None:
         other = visit.open(f"{served.url}/dashboard#token=open%20sesame")
         expect(other.get_by_test_id("connection")).to_have_attribute("data-state", "live")
         assert "sesame" not in other.url  # it does not stay where others might see it
+
+
+def test_one_page_listens_once_and_only_while_somebody_looks(visit: Visit, served: Served) -> None:
+    """Browsers allow six connections to a host: links within the page take none, and hidden pages give theirs back."""
+
+    def streams() -> int:
+        return len([asked for asked in visit.asked if "/stream?" in asked.url])
+
+    page = dashboard(visit, served)
+    assert streams() == 1
+    for place in ("#main", "#margins", "#nowhere"):
+        page.evaluate("place => { location.hash = place; }", place)
+    expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "live")
+    assert streams() == 1
+    hide = """hidden => {
+        Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
+        document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    before = count(page)
+    page.evaluate(hide, True)
+    send(served, SURVEY, {name: column[:10] for name, column in population(10).items()}, 1000)
+    page.wait_for_timeout(1500)
+    assert count(page) == before
+    page.evaluate(hide, False)
+    expect(page.get_by_test_id("report-count")).to_have_text(f"{served.tally(SURVEY).n:,}")
+    assert streams() == 2
 
 
 def test_it_says_when_it_is_not_live(visit: Visit, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,11 @@ class Asked:
     url: str
     body: bytes | None
     headers: str
+
+    @property
+    def names(self) -> set[str]:
+        """The names of its headers."""
+        return {name for name, value in ast.literal_eval(self.headers) if value}
 
     @property
     def path(self) -> str:

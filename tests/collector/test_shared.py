@@ -9,7 +9,8 @@ from contextlib import suppress
 
 import pytest
 
-from hush.collector.shared import Shared, Spaced
+from hush.collector.problems import Refused
+from hush.collector.shared import Shared, Spaced, Workers
 
 
 class Work:
@@ -83,6 +84,28 @@ def test_results_are_few() -> None:
     asyncio.run(run())
 
 
+def test_work_under_way_is_not_forgotten() -> None:
+    """Others who ask for it would begin it a second time."""
+
+    async def run() -> None:
+        shared, work, go = Shared(most=2), Work(), threading.Event()
+
+        def slow() -> int:
+            go.wait(10)
+            return work()
+
+        first = asyncio.create_task(shared.get("slow", 1, slow))
+        await asyncio.sleep(0)
+        for key in range(5):  # more than are held
+            await shared.get(key, 1, lambda: 0)
+        second = asyncio.create_task(shared.get("slow", 1, slow))
+        await asyncio.sleep(0)
+        go.set()
+        assert (await first, await second) == (1, 1)
+
+    asyncio.run(run())
+
+
 def test_expensive_results_come_one_at_a_time_with_rests() -> None:
     async def run() -> None:
         now = [0.0]
@@ -101,5 +124,41 @@ def test_expensive_results_come_one_at_a_time_with_rests() -> None:
         assert await spaced.get("key", 2, work) == 1.0, "the rest is after whatever was computed last"
         now[0] = 11.0
         assert await spaced.get("key", 2, work) == 12.0
+
+    asyncio.run(run())
+
+
+def test_those_who_ask_for_too_much_are_told_so() -> None:
+    """Two threads, three may wait: of ten different things five are made, and the rest is refused."""
+
+    async def run() -> None:
+        workers, work = Workers(2, 3), Work()
+        shared = Shared(workers)
+        asked = [shared.get(key, 1, work) for key in range(10)]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        assert sum(isinstance(answer, Refused) for answer in answers) == 5
+        assert (work.calls, work.most) == (5, 2)
+        assert await shared.get(9, 1, work) == 6  # a refusal is not kept
+        workers.close()
+
+    asyncio.run(run())
+
+
+def test_results_are_not_large_together() -> None:
+    async def run() -> None:
+        made = []
+
+        def of(key: str) -> bytes:
+            made.append(key)
+            return b"x" * 400
+
+        shared = Shared(most_bytes=1000)
+        for key in "abcacc":
+            await shared.get(key, 1, lambda key=key: of(key))  # type: ignore[misc]
+        assert "".join(made) == "abca"  # the third pushes the first out
+        large = Shared(most_bytes=100)  # one result is kept, whatever its size
+        for _ in range(2):
+            await large.get("l", 1, lambda: of("l"))
+        assert made.count("l") == 1
 
     asyncio.run(run())

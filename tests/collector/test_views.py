@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import sys
@@ -76,6 +77,18 @@ def test_the_statement_is_exact(served: Served, plan: hush.Plan) -> None:
         assert leverage[target] == max(row.shift for row in rows)
 
 
+def test_costs_are_said_in_few_digits() -> None:
+    schema = hush.Schema([hush.Categorical("c", ["a", "b", "c"]), hush.Numeric("x", 0, 1)])
+    for plan, cost in (
+        (PLAN, "ε = 1 at most."),
+        (hush.Plan.design(schema, 0.5), "ε = 0.5 at most."),
+        (hush.Plan.design(schema, 0.123456789), "ε = 0.123456789 at most."),
+    ):
+        assert statements.statement(plan).sentences[0].endswith(f" questions, which costs {cost}")
+    roomy = dataclasses.replace(hush.Plan.design(schema, 0.5), cost=Fraction(2))
+    assert statements.statement(roomy).sentences[0].endswith(" costs ε = 0.5 at most, of 2 that the plan allows.")
+
+
 def test_endless_ratios_are_left_out() -> None:
     schema = hush.Schema([hush.Numeric(f"x{i}", 0, 1) for i in range(300)])
     found = statements.statement(hush.Plan.design(schema, 16.0, budget="split"))
@@ -119,6 +132,7 @@ def test_distributions_and_why_there_are_none(served: Served) -> None:
     found = shown(served, "distribution", attribute="age")
     wanted = distribution(tally, "age")
     assert (found["reports"], found["why"]) == (tally.n, None)
+    assert found["answers"] == hush.estimate(tally)[0].n < tally.n, "from those who answered"
     assert (tuple(found["edges"]), tuple(found["shares"])) == (wanted.edges, wanted.shares)
     none = shown(served, "distribution", attribute="os")
     assert (none["shares"], none["edges"]) == ([], [])

@@ -53,7 +53,9 @@ def test_its_own_tests_pass() -> None:
 @pytest.mark.skipif(
     not (WEB / "node_modules").exists(), reason="what builds the client is not here: make web brings it"
 )
-def test_what_is_built_is_current() -> None:
+def test_types_are_right_and_what_is_built_is_current() -> None:
+    types = node("node_modules/typescript/bin/tsc", "--noEmit", "-p", ".")
+    assert types.returncode == 0, types.stdout
     done = node("build.mjs", "--check")
     assert done.returncode == 0, done.stderr
 

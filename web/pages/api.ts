@@ -4,19 +4,23 @@ const KEY = "hush-token";
 
 let token = "";
 
-/** Take a token from the fragment, which is never sent anywhere, and out of the address; or from this tab's memory. */
-export function findToken(): void {
+/**
+ * Take a token from the fragment, which is never sent anywhere, and out of the address; or from this tab's memory.
+ * Return whether the fragment had one.
+ */
+export function findToken(): boolean {
   const found = new URLSearchParams(location.hash.slice(1)).get("token");
   if (found !== null) {
     history.replaceState(null, "", location.pathname + location.search);
     setToken(found);
-    return;
+    return true;
   }
   try {
     token = sessionStorage.getItem(KEY) ?? token;
   } catch {
     // A browser that keeps nothing: the token lasts as long as this page.
   }
+  return false;
 }
 
 export function setToken(text: string): void {
@@ -77,6 +81,10 @@ export async function get<T>(path: string): Promise<T> {
   return (await response.json()) as T;
 }
 
+export async function getText(path: string): Promise<string> {
+  return (await answer(path)).text();
+}
+
 export type State = "connecting" | "live" | "lost" | "refused";
 
 export interface Listener {
@@ -87,7 +95,18 @@ export interface Listener {
 
 const SILENCE = 60_000; // a stream that says nothing for so long is taken to be dead
 
-/** Listen to a stream until `stop` is called; after a failure again, after pauses that grow. */
+/** Return when somebody looks at this page. */
+async function looked(): Promise<void> {
+  while (document.hidden) {
+    await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
+  }
+}
+
+/** Listen to a stream until `stop` is called; after a failure again, after pauses that grow.
+ *
+ * Nobody listens while nobody looks: browsers allow few connections to one host, and a page in the background would
+ * take one from a form that sends a report.
+ */
 export function listen(path: string, listener: Listener): { stop: () => void } {
   const stopped = new AbortController();
   void (async () => {
@@ -95,6 +114,7 @@ export function listen(path: string, listener: Listener): { stop: () => void } {
     listener.state("connecting", "");
     while (!stopped.signal.aborted) {
       let wait = 0;
+      await looked();
       try {
         await once(path, stopped.signal, listener, () => {
           pause = 1;
@@ -103,6 +123,7 @@ export function listen(path: string, listener: Listener): { stop: () => void } {
         listener.state("lost", "The collector has ended the stream.");
       } catch (error) {
         if (stopped.signal.aborted) return;
+        if (document.hidden) continue;
         if (error instanceof Failure) {
           if (error.needsToken || error.status === 404) {
             listener.state("refused", error.message);
@@ -123,7 +144,11 @@ export function listen(path: string, listener: Listener): { stop: () => void } {
 async function once(path: string, stopped: AbortSignal, listener: Listener, begun: () => void): Promise<void> {
   const silent = new AbortController();
   const stop = (): void => silent.abort();
+  const hide = (): void => {
+    if (document.hidden) silent.abort();
+  };
   stopped.addEventListener("abort", stop);
+  document.addEventListener("visibilitychange", hide);
   let timer = setTimeout(stop, SILENCE);
   try {
     const response = await answer(path, silent.signal);
@@ -150,6 +175,7 @@ async function once(path: string, stopped: AbortSignal, listener: Listener, begu
   } finally {
     clearTimeout(timer);
     stopped.removeEventListener("abort", stop);
+    document.removeEventListener("visibilitychange", hide);
   }
 }
 

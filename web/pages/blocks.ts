@@ -1,11 +1,14 @@
 // A block: a heading, a chart, the same as a table, and both as files. It is filled when it comes into sight.
 
 import { Chart, type Values } from "./charts.js";
-import { csv, element, type Raw, save, say } from "./text.js";
+import { html } from "./elements.js";
+import { csv, percent, type Raw, save, say } from "./text.js";
 
 export interface Column {
   name: string;
   text?: boolean;
+  /** Its name in files, if that is another one. */
+  file?: string;
 }
 
 /** A cell of a table: what is shown, and what goes into the file. */
@@ -19,6 +22,8 @@ export interface Content {
   rows: readonly (readonly Cell[])[];
   values?: Values;
   note?: string;
+  /** The probability of its intervals: captions and files are named after it. */
+  level?: number;
 }
 
 export interface Options {
@@ -29,6 +34,10 @@ export interface Options {
   testid: string;
   caption: string;
   description?: string;
+  /** What the axis of numbers is called. */
+  axis?: string;
+  /** Whether the table needs as much room as the chart. */
+  even?: boolean;
   /** What files are called, without their suffix. */
   file: string;
   /** More about it, above the chart. */
@@ -36,6 +45,9 @@ export interface Options {
 }
 
 const MOST_ROWS = 100; // of a table, unless the reader wants all
+
+/** Where tables lie beside their charts, and are open; elsewhere they are folded beneath them. As in dashboard.css. */
+const desk = matchMedia("(min-width: 56rem)");
 
 const waiting = new Map<Element, Block>();
 const observer = new IntersectionObserver(
@@ -49,6 +61,19 @@ document.addEventListener("hush-theme", () => {
   for (const block of waiting.values()) block.repaint();
 });
 
+/** Unfold all tables. */
+export function unfold(): void {
+  folded = false;
+  for (const block of waiting.values()) block.unfold();
+}
+
+let folded = !desk.matches;
+desk.addEventListener("change", () => {
+  if (desk.matches) unfold();
+  folded = !desk.matches;
+});
+addEventListener("beforeprint", unfold);
+
 let unique = 0;
 
 export class Block {
@@ -56,6 +81,7 @@ export class Block {
   readonly tools: HTMLElement;
   private readonly chart: Chart | undefined;
   private readonly figure: HTMLElement | undefined;
+  private readonly details: HTMLDetailsElement | undefined;
   private readonly note: HTMLElement;
   private readonly body: HTMLTableSectionElement;
   private readonly head: HTMLTableSectionElement;
@@ -76,49 +102,51 @@ export class Block {
     // Of the parts of the page only the large ones are landmarks: there would be hundreds of the others.
     this.root =
       level === 2
-        ? element("section", { class: "block", "data-testid": testid, "aria-labelledby": id })
-        : element("div", { class: "block", role: "group", "data-testid": testid, "aria-labelledby": id });
-    this.root.append(element(`h${level}`, { id }, heading));
-    if (options.words !== undefined) this.root.append(element("p", { class: "quiet small" }, options.words));
-    this.note = element("p", { class: "quiet small", "data-testid": "note" });
+        ? html("section", { id: testid, class: "block", "data-testid": testid, "aria-labelledby": id })
+        : html("div", { class: "block", role: "group", "data-testid": testid, "aria-labelledby": id });
+    this.root.append(html(`h${level}`, { id }, heading));
+    if (options.words !== undefined) this.root.append(html("p", { class: "quiet small" }, options.words));
+    this.note = html("p", { class: "quiet small", "data-testid": "note" });
     this.note.hidden = true;
-    this.caption = element("caption", {}, options.caption);
-    this.head = element("thead");
-    this.body = element("tbody");
-    const scroll = element(
+    this.caption = html("caption", {}, options.caption);
+    this.head = html("thead");
+    this.body = html("tbody");
+    const scroll = html(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${options.caption}` },
-      element("table", { "data-testid": "table" }, this.caption, this.head, this.body),
+      html("table", { "data-testid": "table" }, this.caption, this.head, this.body),
     );
-    this.more = element("button", { type: "button", class: "small" });
+    this.more = html("button", { type: "button", class: "small" });
     this.more.hidden = true;
     this.more.addEventListener("click", () => {
       this.all = true;
       this.render();
     });
-    const table = element("div", { class: "tabled" }, scroll, this.more);
-    const pair = element("div", { class: "pair" });
+    this.pair = html("div", { class: "pair" });
     if (kind !== undefined) {
-      const place = element("div", { class: "vega" });
-      this.figure = element("figure", { class: "chart", "data-testid": "chart" }, place);
-      this.chart = new Chart(place, kind, options.description ?? options.caption);
-      pair.append(this.figure);
+      const place = html("div", { class: "vega" });
+      this.figure = html("figure", { class: "chart", "data-testid": "chart" }, place);
+      const { axis, description = options.caption } = options;
+      this.chart = new Chart(place, { kind, description, ...(axis === undefined ? {} : { axis }) });
+      const summary = html("summary", { class: "small" }, "In numbers", html("span", { class: "unseen" }, `: ${options.caption}`));
+      this.details = html("details", { class: "tabled", open: !folded }, summary, scroll, this.more);
+      this.pair.append(this.figure, this.details);
+      this.pair.classList.toggle("even", options.even === true);
     } else {
-      pair.classList.add("single");
+      this.pair.classList.add("single");
+      this.pair.append(html("div", { class: "tabled" }, scroll, this.more));
     }
-    pair.append(table);
-    this.pair = pair;
-    this.tools = element("div", { class: "row tools screen" });
+    this.tools = html("div", { class: "row tools screen" });
     this.button("CSV", "csv", () => this.saveCsv());
     if (this.chart !== undefined) this.button("SVG", "svg", () => void this.saveSvg());
-    this.root.append(this.note, pair, this.tools);
+    this.root.append(this.note, this.pair, this.tools);
     waiting.set(this.root, this);
     observer.observe(this.root);
   }
 
   private button(what: string, testid: string, act: () => void): void {
-    const made = element("button", { type: "button", class: "small", "data-testid": `download-${testid}` }, what);
-    made.append(element("span", { class: "unseen" }, ` of ${this.options.caption}`));
+    const made = html("button", { type: "button", class: "small", "data-testid": `download-${testid}` }, what);
+    made.append(html("span", { class: "unseen" }, ` of ${this.options.caption}`));
     made.addEventListener("click", act);
     this.tools.append(made);
   }
@@ -158,6 +186,22 @@ export class Block {
     return this.visible;
   }
 
+  unfold(): void {
+    if (this.details !== undefined) this.details.open = true;
+  }
+
+  /** What it shows, and how sure that is. */
+  private get title(): string {
+    const level = this.content?.level;
+    return this.options.caption + (level === undefined ? "" : `, with ${percent(level)} intervals`);
+  }
+
+  /** What a file of it is called. */
+  private file(suffix: string): string {
+    const level = this.content?.level;
+    return `${this.options.file}${level === undefined ? "" : `-${Number((100 * level).toFixed(4))}`}.${suffix}`;
+  }
+
   /** Colours have changed. */
   repaint(): void {
     this.dirty = true;
@@ -170,6 +214,7 @@ export class Block {
     this.dirty = false;
     say(this.note, content.note ?? "");
     this.note.hidden = content.note === undefined;
+    say(this.caption, this.title);
     const { columns, rows } = content;
     const none = rows.length === 0;
     this.pair.hidden = none;
@@ -180,6 +225,7 @@ export class Block {
     if (!this.more.hidden) say(this.more, `Show all ${rows.length.toLocaleString("en")} rows`);
     const values = content.values ?? [];
     if (this.figure !== undefined) this.figure.hidden = values.length === 0;
+    if (values.length === 0) this.unfold();
     if (this.chart !== undefined && values.length > 0) void this.chart.draw(values);
   }
 
@@ -188,11 +234,11 @@ export class Block {
     if (this.head.dataset["names"] !== names) {
       this.head.dataset["names"] = names;
       this.head.replaceChildren(
-        element(
+        html(
           "tr",
           {},
           ...columns.map((column) =>
-            element("th", { scope: "col", ...(column.text === true ? { class: "text" } : {}) }, column.name),
+            html("th", { scope: "col", ...(column.text === true ? { class: "text" } : {}) }, column.name),
           ),
         ),
       );
@@ -203,7 +249,7 @@ export class Block {
       const row = this.body.insertRow();
       columns.forEach((column, index) => {
         const kind = column.text === true ? { class: "text" } : {};
-        row.append(index === 0 ? element("th", { scope: "row", ...kind }) : element("td", kind));
+        row.append(index === 0 ? html("th", { scope: "row", ...kind }) : html("td", kind));
       });
     }
     rows.forEach((cells, index) => {
@@ -218,14 +264,14 @@ export class Block {
   private saveCsv(): void {
     if (this.content === undefined) return;
     const { columns, rows } = this.content;
-    const lines = [columns.map((column) => column.name), ...rows.map((row) => row.map((cell) => cell.raw))];
-    save(`${this.options.file}.csv`, "text/csv", csv(lines));
+    const lines = [columns.map((column) => column.file ?? column.name), ...rows.map((row) => row.map((cell) => cell.raw))];
+    save(this.file("csv"), "text/csv", csv(lines));
   }
 
   private async saveSvg(): Promise<void> {
     const values = this.content?.values;
     if (this.chart === undefined || values === undefined) return;
-    save(`${this.options.file}.svg`, "image/svg+xml", await this.chart.svg(values, this.options.caption));
+    save(this.file("svg"), "image/svg+xml", await this.chart.svg(values, this.title));
   }
 }
 

@@ -6,6 +6,9 @@ import { get } from "./api.js";
 import type { Charts } from "./documents.js";
 
 export type Values = Record<string, unknown>[];
+type Spec = Record<string, unknown>;
+
+export const MOST_BARS = 32; // of one chart
 
 interface View {
   data(name: string, values: Values): View;
@@ -69,15 +72,36 @@ function script(address: string): Promise<void> {
   });
 }
 
+interface Encoding {
+  x?: { axis?: Spec };
+  y?: { type?: string };
+}
+
+/** Call the axis of numbers by a name; a single row needs none of its own then. */
+function named(spec: Spec, axis: string): Spec {
+  const layers = spec["layer"];
+  if (Array.isArray(layers)) return { ...spec, layer: layers.map((layer: Spec) => named(layer, axis)) };
+  const { x, y, ...rest } = spec["encoding"] as Encoding;
+  return {
+    ...spec,
+    encoding: {
+      ...rest,
+      x: x?.axis === undefined ? x : { ...x, axis: { ...x.axis, title: axis } },
+      y: y?.type === "nominal" ? { ...y, axis: null } : y,
+    },
+  };
+}
+
 async function embedded(
   where: HTMLElement,
-  kind: string,
+  { kind, axis, description }: Drawing,
   values: Values,
   theme: string,
-  extra: Record<string, unknown>,
+  extra: Spec,
 ): Promise<{ view: View; finalize: () => void }> {
   const { embed, charts } = await ready();
-  const spec = { ...charts.charts[kind], ...extra, datasets: { rows: values } };
+  const plain = charts.charts[kind] ?? {};
+  const spec = { ...(axis === undefined ? plain : named(plain, axis)), description, ...extra, datasets: { rows: values } };
   return embed(where, spec, {
     mode: "vega-lite",
     renderer: "svg",
@@ -89,6 +113,14 @@ async function embedded(
   });
 }
 
+export interface Drawing {
+  /** The panel that draws it. */
+  kind: string;
+  description: string;
+  /** What the axis of numbers is called, if not as in all charts of its kind. */
+  axis?: string;
+}
+
 /** A chart at a place of the page. It is made when it is first drawn, and redrawn when colours change. */
 export class Chart {
   private shown: { view: View; finalize: () => void; theme: string } | undefined;
@@ -96,8 +128,7 @@ export class Chart {
 
   constructor(
     private readonly where: HTMLElement,
-    private readonly kind: string,
-    private readonly description: string,
+    private readonly drawing: Drawing,
   ) {}
 
   /** Show values. Calls are taken one after the other. */
@@ -114,7 +145,7 @@ export class Chart {
     }
     this.shown?.finalize();
     this.shown = undefined;
-    const made = await embedded(this.where, this.kind, values, theme, { description: this.description });
+    const made = await embedded(this.where, this.drawing, values, theme, {});
     this.shown = { ...made, theme };
   }
 
@@ -129,8 +160,7 @@ export class Chart {
   /** Return a picture for a document: light, of a fixed width, with a title. */
   async svg(values: Values, title: string): Promise<string> {
     const aside = document.createElement("div");
-    const extra = { width: 640, title, description: this.description };
-    const { view, finalize } = await embedded(aside, this.kind, values, "light", extra);
+    const { view, finalize } = await embedded(aside, this.drawing, values, "light", { width: 640, title });
     try {
       return await view.toSVG();
     } finally {

@@ -1,17 +1,19 @@
 // The dashboard: what is collected here, one plan or training at a time, as it changes.
 
 import { Failure, findToken, get, setToken, type State } from "./api.js";
+import { unfold } from "./blocks.js";
 import { onFailure } from "./charts.js";
 import type { PlanEntry, TrainingEntry } from "./documents.js";
+import { byId, html } from "./elements.js";
 import { showPlan } from "./plan.js";
-import { element, say, whole } from "./text.js";
+import { say, whole } from "./text.js";
 import { showTraining } from "./training.js";
 
-const view = part("view");
-const connection = part("connection");
-const signin = part("signin") as HTMLFormElement;
-const trouble = part("trouble");
-const nochart = part("nochart");
+const view = byId("view");
+const connection = byId("connection");
+const signin = byId("signin") as HTMLFormElement;
+const trouble = byId("trouble");
+const nochart = byId("nochart");
 
 const STATES: Record<State, string> = {
   connecting: "Connecting to the collector.",
@@ -19,12 +21,6 @@ const STATES: Record<State, string> = {
   lost: "Not live: trying to connect again.",
   refused: "Not live.",
 };
-
-function part(id: string): HTMLElement {
-  const found = document.getElementById(id);
-  if (found === null) throw new Error(`the page has no part ${id}`);
-  return found;
-}
 
 function state(now: State, why: string): void {
   connection.dataset["state"] = now;
@@ -40,15 +36,15 @@ function askForToken(failure: Failure): void {
   view.replaceChildren();
   connection.hidden = true;
   signin.hidden = false;
-  say(part("signin-why"), failure.status === 403 || tried ? failure.message : "");
-  part("token").focus();
+  say(byId("signin-why"), failure.status === 403 || tried ? failure.message : "");
+  byId("token").focus();
 }
 
 let tried = false;
 signin.addEventListener("submit", (event) => {
   event.preventDefault();
   tried = true;
-  const field = part("token") as HTMLInputElement;
+  const field = byId("token") as HTMLInputElement;
   setToken(field.value);
   field.value = "";
   void start();
@@ -61,6 +57,7 @@ function fail(message: string): void {
 
 onFailure((why) => {
   nochart.hidden = false;
+  unfold();
   say(nochart, `Charts cannot be drawn. ${why} The tables have everything.`);
 });
 
@@ -72,24 +69,40 @@ interface Item {
 }
 
 function listed(items: Item[]): HTMLElement {
-  return element(
+  return html(
     "ul",
     { class: "collections", "data-testid": "collections" },
     ...items.map(({ name, address, about, current }) =>
-      element(
+      html(
         "li",
         {},
-        element("a", { href: address, ...(current ? { "aria-current": "page" } : {}) }, name),
-        element("span", { class: "quiet small" }, ` ${about}`),
+        html("a", { href: address, ...(current ? { "aria-current": "page" } : {}) }, name),
+        html("span", { class: "quiet small" }, ` ${about}`),
       ),
     ),
   );
+}
+
+const SEEKING = 5000; // milliseconds
+
+/** Go to the part that the address names, and stay there while those above it are filled, unless the reader moves. */
+function seek(): void {
+  const part = document.getElementById(location.hash.slice(1));
+  if (part === null) return;
+  const observer = new ResizeObserver(() => part.scrollIntoView());
+  observer.observe(view);
+  const end = (): void => observer.disconnect();
+  for (const act of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(act, end, { once: true, passive: true });
+  setTimeout(end, SEEKING);
 }
 
 async function start(): Promise<void> {
   view.replaceChildren();
   trouble.hidden = true;
   connection.hidden = false;
+  const form = byId("to-form");
+  form.hidden = false;
+  form.setAttribute("href", "/");
   state("connecting", "");
   try {
     const [{ plans }, { trainings }] = await Promise.all([
@@ -116,20 +129,22 @@ async function start(): Promise<void> {
       })),
     ];
     const known = items.some((item) => item.current);
-    const nav = part("collections");
+    const nav = byId("collections");
     nav.hidden = !known || items.length < 2;
     nav.replaceChildren(
-      element("details", {}, element("summary", {}, `All ${whole(items.length)} collections`), listed(items)),
+      html("details", {}, html("summary", {}, `All ${whole(items.length)} collections`), listed(items)),
     );
     if (!known) {
       connection.hidden = true;
       if (plan !== undefined || training !== null) fail("This collector does not have what the address names.");
       view.append(
-        element("h1", { "data-testid": "title" }, "What is collected here"),
-        items.length === 0 ? element("p", {}, "Nothing yet.") : listed(items),
+        html("h1", { "data-testid": "title" }, "What is collected here"),
+        items.length === 0 ? html("p", {}, "Nothing yet.") : listed(items),
       );
-    } else if (plan !== undefined) await showPlan(view, plan, { state, refused });
-    else if (training !== null) await showTraining(view, training, { state, refused });
+    } else if (plan !== undefined) {
+      await showPlan(view, plan, { state, refused });
+      seek();
+    } else if (training !== null) await showTraining(view, training, { state, refused });
   } catch (error) {
     if (error instanceof Failure && error.needsToken) askForToken(error);
     else {
@@ -142,8 +157,8 @@ async function start(): Promise<void> {
 
 findToken();
 window.addEventListener("hashchange", () => {
-  findToken();
-  void start();
+  if (findToken()) void start();
+  else seek();
 });
-part("loading").hidden = true;
+byId("loading").hidden = true;
 void start();

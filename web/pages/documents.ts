@@ -69,6 +69,7 @@ export interface Manipulations {
 export interface Distribution {
   attribute: string;
   reports: number;
+  answers: number;
   edges: number[];
   shares: number[];
   why: string | null;

@@ -1,7 +1,7 @@
 /** Labelled inputs, made from the attributes of a plan's schema. */
 import type { Attribute, Categorical, Numeric } from "hush-client";
 import { html } from "./elements";
-import { plain } from "./words";
+import { plain, UNSAID } from "./words";
 
 export type Value = number | string | null;
 
@@ -17,24 +17,36 @@ export interface Field {
   name: string;
 }
 
-const MISSING = "(I would rather not say)";
 const MOST_RADIOS = 7;
 const FEWEST_SUGGESTED = 40; // a longer list is searched by typing
 
 export function field(attribute: Attribute, index: number): Field {
-  const id = `attribute-${index}`;
+  return watched(made(attribute, `attribute-${index}`));
+}
+
+function made(attribute: Attribute, id: string): Field {
   if (attribute.kind === "numeric") return numeric(attribute, id);
   const choices = attribute.values.length + Number(attribute.optional);
   return choices <= MOST_RADIOS ? radios(attribute, id) : select(attribute, id);
+}
+
+/** Look again at an input that was wrong as soon as it changes. */
+function watched(found: Field): Field {
+  const again = (): void => {
+    if (found.element.querySelector("[aria-invalid]") !== null) found.check();
+  };
+  found.element.addEventListener("input", again);
+  found.element.addEventListener("change", again);
+  return found;
 }
 
 function problem(id: string): HTMLElement {
   return html("p", { class: "error", id: `${id}-problem`, hidden: true });
 }
 
-/** Show what is wrong beside an input, and tell screen readers. */
-function marked(inputs: HTMLElement[], place: HTMLElement, text: string): string {
-  place.textContent = text;
+/** Show what is wrong beside an input, and tell screen readers. The label says which one it is. */
+function marked(inputs: HTMLElement[], place: HTMLElement, name: string, text: string): string {
+  place.textContent = text.replace(`${name}: `, "");
   place.hidden = text === "";
   for (const input of inputs) {
     if (text === "") input.removeAttribute("aria-invalid");
@@ -45,7 +57,7 @@ function marked(inputs: HTMLElement[], place: HTMLElement, text: string): string
 
 function numeric(attribute: Numeric, id: string): Field {
   const bounds = `a number from ${plain(attribute.low)} to ${plain(attribute.high)}`;
-  const clipped = attribute.out_of_range === "clip" ? "; what lies outside counts as the nearest of the two" : "";
+  const clipped = attribute.out_of_range === "clip" ? "; lower or higher numbers count as these" : "";
   const optional = attribute.optional ? "; leave it empty if you would rather not say" : "";
   const input = html("input", {
     id,
@@ -77,7 +89,7 @@ function numeric(attribute: Numeric, id: string): Field {
     element,
     id,
     name: attribute.name,
-    check: () => marked([input], place, wrong()),
+    check: () => marked([input], place, attribute.name, wrong()),
     value: () => (input.value === "" ? null : input.valueAsNumber),
     focus: () => input.focus(),
   };
@@ -91,7 +103,7 @@ function radios(attribute: Categorical, id: string): Field {
     html("legend", {}, attribute.name),
   );
   const inputs: HTMLInputElement[] = [];
-  const labels = attribute.values.map(String).concat(attribute.optional ? [MISSING] : []);
+  const labels = attribute.values.map(String).concat(attribute.optional ? [UNSAID] : []);
   labels.forEach((label, index) => {
     const input = html("input", { type: "radio", name: id, id: index === 0 ? id : `${id}-${index}` });
     inputs.push(input);
@@ -103,7 +115,7 @@ function radios(attribute: Categorical, id: string): Field {
     element,
     id,
     name: attribute.name,
-    check: () => marked(inputs, place, chosen() < 0 ? `${attribute.name}: choose one` : ""),
+    check: () => marked(inputs, place, attribute.name, chosen() < 0 ? `${attribute.name}: choose one` : ""),
     value: () => attribute.values[chosen()] ?? null,
     focus: () => inputs[0]?.focus(),
   };
@@ -117,7 +129,7 @@ function select(attribute: Categorical, id: string): Field {
     { id, "aria-describedby": `${id}-problem`, required: true },
     html("option", { value: "" }, "Choose …"),
     ...attribute.values.map((value, index) => html("option", { value: index }, String(value))),
-    ...(attribute.optional ? [html("option", { value: attribute.values.length }, MISSING)] : []),
+    ...(attribute.optional ? [html("option", { value: attribute.values.length }, UNSAID)] : []),
   );
   return {
     element: html(
@@ -129,7 +141,7 @@ function select(attribute: Categorical, id: string): Field {
     ),
     id,
     name: attribute.name,
-    check: () => marked([input], place, input.value === "" ? `${attribute.name}: choose one` : ""),
+    check: () => marked([input], place, attribute.name, input.value === "" ? `${attribute.name}: choose one` : ""),
     value: () => (input.value === "" ? null : (attribute.values[Number(input.value)] ?? null)),
     focus: () => input.focus(),
   };
@@ -166,8 +178,8 @@ function typed(attribute: Categorical, id: string): Field {
     ),
     id,
     name: attribute.name,
-    check: () => marked([input], place, wrong()),
-    value: () => known.get(input.value) ?? null,
+    check: () => marked([input], place, attribute.name, wrong()),
+    value: () => (input.value === "" && attribute.optional ? null : (known.get(input.value) ?? null)),
     focus: () => input.focus(),
   };
 }

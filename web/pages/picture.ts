@@ -1,7 +1,7 @@
 /** The picture of one answer: how likely it is to be sent, for every value that a person may have. */
 import { html, svg } from "./elements";
 import type { Value } from "./fields";
-import { percent, plain, type Profile } from "./words";
+import { percent, plain, UNSAID, type Profile } from "./words";
 
 const WIDTH = 640;
 const HEIGHT = 240;
@@ -47,7 +47,7 @@ export function picture(found: Profile): HTMLElement {
   const hidden = numeric ? 0 : points.length - drawn.length;
   const note = hidden > 0 ? ` (${hidden} more are in the table)` : "";
   graphic.append(text((LEFT + WIDTH) / 2, HEIGHT - 4, `${attribute.name}${note}`, "middle", "axis"));
-  return html("figure", { class: "profile" }, graphic, table(found, title));
+  return html("figure", { class: "profile" }, html("figcaption", {}, title), graphic, table(found, title));
 }
 
 type Point = { value: Value; chance: number };
@@ -58,6 +58,16 @@ function shortened(points: Point[], own: Value): Point[] {
     0,
     MOST_BARS,
   );
+}
+
+/** Four to eight round numbers within a domain. */
+function ticks(low: number, high: number): number[] {
+  const rough = (high / 5 - low / 5) || 1;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((digit) => digit * power).find((size) => size >= rough * 0.99) ?? rough;
+  const first = Math.ceil(low / step - 1e-9);
+  const count = Math.floor(high / step + 1e-9) - first + 1;
+  return Array.from({ length: Math.min(count, 12) }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
 function curve(
@@ -78,9 +88,10 @@ function curve(
     svg("polygon", { points: `${LEFT},${floor} ${path.join(" ")} ${WIDTH - RIGHT},${floor}`, class: "area" }),
     svg("polyline", { points: path.join(" "), class: "curve" }),
   );
-  for (const share of [0, 0.25, 0.5, 0.75, 1]) {
-    const value = low * (1 - share) + high * share;
-    graphic.append(text(x(value), HEIGHT - BOTTOM + 22, plain(Number(value.toPrecision(3))), share === 0 ? "start" : share < 1 ? "middle" : "end"));
+  for (const value of ticks(low, high)) {
+    const place = x(value);
+    const anchor = place < LEFT + 12 ? "start" : place > WIDTH - RIGHT - 12 ? "end" : "middle";
+    graphic.append(text(place, HEIGHT - BOTTOM + 22, plain(value), anchor));
   }
   if (found.ownValue === null) return;
   const here = x(found.ownValue as number);
@@ -96,7 +107,7 @@ function bars(graphic: SVGElement, points: Point[], found: Profile, y: (chance: 
   points.forEach(({ value, chance }, index) => {
     const x = LEFT + step * index;
     const mine = value === found.ownValue;
-    const label = value === null ? "(not said)" : String(value);
+    const label = value === null ? UNSAID : String(value);
     graphic.append(
       svg("rect", {
         x: (x + step * 0.14).toFixed(1),
@@ -117,7 +128,7 @@ function table(found: Profile, title: string): HTMLElement {
   const body = html("tbody");
   found.values.forEach((value, index) => {
     if (value !== null && index % step !== 0) return;
-    const name = value === null ? "(not said)" : typeof value === "number" ? plain(value) : value;
+    const name = value === null ? UNSAID : typeof value === "number" ? plain(value) : value;
     const chance = percent(found.chances[index] ?? 0);
     body.append(html("tr", {}, html("th", { scope: "row" }, name), html("td", {}, chance)));
   });

@@ -14,17 +14,37 @@ export function number(value: number): string {
   return size >= 1000 ? WHOLE.format(value) : new Intl.NumberFormat("en", { maximumSignificantDigits: 4 }).format(value);
 }
 
-/** Return how numbers of an interval are written: so that half of it has two digits. */
-export function digits(low: number | null, high: number | null, factor = 1): (value: number | null) => string {
-  const half = low === null || high === null ? Number.NaN : (factor * (high - low)) / 2;
-  const known = half > 1e-9 && half < 1e12;
-  const places = known ? Math.min(20, Math.max(0, 1 - Math.floor(Math.log10(half)))) : 0;
+/** How the numbers of a column are written. */
+export type Write = (value: number) => string;
+
+/** Write all numbers of a column with as many decimals, so that a number of the size of `fine` has so many digits. */
+export function column(fine: number, figures: number): Write {
+  if (!(fine > 1e-9 && fine < 1e12)) return number;
+  const places = Math.min(20, Math.max(0, figures - 1 - Math.floor(Math.log10(fine))));
   const format = new Intl.NumberFormat("en", { minimumFractionDigits: places, maximumFractionDigits: places });
-  return (value) => (value === null ? "unknown" : known ? format.format(factor * value) : number(factor * value));
+  return (value) => format.format(value);
 }
 
+/** The largest of some numbers, whatever their signs; 0 if there is none. */
+export function largest(values: readonly (number | null)[]): number {
+  return values.reduce<number>((most, value) => Math.max(most, Math.abs(value ?? 0)), 0);
+}
+
+/** Write all parts of a column in per cent, with as many decimals. */
+export function percents(fine: number, figures = 3): Write {
+  const write = column(100 * fine, figures);
+  return (value) => `${write(100 * value)} %`;
+}
+
+/** One part in per cent. */
 export function percent(value: number, places = 3): string {
   return `${new Intl.NumberFormat("en", { maximumSignificantDigits: places }).format(100 * value)} %`;
+}
+
+/** A time in the reader's zone: the date as everybody reads it, the time as the reader does. */
+export function moment(time: Date): string {
+  const two = (value: number): string => String(value).padStart(2, "0");
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${time.toLocaleTimeString()}`;
 }
 
 /** Round a decimal number, written in digits, up: what is said of privacy is never less than the truth. */
@@ -34,6 +54,13 @@ export function roundedUp(text: string, places: number): string {
   const rest = after.slice(places);
   const all = (kept + (/[1-9]/.test(rest) ? 1n : 0n)).toString().padStart(places + 1, "0");
   return `${all.slice(0, -places)}.${all.slice(-places)}`;
+}
+
+/** A cost in a sentence: rounded up, without zeros that say nothing, and never more than what is allowed ("p/q"). */
+export function cost(epsilon: string, allowed: string): string {
+  const told = roundedUp(epsilon, 6).replace(/\.?0+$/, "");
+  const most = ratio(allowed);
+  return Number(told) >= most ? String(most) : told;
 }
 
 /** Return the value of "p/q". */
@@ -63,18 +90,6 @@ export function save(name: string, type: string, text: string): void {
   link.click();
   link.remove();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
-}
-
-/** Make an element. Whatever a plan says goes in as text, never as markup. */
-export function element<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  attributes: Record<string, string> = {},
-  ...children: (Node | string)[]
-): HTMLElementTagNameMap[K] {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
 }
 
 /** Set a text only if it is another one, so that nothing is announced or laid out for nothing. */

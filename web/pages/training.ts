@@ -4,9 +4,11 @@ import { get, listen, type Listener } from "./api.js";
 import { Block, numeric, text } from "./blocks.js";
 import { warm } from "./charts.js";
 import type { PastRound, Statement, TrainingEntry, TrainingHistory } from "./documents.js";
-import { element, number, say, whole } from "./text.js";
+import { html } from "./elements.js";
+import { column, largest, say, whole } from "./text.js";
 
 const MOST_WEIGHTS = 6; // as many as there are colours
+const MOST_COLUMNS = 64; // of the table of weights
 const SURE = 1.96; // standard errors: 95 %
 
 /** Show a training, and keep it current. */
@@ -19,21 +21,21 @@ export async function showTraining(
   const address = `/trainings/${encodeURIComponent(name)}`;
   const statement = await get<Statement>(`${address}/statement`);
   document.title = `${name} · hush`;
-  const count = element("span", { class: "count number", "data-testid": "round-count" }, "…");
-  const unit = element("span");
-  const progress = element("progress", { max: "1", value: "0", "aria-label": "People of this round" });
-  const people = element("p", { class: "quiet", "data-testid": "people" });
+  const count = html("span", { class: "count number", "data-testid": "round-count" }, "…");
+  const unit = html("span");
+  const progress = html("progress", { max: "1", value: "0", "aria-label": "People of this round" });
+  const people = html("p", { class: "quiet", "data-testid": "people" });
   view.append(
-    element("h1", { "data-testid": "title" }, name),
-    element(
+    html("h1", { "data-testid": "title" }, name),
+    html(
       "div",
       { class: "headline" },
-      element("div", {}, element("p", { class: "counted" }, "Round ", count, unit), progress, people),
-      element(
+      html("div", {}, html("p", { class: "counted" }, "Round ", count, unit), progress, people),
+      html(
         "div",
         {},
-        ...statement.sentences.map((sentence) => element("p", { "data-testid": "privacy-sentence" }, sentence)),
-        element("p", {}, element("a", { href: "/explanation" }, "What all this means")),
+        ...statement.sentences.map((sentence) => html("p", { "data-testid": "privacy-sentence" }, sentence)),
+        html("p", {}, html("a", { href: "/explanation" }, "How this protects you")),
       ),
     ),
   );
@@ -43,7 +45,7 @@ export async function showTraining(
     kind: "loss",
     testid: "loss",
     caption: "loss of held-out people by round",
-    description: "The loss of held-out people after each round, with 95 % intervals. The table beside it has the numbers.",
+    description: "The loss of held-out people after each round. The table has the numbers.",
     file: `${name}-loss`,
     words: "Reported by people who take part in no round, as privately as everything else; with 95 % intervals.",
   });
@@ -53,7 +55,7 @@ export async function showTraining(
     kind: "weights",
     testid: "weights",
     caption: "weights by round",
-    description: "The weights of the model in each round, a line for each. The table beside it has the numbers.",
+    description: "The weights of the model in each round, a line for each. The table has the numbers.",
     file: `${name}-weights`,
   });
   for (const block of [loss, weights]) {
@@ -65,14 +67,16 @@ export async function showTraining(
     const heard = found.rounds.filter((round): round is PastRound & { loss: number } => round.loss !== null);
     if (heard.length === 0) loss.empty("No held-out person has reported a loss yet.");
     else {
+      const write = column(largest(heard.map((round) => round.loss)), 4);
       loss.update({
         columns: [{ name: "round" }, { name: "loss" }, { name: "standard error" }, { name: "people" }],
         rows: heard.map((round) => [
           numeric(round.number, whole),
-          numeric(round.loss, number),
-          numeric(round.loss_error, number),
+          numeric(round.loss, write),
+          numeric(round.loss_error, write),
           numeric(round.people, whole),
         ]),
+        level: 0.95,
         values: heard.map((round) => {
           const margin = SURE * (round.loss_error ?? 0);
           return { round: round.number, loss: round.loss, low: round.loss - margin, high: round.loss + margin };
@@ -85,16 +89,20 @@ export async function showTraining(
     const order = last.map((_, index) => index).sort((a, b) => Math.abs(last[b] ?? 0) - Math.abs(last[a] ?? 0));
     const drawn = order.slice(0, MOST_WEIGHTS).sort((a, b) => a - b);
     const left = last.length - drawn.length;
+    const writes = last.slice(0, MOST_COLUMNS).map((_, place) => column(largest(steps.map(({ values }) => values[place] ?? 0)), 4));
+    const notes = [];
+    if (left > 0) notes.push(`The ${drawn.length} largest of ${whole(last.length)} weights are drawn.`);
+    if (last.length > MOST_COLUMNS) notes.push(`The table has the first ${MOST_COLUMNS} of them; the interface has all.`);
     weights.update({
-      columns: [{ name: "round", text: true }, ...last.map((_, index) => ({ name: `w${index}` })).slice(0, 64)],
+      columns: [{ name: "round", text: true }, ...last.map((_, index) => ({ name: `w${index}` })).slice(0, MOST_COLUMNS)],
       rows: steps.map(({ round, values }, index) => [
         text(index === steps.length - 1 ? (found.done ? "result" : "result so far") : String(round)),
-        ...values.slice(0, 64).map((value) => numeric(value, number)),
+        ...values.slice(0, MOST_COLUMNS).map((value, place) => numeric(value, writes[place] ?? String)),
       ]),
       values: steps
         .slice(0, -1)
         .flatMap(({ round, values }) => drawn.map((index) => ({ round, what: `w${index}`, value: values[index] ?? 0 }))),
-      ...(left > 0 ? { note: `The ${drawn.length} largest of ${whole(last.length)} weights are drawn.` } : {}),
+      ...(notes.length > 0 ? { note: notes.join(" ") } : {}),
     });
   }
 

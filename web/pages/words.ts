@@ -2,19 +2,29 @@
 import { likelihood, type Attribute, type Categorical, type Channel, type Output, type Plan } from "hush-client";
 import type { Value } from "./fields";
 
+/** What stands for an answer that was not given. */
+export const UNSAID = "(I would rather not say)";
+
 const english = new Intl.NumberFormat("en", { maximumSignificantDigits: 12 });
 
 export function plain(value: number): string {
   return english.format(value);
 }
 
+/** Said of an answer with thousands of parts, each drawn by chance. */
+export const UNSPEAKABLE =
+  "So many answers are possible that each of them is too unlikely to write down, for you as for everybody. The bound above " +
+  "holds for this one too.";
+
 /** A probability with two digits that mean something, and a sign that stays with them: 4.2 %, 0.031 %. */
 export function percent(probability: number): string {
   return `${(100 * probability).toLocaleString("en", { maximumSignificantDigits: 2 })}\u00a0%`;
 }
 
-export function factor(value: number): string {
-  return value.toLocaleString("en", { maximumSignificantDigits: 3 });
+/** A bound, with three digits at least and never too small: 2.719 is 2.72. */
+export function raised(value: number): string {
+  const scale = 10 ** Math.max(0, 2 - Math.floor(Math.log10(value)));
+  return plain(Math.ceil(value * scale - 1e-9) / scale);
 }
 
 export type Answers = Record<string, Value>;
@@ -72,8 +82,7 @@ function rounded(low: number, high: number, share: number): number {
 
 export function who(attribute: Attribute, value: Value): string {
   if (value === null) return "someone who would rather not say";
-  if (attribute.kind === "numeric") return `someone of ${plain(value as number)}`;
-  return `someone who answers “${value}”`;
+  return attribute.kind === "numeric" ? `someone who answers ${plain(value as number)}` : `someone who answers “${value}”`;
 }
 
 /** The sentence that says what an answer gives away, and what not. */
@@ -87,9 +96,10 @@ export function sentence(plan: Plan, question: number, output: Output, answers: 
 }
 
 /** What an output is, in words, as far as it can be said without the server's arithmetic. */
-export function content(attributes: Attribute[], output: Output, channel: Channel): string {
-  const [first] = attributes;
-  if (attributes.length > 1 || first === undefined) return "The answer is about them together.";
+export function content(profiles: Profile[], output: Output, channel: Channel): string {
+  const [found] = profiles;
+  if (profiles.length > 1 || found === undefined) return "The answer is about them together.";
+  const first = found.attribute;
   if (first.kind === "categorical") {
     const labels = labelled(first);
     const members = typeof output === "number" ? [output] : [...output];
@@ -101,11 +111,28 @@ export function content(attributes: Attribute[], output: Output, channel: Channe
     const rest = channel.kind === "unary" ? "each category is in it or not by chance" : "yours may be among them or not";
     return `The answer names ${shown}: ${rest}.`;
   }
-  return `The answer is one of the numbers from 0 to ${channel.alphabet.size - 1}, drawn with noise: ${String(output)}.`;
+  const number = `The answer is a number drawn with noise: ${String(output)}, of 0 to ${channel.alphabet.size - 1}.`;
+  return `${number}${favoured(found)}`;
+}
+
+/** Which values make an answer likelier, if it is one part of the scale. */
+function favoured({ values, chances }: Profile): string {
+  const numbers = values.filter((value) => value !== null).length;
+  const [least, most] = [Math.min(...chances), Math.max(...chances)];
+  if (most - least < 1e-6 * most) return "";
+  const likely = Array.from({ length: numbers }, (_, index) => index).filter(
+    (index) => (chances[index] ?? 0) > (least + most) / 2,
+  );
+  const [first, last] = [likely[0], likely.at(-1)];
+  if (first === undefined || last === undefined || last - first + 1 !== likely.length) return "";
+  const ends = [values[first], values[last]].map((value) => plain(Number(Number(value).toPrecision(2))));
+  const chance = (index: number): string => percent(chances[index] ?? 0);
+  const middle = Math.round((first + last) / 2);
+  return ` It is likelier from people between ${ends.join(" and ")} (about ${chance(middle)}) than from others (about ${percent(least)}).`;
 }
 
 function labelled(attribute: Categorical): string[] {
-  return [...attribute.values.map(String), "(would rather not say)"];
+  return [...attribute.values.map(String), UNSAID];
 }
 
 /** What epsilon means, as a factor and as a bet. */
@@ -113,8 +140,8 @@ export function meaning(epsilon: number): string {
   const times = Math.exp(epsilon);
   const sure = times / (1 + times);
   return (
-    `Whatever your answers are, no report is more than ${factor(times)} times likelier to come from you than from ` +
+    `Whatever your answers are, no report is more than ${raised(times)} times likelier to come from you than from ` +
     `somebody with any other answers. Who has two guesses about you, and no idea which is right, picks the right one ` +
-    `at most ${percent(sure)} of the time after seeing your report, instead of 50\u00a0%.`
+    `at most ${raised(100 * sure)}\u00a0% of the time after seeing your report, instead of 50\u00a0%.`
   );
 }

@@ -1,5 +1,6 @@
 /** The ledger: a device's memory of what it has answered, and what that cost. */
-import { randomise } from "./client.js";
+import { randomiseFrom } from "./client.js";
+import { type Coins, SystemCoins } from "./coins.js";
 import { BudgetError, ensure, LedgerError } from "./errors.js";
 import { decimal, decimalText } from "./exact.js";
 import type { Plan } from "./plan.js";
@@ -55,8 +56,11 @@ export class Ledger {
   /**
    * Answers a plan once: returns the stored report, without a look at the record; or draws one and stores it before it
    * is returned. A plan that would take the total above the cap is a BudgetError, and nothing is drawn or stored.
+   *
+   * `coins` are for pages that let people mend their answers before anything is sent: with the same words again, the
+   * same answers give the same report, and nobody can draw until they like what they see.
    */
-  async randomise(plan: Plan, record: PersonRecord, ticket?: Ticket): Promise<Report> {
+  async randomise(plan: Plan, record: PersonRecord, ticket?: Ticket, coins: Coins = new SystemCoins()): Promise<Report> {
     let report: Report | undefined;
     await this.#update(({ cap, entries }) => {
       const stored = entries.find((entry) => entry.plan === plan.id);
@@ -68,7 +72,7 @@ export class Ledger {
         `this plan costs ${plan.epsilon}; of a cap of ${cap} this device has spent ${decimalText(spent)}`,
         BudgetError,
       );
-      report = ticket ? answerTicket(plan, record, ticket.id) : randomise(plan, record);
+      report = ticket ? answerTicket(plan, record, ticket.id, coins) : randomiseFrom(coins, plan, record);
       const entry: Entry = {
         plan: plan.id,
         title: plan.title,
@@ -99,9 +103,16 @@ export class Ledger {
     return decimalText(total(await this.entries()));
   }
 
-  /** Notes that the answer to a plan is about to leave the device, and returns it. */
-  sending(plan: Plan): Promise<Entry> {
-    return this.#move(plan, (state) => (state === "arrived" ? state : "sending"));
+  /**
+   * Notes that the answer to a plan is about to leave the device, and returns it. With the id of a report it is refused
+   * if another one is kept: somebody in another tab may have answered meanwhile.
+   */
+  sending(plan: Plan, id?: string): Promise<Entry> {
+    return this.#move(plan, ({ state, report }) => {
+      const same = id === undefined || Report.decode(plan, report).id === id;
+      ensure(same, "another report is kept for this plan", LedgerError);
+      return state === "arrived" ? state : "sending";
+    });
   }
 
   /** Notes that the collector has the answer to a plan. */
@@ -121,10 +132,10 @@ export class Ledger {
     });
   }
 
-  async #move(plan: Plan, next: (state: State) => State): Promise<Entry> {
+  async #move(plan: Plan, next: (entry: Entry) => State): Promise<Entry> {
     let moved: Entry | undefined;
     await this.#update(({ entries }) =>
-      entries.map((entry) => (entry.plan === plan.id ? (moved = { ...entry, state: next(entry.state) }) : entry)),
+      entries.map((entry) => (entry.plan === plan.id ? (moved = { ...entry, state: next(entry) }) : entry)),
     );
     ensure(moved, "this device has no answer to this plan", LedgerError);
     return moved;

@@ -33,9 +33,9 @@ export function questionsOf(plan: Plan, id: string): readonly number[] {
 }
 
 /** Returns a fresh random report that answers the questions of a ticket, under its id. */
-export function answerTicket(plan: Plan, record: PersonRecord, id: string): Report {
+export function answerTicket(plan: Plan, record: PersonRecord, id: string, coins: Coins = new SystemCoins()): Report {
   const inputs = plan.encode(record);
-  return new Report(plan, id, answersFrom(new SystemCoins(), plan, inputs, questionsOf(plan, id)));
+  return new Report(plan, id, answersFrom(coins, plan, inputs, questionsOf(plan, id)));
 }
 
 /** Words that follow from an id: public, so that everybody can check which questions it deals. */

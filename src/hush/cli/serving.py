@@ -89,6 +89,8 @@ def serve(
                 click.echo(f"hush: listening on {address}")
                 for held in opened.plans():
                     click.echo(f"hush: {address}/plans/{held.plan.id}")
+                    click.echo(f"hush: form {address}/?plan={held.plan.id}")
+                    click.echo(f"hush: dashboard {address}/dashboard?plan={held.plan.id}")
                 for name in opened.trainings():
                     click.echo(f"hush: {address}/trainings/{quote(name, safe='')}/round")
 

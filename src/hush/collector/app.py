@@ -74,6 +74,7 @@ class Collector:
         try:
             yield
         finally:
+            self.views.close()
             await self._intake.stop()
             await asyncio.to_thread(self.store.close)
 
@@ -81,7 +82,7 @@ class Collector:
         """Return the application."""
         routes = [
             Route(endpoint.path, self._guarded(endpoint), methods=[endpoint.method])
-            for endpoint in (*self.endpoints, *pages.endpoints())
+            for endpoint in (*self.endpoints, *pages.endpoints(self.settings.tickets))
         ]
         handlers: Any = {HTTPException: self._unrouted}
         app = Starlette(routes=routes, lifespan=self.lifespan, exception_handlers=handlers)
@@ -91,7 +92,7 @@ class Collector:
 
     def end_streams(self) -> None:
         """Let streams of estimates end, as they would keep a server from stopping. Called within the loop."""
-        self.views.ending.set()
+        self.views.streams.end()
 
     def _guarded(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         """Return the handler of an endpoint, behind limits and roles; whatever is refused becomes a problem."""
@@ -102,7 +103,8 @@ class Collector:
                 self._limit.check(request.client.host if request.client else "")
                 if endpoint.role is not None:
                     check_role(self.settings, request, endpoint.role)
-                asked.check_query(request, known)
+                if not endpoint.any_query:
+                    asked.check_query(request, known)
                 response = await endpoint.handler(request)
             except Refused as refused:
                 response = refused.response()

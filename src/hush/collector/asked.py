@@ -9,6 +9,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from hush.collector.endpoints import Parameter
 from hush.collector.problems import Refused
 from hush.collector.settings import Settings
 from hush.estimates import Estimate
@@ -19,9 +20,22 @@ POSTS: dict[str, Callable[[list[Estimate], Any], list[Estimate]]] = {
     "clip": clip,
     "project": project,
 }
-ESTIMATORS = ("ratio", "paper")
 MAX_LEVEL = 0.999999
 MAX_NUMBER = 30  # characters of a number
+
+LEVEL = Parameter(
+    "level",
+    "number",
+    "the probability that an interval covers the truth",
+    0.95,
+    limits={"exclusiveMinimum": 0, "maximum": MAX_LEVEL},
+)
+ESTIMATOR = Parameter("estimator", "string", "how to estimate", "ratio", ("ratio", "paper"))
+POST = Parameter("post", "string", "what is done to estimates afterwards", "none", tuple(POSTS))
+FORMAT = Parameter("format", "string", "the format of the answer", "json", ("json", "csv"))
+VIEW = Parameter("view", "string", "which events are sent", "estimates", ("estimates", "dashboard"))
+SHARE = Parameter("share", "number", "the share of reports that liars sent", 0.01, limits={"minimum": 0, "maximum": 1})
+ATTRIBUTE = Parameter("attribute", "string", "the name of a numeric attribute", None, required=True)
 
 
 def content_type(request: Request) -> str:
@@ -40,15 +54,17 @@ def check_query(request: Request, known: tuple[str, ...]) -> None:
         raise Refused("bad-request", "a parameter of the query is there twice")
 
 
+def choice(request: Request, parameter: Parameter) -> str:
+    """Return which of its choices a request gives a parameter."""
+    found = request.query_params.get(parameter.name, str(parameter.default))
+    if found not in parameter.choices:
+        raise Refused("bad-request", f"{parameter.name} must be one of: {', '.join(parameter.choices)}")
+    return found
+
+
 def wanted(request: Request) -> tuple[float, str, str]:
     """Return level, estimator and post-processing that a request asks for."""
-    query = request.query_params
-    estimator, post = query.get("estimator", "ratio"), query.get("post", "none")
-    if estimator not in ESTIMATORS:
-        raise Refused("bad-request", f"estimator must be one of: {', '.join(ESTIMATORS)}")
-    if post not in POSTS:
-        raise Refused("bad-request", f"post must be one of: {', '.join(POSTS)}")
-    return level(request), estimator, post
+    return level(request), choice(request, ESTIMATOR), choice(request, POST)
 
 
 def level(request: Request) -> float:

@@ -193,11 +193,12 @@ class Manipulations(msgspec.Struct):
 
 
 class DistributionDocument(msgspec.Struct):
-    """The shares of a number between edges, from so many reports, or why there are none."""
+    """The shares of a number between edges, or why there are none: from the `answers` among so many reports."""
 
     plan: str
     attribute: str
     reports: int
+    answers: int
     edges: list[float]
     shares: list[float]
     why: str | None

@@ -101,6 +101,7 @@ class Endpoint:
     also: Sequence[str] = ()
     status: int = 200
     body: Mapping[str, Any] = field(default_factory=lambda: REPORT_SCHEMA)
+    any_query: bool = False
 
     @property
     def name(self) -> str:

@@ -11,8 +11,9 @@ import gzip
 import hashlib
 import subprocess
 import sys
-import threading
+import time
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -22,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hush.collector import asked
-from hush.collector.endpoints import Endpoint, Parameter
+from hush.collector.endpoints import Endpoint
 from hush.collector.problems import Refused
 
 PAGES = {"/": "form.html", "/dashboard": "dashboard.html", "/explanation": "explanation.html"}
@@ -40,6 +41,7 @@ POLICY = {
     "X-Content-Type-Options": "nosniff",
 }
 VEGA = "vega.js"
+BUNDLING, REMEMBERED = 120, 60  # seconds
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,6 @@ def static() -> dict[str, File]:
     return {found.name: _file(found.name, found.read_bytes()) for found in folder.iterdir() if "." in found.name}
 
 
-_bundling = threading.Lock()
 _BUNDLE = """
 import sys, vl_convert
 sys.stdout.buffer.write(vl_convert.javascript_bundle("window.vega = vega; window.vegaEmbed = vegaEmbed;").encode())
@@ -72,28 +73,60 @@ sys.stdout.buffer.write(vl_convert.javascript_bundle("window.vega = vega; window
 
 
 @lru_cache(maxsize=1)
-def _vega() -> File:
+def vega() -> File:
+    """Return Vega-Lite for browsers, as vl-convert brings it. It takes seconds."""
     if find_spec("vl_convert") is None:
         raise Refused("not-found", "charts need: pip install 'hush[plot]'")
-    # In a process of its own: it takes seconds, in which no other thread of this one could run.
-    done = subprocess.run([sys.executable, "-c", _BUNDLE], capture_output=True, check=True, timeout=120)  # noqa: S603
+    # In a process of its own, as no other thread of this one could run meanwhile; -P, as what lies in the current
+    # folder is not to be imported.
+    command = [sys.executable, "-P", "-c", _BUNDLE]
+    done = subprocess.run(command, capture_output=True, check=True, timeout=BUNDLING)  # noqa: S603
     return _file(VEGA, done.stdout)
 
 
-def vega() -> File:
-    """Return Vega-Lite for browsers, as vl-convert brings it. It is made once, whoever asks meanwhile waits."""
-    with _bundling:
-        return _vega()
+class Bundle:
+    """The bundle of Vega-Lite: made once, by a thread of its own; whoever asks meanwhile waits without holding one.
+
+    If it cannot be made, that is remembered for a while.
+    """
+
+    def __init__(self, make: Callable[[], File] = vega, clock: Callable[[], float] = time.monotonic) -> None:
+        self._make, self._clock = make, clock
+        self._task: asyncio.Task[File] | None = None
+        self._since = 0.0
+
+    async def file(self) -> File:
+        """Return it, or refuse."""
+        if self._task is None or (self._failed() and self._clock() - self._since > REMEMBERED):
+            self._since = self._clock()
+            self._task = asyncio.create_task(self._made())
+        try:
+            return await asyncio.shield(self._task)
+        except Refused:
+            raise
+        except (OSError, subprocess.SubprocessError):
+            raise Refused("failed", "the charts could not be made") from None
+
+    def _failed(self) -> bool:
+        return self._task is not None and self._task.done() and self._task.exception() is not None
+
+    async def _made(self) -> File:
+        with ThreadPoolExecutor(1) as own:
+            return await asyncio.get_running_loop().run_in_executor(own, self._make)
 
 
-async def find(name: str) -> File:
+def find(name: str) -> File:
     """Return a file by its name."""
-    if name == VEGA:
-        return await asyncio.to_thread(vega)
     found = static().get(name)
     if found is None:
         raise Refused("not-found")
     return found
+
+
+@lru_cache(maxsize=8)
+def dealing(file: File) -> File:
+    """Return a page as it is where questions are dealt."""
+    return _file("page.html", file.content.replace(b'data-tickets="no"', b'data-tickets="yes"'))
 
 
 def sent(request: Request, file: File) -> Response:
@@ -106,25 +139,29 @@ def sent(request: Request, file: File) -> Response:
     return Response(file.content, headers=headers, media_type=file.media_type)
 
 
-def endpoints() -> Sequence[Endpoint]:
-    """Return where pages are. They are for everybody: what they show is asked for with the roles of the interface."""
-    chosen = (
-        Parameter("plan", "string", "the id of a plan", None),
-        Parameter("training", "string", "the name of a training", None),
-    )
+def endpoints(tickets: bool = False) -> Sequence[Endpoint]:
+    """Return where pages are. They are for everybody: what they show is asked for with the roles of the interface.
+
+    The form is told whether the collector deals the questions by tickets. Pages take any query, as what others append
+    to a link must not break it.
+    """
 
     def page(name: str) -> Callable[[Request], Awaitable[Response]]:
         async def handle(request: Request) -> Response:
-            return sent(request, await find(name))
+            file = find(name)
+            return sent(request, dealing(file) if tickets else file)
 
         return handle
 
+    bundle = Bundle()
+
     async def file(request: Request) -> Response:
-        return sent(request, await find(str(request.path_params["file"])))
+        name = str(request.path_params["file"])
+        return sent(request, await bundle.file() if name == VEGA else find(name))
 
     return (
         *(
-            Endpoint("GET", path, name, page(name), None, None, parameters=chosen, also=("text/html",))
+            Endpoint("GET", path, name, page(name), None, None, also=("text/html",), any_query=True)
             for path, name in PAGES.items()
         ),
         Endpoint("GET", "/pages/{file}", "What pages load", file, None, None),

@@ -7,11 +7,29 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hush.collector import formats
-from hush.collector.documents import Health, PlanEntry, Plans, Receipt, TicketDocument, Trainings
+from hush.collector.asked import ATTRIBUTE, ESTIMATOR, FORMAT, LEVEL, POST, SHARE, VIEW
+from hush.collector.documents import (
+    Charts,
+    DistributionDocument,
+    Estimates,
+    Health,
+    Manipulations,
+    Margins,
+    PlanEntry,
+    Plans,
+    Receipt,
+    Statement,
+    TicketDocument,
+    TimelineDocument,
+    TrainingHistory,
+    Trainings,
+)
 from hush.collector.endpoints import TALLY_SCHEMA, Endpoint, Parameter
+from hush.collector.responses import EVENTS
 
 if TYPE_CHECKING:
     from hush.collector.app import Collector
+    from hush.collector.views import Views
 
 
 def endpoints(collector: Collector) -> Sequence[Endpoint]:
@@ -72,10 +90,72 @@ def endpoints(collector: Collector) -> Sequence[Endpoint]:
         sent(
             "/trainings/{training}/losses", "Send the loss of a held-out person", collector.loss, parameters=(number,)
         ),
-        *collector.views.endpoints(),
+        *_shown(collector.views),
         Endpoint("GET", "/healthz", "Whether the collector is alive", collector.health, None, Health),
         Endpoint(
             "GET", "/metrics", "Numbers for Prometheus", collector.show_metrics, "read", None, also=("text/plain",)
         ),
         Endpoint("GET", "/openapi.json", "This interface", collector.openapi_document, None, dict),
+    )
+
+
+def _shown(views: Views) -> Sequence[Endpoint]:
+    """Return the endpoints that show something, each for those who may read."""
+    shown = partial(Endpoint, "GET", role="read")
+    plan, training = "/plans/{plan}", "/trainings/{training}"
+    return (
+        shown(
+            f"{plan}/estimates",
+            "Estimates with intervals",
+            views.estimates,
+            answers=Estimates,
+            parameters=(LEVEL, ESTIMATOR, POST, FORMAT),
+            also=("text/csv",),
+        ),
+        shown(
+            f"{plan}/stream",
+            "Estimates as they change, and all else that the dashboard shows",
+            views.stream,
+            answers=None,
+            parameters=(LEVEL, ESTIMATOR, POST, VIEW, SHARE),
+            also=(EVENTS,),
+        ),
+        shown(f"{plan}/statement", "What the plan promises to each person", views.statement, answers=Statement),
+        shown(
+            f"{plan}/margins",
+            "Margins, predicted and achieved",
+            views.margins,
+            answers=Margins,
+            parameters=(LEVEL,),
+        ),
+        shown(
+            f"{plan}/manipulation",
+            "How far liars can have moved the estimates",
+            views.manipulation,
+            answers=Manipulations,
+            parameters=(SHARE,),
+        ),
+        shown(
+            f"{plan}/distribution",
+            "The distribution of a number",
+            views.distribution,
+            answers=DistributionDocument,
+            parameters=(ATTRIBUTE,),
+        ),
+        shown(f"{plan}/timeline", "Reports over time, since the start", views.timeline, answers=TimelineDocument),
+        shown(f"{training}/history", "Weights and losses by round", views.history, answers=TrainingHistory),
+        shown(
+            f"{training}/stream",
+            "How the training stands, as it changes",
+            views.training_stream,
+            answers=None,
+            also=(EVENTS,),
+        ),
+        shown(
+            f"{training}/statement",
+            "What the current round promises to each person",
+            views.training_statement,
+            answers=Statement,
+        ),
+        shown("/charts", "Specifications of the dashboard's charts", views.charts, answers=Charts),
     )

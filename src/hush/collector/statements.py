@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 
 from hush.collector.documents import (
     AttributeStatement,
@@ -29,6 +30,7 @@ from hush.tally import Tally
 
 MAX_DIGITS = 2000  # of a ratio that is written down
 BINS = 32
+DECIMALS = 6  # of a cost in a sentence
 
 Target = tuple[str, str]
 """An attribute, and what of it: "mean", "missing" or "shares"."""
@@ -51,8 +53,7 @@ def statement(plan: Plan) -> Statement:
         )
     factor = plan.ratio
     sentences = [
-        f"Each person answers {plan.k} of {len(plan.questions)} questions, and it costs epsilon = "
-        f"{words.up(Fraction(log_digits(factor)), 6)} of {plan.epsilon!r} at most.",
+        f"Each person answers {plan.k} of {len(plan.questions)} questions, which costs {_cost(plan)}.",
         words.odds(factor),
     ]
     moved = [
@@ -71,6 +72,17 @@ def statement(plan: Plan) -> Statement:
         questions,
         moved,
     )
+
+
+def _cost(plan: Plan) -> str:
+    """Say what a report costs, and what it may cost if that is more."""
+    from hush.audits import words
+
+    told = words.up(Fraction(log_digits(plan.ratio)), DECIMALS)
+    allowed = f"{plan.epsilon!r}".removesuffix(".0")
+    if Fraction(told.replace(",", "")) >= plan.cost:
+        return f"ε = {allowed} at most"
+    return f"ε = {told.rstrip('0').removesuffix('.')} at most, of {allowed} that the plan allows"
 
 
 def _described(attribute: Attribute) -> AttributeStatement:
@@ -118,11 +130,13 @@ def manipulations(tally: Tally, share: float) -> Manipulations:
 
 def spread(tally: Tally, attribute: str) -> DistributionDocument:
     """Return the likeliest distribution of a number, or why there is none."""
+    answers = tally.answered[tally.plan.question(attribute)]
+    document = partial(DistributionDocument, tally.plan.id, attribute, tally.n, answers)
     try:
         found = distribution(tally, attribute, bins=BINS)
     except EstimateError as error:
-        return DistributionDocument(tally.plan.id, attribute, tally.n, [], [], str(error))
-    return DistributionDocument(tally.plan.id, attribute, tally.n, list(found.edges), list(found.shares), None)
+        return document([], [], str(error))
+    return document(list(found.edges), list(found.shares), None)
 
 
 def _width(schema: Schema, target: Target) -> float:

@@ -7,71 +7,48 @@ asked for, and on the number of reports, which tells tallies of one plan apart, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
-from contextlib import suppress
+from collections.abc import Hashable
 from typing import Any
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from hush.collector import asked, statements
 from hush.collector.documents import (
     Charts,
-    DistributionDocument,
     Estimates,
-    Manipulations,
-    Margins,
     PastRound,
     PlanEntry,
-    Statement,
     TimelineDocument,
     TrainingEntry,
     TrainingHistory,
     as_csv,
     estimate_row,
 )
-from hush.collector.endpoints import Endpoint, Parameter
 from hush.collector.finding import Finder
 from hush.collector.problems import Refused
-from hush.collector.responses import EVENTS, SECRET, as_json, encoded
+from hush.collector.responses import SECRET, as_json, encoded
 from hush.collector.settings import Settings
-from hush.collector.shared import Shared, Spaced
+from hush.collector.shared import Shared, Spaced, Workers
 from hush.collector.stores import Live, Store
+from hush.collector.streams import Event, Streams
 from hush.collector.timeline import Timeline
 from hush.errors import SchemaError
 from hush.estimates import Estimate, estimate
 from hush.plan import Plan
 from hush.tally import Tally
 
-Event = tuple[str, bytes]
-Look = Callable[[Any], Awaitable[tuple[Hashable, list[Event]]]]
-"""Given what was seen last, return what is seen now, and what to tell of it."""
-
-LEVEL = Parameter(
-    "level",
-    "number",
-    "the probability that an interval covers the truth",
-    0.95,
-    limits={"exclusiveMinimum": 0, "maximum": asked.MAX_LEVEL},
-)
-ESTIMATOR = Parameter("estimator", "string", "how to estimate", "ratio", asked.ESTIMATORS)
-POST = Parameter("post", "string", "what is done to estimates afterwards", "none", tuple(asked.POSTS))
-FORM = Parameter("format", "string", "the form of the answer", "json", ("json", "csv"))
-VIEW = Parameter("view", "string", "which events are sent", "estimates", ("estimates", "dashboard"))
-SHARE = Parameter("share", "number", "the share of reports that liars sent", 0.01, limits={"minimum": 0, "maximum": 1})
-ATTRIBUTE = Parameter("attribute", "string", "the name of a numeric attribute", None, required=True)
-
 
 class Views:
     """The endpoints that show something, and what they share."""
 
     def __init__(self, store: Store, settings: Settings, find: Finder) -> None:
-        self._store, self._settings, self._find = store, settings, find
-        self._shared, self._spaced = Shared(), Spaced()
+        self._store, self._find = store, find
+        self._workers = Workers()
+        self._shared, self._spaced = Shared(self._workers), Spaced(self._workers)
         self._timelines: dict[str, Timeline] = {}
-        self._streams = 0
-        self.ending = asyncio.Event()
+        self.streams = Streams(settings)
 
     async def begin(self) -> None:
         """Note how many reports there are before the first arrives."""
@@ -80,6 +57,10 @@ class Views:
             return {held.plan.id: self._store.tally(held.plan).n for held in self._store.plans()}
 
         self._timelines = {plan_id: Timeline(n) for plan_id, n in (await asyncio.to_thread(counts)).items()}
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._workers.close()
 
     def note(self, plan_id: str, reports: int) -> None:
         """Count reports of a plan that have arrived. A plan that another process has added begins with nothing."""
@@ -92,12 +73,10 @@ class Views:
 
     async def estimates(self, request: Request) -> Response:
         """Answer with estimates, as JSON or CSV."""
-        form = request.query_params.get("format", "json")
-        if form not in ("json", "csv"):
-            raise Refused("bad-request", "format must be json or csv")
+        format_ = asked.choice(request, asked.FORMAT)
         wanted = asked.wanted(request)
         document, text = await self._estimated(await self._tally(request), *wanted)
-        if form == "csv":
+        if format_ == "csv":
             return Response(as_csv(document.estimates), headers=SECRET, media_type="text/csv")
         return as_json(text, headers=SECRET)
 
@@ -157,7 +136,7 @@ class Views:
         )
 
     async def distribution(self, request: Request) -> Response:
-        """Answer with the distribution of a number, perhaps of a moment ago: it says from how many reports."""
+        """Answer with the distribution of a number, perhaps of a moment ago: it says from how many answers."""
         name = request.query_params.get("attribute")
         if name is None:
             raise Refused("bad-request", "name an attribute, as in ?attribute=age")
@@ -218,16 +197,14 @@ class Views:
     async def stream(self, request: Request) -> Response:
         """Answer with estimates as they change, and with all else that the dashboard shows if it is asked for."""
         plan, wanted, share = await self._find.plan(request), asked.wanted(request), asked.share(request)
-        view = request.query_params.get("view", "estimates")
-        if view not in VIEW.choices:
-            raise Refused("bad-request", f"view must be one of: {', '.join(VIEW.choices)}")
+        view = asked.choice(request, asked.VIEW)
 
         async def look(last: Hashable) -> tuple[Hashable, list[Event]]:
-            tally = await self._shared.get(("tally", plan.id), self._moment(), lambda: self._store.tally(plan))
+            tally = await self._shared.get(("tally", plan.id), self.streams.moment(), lambda: self._store.tally(plan))
             if view == "estimates":
                 now: Hashable = tally.n
                 return now, [] if now == last else [("estimates", (await self._estimated(tally, *wanted))[1])]
-            held = await self._shared.get("plans", self._moment(), self._store.plans)
+            held = await self._shared.get("plans", self.streams.moment(), self._store.plans)
             found = next(one for one in held if one.plan.id == plan.id)
             now = tally.n, found.open
             if now == last:
@@ -241,14 +218,14 @@ class Views:
                 ("timeline", msgspec.json.encode(self._timed(tally))),
             ]
 
-        return self._streaming(request, look)
+        return self.streams.response(request, look)
 
     async def training_stream(self, request: Request) -> Response:
         """Answer how a training stands, and with its rounds when one is over."""
         name, _ = await self._find.training(request)
 
         async def look(last: tuple[Hashable, Hashable] | None) -> tuple[Hashable, list[Event]]:
-            live = await self._shared.get(("live", name), self._moment(), lambda: self._store.live(name))
+            live = await self._shared.get(("live", name), self.streams.moment(), lambda: self._store.live(name))
             round_ = live.round
             over = (round_.number, round_.done)
             now = over, live.received
@@ -264,105 +241,4 @@ class Views:
                 events.append(("history", text))
             return now, events
 
-        return self._streaming(request, look)
-
-    def _moment(self) -> int:
-        """Return a number that changes as often as streams look, so that all of them look at the same."""
-        return int(asyncio.get_running_loop().time() / self._settings.stream_interval)
-
-    def _streaming(self, request: Request, look: Look) -> Response:
-        if self._streams >= self._settings.streams:
-            raise Refused("busy", "too many streams are open", {"Retry-After": str(self._settings.retry_after)})
-        if request.method == "HEAD":
-            return Response(media_type=EVENTS, headers=SECRET)
-
-        async def events() -> AsyncIterator[bytes]:
-            self._streams += 1
-            try:
-                last: Hashable = None
-                while not self.ending.is_set():
-                    last, found = await look(last)
-                    for name, text in found:
-                        yield b"event: " + name.encode() + b"\ndata: " + text + b"\n\n"
-                    if not found:
-                        yield b": still here\n\n"
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(self.ending.wait(), self._settings.stream_interval)
-            finally:
-                self._streams -= 1
-
-        return StreamingResponse(events(), media_type=EVENTS, headers=SECRET)
-
-    # -- where they are
-
-    def endpoints(self) -> Sequence[Endpoint]:
-        """Return all of these, each for those who may read."""
-
-        def shown(
-            path: str,
-            summary: str,
-            handler: Callable[[Request], Awaitable[Response]],
-            answers: type[Any] | None,
-            *parameters: Parameter,
-            also: Sequence[str] = (),
-        ) -> Endpoint:
-            return Endpoint("GET", path, summary, handler, "read", answers, parameters=parameters, also=also)
-
-        plan, training = "/plans/{plan}", "/trainings/{training}"
-        return (
-            shown(
-                f"{plan}/estimates",
-                "Estimates with intervals",
-                self.estimates,
-                Estimates,
-                LEVEL,
-                ESTIMATOR,
-                POST,
-                FORM,
-                also=("text/csv",),
-            ),
-            shown(
-                f"{plan}/stream",
-                "Estimates as they change, and all else that the dashboard shows",
-                self.stream,
-                None,
-                LEVEL,
-                ESTIMATOR,
-                POST,
-                VIEW,
-                SHARE,
-                also=(EVENTS,),
-            ),
-            shown(f"{plan}/statement", "What the plan promises to each person", self.statement, Statement),
-            shown(f"{plan}/margins", "Margins, predicted and achieved", self.margins, Margins, LEVEL),
-            shown(
-                f"{plan}/manipulation",
-                "How far liars can have moved the estimates",
-                self.manipulation,
-                Manipulations,
-                SHARE,
-            ),
-            shown(
-                f"{plan}/distribution",
-                "The distribution of a number",
-                self.distribution,
-                DistributionDocument,
-                ATTRIBUTE,
-            ),
-            shown(f"{plan}/timeline", "Reports over time, since the start", self.timeline, TimelineDocument),
-            shown(f"{training}/history", "Weights and losses by round", self.history, TrainingHistory),
-            shown(
-                f"{training}/stream",
-                "How the training stands, as it changes",
-                self.training_stream,
-                None,
-                also=(EVENTS,),
-            ),
-            shown(
-                f"{training}/statement",
-                "What the current round promises to each person",
-                self.training_statement,
-                Statement,
-            ),
-            shown("/charts", "Specifications of the dashboard's charts", self.charts, Charts),
-        )
+        return self.streams.response(request, look)

@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -63,7 +64,8 @@ class Options:
 def run(options: Options) -> None:
     """Run the demo, and on a terminal go on serving until Ctrl-C."""
     stays = sys.stdout.isatty() and not options.once
-    plan = Plan.design(SCHEMA, options.epsilon, title="A made-up census")
+    # Each run is a collection of its own: a browser that answered an earlier one may answer this one too.
+    plan = Plan.design(SCHEMA, options.epsilon, title=f"A made-up census, {datetime.now():%Y-%m-%d %H:%M:%S}")
     Path(options.picture).parent.mkdir(parents=True, exist_ok=True)
     with serving(plan, options.store, options.port) as service:
         _say(
