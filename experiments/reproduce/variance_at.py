@@ -12,7 +12,7 @@ from experiments.reproduce.frame import Bench, Claim, Row
 from experiments.reproduce.worst_variance import EPSILONS, NAMES
 
 TITLE = "One number: variance at four inputs"
-PAPER = "Figure 2 of the source, not printed"
+PAPER = "In the source"  # of the paper, but not printed
 INPUTS = ("0", "1/3", "2/3", "1")
 STAR = 0.61  # from here HM is a mixture
 FLAT = 0.01  # what still counts as the same variance at all inputs
