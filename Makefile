@@ -13,7 +13,7 @@ READY_SPARK := $(SPARK)/.ready
 TESTING := 'hypothesis>=6.100' 'pytest>=8.3'
 READY_WEB := web/node_modules/.ready
 
-.PHONY: help theory learning demo test check bench limit docs vectors spark web screenshots clean
+.PHONY: help theory learning demo test check bench limit docs vectors spark web screenshots reproduce clean
 
 help:  ## Show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -83,6 +83,9 @@ vectors: $(READY)  ## Write spec/vectors anew
 
 theory: $(READY)  ## Recompute the paper's theory, with pictures
 	$(BIN)/python experiments/theory.py
+
+reproduce: $(READY)  ## Compute the figures of the paper anew (an hour or more; OPTIONS=--quick; DATA=FOLDER)
+	$(BIN)/hush reproduce $(OPTIONS) $(if $(DATA),--data $(DATA))
 
 learning: $(READY)  ## Compare ways of learning from people (20 minutes; DATA=FOLDER: on real microdata too)
 	$(BIN)/python -m experiments.learning $(if $(DATA),--data $(DATA))

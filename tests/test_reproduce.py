@@ -18,7 +18,7 @@ from experiments.reproduce.estimation import METHODS, Population, Survey
 import hush
 from hush.cli.commands import program
 
-TINY = frame.Settings(runs=2, people=3000, folds=2, repeats=1, epsilons=(1.0, 4.0), quick=True)
+TINY = frame.Settings(runs=2, people=3000, folds=2, repeats=1, epsilons=(2.0,), quick=True)
 FIGURES = ("means_and_frequencies", "gaussian", "shapes", "users", "dimensions")
 # A standardised mean is beyond this with a probability of less than 1e-6.
 LIMIT = 5.0
