@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
+import time
 from collections import Counter
 from typing import Any
 
@@ -191,6 +192,11 @@ def test_shards_are_claimed_again(postgres_place: Place) -> None:
         with postgres_place.opened() as one, postgres_place.opened() as two:
             for store in (one, two):
                 store.commit(places.singles(places.reports(2)))
+        with psycopg.connect(
+            postgres_place.url, autocommit=True
+        ) as db:  # the server notices a little later that they left
+            while db.execute("select count(*) from pg_locks where locktype = 'advisory'").fetchone() != (0,):
+                time.sleep(0.01)
     with postgres_place.opened() as store:
         assert store.tally(plan()).n == 12
     with psycopg.connect(postgres_place.url) as db:
