@@ -42,26 +42,40 @@ def _figures(wanted: Any) -> str:
         heading = first["title"] if first["paper"] == "beyond" else f"{first['paper']}: {first['title']}"
         parts.append(f"## {heading}")
         for kind, content in by_kind.items():
-            settings = content["settings"]
-            about = f"{KINDS[kind]}, {settings['runs']} runs, at most {settings['people']:,} people"
+            about = _about(kind, name, content["settings"])
             parts.append(f"![{heading}, {about}](reproduction/{kind}/{name}.svg)")
             parts.append(f"*{about[0].upper()}{about[1:]}; the numbers: [{name}.csv](reproduction/{kind}/{name}.csv).*")
-        parts.append(_table(by_kind))
+        parts.append(_table(by_kind, "stderr" in rows(next(iter(by_kind)), name)[0]))
     return "\n\n".join(parts)
 
 
-def _table(by_kind: dict[str, Any]) -> str:
+def _about(kind: str, name: str, settings: dict[str, Any]) -> str:
+    """Say what numbers are from: some are of people, others are computed from channels alone."""
+    fields = rows(kind, name)[0]
+    if "folds" in fields or "fold" in fields:
+        times = f"{settings['repeats']} x {settings['folds']}-fold cross-validation"
+        return f"{KINDS[kind]}, {times}, at most {settings['people']:,} people"
+    if "stderr" in fields:
+        return f"{KINDS[kind]}, {settings['runs']} runs, at most {settings['people']:,} people"
+    return "computed from the channels"
+
+
+def _table(by_kind: dict[str, Any], measured_on_people: bool) -> str:
     texts = list(dict.fromkeys(claim["text"] for content in by_kind.values() for claim in content["claims"]))
     lines = ["| claim | data | verdict | measured |", "|---" * 4 + "|"]
     for text in texts:
         for kind, content in by_kind.items():
             for claim in content["claims"]:
                 if claim["text"] == text:
-                    why = f" {claim['why'].rstrip('.')}." if claim["why"] else ""
-                    measured = f"{claim['measured'][0].upper()}{claim['measured'][1:]}."
-                    data = f"{kind}" + (f", {claim['data']}" if claim["data"] else "")
-                    lines.append(f"| {text} | {data} | {WORDS[claim['holds']]} | {measured}{why} |")
+                    why = f" {_sentence(claim['why'])}" if claim["why"] else ""
+                    data = kind if measured_on_people else "channels"
+                    cells = [text, data, WORDS[claim["holds"]], _sentence(claim["measured"]) + why]
+                    lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join(lines)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:].rstrip('.')}."
 
 
 def summary() -> str:
