@@ -56,7 +56,8 @@ if (process.argv.includes("--package")) {
   const files = new Map([["hush.js", text]]);
   for (const name of readdirSync(join(here, "pages")).sort()) {
     const path = join("pages", name);
-    if (extname(name) !== ".ts") files.set(name, readFileSync(join(here, path)));
+    if (extname(name) === ".css") files.set(name, await bundled(path));
+    else if (extname(name) !== ".ts") files.set(name, readFileSync(join(here, path)));
     else if (/^[a-z]+\.entry\.ts$/.test(name)) files.set(name.replace(".entry.ts", ".js"), await bundled(path, [clientApart]));
   }
   const check = process.argv.includes("--check");

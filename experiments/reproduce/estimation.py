@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import hush
+from experiments.reproduce import charts
 from experiments.reproduce.frame import Bench, Claim, Row, mean_and_error
 from hush import batch
 
@@ -207,24 +208,15 @@ def judged(text: str, found: list[Ratio]) -> Claim:
     return Claim(text, f"at worst its error is {worst}", holds, why)
 
 
-def chart(rows: list[Row], x: str, title: str, panels: list[tuple[str, list[Row]]]) -> Any:
-    """Draw errors against epsilon, people or attributes: a panel for each list of rows."""
-    import altair as alt
+def both_outperform(text: str, rows: list[Row], rivals: Sequence[str], target: str | None = None) -> list[Claim]:
+    """Return the claim, of each of the paper's methods, that it has a smaller error than its rivals in all settings."""
+    return [outperforms(text.format(method), rows, method, rivals, target) for method in PROPOSED]
 
-    logarithmic = x != "attributes"
-    ticks = sorted({row[x] for row in rows})
-    charts = []
-    for name, part in panels:
-        base = alt.Chart(alt.InlineData(values=part)).encode(
-            x=alt.X(f"{x}:Q")
-            .scale(type="log" if logarithmic else "linear", nice=False, zero=False)
-            .axis(values=ticks, format="~g" if x == "epsilon" else "~s")
-            .title(x),
-            y=alt.Y("mse:Q").scale(type="log").axis(format="~e", tickCount=4).title("mean squared error"),
-            color=alt.Color("method:N").title(None).sort([*METHODS]),
-            shape=alt.Shape("method:N").title(None).sort([*METHODS]),
-        )
-        charts.append(
-            alt.layer(base.mark_line(), base.mark_point(size=40)).properties(width=220, height=200, title=name)
-        )
-    return alt.concat(*charts, columns=2 if len(charts) < 4 else 4 if len(charts) == 4 else 3).properties(title=title)
+
+def chart(x: str, title: str, panels: dict[str, list[Row]]) -> Any:
+    """Draw errors against epsilon, people or attributes: a panel for each list of rows."""
+    names = (x, "mean squared error")
+    columns = 4 if len(panels) == 4 else 2
+    return charts.lines(
+        panels, title, x, "mse", "method", names=names, order=[*METHODS], log=(x != "attributes", True), columns=columns
+    )

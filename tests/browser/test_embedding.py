@@ -49,11 +49,34 @@ def hosting(folder: Path) -> Iterator[str]:
         server.server_close()
 
 
+def block_of(page: str) -> str:
+    """Return the one page that a document shows."""
+    (found,) = re.findall(r"```html\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    return str(found)
+
+
+def test_the_page_of_the_package(visit: Visit, tmp_path: Path) -> None:
+    """It prepares a report and sends that one, as soon as it is loaded."""
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "hush.js").write_bytes(pages.static()["hush.js"].content)
+    visit.allowed = ("status of 404",)
+    with (
+        hosting(site) as origin,
+        serving(tmp_path, Settings(origins={"*": frozenset([origin])}), plans=(PLAN,), trainings={}) as served,
+    ):
+        text = block_of("web/README.md").replace("https://reports.example.org", served.url).replace("PLAN", PLAN.id)
+        (site / "index.html").write_text(f"<!doctype html>{text}", encoding="utf-8")
+        with visit.context.expect_event("response", lambda answer: answer.request.method == "POST") as waiting:
+            visit.open(origin)
+        assert waiting.value.status == 202
+        assert served.tally(PLAN).n == 1
+
+
 @pytest.mark.parametrize("allowed", [True, False])
 def test_a_page_of_another_origin(visit: Visit, tmp_path: Path, allowed: bool) -> None:
     """It answers where the collector allows the page; otherwise browsers keep it from the plan."""
-    blocks = re.findall(r"```html\n(.*?)```", (ROOT / "docs" / "browser.md").read_text(encoding="utf-8"), re.DOTALL)
-    (block,) = blocks
+    block = block_of("docs/browser.md")
     site = tmp_path / "site"
     site.mkdir()
     (site / "hush.js").write_bytes(pages.static()["hush.js"].content)

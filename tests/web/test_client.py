@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import random
 import re
+import subprocess
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from tests.collector.served import FEW, PLAN, RECORD, WIDE, record_of, serving
 from tests.web.replaying import (
     BUILT,
     NODE,
+    ROOT,
     WEB,
     Borders,
     ask,
@@ -58,6 +61,30 @@ def test_types_are_right_and_what_is_built_is_current() -> None:
     assert types.returncode == 0, types.stdout
     done = node("build.mjs", "--check")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(
+    not (WEB / "node_modules").exists(), reason="what builds the client is not here: make web brings it"
+)
+def test_the_package_and_the_session_of_its_readme(tmp_path: Path) -> None:
+    made = node("build.mjs", "--package")
+    assert made.returncode == 0, made.stderr
+    assert (WEB / "dist" / "hush.js").read_bytes() == BUILT.read_bytes()
+    assert "export" in (WEB / "dist" / "index.d.ts").read_text(encoding="utf-8")
+    (session,) = re.findall(r"```js\n(.*?)```", (WEB / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "plan.json").write_text(
+        json.loads((ROOT / "spec" / "vectors" / "bad-plans.json").read_text(encoding="utf-8"))["good"]
+    )
+    code = session.replace('"hush-client"', json.dumps((WEB / "dist" / "hush.js").as_uri()))
+    (tmp_path / "session.mjs").write_text(code, encoding="utf-8")
+    found = subprocess.run(  # noqa: S603
+        [str(NODE), "session.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    ).stdout.splitlines()
+    told = re.findall("^// (.*)$", session, re.MULTILINE)
+    assert found[1] == told[1] == "27"
+    shown, real = json.loads(told[0].replace("...", "")), json.loads(found[0])
+    assert real.keys() == shown.keys()
+    assert real["plan"].startswith(shown["plan"])
 
 
 def test_it_is_small() -> None:

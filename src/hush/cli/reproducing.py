@@ -23,7 +23,7 @@ VERDICTS = {True: "pass", False: "FAIL", None: "open"}
 
 @program.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--quick", is_flag=True, help="Few people and runs: minutes instead of an hour or more.")
+@click.option("--quick", is_flag=True, help="Few people and runs: minutes instead of hours.")
 @click.option("--runs", type=click.IntRange(2), metavar="N", help="How often each survey is repeated.")
 @click.option("--people", type=click.IntRange(1000), metavar="N", help="How many people answer each survey, at most.")
 @click.option("--folds", type=click.IntRange(2), metavar="N", help="Folds of the cross-validations.")
@@ -90,7 +90,7 @@ def reproduce(
     with _watching() as watch:
         bench = frame.Bench(settings, Path(cache), count, folder, watch)
         runner.reproduce(chosen, bench, Path(output), told)
-    click.echo(f"\nNumbers, pictures and claims are in {output}; {failed} claims do not hold.")
+    click.echo(f"\nNumbers, pictures and claims are in {output}. Claims that do not hold: {failed}.")
 
 
 def _experiments() -> tuple[Any, Any, Any]:
