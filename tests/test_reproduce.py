@@ -18,7 +18,7 @@ from experiments.reproduce.estimation import METHODS, Population, Survey
 import hush
 from hush.cli.commands import program
 
-TINY = frame.Settings(runs=2, people=3000, folds=2, repeats=1, epsilons=(2.0,), quick=True)
+TINY = frame.Settings(runs=2, people=3000, learners=3000, folds=2, repeats=1, epsilons=(2.0,), quick=True)
 FIGURES = ("means_and_frequencies", "gaussian", "shapes", "users", "dimensions")
 # A standardised mean is beyond this with a probability of less than 1e-6.
 LIMIT = 5.0
@@ -201,7 +201,7 @@ def test_the_command() -> None:
 
 
 def test_the_command_says_pass_or_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame, "QUICK", replace(TINY, people=2000))
+    monkeypatch.setattr(frame, "QUICK", replace(TINY, people=2000, learners=2000))
     options = ["--quick", "--processes", "1", "-o", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")]
     result = CliRunner().invoke(program, ["reproduce", "shapes", *options])
     assert result.exit_code == 0, result.output

@@ -41,7 +41,7 @@ from experiments.reproduce import (
 )
 from experiments.reproduce.frame import Bench, Claim, Row, Settings
 
-TINY = Settings(runs=2, people=3000, folds=2, repeats=1, epsilons=(1.0, 4.0), quick=True)
+TINY = Settings(runs=2, people=3000, learners=3000, folds=2, repeats=1, epsilons=(1.0, 4.0), quick=True)
 MODEL = {
     "data", "census", "features", "task", "method", "epsilon", "people", "everybody", "folds", "error", "stderr",
     "excess", "excess_stderr",

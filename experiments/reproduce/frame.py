@@ -21,10 +21,11 @@ VERSION = 1  # of what is kept: raise it when the meaning of a job changes
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is done. `runs`: how often a survey is repeated; `people`: in each of them, at most."""
+    """How much is done. `runs`: how often a survey is repeated, by `people`; `learners`: whom models are tried on."""
 
     runs: int = 100
-    people: int = 500_000
+    people: int = 100_000
+    learners: int = 200_000
     folds: int = 10
     repeats: int = 5
     epsilons: tuple[float, ...] = EPSILONS
@@ -32,7 +33,7 @@ class Settings:
 
 
 FULL = Settings()
-QUICK = Settings(runs=8, people=60_000, folds=3, repeats=1, quick=True)
+QUICK = Settings(runs=8, people=60_000, learners=60_000, folds=3, repeats=1, quick=True)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from hush.learn import Features
 METHODS = ("Laplace", "Duchi", "PM", "HM", "hush")
 CLEAR = (NONE, CONSTANT)
 SLOW = "Laplace"
-SLOW_PEOPLE, SLOW_PEOPLE_QUICK = 20_000, 6_000
+SLOW_PEOPLE, SLOW_PEOPLE_QUICK = 10_000, 6_000
 SHARED = "Training"  # the name under which results are kept: several figures need the same
 ORDER = (*CLEAR, *learning.ALL)
 
@@ -120,8 +120,8 @@ def rows(
     """Return the errors of a task by every method on both censuses."""
     found: list[Row] = []
     for shape in CENSUS:
-        people = people_of(bench, shape, bench.settings.people)
-        count = min(len(people), bench.settings.people)
+        people = people_of(bench, shape, bench.settings.learners)
+        count = min(len(people), bench.settings.learners)
         jobs = jobs_of(bench, label(bench, shape), count, task, methods, epsilons or bench.settings.epsilons)
         features = len(Features(people.schema).names)
         done = bench.run(f"{SHARED}: {shape}, {task}", jobs, partial(error, people))

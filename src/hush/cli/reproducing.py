@@ -26,6 +26,7 @@ VERDICTS = {True: "pass", False: "FAIL", None: "open"}
 @click.option("--quick", is_flag=True, help="Few people and runs: minutes instead of hours.")
 @click.option("--runs", type=click.IntRange(2), metavar="N", help="How often each survey is repeated.")
 @click.option("--people", type=click.IntRange(1000), metavar="N", help="How many people answer each survey, at most.")
+@click.option("--learners", type=click.IntRange(1000), metavar="N", help="How many people models learn from, at most.")
 @click.option("--folds", type=click.IntRange(2), metavar="N", help="Folds of the cross-validations.")
 @click.option("--repeats", type=click.IntRange(1), metavar="N", help="How often cross-validations are repeated.")
 @click.option("--data", metavar="FOLDER", help="Real microdata instead of made-up people (docs/data.md).")
@@ -38,6 +39,7 @@ def reproduce(
     quick: bool,
     runs: int | None,
     people: int | None,
+    learners: int | None,
     folds: int | None,
     repeats: int | None,
     data: str | None,
@@ -72,7 +74,7 @@ def reproduce(
     folder = None if data is None else Path(data)
     if folder is not None and not folder.is_dir():
         raise Refused("--data must be a folder")
-    wanted = {"runs": runs, "people": people, "folds": folds, "repeats": repeats}
+    wanted = {"runs": runs, "people": people, "learners": learners, "folds": folds, "repeats": repeats}
     settings = replace(
         frame.QUICK if quick else frame.FULL, **{name: value for name, value in wanted.items() if value is not None}
     )
