@@ -28,26 +28,21 @@ them with a key in the same file would hide nothing from who has the file.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import Protocol
 
 from hush import codec
-from hush.channels import Output
-from hush.client import questions
-from hush.coins import Coins, SystemCoins
+from hush.coins import SystemCoins
 from hush.errors import BudgetError, LedgerError
-from hush.exact import WORD, exp_bounds, log_above
+from hush.exact import exp_bounds
 from hush.ledger import Ledger
+from hush.memory import ask, cost_of, new, recall
 from hush.plan import Plan
 from hush.report import Report
-from hush.schema import Input, Numeric, Record
+from hush.schema import Numeric, Record
 
 LEVELS = 3
 """How many levels a number has if nothing is said. docs/decisions/0015-series.md says why."""
@@ -61,26 +56,6 @@ _TABLES = (
     "state text not null, value text not null, primary key (series, kind, subject, state)) strict",
     "create table if not exists repeats (plan text primary key, series text not null, fresh text not null) strict",
 )
-
-
-class Memory(Protocol):
-    """What a device remembers of one series: texts by kind, subject and state."""
-
-    def find(self, kind: str, subject: str, state: str = "") -> str | None:
-        """Return what is kept, or None."""
-
-    def keep(self, value: str, kind: str, subject: str, state: str = "") -> None:
-        """Keep something that was not kept before."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question of this device: its index in the plan, what identifies it, and the state as inputs and as text."""
-
-    index: int
-    subject: str
-    inputs: tuple[Input, ...]
-    state: str
 
 
 class Series:
@@ -128,7 +103,7 @@ class Series:
             try:
                 self.ledger.afford(connection, cost, f"a new state in the series {self.name!r}")
             except BudgetError as error:
-                # The questions and dithers stay: they do not depend on the record, and must not be drawn until they suit.
+                # The questions and dithers stay: they do not depend on the record, and are not drawn until they suit.
                 refused = error
             else:
                 answers = recall(coins, plan, asked, memory)
@@ -196,96 +171,6 @@ class History:
             f"and change back, at the same times move by more than a factor {bound}. Whether and when your answer "
             "changed is not hidden."
         )
-
-
-# -- what a device does, with whatever memory
-
-
-def ask(coins: Coins, plan: Plan, inputs: Sequence[Input], levels: Sequence[int | None], memory: Memory) -> list[Asked]:
-    """Return the questions of this device with their states. What is drawn for that is kept, and is no answer yet."""
-    form, subjects = _identities(plan, tuple(levels))
-    text = memory.find("questions", form)
-    if text is None:
-        text = codec.dump(questions(plan, coins))
-        memory.keep(text, "questions", form)
-    asked = []
-    for index in codec.load(text, LedgerError):
-        span = plan.spans[index]
-        state: list[Input] = []
-        values: list[Input] = []
-        for name, value, count in zip(plan.questions[index].attributes, inputs[span], levels[span], strict=True):
-            if count is None or value is None:
-                state.append(value)
-                values.append(value)
-                continue
-            word = memory.find("dither", name)
-            if word is None:
-                word = str(coins.word())
-                memory.keep(word, "dither", name)
-            state.append(at := level(value, count, codec.big(word, LedgerError, "a dither of the ledger")))
-            values.append(at / (count - 1))
-        asked.append(Asked(index, subjects[index], tuple(values), codec.dump(state)))
-    return asked
-
-
-def new(asked: Sequence[Asked], memory: Memory) -> list[int]:
-    """Return the questions whose states have no answer yet."""
-    return [item.index for item in asked if memory.find("answer", item.subject, item.state) is None]
-
-
-def recall(coins: Coins, plan: Plan, asked: Sequence[Asked], memory: Memory) -> tuple[tuple[int, Output], ...]:
-    """Return the kept answers of these states; draw and keep those that are new."""
-    answers = []
-    for item in asked:
-        channel = plan.questions[item.index].channel
-        text = memory.find("answer", item.subject, item.state)
-        if text is None:
-            text = codec.dump(channel.answer(item.inputs, coins))
-            memory.keep(text, "answer", item.subject, item.state)
-        answers.append((item.index, channel.alphabet.from_json(codec.load(text, LedgerError))))
-    return tuple(answers)
-
-
-def level(x: float, levels: int, dither: int) -> int:
-    """Round x in [0, 1] to floor(x*(levels-1) + dither/2^64), exactly.
-
-    The words `dither` that round up are floor(2^64 * f) of 2^64, where f is how far x is on the way from its level to
-    the next: right on average to within 2^-64 of that way.
-    """
-    top, bottom = x.as_integer_ratio()
-    return (top * (levels - 1) * WORD + dither * bottom) // (bottom * WORD)
-
-
-def cost_of(plan: Plan, indexes: Sequence[int]) -> Fraction:
-    """Return what new answers to these questions cost together: no more than the plan, as they are among its questions.
-
-    A question's part is epsilon/k, which is what designs give it, if its ratio allows that; or else a float that is
-    proved to be at least the logarithm of its ratio.
-    """
-    even = plan.cost / plan.k
-    parts = []
-    for index in indexes:
-        ratio = plan.questions[index].channel.ratio
-        parts.append(even if ratio <= exp_bounds(even)[0] else Fraction(log_above(ratio)))
-    return min(plan.cost, sum(parts, Fraction(0)))
-
-
-@lru_cache(maxsize=256)
-def _identities(plan: Plan, levels: tuple[int | None, ...]) -> tuple[str, tuple[str, ...]]:
-    """Return a hash of all that decides how questions are drawn, and of each question with its attributes and levels.
-
-    Not the title, which tells one week from another, and no claim of a cost.
-    """
-    whole = json.loads(plan.to_json())
-    form = _hash([whole["k"], whole["weights"], whole["schema"], whole["questions"]])
-    subjects = []
-    for question, span in zip(plan.questions, plan.spans, strict=True):
-        subjects.append(_hash([whole["schema"][span], question.channel.to_json(), levels[span]]))
-    return form, tuple(subjects)
-
-
-def _hash(value: object) -> str:
-    return hashlib.sha256(codec.dump(value).encode()).hexdigest()
 
 
 class _Rows:
