@@ -107,6 +107,18 @@ def test_a_change_is_not_hidden() -> None:
     assert largest_ratio(transcripts(MOOD, [[0], [1], [2]]), transcripts(MOOD, [[0], [1], [0]])) is None
 
 
+def test_answers_follow_the_state() -> None:
+    """Shares of every week are right on average. The twin that keeps one answer for all states is as private, and wrong."""
+    decode = MOOD.channel("mood").decode
+
+    def shares(lost: str) -> list[list[Fraction]]:
+        law = transcripts(MOOD, [[0], [1]], lost)
+        return [[sum(p * decode(seen[week][1])[i] for seen, p in law.items()) for i in range(3)] for week in range(2)]
+
+    assert shares("") == [[1, 0, 0], [0, 1, 0]]
+    assert shares("state") == [[1, 0, 0], [1, 0, 0]]
+
+
 TWO = Plan.design(Schema([Categorical("a", [0, 1]), Categorical("b", [0, 1])]), 1.0, categorical="grr", k=1)
 BOTH = Plan.design(TWO.schema, 2.0, categorical="grr", k=2)
 
