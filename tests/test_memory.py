@@ -108,10 +108,10 @@ def test_a_change_is_not_hidden() -> None:
 
 
 def test_answers_follow_the_state() -> None:
-    """Shares of every week are right on average. The twin that keeps one answer for all states is as private, and wrong."""
+    """Shares of every week are right on average. The twin with one answer for all states is private, and wrong."""
     decode = MOOD.channel("mood").decode
 
-    def shares(lost: str) -> list[list[Fraction]]:
+    def shares(lost: str) -> list[list[Fraction | int]]:
         law = transcripts(MOOD, [[0], [1]], lost)
         return [[sum(p * decode(seen[week][1])[i] for seen, p in law.items()) for i in range(3)] for week in range(2)]
 
