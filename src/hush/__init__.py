@@ -28,11 +28,11 @@ if TYPE_CHECKING:
         SchemaError,
         TallyError,
     )
-    from hush.estimates import Estimate, Manipulation, estimate, manipulation
+    from hush.estimates import Estimate, Estimates, Manipulation, estimate, manipulation
     from hush.ledger import Ledger
     from hush.plan import Plan
     from hush.postprocess import Distribution, clip, distribution, project
-    from hush.predictions import Guess, Prediction, epsilon_needed, people_needed, predict
+    from hush.predictions import Guess, Prediction, Predictions, epsilon_needed, people_needed, predict
     from hush.report import Report
     from hush.schema import MISSING, Categorical, Numeric, Schema
     from hush.tally import Tally
@@ -55,11 +55,11 @@ _HOMES = {
         "SchemaError",
         "TallyError",
     ],
-    "estimates": ["Estimate", "Manipulation", "estimate", "manipulation"],
+    "estimates": ["Estimate", "Estimates", "Manipulation", "estimate", "manipulation"],
     "ledger": ["Ledger"],
     "plan": ["Plan"],
     "postprocess": ["Distribution", "clip", "distribution", "project"],
-    "predictions": ["Guess", "Prediction", "epsilon_needed", "people_needed", "predict"],
+    "predictions": ["Guess", "Prediction", "Predictions", "epsilon_needed", "people_needed", "predict"],
     "report": ["Report"],
     "schema": ["MISSING", "Categorical", "Numeric", "Schema"],
     "tally": ["Tally"],
@@ -75,6 +75,7 @@ __all__ = [
     "Distribution",
     "Estimate",
     "EstimateError",
+    "Estimates",
     "Guess",
     "HushError",
     "Ledger",
@@ -84,6 +85,7 @@ __all__ = [
     "Plan",
     "PlanError",
     "Prediction",
+    "Predictions",
     "RecordError",
     "Report",
     "ReportError",
