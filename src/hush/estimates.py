@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import mul
-from typing import Literal
+from typing import ClassVar, Literal
 
 from hush.channels import Reading
 from hush.errors import EstimateError
@@ -51,7 +51,7 @@ class Estimate:
 class Estimates(Rows[Estimate]):
     """A list of estimates that knows the level of their intervals, if one was given."""
 
-    _columns = {  # noqa: RUF012 - said to be a ClassVar where it is declared
+    _columns: ClassVar = {
         "attribute": str,
         "category": str,
         "point": float,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from hush.channels import Channel, Reading
 from hush.errors import DesignError
@@ -50,7 +50,7 @@ class Prediction:
 class Predictions(Rows[Prediction]):
     """A list of predictions that knows for how many people and at which level they were made, if that was given."""
 
-    _columns = {  # noqa: RUF012 - said to be a ClassVar where it is declared
+    _columns: ClassVar = {
         "attribute": str,
         "category": str,
         "stderr": float,

@@ -42,7 +42,7 @@ class Rows(Shown, list[R]):
     mean is null. What is not known is NaN.
     """
 
-    _columns: ClassVar[Mapping[str, type[str] | type[int] | type[float]]]
+    _columns: ClassVar[Mapping[str, type]]  # what of a row goes into a data frame: texts, integers, numbers
 
     def __repr__(self) -> str:
         return self.table().shortened().text()
