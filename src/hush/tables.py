@@ -122,12 +122,14 @@ class Table(Shown):
         return "\n".join([*lines, "", *self.notes] if self.notes else lines)
 
     def html(self) -> str:
-        """Return it as HTML with neither scripts nor colours: those of the page hold, light or dark."""
+        """Return it as HTML without scripts. Its colours and letters are those of the page, light or dark."""
         head = self._line("th", self.columns, ' scope="col"', " border-bottom: 1px solid;")
         body = "\n".join(self._line("td", row) for row in self.rows)
         notes = "".join(f"\n<p>{escape(note)}</p>" for note in self.notes)
+        # A page without a doctype would give a table black letters, also on black: it is told to take the page's.
+        style = "border-collapse: collapse; color: inherit; font: inherit; font-variant-numeric: tabular-nums;"
         return (
-            '<div>\n<table style="border-collapse: collapse; font-variant-numeric: tabular-nums;">\n'
+            f'<div>\n<table style="{style}">\n'
             f"<thead>\n{head}\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>{notes}\n</div>"
         )
 
