@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import hush
 from hush import laws, plots
 from hush.schema import MISSING, Categorical, Numeric, Schema
+from hush.tables import number
 
 SCHEMA = Schema(
     [
@@ -101,7 +103,7 @@ def test_pictures_are_svg_or_png(tmp_path: Path) -> None:
 
 
 def test_numbers_are_written_for_people() -> None:
-    assert [laws.number(x) for x in (0.0, -0.0, 1e-30, 12345.6, -2.67397, 1e15)] == [
+    assert [number(x) for x in (0.0, -0.0, 1e-30, 12345.6, -2.67397, 1e15)] == [
         "0",
         "0",
         "1e-30",
@@ -109,3 +111,57 @@ def test_numbers_are_written_for_people() -> None:
         "-2.674",
         "1e+15",
     ]
+
+
+# -- the same pictures from what they are about
+
+
+def test_a_plan_draws_its_margins_and_its_laws() -> None:
+    assert PLAN.plot(n=50_000).to_dict() == plots.margins(PLAN, n=50_000).to_dict()
+    some = PLAN.plot("os", level=0.9, guesses={"os": {"mac": 0.5}})
+    assert some.to_dict() == plots.margins(PLAN, attributes=["os"], level=0.9, guesses={"os": {"mac": 0.5}}).to_dict()
+    assert PLAN.plot_law("age", 20, 60).to_dict() == plots.law(PLAN, "age", [20, 60]).to_dict()
+
+
+def test_a_law_without_values_is_that_of_some() -> None:
+    assert PLAN.plot_law("age").to_dict() == plots.law(PLAN, "age", [0.0, 60.0, 120.0]).to_dict()
+    assert plots.law(PLAN, "os").to_dict() == plots.law(PLAN, "os", ["linux", "mac", "other"]).to_dict()
+
+
+def tally() -> hush.Tally:
+    found = hush.Tally(PLAN)
+    found.update(hush.randomise(PLAN, {"age": 40, "income": 5e4, "os": "mac"}) for _ in range(300))
+    return found
+
+
+def test_a_tally_draws_its_estimates_and_says_their_level() -> None:
+    counted = tally()
+    rows = hush.estimate(counted, level=0.8)
+    whole, some = counted.plot(level=0.8), counted.plot("age", "os", level=0.8)
+    assert whole.to_dict() == plots.estimates(rows, SCHEMA).to_dict()
+    assert {row["point"] for row in inline(some)} == {row.point for row in rows.of("age", "os")}
+    assert "Estimates with 80 % intervals" in whole.to_json()
+    assert "Estimates with intervals" in plots.estimates(list(rows), SCHEMA).to_json()
+    with pytest.raises(hush.SchemaError, match="shoe"):
+        counted.plot("shoe")
+    with pytest.raises(hush.EstimateError, match="nobody"):
+        hush.Tally(PLAN).plot()
+
+
+def test_a_distribution_draws_itself() -> None:
+    found = hush.distribution(tally(), "age", bins=4)
+    assert inline(found.plot()) == [
+        {"start": start, "end": start + 30, "share": share}
+        for start, share in zip((0.0, 30.0, 60.0, 90.0), found.shares, strict=True)
+    ]
+
+
+def test_without_altair_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = hush.distribution(tally(), "age", bins=4)
+    for name in ("hush.plots", "hush.panels"):
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(hush, "panels")
+    monkeypatch.setitem(sys.modules, "altair", None)
+    for draw in (PLAN.plot, lambda: PLAN.plot_law("age"), tally().plot, found.plot):
+        with pytest.raises(ModuleNotFoundError, match=r"pip install 'hush\[plot\]'"):
+            draw()

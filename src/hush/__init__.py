@@ -28,11 +28,11 @@ if TYPE_CHECKING:
         SchemaError,
         TallyError,
     )
-    from hush.estimates import Estimate, Manipulation, estimate, manipulation
+    from hush.estimates import Estimate, Estimates, Manipulation, estimate, manipulation
     from hush.ledger import Ledger
     from hush.plan import Plan
     from hush.postprocess import Distribution, clip, distribution, project
-    from hush.predictions import Guess, Prediction, epsilon_needed, people_needed, predict
+    from hush.predictions import Guess, Prediction, Predictions, epsilon_needed, people_needed, predict
     from hush.report import Report
     from hush.schema import MISSING, Categorical, Numeric, Schema
     from hush.series import History, Series
@@ -56,11 +56,11 @@ _HOMES = {
         "SchemaError",
         "TallyError",
     ],
-    "estimates": ["Estimate", "Manipulation", "estimate", "manipulation"],
+    "estimates": ["Estimate", "Estimates", "Manipulation", "estimate", "manipulation"],
     "ledger": ["Ledger"],
     "plan": ["Plan"],
     "postprocess": ["Distribution", "clip", "distribution", "project"],
-    "predictions": ["Guess", "Prediction", "epsilon_needed", "people_needed", "predict"],
+    "predictions": ["Guess", "Prediction", "Predictions", "epsilon_needed", "people_needed", "predict"],
     "report": ["Report"],
     "schema": ["MISSING", "Categorical", "Numeric", "Schema"],
     "series": ["History", "Series"],
@@ -77,6 +77,7 @@ __all__ = [
     "Distribution",
     "Estimate",
     "EstimateError",
+    "Estimates",
     "Guess",
     "History",
     "HushError",
@@ -87,6 +88,7 @@ __all__ = [
     "Plan",
     "PlanError",
     "Prediction",
+    "Predictions",
     "RecordError",
     "Report",
     "ReportError",

@@ -16,16 +16,18 @@ Points are unbiased and may lie outside the domain, or be negative. `hush.postpr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import mul
-from typing import Literal
+from typing import ClassVar, Literal
 
 from hush.channels import Reading
 from hush.errors import EstimateError
 from hush.intervals import Interval, Ratio, Sample, interval, ratio, ratio_interval, summarise
 from hush.plan import Plan
+from hush.rows import Rows
 from hush.schema import MISSING, Attribute, Numeric
+from hush.tables import Table, percent, within
 from hush.tally import Tally
 
 MAX_LEVEL = 1 - 1e-9
@@ -46,6 +48,33 @@ class Estimate:
     n: int
 
 
+class Estimates(Rows[Estimate]):
+    """A list of estimates that knows the level of their intervals, if one was given."""
+
+    _columns: ClassVar = {
+        "attribute": str,
+        "category": str,
+        "point": float,
+        "stderr": float,
+        "low": float,
+        "high": float,
+        "n": int,
+    }
+
+    def __init__(self, rows: Iterable[Estimate] = (), *, level: float | None = None) -> None:
+        super().__init__(rows)
+        self.level = level
+
+    def table(self) -> Table:
+        """Return them with as many digits as their intervals are worth."""
+        shown = []
+        for row in self:
+            what = "mean" if row.category is None else f"share of {row.category}"
+            point, low, high = map(within(row.low, row.high), (row.point, row.low, row.high))
+            shown.append((row.attribute, what, point, f"{low} .. {high}", f"{row.n:,}"))
+        return Table(("attribute", "estimate", "value", percent(self.level, "interval"), "answers"), shown, texts=2)
+
+
 @dataclass(frozen=True)
 class Manipulation:
     """How far malicious reports can have moved a point, at most."""
@@ -55,7 +84,7 @@ class Manipulation:
     shift: float
 
 
-def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio") -> list[Estimate]:
+def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio") -> Estimates:
     """Return an estimate for every numeric attribute and every category, in the schema's order.
 
     For an optional numeric attribute the mean is that of the present, and the category `MISSING` has the share of
@@ -77,7 +106,7 @@ def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio
         if not math.isnan(point):  # rounding must not push an end of the interval past the point
             low, high = min(low, point), max(high, point)
         rows.append(Estimate(attribute.name, _category(attribute, reading.symbol), point, stderr, low, high, n))
-    return rows
+    return Estimates(rows, level=level)
 
 
 def points(tally: Tally) -> list[float]:

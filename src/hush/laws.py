@@ -15,6 +15,7 @@ from hush.channels.indicator import Indicator
 from hush.errors import DesignError
 from hush.plan import Plan
 from hush.schema import MISSING, Categorical, Numeric
+from hush.tables import number
 
 MAX_LISTED = 20_000
 """Laws with more outputs are not listed: how likely each category is to be in the report is told instead."""
@@ -118,11 +119,3 @@ def _cells(plan: Plan, field: Numeric, laws: Sequence[Law], most: int | None) ->
 def _row(label: str, group: Sequence[Output], laws: Sequence[Law]) -> Row:
     probabilities = tuple(sum((law[output] for output in group), Fraction(0)) for law in laws)
     return Row(label, len(group), probabilities)
-
-
-def number(x: float) -> str:
-    """Write a number for people: four digits, and no power of ten unless it is needed."""
-    if 1000 <= abs(x) < 1e12:
-        return f"{x:,.0f}"
-    text = f"{x:.4g}"
-    return "0" if float(text) == 0 else text

@@ -19,9 +19,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from importlib import import_module
 from itertools import pairwise
 from numbers import Real
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from hush import channels, codec
 from hush.channels import Channel, Output
@@ -30,6 +31,12 @@ from hush.design.blocks import blocks_of, importance_of
 from hush.errors import DesignError, PlanError
 from hush.exact import exp_bounds
 from hush.schema import Attribute, Schema
+from hush.tables import Shown, Table
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from hush.predictions import Guesses
 
 VERSION = 1
 MIN_EPSILON = Fraction(1, 1000)
@@ -48,7 +55,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Shown):
     """A collection: schema, epsilon per person, questions, and how many of them each person answers.
 
     `cost` is the epsilon as an exact Fraction, `epsilon` the same as a float. With `weights`, which are for k = 1, a
@@ -161,6 +168,32 @@ class Plan:
 
     def __hash__(self) -> int:
         return hash(self.id)
+
+    # -- how it is shown: what that needs is above a plan, and is imported when somebody looks
+
+    def table(self) -> Table:
+        """Return what `hush plan` prints: the questions, their channels, and what answering costs."""
+        made: Table = import_module("hush.summary").table(self)
+        return made
+
+    def plot(
+        self, *attributes: str, n: int = 100_000, level: float = 0.95, guesses: Guesses | None = None
+    ) -> alt.VConcatChart:
+        """Draw how far off the estimates will be, against epsilon and against the number of people.
+
+        Of these attributes, or of all, as an Altair chart: `hush.plots.margins`. Needs `pip install 'hush[plot]'`.
+        """
+        plots = import_module("hush.plots")
+        chart: alt.VConcatChart = plots.margins(self, n=n, level=level, attributes=attributes, guesses=guesses)
+        return chart
+
+    def plot_law(self, attribute: str, *values: object) -> alt.Chart:
+        """Draw what people with these values would report, if asked about it, as an Altair chart.
+
+        Without values, those of the ends and the middle of a number, or of the first categories.
+        """
+        chart: alt.Chart = import_module("hush.plots").law(self, attribute, values)
+        return chart
 
     # -- how it is made
 

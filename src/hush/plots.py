@@ -14,11 +14,13 @@ from typing import Any, Literal, TypeVar, cast
 
 from hush import laws, panels
 from hush.errors import DesignError, EstimateError
-from hush.estimates import Estimate
+from hush.estimates import Estimate, Estimates
 from hush.panels import BLUE, COLOURS, MAX_BARS, RED, SHORT
 from hush.plan import Plan
+from hush.postprocess import Distribution
 from hush.predictions import Guesses, Prediction, by_target, predict
-from hush.schema import MISSING, Numeric, Schema
+from hush.schema import MISSING, Attribute, Numeric, Schema
+from hush.tables import percent
 
 import altair as alt  # isort: skip - hush.panels says what to do if it is missing
 
@@ -120,12 +122,15 @@ def _panels(values: list[dict[str, Any]], order: list[str], field: str, label: s
     return panels
 
 
-def law(plan: Plan, attribute: str, values: Sequence[object]) -> alt.Chart:
+def law(plan: Plan, attribute: str, values: Sequence[object] = ()) -> alt.Chart:
     """Draw what people with these values would report: a bar for each output (or group of them) and value.
 
     Where bars of two values are of similar height, a report hardly tells the values apart; no two are further apart
-    than a factor e^epsilon.
+    than a factor e^epsilon. Without values, those of the ends and the middle of a number are taken, or of the first
+    three categories.
     """
+    if not len(values):
+        values = _some(plan.schema[attribute])
     distinct = {_value_label(value): value for value in values}  # equal bars would be stacked
     names, values = list(distinct), list(distinct.values())
     rows = laws.rows(plan, attribute, values, most=MAX_BARS)
@@ -164,12 +169,14 @@ def law(plan: Plan, attribute: str, values: Sequence[object]) -> alt.Chart:
     return _styled(chart)
 
 
-def estimates(rows: Sequence[Estimate], schema: Schema, *, level: float = 0.95) -> alt.VConcatChart:
+def estimates(rows: Sequence[Estimate], schema: Schema, *, level: float | None = None) -> alt.VConcatChart:
     """Draw estimates with their intervals: means as points on the attribute's own scale, shares as bars.
 
     Of an attribute with more than 32 categories those with the largest shares are drawn. What nobody has answered yet
-    is left out.
+    is left out. The level need not be given for rows that know it.
     """
+    if level is None and isinstance(rows, Estimates):
+        level = rows.level
     groups: dict[tuple[str, bool], list[Estimate]] = {}
     for row in rows:
         if not math.isnan(row.point):
@@ -183,10 +190,18 @@ def estimates(rows: Sequence[Estimate], schema: Schema, *, level: float = 0.95) 
         field = schema[name]
         panels.append(_mean(group[0], field) if mean and isinstance(field, Numeric) else _shares(name, group))
     title = alt.Title(
-        "What the reports say", subtitle=f"Estimates with {100 * level:g} % intervals, each from those who answered."
+        "What the reports say",
+        subtitle=f"Estimates with {percent(level, 'intervals')}, each from those who answered.",
     )
     together: alt.VConcatChart = alt.vconcat(*panels, spacing=20).properties(title=title)
     return _styled(together)
+
+
+def distribution(found: Distribution) -> alt.Chart:
+    """Draw the distribution of a number: a bar for each bin."""
+    bins = zip(found.edges, found.edges[1:], found.shares, strict=False)
+    values = [{"start": start, "end": end, "share": share} for start, end, share in bins]
+    return _styled(cast(alt.Chart, panels.distribution(alt.InlineData(values=values), found.attribute)))
 
 
 def _mean(row: Estimate, field: Numeric) -> panels.Panel:
@@ -204,6 +219,12 @@ def _shares(name: str, rows: Sequence[Estimate]) -> panels.Panel:
 
 def _bounds(row: Estimate, what: str) -> dict[str, Any]:
     return {"what": what, "point": row.point, "low": row.low, "high": row.high}
+
+
+def _some(field: Attribute) -> Sequence[object]:
+    if isinstance(field, Numeric):
+        return [field.low, field.low / 2 + field.high / 2, field.high]
+    return field.values[:3]
 
 
 def _value_label(value: object) -> str:

@@ -9,13 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from itertools import islice
 from operator import mul
+from typing import TYPE_CHECKING
 
 from hush.errors import EstimateError
-from hush.estimates import Estimate
+from hush.estimates import Estimate, Estimates
 from hush.schema import Categorical, Numeric, Schema
 from hush.tally import Tally
+
+if TYPE_CHECKING:
+    import altair as alt
 
 _POINTS_PER_BIN = 8
 _MAX_ITERATIONS = 2000
@@ -23,7 +28,7 @@ _GAIN = 0.1
 _TINY = 1e-300  # probabilities of far tails may underflow
 
 
-def clip(estimates: Sequence[Estimate], schema: Schema) -> list[Estimate]:
+def clip(estimates: Sequence[Estimate], schema: Schema) -> Estimates:
     """Move points and intervals into the domain: low to high for means, 0 to 1 for shares."""
     rows = []
     for row in estimates:
@@ -33,10 +38,14 @@ def clip(estimates: Sequence[Estimate], schema: Schema) -> list[Estimate]:
             low, high = attribute.low, attribute.high
         inside = [min(max(value, low), high) for value in (row.point, row.low, row.high)]
         rows.append(replace(row, point=inside[0], low=inside[1], high=inside[2]))
-    return rows
+    return Estimates(rows, level=_level(estimates))
 
 
-def project(estimates: Sequence[Estimate], schema: Schema) -> list[Estimate]:
+def _level(estimates: Sequence[Estimate]) -> float | None:
+    return estimates.level if isinstance(estimates, Estimates) else None
+
+
+def project(estimates: Sequence[Estimate], schema: Schema) -> Estimates:
     """Replace the shares of each categorical attribute by the nearest ones that are nonnegative and add up to 1.
 
     Nearest in the Euclidean sense: the same amount is taken from every share, and what is negative then becomes 0
@@ -56,9 +65,10 @@ def project(estimates: Sequence[Estimate], schema: Schema) -> list[Estimate]:
         surplus = _surplus(points)
         groups[name] = [max(point - surplus, 0.0) for point in points]
     remaining = {name: iter(points) for name, points in groups.items()}
-    return [
+    rows = (
         replace(row, point=next(remaining[row.attribute])) if row.attribute in remaining else row for row in estimates
-    ]
+    )
+    return Estimates(rows, level=_level(estimates))
 
 
 def _surplus(points: Sequence[float]) -> float:
@@ -94,6 +104,11 @@ class Distribution:
                 return low + (high - low) * min((q - below) / share, 1.0)
             below += share
         return self.edges[-1]
+
+    def plot(self) -> alt.Chart:
+        """Draw it, as an Altair chart. Needs `pip install 'hush[plot]'`."""
+        chart: alt.Chart = import_module("hush.plots").distribution(self)
+        return chart
 
 
 def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distribution:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar
 
 from hush.channels import Channel, Reading
 from hush.errors import DesignError
 from hush.intervals import quantile
 from hush.plan import MAX_EPSILON, MIN_EPSILON, Plan
+from hush.rows import R, Rows
 from hush.schema import MISSING, Attribute, Numeric, Schema
+from hush.tables import Table, number, percent
 
 _GRID = 64
 
@@ -45,19 +47,38 @@ class Prediction:
     n: float
 
 
-class Row(Protocol):
-    """What is about a mean (category None) or a share: an estimate, a prediction, a bound."""
+class Predictions(Rows[Prediction]):
+    """A list of predictions that knows for how many people and at which level they were made, if that was given."""
 
-    @property
-    def attribute(self) -> str:
-        """Its attribute."""
+    _columns: ClassVar = {
+        "attribute": str,
+        "category": str,
+        "stderr": float,
+        "margin": float,
+        "n": float,
+    }
 
-    @property
-    def category(self) -> str | int | None:
-        """Its category."""
+    def __init__(
+        self, rows: Iterable[Prediction] = (), *, people: int | None = None, level: float | None = None
+    ) -> None:
+        super().__init__(rows)
+        self.people = people
+        self.level = level
 
-
-R = TypeVar("R", bound=Row)
+    def table(self) -> Table:
+        """Return them; categories with the same numbers share a row."""
+        groups: dict[tuple[str, bool, float], list[Prediction]] = {}
+        for row in self:
+            groups.setdefault((row.attribute, row.category is None, row.margin), []).append(row)
+        shown = []
+        for (attribute, mean, margin), group in groups.items():
+            what = "mean" if mean else f"share of {group[0].category}"
+            if len(group) > 1:
+                what = f"each of {len(group)} shares"
+            shown.append((attribute, what, number(group[0].stderr), "±" + number(margin), f"{group[0].n:,.0f}"))
+        columns = ("attribute", "estimate", "standard error", percent(self.level, "margin"), "answers")
+        notes = () if self.people is None else (f"From {self.people:,} people, before any is asked.",)
+        return Table(columns, shown, texts=2, notes=notes)
 
 
 def by_target(rows: Iterable[R]) -> dict[tuple[str, str], list[R]]:
@@ -73,7 +94,7 @@ def by_target(rows: Iterable[R]) -> dict[tuple[str, str], list[R]]:
     return found
 
 
-def predict(plan: Plan, n: int, *, level: float = 0.95, guesses: Guesses | None = None) -> list[Prediction]:
+def predict(plan: Plan, n: int, *, level: float = 0.95, guesses: Guesses | None = None) -> Predictions:
     """Return what n people will tell: the rows of `hush.estimate`, before any data.
 
     The margin is half of the width of the normal interval. Each attribute is answered by n times the probability that
@@ -97,7 +118,7 @@ def predict(plan: Plan, n: int, *, level: float = 0.95, guesses: Guesses | None 
             answers = n * float(inclusion * reading.share)
             stderr = scale * deviation / math.sqrt(answers)
             rows.append(Prediction(attribute.name, category, stderr, quantile(level) * stderr, answers))
-    return rows
+    return Predictions(rows, people=n, level=level)
 
 
 def _category(attribute: Attribute, symbol: int | None) -> str | int | None:

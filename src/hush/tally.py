@@ -7,12 +7,16 @@ any order, on any number of machines, gives equal tallies.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from hush import codec
 from hush.errors import TallyError
 from hush.plan import Plan
 from hush.report import Report
+
+if TYPE_CHECKING:
+    import altair as alt
 
 VERSION = 1
 MAX_REPORTS = 1 << 62
@@ -122,7 +126,17 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]  # mutable
 
     def __repr__(self) -> str:
-        return f"<Tally of plan {self.plan.id[:12]}: {self.n} reports>"
+        return f"<Tally of plan {self.plan.id[:12]}: {self.n:,} reports>"
+
+    def plot(self, *attributes: str, level: float = 0.95) -> alt.VConcatChart:
+        """Draw the estimates with their intervals, of these attributes or of all, as an Altair chart.
+
+        It needs `pip install 'hush[plot]'`.
+        """
+        rows = import_module("hush.estimates").estimate(self, level=level)
+        chosen = rows.of(*attributes) if attributes else rows
+        chart: alt.VConcatChart = import_module("hush.plots").estimates(chosen, self.plan.schema)
+        return chart
 
     # -- JSON
 

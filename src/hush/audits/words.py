@@ -5,28 +5,19 @@ What is said of privacy is rounded to the safe side: a cost up, a proven leak do
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from hush.plan import Plan
 from hush.schema import Numeric
+from hush.tables import down as down
+from hush.tables import up as up
 
 if TYPE_CHECKING:
     from hush.audits.attacks import Attack
     from hush.audits.plans import PlanAudit, QuestionAudit
     from hush.audits.randomisers import RandomiserAudit
-
-
-def up(x: float | Fraction, digits: int) -> str:
-    """Write a number with so many decimals, rounded up."""
-    return f"{math.ceil(Fraction(x) * 10**digits) / 10**digits:,.{digits}f}"
-
-
-def down(x: float | Fraction, digits: int) -> str:
-    """Write a number with so many decimals, rounded down."""
-    return f"{math.floor(Fraction(x) * 10**digits) / 10**digits:,.{digits}f}"
 
 
 def quoted(names: Sequence[str]) -> str:

@@ -178,7 +178,7 @@ def estimate(
     rows = estimates.estimate(counted, level=level, estimator=estimator)  # type: ignore[arg-type]
     if remedy:
         rows = getattr(postprocess, remedy)(rows, schema)
-    rows = [row for row in rows if not attributes or row.attribute in attributes]
+    rows = rows.of(*attributes) if attributes else rows
     if machine:
         about = {"plan": counted.plan.id, "reports": counted.n, "level": level}
         as_json({**about, "estimator": estimator, "remedy": remedy, "rows": [_plain(row) for row in rows]})
@@ -187,11 +187,11 @@ def estimate(
     else:
         from hush.cli import tables
 
-        tables.show_estimates(rows, counted, level)
+        tables.show_estimates(rows, counted)
     if picture:
         from hush import plots
 
-        plots.save(plots.estimates(rows, schema, level=level), picture)
+        plots.save(plots.estimates(rows, schema), picture)
 
 
 def _plain(row: Estimate) -> dict[str, Any]:

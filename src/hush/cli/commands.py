@@ -96,7 +96,7 @@ def plan(
         return
     from hush.cli import tables
 
-    tables.show_plan(made)
+    tables.show(made)
     if output:
         tables.say(f"Written to {output}.")
 
@@ -168,13 +168,13 @@ def predict(
     else:
         assert people is not None
         rows = predictions.predict(made, people, level=level, guesses=known)
-        rows = [row for row in rows if not attributes or row.attribute in attributes]
+        rows = rows.of(*attributes) if attributes else rows
         if machine:
             as_json({"plan": made.id, "people": people, "level": level, "rows": [vars(row) for row in rows]})
         else:
             from hush.cli import tables
 
-            tables.show_predictions(rows, people, level)
+            tables.show(rows)
     if picture:
         from hush import plots
 

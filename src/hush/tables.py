@@ -1,0 +1,162 @@
+"""Tables for people, and how numbers are written in them: as plain text, as HTML for notebooks, and for rich.
+
+The command line prints the same tables. The standard library is enough; rich is imported when it asks for a table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING
+from unicodedata import combining, east_asian_width
+
+if TYPE_CHECKING:
+    import rich.console
+    import rich.table
+
+MOST = 60
+"""Longer tables are shortened where nobody asked for all of them: at a prompt and in a notebook."""
+
+_GAP = "   "
+
+
+# -- numbers
+
+
+def number(x: float) -> str:
+    """Write a number for people: four digits, and no power of ten unless it is needed."""
+    if 1000 <= abs(x) < 1e12:
+        return f"{x:,.0f}"
+    text = f"{x:.4g}"
+    return "0" if float(text) == 0 else text
+
+
+def up(x: float | Fraction, digits: int) -> str:
+    """Write a number with so many decimals, rounded up."""
+    return f"{math.ceil(Fraction(x) * 10**digits) / 10**digits:,.{digits}f}"
+
+
+def down(x: float | Fraction, digits: int) -> str:
+    """Write a number with so many decimals, rounded down."""
+    return f"{math.floor(Fraction(x) * 10**digits) / 10**digits:,.{digits}f}"
+
+
+def within(low: float, high: float) -> Callable[[float], str]:
+    """Return how numbers about an interval are written: so that half of it has two digits."""
+    half = (high - low) / 2
+    if not (math.isfinite(half) and 1e-9 < half < 1e12):
+        return number
+    places = max(0, 1 - math.floor(math.log10(half)))
+    return lambda value: "unknown" if math.isnan(value) else f"{value:,.{places}f}"
+
+
+def percent(level: float | None, what: str) -> str:
+    """Name a column of intervals or margins, with their level if it is known."""
+    return what if level is None else f"{100 * level:g} % {what}"
+
+
+# -- tables
+
+
+class Shown:
+    """What is shown as a table: whole if it is printed, shortened in a notebook."""
+
+    def table(self) -> Table:
+        """Return the table."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.table().text()
+
+    def _repr_html_(self) -> str:
+        """What Jupyter and marimo show."""
+        return self.table().shortened().html()
+
+    def __rich__(self) -> rich.console.RenderableType:
+        """What rich prints."""
+        from rich.console import Group
+        from rich.text import Text
+
+        table = self.table()
+        return Group(table.grid(), *map(Text, table.notes))
+
+
+@dataclass(frozen=True)
+class Table(Shown):
+    """Cells that are written already. The first columns are texts, the others numbers; notes are sentences beneath."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    texts: int = 1
+    notes: tuple[str, ...] = ()
+
+    def table(self) -> Table:
+        """Return itself."""
+        return self
+
+    def shortened(self, most: int = MOST) -> Table:
+        """Leave out rows in the middle, and say how many, if there are more than `most`."""
+        left = len(self.rows) - most
+        if left <= 0:
+            return self
+        gap = (f"... {left:,} more", *[""] * (len(self.columns) - 1))
+        half = most // 2
+        return replace(self, rows=[*self.rows[: most - half], gap, *self.rows[len(self.rows) - half :]])
+
+    def text(self) -> str:
+        """Return it in columns of characters."""
+        widths = [max(map(_width, column)) for column in zip(self.columns, *self.rows, strict=True)]
+
+        def line(cells: Sequence[str]) -> str:
+            padded = (
+                cell + " " * (width - _width(cell)) if index < self.texts else " " * (width - _width(cell)) + cell
+                for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
+            )
+            return _GAP.join(padded).rstrip()
+
+        rule = "-" * (sum(widths) + len(_GAP) * (len(widths) - 1))
+        lines = [line(self.columns), rule, *map(line, self.rows)]
+        return "\n".join([*lines, "", *self.notes] if self.notes else lines)
+
+    def html(self) -> str:
+        """Return it as HTML without scripts. Its colours and letters are those of the page, light or dark."""
+        head = self._line("th", self.columns, ' scope="col"', " border-bottom: 1px solid;")
+        body = "\n".join(self._line("td", row) for row in self.rows)
+        notes = "".join(f"\n<p>{escape(note)}</p>" for note in self.notes)
+        # A page without a doctype would give a table black letters, also on black: it is told to take the page's.
+        style = "border-collapse: collapse; color: inherit; font: inherit; font-variant-numeric: tabular-nums;"
+        return (
+            f'<div>\n<table style="{style}">\n'
+            f"<thead>\n{head}\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>{notes}\n</div>"
+        )
+
+    def _line(self, tag: str, cells: Sequence[str], extra: str = "", style: str = "") -> str:
+        made = []
+        for index, cell in enumerate(cells):
+            side = "left" if index < self.texts else "right"
+            # Each cell says its side, as notebooks have rules of their own for all cells.
+            made.append(
+                f'<{tag}{extra} style="text-align: {side}; padding: 0.2em 0.8em;{style}">{escape(cell)}</{tag}>'
+            )
+        return f"<tr>{''.join(made)}</tr>"
+
+    def grid(self) -> rich.table.Table:
+        """Return it for rich, without the notes; nothing in it is taken for markup."""
+        from rich import box, table, text
+
+        made = table.Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+        for index, name in enumerate(self.columns):
+            made.add_column(text.Text(name), justify="left" if index < self.texts else "right", overflow="fold")
+        for row in self.rows:
+            made.add_row(*map(text.Text, row))
+        return made
+
+
+def _width(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)
