@@ -33,7 +33,7 @@ def console() -> Console:
 def say(*lines: str) -> None:
     """Print sentences: wrapped on a terminal, as they are elsewhere."""
     for line in lines:
-        console().print(line, soft_wrap=not sys.stdout.isatty())
+        click.echo(_text(line, soft_wrap=not sys.stdout.isatty()), nl=False)
 
 
 def show(columns: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -> None:
@@ -43,10 +43,15 @@ def show(columns: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) 
         table.add_column(name, justify="left" if index < texts else "right", overflow="fold")
     for row in rows:
         table.add_row(*row)
+    click.echo("\n".join(line.rstrip() for line in _text(table).splitlines()).strip("\n") + "\n")
+
+
+def _text(item: str | Table, **options: bool) -> str:
+    """Return what Rich would print. It is printed by Click, as Rich takes errors of the output for its own."""
     out = console()
     with out.capture() as held:
-        out.print(table)
-    click.echo("\n".join(line.rstrip() for line in held.get().splitlines()).strip("\n") + "\n")
+        out.print(item, **options)  # type: ignore[arg-type]
+    return held.get()
 
 
 def show_plan(plan: Plan) -> None:
