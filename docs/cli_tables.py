@@ -52,7 +52,7 @@ def _placeholder(option: click.Option) -> str:
         return option.metavar
     if isinstance(option.type, click.Choice):
         return "|".join(option.type.choices)
-    return {int: "N", float: "X"}.get(type(option.default), "N" if "int" in option.type.name else "X")
+    return {"float": "X", "text": "TEXT"}.get(option.type.name, "N")
 
 
 def _text(text: str) -> str:

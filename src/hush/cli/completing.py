@@ -50,7 +50,7 @@ def values(ctx: click.Context, parameter: click.Parameter, start: str) -> list[C
     """Complete the categories of the attribute before them."""
     found: list[str] = []
     for item in _attributes(ctx):
-        if item["name"] == ctx.params.get("attribute"):
+        if item["name"] == _given(ctx, "attribute"):
             found += [str(value) for value in item.get("values", [])]
             found += ["(missing)"] if item.get("optional") else []
     return _starting(found, start)
@@ -72,13 +72,22 @@ def _starting(choices: Iterable[str], start: str) -> list[CompletionItem[str]]:
     return [CompletionItem(choice) for choice in choices if choice.startswith(start)]
 
 
+def _given(ctx: click.Context, name: str) -> str | None:
+    """Return what was given for a parameter. Behind an option that still lacks its value Click sorts nothing."""
+    value = ctx.params.get(name)
+    if isinstance(value, str):
+        return value
+    names = [item.name for item in ctx.command.params if item.param_type_name == "argument"]
+    return ctx.args[names.index(name)] if name in names and names.index(name) < len(ctx.args) else None
+
+
 def _attributes(ctx: click.Context) -> list[dict[str, Any]]:
     """Return the attributes of the plan, or of that beside the tally, that stands before what is completed."""
     import json
     from pathlib import Path
 
     for name in ("plan", "tally"):
-        path = ctx.params.get(name)
+        path = _given(ctx, name)
         try:
             if not path or not Path(path).is_file() or Path(path).stat().st_size > MOST:
                 continue

@@ -106,6 +106,7 @@ class Program(click.Group):
 @contextmanager
 def plainly() -> Iterator[None]:
     """Turn what hush refuses, files, missing libraries and its own faults into one line each."""
+    from hush import atomic
     from hush.errors import HushError
 
     try:
@@ -121,7 +122,8 @@ def plainly() -> Iterator[None]:
     except HushError as error:
         raise Refused(str(error)) from None
     except OSError as error:
-        name = error.filename or ("standard output" if streams.abandon() else "a file")
+        lost = streams.abandon() or error.errno in atomic.NO_ROOM
+        name = error.filename or ("standard output" if lost else "a file")
         raise Refused(f"{_shown(name)}: {(error.strerror or 'cannot be used').lower()}") from None
     except ModuleNotFoundError as error:
         library = (error.name or "").partition(".")[0]
