@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from experiments.reproduce import catalogue
 
 import hush
-from experiments.reproduce import catalogue
 from hush.cli import commands, files
 from hush.cli.commands import program
 from hush.design import BLOCK, CATEGORICAL, NUMERIC

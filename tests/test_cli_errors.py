@@ -1,4 +1,4 @@
-"""No traceback, whatever is given: odd files, odd options, streams that are closed or full, signals. And JSON parses."""
+"""No traceback, whatever is given: odd files, odd options, streams that are closed or full, signals, JSON."""
 
 from __future__ import annotations
 
@@ -356,7 +356,7 @@ def cases(command: str) -> list[list[str]]:
             if isinstance(item, click.Argument):
                 line += given * (1 if item.nargs == 1 or generator.random() < 0.8 else 2)
             elif item.required or generator.random() < 0.25:
-                line += [generator.choice(item.opts), *([] if item.is_flag else given)]
+                line += [generator.choice(item.opts), *([] if getattr(item, "is_flag", False) else given)]
         found.append([*line, "--json"] if generator.random() < 0.3 else line)
     return found
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
+from importlib import import_module, metadata
 from operator import and_
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,8 @@ from click.testing import CliRunner
 
 import hush
 from hush.batch import keystream, native
-from hush.batch.keystream import CounterStream, Keystream, SealedStream
 from hush.batch.kernels import KERNELS
+from hush.batch.keystream import CounterStream, Keystream, SealedStream
 from hush.cli import doctor, engine, findings, installed, randomness
 from hush.cli.commands import program
 from hush.cli.findings import Absent, Finding, Noted, Trouble, look
@@ -326,8 +327,6 @@ def test_versions(rule: str, good: list[str], bad: list[str]) -> None:
 def test_the_rules_of_this_package_are_read() -> None:
     """All requirements of the installed hush are understood as `packaging` understands them."""
     requirements = pytest.importorskip("packaging.requirements")
-    from importlib import metadata
-
     for text in metadata.requires("hush") or []:
         need, wanted = installed.needs(text), requirements.Requirement(text)
         assert need.name == wanted.name
@@ -341,9 +340,9 @@ def test_the_rules_of_this_package_are_read() -> None:
 
 def test_hush_from_its_sources_has_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(name: str) -> Any:
-        raise installed.metadata.PackageNotFoundError(name)
+        raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(installed.metadata, "requires", absent)
+    monkeypatch.setattr(metadata, "requires", absent)
     assert [finding.state for finding in installed.extras()] == ["note"]
     assert installed.version_of("no-such-package") is None
 
@@ -352,7 +351,7 @@ def test_a_broken_library_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "hushbroken.py").write_text("raise ImportError('built for another Python')")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert installed.loading(["click", "no_such_library"]) == "1 of 2 are there, and load"
-    with pytest.raises(Trouble, match="hushbroken does not load .ImportError: built for another"):
+    with pytest.raises(Trouble, match=r"hushbroken does not load \(ImportError: built for another"):
         installed.loading(["click", "hushbroken"])
 
 
@@ -405,9 +404,7 @@ def test_java_is_for_spark(says: str, state: str, tmp_path: Path, monkeypatch: p
 
 def test_everything_becomes_one_line() -> None:
     def lacking() -> str:
-        import hush_of_another_world  # noqa: F401
-
-        return ""
+        return str(import_module("hush_of_another_world"))
 
     def odd() -> str:
         raise RuntimeError("a\nb")
@@ -456,7 +453,7 @@ import sys
 class Bare:
     def find_spec(self, name, path=None, target=None):
         top = name.partition('.')[0]
-        if top not in sys.stdlib_module_names and top not in ('click', 'rich', 'hush', 'pygments', 'markdown_it', 'mdurl'):
+        if top not in sys.stdlib_module_names and top not in ('click', 'rich', 'hush', 'pygments'):
             raise ModuleNotFoundError(f'No module named {name!r}', name=name)
 sys.meta_path.insert(0, Bare())
 from hush.cli import installed
