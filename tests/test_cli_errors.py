@@ -265,19 +265,14 @@ def test_a_library_that_hush_does_not_know(monkeypatch: pytest.MonkeyPatch) -> N
     assert refused("audit", "plan.json") == "hush: this needs the library nowhere\n"
 
 
-@pytest.mark.parametrize("name", ["plan.json", "people.csv"])
-def test_what_may_not_be_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_may_not_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """As nobody is kept from reading as root, the refusal is made up."""
-    real = Path.read_bytes
 
     def kept_from(path: Path) -> bytes:
-        if path.name == name:
-            raise PermissionError(13, "Permission denied", str(path))
-        return real(path)
+        raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "read_bytes", kept_from)
-    if name == "plan.json":
-        assert refused("audit", "plan.json") == "hush: plan.json: permission denied\n"
+    assert refused("audit", "plan.json") == "hush: plan.json: permission denied\n"
 
 
 def test_a_folder_that_may_not_be_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,7 +331,7 @@ WORDS = [
         "../x.json",
     ),
 ]
-ROUNDS = int(os.environ.get("HUSH_FUZZ", "30"))
+ROUNDS = int(os.environ.get("HUSH_FUZZ", "60"))
 
 
 def cases(command: str) -> list[list[str]]:
@@ -355,7 +350,7 @@ def cases(command: str) -> list[list[str]]:
                 given = [good[item.name]] if (command, item.name) != ("predict", "people") else ["50"]
             if isinstance(item, click.Argument):
                 line += given * (1 if item.nargs == 1 or generator.random() < 0.8 else 2)
-            elif item.required or generator.random() < 0.25:
+            elif item.required or item.name == "draws" or generator.random() < 0.25:  # the default takes seconds
                 line += [generator.choice(item.opts), *([] if getattr(item, "is_flag", False) else given)]
         found.append([*line, "--json"] if generator.random() < 0.3 else line)
     return found
