@@ -16,6 +16,7 @@ from hush.schema import Numeric
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER))
 
+import cli_tables  # noqa: E402
 import collector_tables  # noqa: E402
 import joint_tables  # noqa: E402  # a neighbour, not a part of the package
 import learning_tables  # noqa: E402
@@ -141,6 +142,7 @@ PAGES = {
     "minimax.md": {"limit": limit, "averages": averages, "questions": questions},
     "joint.md": joint_tables.TABLES,
     "speed.md": speed_tables.TABLES | speed_targets.TABLES,
+    "cli-reference.md": cli_tables.TABLES,
     "collector.md": collector_tables.TABLES,
     "over-time.md": series_tables.TABLES,
     "scale.md": {"engines": engines, "costs": costs},

@@ -155,7 +155,7 @@ def test_a_bad_schema_is_refused(attributes: Any) -> None:
         (["--epsilon", "1", "--objective", "best"], "prior"),
         (["--epsilon", "1", "--importance", "age"], "NAME=WEIGHT"),
         (["--epsilon", "1", "--importance", "shoe=1"], "shoe"),
-        (["--epsilon", "1", "-o", "nowhere/plan.json"], "no such file"),
+        (["--epsilon", "1", "-o", "nowhere/plan.json"], "no such folder"),
     ],
 )
 def test_what_cannot_be_designed_is_refused(options: list[str], why: str) -> None:
@@ -377,6 +377,8 @@ def test_the_sessions_in_the_documents_are_real() -> None:
     """
     for page in (PAGE, (ROOT / "README.md").read_text(encoding="utf-8")):
         shown = re.findall(r"^```json\n(.*?)^```", page, re.M | re.S)
+        for name in ("plan.json", "reports.parquet", "tally.json"):
+            Path(name).unlink(missing_ok=True)  # nothing is overwritten unless asked
         Path("schema.json").write_text(shown[0] if shown else json.dumps({"attributes": ATTRIBUTES}))
         blocks = re.findall(r"(<!-- numbers vary -->\n)?^```(console|python)\n(.*?)^```", page, re.M | re.S)
         assert any(kind == "console" for _, kind, _ in blocks)

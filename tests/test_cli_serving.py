@@ -307,6 +307,7 @@ def test_the_sessions_of_the_page_are_real(tmp_path: Path, monkeypatch: pytest.M
         (bin_ / name).write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n')
         (bin_ / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{bin_}:{os.environ['PATH']}")
+    Path("plan.json").unlink()  # the page makes its own
     servers: list[subprocess.Popen[str]] = []
     shown = 0
     try:

@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))  # Windows has no last one
+"""Errors of writing: a disk that is full, more than one may have or a file can hold, a broken disk."""
+
 
 def check_target(
     path: Path, *, overwrite: bool, inputs: Iterable[str | os.PathLike[str]] = (), what: str = "the result"
@@ -49,8 +52,10 @@ def replacing(path: Path, *, overwrite: bool) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         check_target(path, overwrite=overwrite)  # it may have appeared meanwhile
         beside.replace(path)
-    except BaseException:  # an interrupt too
+    except BaseException as error:  # an interrupt too
         beside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None and error.errno in NO_ROOM:
+            raise OSError(error.errno, error.strerror, str(path)) from None  # the system does not say which file
         raise
     _sync(path.parent)
 

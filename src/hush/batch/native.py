@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numba
 from llvmlite import ir
@@ -51,6 +51,22 @@ def _compile(function: F, **options: Any) -> F:
         kernel = numba.njit(nogil=True, **options)(function)
     compiled_kernel: F = kernel
     return compiled_kernel
+
+
+class Kept(NamedTuple):
+    """Where the compiled form of a kernel is kept, and whether it is there already."""
+
+    folder: str
+    compiled: bool
+
+
+def kept(kernel: Any) -> Kept | None:
+    """Return where a kernel is kept, None if it is compiled in every process."""
+    try:
+        cache = kernel._cache
+        return Kept(str(cache.cache_path), bool(cache._cache_file._load_index()))
+    except AttributeError:
+        return None
 
 
 @cache

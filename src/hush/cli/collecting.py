@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hush.cli.program import JSON, PICTURE, PLAN, Refused, as_json, program
+from hush.cli import completing
+from hush.cli.program import ATTRIBUTES, JSON, OVERWRITE, PICTURE, PLAN, RESULT, Refused, as_it_is, as_json, program
 
 if TYPE_CHECKING:
     from hush.estimates import Estimate
@@ -18,17 +18,32 @@ if TYPE_CHECKING:
     from hush.tally import Tally
 
 THREADS = click.option("--threads", type=click.IntRange(1), metavar="N", help="How many threads (one for each core).")
-OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 
 
 @program.command()
 @PLAN
-@click.argument("people", nargs=-1, required=True, metavar="PEOPLE...")
-@click.option("-o", "--output", required=True, metavar="FILE", help="Write reports here: .parquet, .arrow or .arrows.")
+@click.argument("people", nargs=-1, required=True, metavar="PEOPLE...", shell_complete=completing.files)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    shell_complete=completing.files,
+    help="Write reports here: .parquet, .arrow or .arrows.",
+)
 @THREADS
 @click.option("--ids", is_flag=True, help="Give every report a random id.")
 @OVERWRITE
-def randomise(plan: str, people: tuple[str, ...], output: str, threads: int | None, ids: bool, overwrite: bool) -> None:
+@RESULT
+def randomise(
+    plan: str,
+    people: tuple[str, ...],
+    output: str,
+    threads: int | None,
+    ids: bool,
+    overwrite: bool,
+    machine: bool,
+) -> None:
     """Turn people in files into reports.
 
     PEOPLE are Parquet, Arrow or CSV files with a column for each attribute, folders, or patterns. All rows are checked
@@ -41,20 +56,32 @@ def randomise(plan: str, people: tuple[str, ...], output: str, threads: int | No
     """
     from hush import atomic
     from hush.batch.files import randomise_file
-    from hush.cli import files, tables
+    from hush.cli import files
     from hush.cli.progress import bar
 
     made = files.read_plan(plan)
     atomic.check_target(Path(output), overwrite=overwrite, inputs=[plan], what="the reports")
     with bar("checking") as tell:
         count = randomise_file(made, people, output, threads=threads, ids=ids, overwrite=overwrite, progress=tell)
-    tables.say(f"{count:,} people, {Path(output).stat().st_size:,} bytes of reports. Written to {output}.")
+    size = Path(output).stat().st_size
+    if machine:
+        as_json({"plan": made.id, "people": count, "bytes": size, "output": output})
+    else:
+        from hush.cli import tables
+
+        tables.say(f"{count:,} people, {size:,} bytes of reports. Written to {output}.")
 
 
 @program.command()
 @PLAN
-@click.argument("reports", nargs=-1, required=True, metavar="REPORTS...")
-@click.option("-o", "--output", metavar="FILE", help="Write plan and tally here. [default: standard output]")
+@click.argument("reports", nargs=-1, required=True, metavar="REPORTS...", shell_complete=completing.files)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=completing.files,
+    help="Write plan and tally here. [default: standard output]",
+)
 @click.option(
     "--engine",
     type=click.Choice(["memory", "duckdb", "spark"]),
@@ -64,8 +91,15 @@ def randomise(plan: str, people: tuple[str, ...], output: str, threads: int | No
 )
 @THREADS
 @OVERWRITE
+@click.option("--json", "machine", is_flag=True, help="With -o: print JSON, not a sentence.")
 def tally(
-    plan: str, reports: tuple[str, ...], output: str | None, engine: str, threads: int | None, overwrite: bool
+    plan: str,
+    reports: tuple[str, ...],
+    output: str | None,
+    engine: str,
+    threads: int | None,
+    overwrite: bool,
+    machine: bool,
 ) -> None:
     """Count reports, and add tallies.
 
@@ -92,13 +126,16 @@ def tally(
         total += _count(made, others, engine, threads)
     text = files.collection(total)
     if output is None:
-        click.echo(text, nl=sys.stdout.isatty())
+        as_it_is(text)
         return
-    from hush.cli import tables
-
     with atomic.replacing(Path(output), overwrite=overwrite) as file:
         file.write(text.encode())
-    tables.say(f"{total.n:,} reports. Written to {output}.")
+    if machine:
+        as_json({"plan": made.id, "reports": total.n, "output": output})
+    else:
+        from hush.cli import tables
+
+        tables.say(f"{total.n:,} reports. Written to {output}.")
 
 
 def _count(plan: Plan, paths: list[str], engine: str, threads: int | None) -> Tally:
@@ -129,8 +166,13 @@ def _dataframe(plan: Plan, paths: list[str]) -> Any:
 
 
 @program.command()
-@click.argument("tally", metavar="TALLY.json")
-@click.option("--plan", metavar="PLAN.json", help="The plan, if the file holds a tally alone.")
+@click.argument("tally", metavar="TALLY.json", shell_complete=completing.files)
+@click.option(
+    "--plan",
+    metavar="PLAN.json",
+    shell_complete=completing.files,
+    help="The plan, if the file holds a tally alone.",
+)
 @click.option("--level", type=float, default=0.95, show_default=True, help="Probability of the intervals.")
 @click.option(
     "--estimator",
@@ -144,7 +186,7 @@ def _dataframe(plan: Plan, paths: list[str]) -> Any:
     type=click.Choice(["clip", "project"]),
     help="Biased, but never odd. clip: move into the domain; project: shares that are not negative and add up to 1.",
 )
-@click.option("--attribute", "attributes", multiple=True, metavar="NAME", help="Only this attribute (repeatable).")
+@ATTRIBUTES
 @PICTURE
 @JSON
 @click.option("--csv", "commas", is_flag=True, help="Print CSV, not a table.")

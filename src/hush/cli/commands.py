@@ -11,29 +11,63 @@ from typing import Any
 
 import click
 
-from hush.cli import collecting, reproducing, serving
-from hush.cli.program import JSON, PICTURE, PLAN, Refused, as_json, program
+from hush.cli import collecting, completing, completion, doctor, reproducing, serving
+from hush.cli.program import (
+    ATTRIBUTES,
+    JSON,
+    OVERWRITE,
+    PICTURE,
+    PLAN,
+    WRONG,
+    Refused,
+    as_it_is,
+    as_json,
+    program,
+)
 
-__all__ = ["collecting", "program", "reproducing", "serving"]
+__all__ = ["collecting", "completion", "doctor", "program", "reproducing", "serving"]
+
+# As in `hush.design`, which would have to be loaded for the help; a test compares.
+NUMERIC = (
+    *("minimax", "hybrid", "piecewise", "piecewise-sub", "duchi", "laplace", "scdf", "staircase", "duchi-multi"),
+    "cube",
+)
+CATEGORICAL = ("subset", "grr", "oue", "sue")
 
 
 @program.command()
-@click.argument("schema", metavar="SCHEMA.json")
+@click.argument("schema", metavar="SCHEMA.json", shell_complete=completing.files)
 @click.option("--epsilon", type=float, required=True, help="What answering costs each person, 0.001 to 16.")
 @click.option(
     "--numeric",
     default="minimax",
     show_default=True,
     metavar="NAME",
-    help="minimax, hybrid, piecewise, piecewise-sub, duchi, laplace, scdf, staircase, duchi-multi or cube.",
+    shell_complete=completing.words(*NUMERIC),
+    help=f"{', '.join(NUMERIC[:-1])} or {NUMERIC[-1]}.",
 )
-@click.option("--categorical", default="subset", show_default=True, metavar="NAME", help="subset, grr, oue or sue.")
-@click.option("-k", default="best", show_default=True, metavar="best|paper|N", help="How many questions each answers.")
+@click.option(
+    "--categorical",
+    default="subset",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=completing.words(*CATEGORICAL),
+    help=f"{', '.join(CATEGORICAL[:-1])} or {CATEGORICAL[-1]}.",
+)
+@click.option(
+    "-k",
+    default="best",
+    show_default=True,
+    metavar="best|paper|N",
+    shell_complete=completing.words("best", "paper"),
+    help="How many questions each answers.",
+)
 @click.option(
     "--budget",
     default="sample",
     show_default=True,
     metavar="sample|split",
+    shell_complete=completing.words("sample", "split"),
     help="sample: k questions share epsilon; split: all questions do.",
 )
 @click.option(
@@ -41,13 +75,24 @@ __all__ = ["collecting", "program", "reproducing", "serving"]
     default="worst",
     show_default=True,
     metavar="NAME|WEIGHTS",
+    shell_complete=completing.words("worst", "uniform", "centre"),
     help="For minimax: worst, uniform, centre, or weights of equal bins such as 1,4,1.",
 )
 @click.option("--importance", multiple=True, metavar="NAME=WEIGHT", help="How much an attribute counts (1).")
-@click.option("--sampling", default="equal", show_default=True, help="equal; or weighted, one question by its error.")
+@click.option(
+    "--sampling",
+    default="equal",
+    show_default=True,
+    metavar="equal|weighted",
+    shell_complete=completing.words("equal", "weighted"),
+    help="equal; or weighted, one question by its error.",
+)
 @click.option("--joint", multiple=True, metavar="NAME,NAME", help="Neighbouring attributes to report together.")
 @click.option("--title", default="", help="Part of the plan: another title is another collection.")
-@click.option("-o", "--output", metavar="FILE", help="Write the plan here, as canonical JSON.")
+@click.option(
+    "-o", "--output", metavar="FILE", shell_complete=completing.files, help="Write the plan here, as canonical JSON."
+)
+@OVERWRITE
 @click.option("--json", "machine", is_flag=True, help="Print the plan itself, as canonical JSON.")
 def plan(
     schema: str,
@@ -62,6 +107,7 @@ def plan(
     joint: tuple[str, ...],
     title: str,
     output: str | None,
+    overwrite: bool,
     machine: bool,
 ) -> None:
     """Design a plan for a schema, and show what it costs.
@@ -81,7 +127,7 @@ def plan(
         epsilon,
         numeric=numeric,
         categorical=categorical,
-        k=int(k) if k.isdecimal() else k,  # type: ignore[arg-type]  # anything else is refused there
+        k=int(k) if k.isdecimal() and len(k) < 9 else k,  # type: ignore[arg-type]  # anything else is refused there
         budget=budget,  # type: ignore[arg-type]
         objective=[_number(part, "--objective") for part in objective.split(",")] if "," in objective else objective,
         importance=dict(_pair(text) for text in importance),
@@ -90,15 +136,26 @@ def plan(
         title=title,
     )
     if output:
-        Path(output).write_text(made.to_json(), encoding="utf-8", newline="")  # its SHA-256 is the plan's id
+        _keep(made.to_json().encode(), Path(output), overwrite, schema)  # its SHA-256 is the plan's id
     if machine:
-        click.echo(made.to_json(), nl=sys.stdout.isatty())
+        as_it_is(made.to_json())
         return
     from hush.cli import tables
 
     tables.show(made)
     if output:
         tables.say(f"Written to {output}.")
+
+
+def _keep(text: bytes, path: Path, overwrite: bool, schema: str) -> None:
+    """Write a plan, unless the very same is there already: a plan that is in use must not be replaced in silence."""
+    from hush import atomic
+
+    if path.is_file() and path.stat().st_size == len(text) and path.read_bytes() == text:
+        return
+    atomic.check_target(path, overwrite=overwrite, inputs=[schema], what="the plan")
+    with atomic.replacing(path, overwrite=overwrite) as file:
+        file.write(text)
 
 
 def _number(text: str, option: str) -> float:
@@ -119,9 +176,14 @@ def _pair(text: str) -> tuple[str, float]:
 @PLAN
 @click.option("--people", type=int, help="How many people are asked.")
 @click.option("--margin", type=float, help="Ask the other way round: how many people are needed for this margin?")
-@click.option("--attribute", "attributes", multiple=True, metavar="NAME", help="Only this attribute (repeatable).")
+@ATTRIBUTES
 @click.option("--level", type=float, default=0.95, show_default=True, help="Probability of the intervals.")
-@click.option("--guesses", metavar="FILE", help='What is assumed of the people: {"age": {"mean": 40, "spread": 15}}.')
+@click.option(
+    "--guesses",
+    metavar="FILE",
+    shell_complete=completing.files,
+    help='What is assumed of the people: {"age": {"mean": 40, "spread": 15}}.',
+)
 @PICTURE
 @JSON
 def predict(
@@ -227,18 +289,19 @@ def audit(plan: str, draws: int, machine: bool) -> None:
 
         tables.say(*result.lines())
     if not result.passed:
-        sys.exit(1)
+        sys.exit(WRONG)
 
 
 @program.command()
 @PLAN
-@click.argument("attribute")
+@click.argument("attribute", shell_complete=completing.attributes)
 @click.option(
     "--value",
     "texts",
     multiple=True,
     required=True,
     metavar="V",
+    shell_complete=completing.values,
     help="A value of the attribute, or (missing). Repeat it to compare.",
 )
 @click.option("--rows", type=click.IntRange(1), default=16, show_default=True, help="Longer tables are grouped.")
@@ -282,10 +345,18 @@ def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: s
 @click.option("--level", default=0.95, show_default=True, help="Probability of the intervals.")
 @click.option("--seed", default=2019, show_default=True, help="Another seed makes other people.")
 @click.option("--port", type=int, help="Where to listen (8000 if it is free; 0: a free one).")
-@click.option("--store", metavar="FILE", help="Keep the reports in this file.")
-@click.option("--picture", default="demo/estimates.svg", show_default=True, metavar="FILE", help="Draw the estimates.")
+@click.option("--store", metavar="FILE", shell_complete=completing.files, help="Keep the reports in this file.")
+@click.option(
+    "--picture",
+    default="demo/estimates.svg",
+    show_default=True,
+    metavar="FILE",
+    shell_complete=completing.files,
+    help="Draw the estimates.",
+)
 @click.option("--once", is_flag=True, help="End with the table, on a terminal too.")
 @click.option("--fast", is_flag=True, help="Send without pauses, on a terminal too.")
+@click.option("--json", "machine", is_flag=True, help="Print the table as JSON and nothing else, and end.")
 def demo(**options: Any) -> None:
     """Start a collector, let a made-up country answer it over HTTP, and hold the estimates against the truth.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -11,11 +13,13 @@ from typing import Any, NoReturn
 import click
 
 from hush import __version__
+from hush.cli import completing, streams
 
 EXTRAS = {
     "altair": "plot",
     "cryptography": "batch",
     "duckdb": "duckdb",
+    "httptools": "collector",
     "msgspec": "collector",
     "numba": "batch",
     "numpy": "batch",
@@ -23,20 +27,32 @@ EXTRAS = {
     "pyarrow": "batch",
     "pyspark": "spark",
     "rich": "cli",
+    "sklearn": "learn",
     "starlette": "collector",
     "uvicorn": "collector",
+    "uvloop": "collector",
     "vl_convert": "plot",
 }
+
+
+# Exit codes, besides 0. What a signal ended has 128 and the signal's number, as a shell says it.
+WRONG, REFUSED, FAULT, INTERRUPTED, UNREAD = 1, 2, 3, 128 + 2, 128 + 13
 
 
 class Refused(click.ClickException):
     """An error in one line: what was refused, and why."""
 
-    exit_code = 2
+    exit_code = REFUSED
 
     def show(self, file: Any = None) -> None:
         """Print the line."""
         click.echo(f"hush: {' '.join(self.message.split())}", err=True)
+
+
+class Fault(Refused):
+    """An error that hush did not foresee."""
+
+    exit_code = FAULT
 
 
 def _stop(number: int, _: object) -> NoReturn:
@@ -69,34 +85,96 @@ def stopping() -> Iterator[None]:
 class Program(click.Group):
     """The commands, with errors that people can read."""
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; turn what hush refuses, files and missing libraries into one line each."""
-        from hush.errors import HushError
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run from beginning to end."""
+        streams.prepare()
+        return super().main(*args, **options)
 
-        try:
-            with stopping():
-                return super().invoke(ctx)
-        except BrokenPipeError:
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Read the options before the command; help is printed here."""
+        with plainly():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        with plainly(), stopping():
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Turn what hush refuses, files, missing libraries and its own faults into one line each."""
+    from hush import atomic
+    from hush.errors import HushError
+
+    try:
+        yield
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except KeyboardInterrupt:
+        click.echo("\nhush: stopped", err=True)
+        raise SystemExit(INTERRUPTED) from None
+    except BrokenPipeError:
+        streams.abandon()  # who reads has read enough
+        raise SystemExit(UNREAD) from None
+    except HushError as error:
+        raise Refused(str(error)) from None
+    except OSError as error:
+        lost = streams.abandon() or error.errno in atomic.NO_ROOM
+        name = error.filename or ("standard output" if lost else "a file")
+        raise Refused(f"{_shown(name)}: {(error.strerror or 'cannot be used').lower()}") from None
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        if library == "hush":
             raise
-        except HushError as error:
-            raise Refused(str(error)) from None
-        except OSError as error:
-            raise Refused(f"{error.filename or 'a file'}: {(error.strerror or 'cannot be used').lower()}") from None
-        except ModuleNotFoundError as error:
-            library = (error.name or "").partition(".")[0]
-            if library not in EXTRAS:
-                raise
-            raise Refused(f"this needs the library {library}: pip install 'hush[{EXTRAS[library]}]'") from None
+        extra = EXTRAS.get(library)
+        remedy = f": pip install 'hush[{extra}]'" if extra else ""
+        raise Refused(f"this needs the library {library}{remedy}") from None
+    except MemoryError:
+        raise Refused("there is not enough memory for this") from None
+    except Exception as error:
+        if os.environ.get("HUSH_TRACEBACK"):
+            raise
+        # What an error of another library says may hold a value of a person, so only its kind is shown.
+        raise Fault(
+            f"a fault of hush itself, {type(error).__name__}; HUSH_TRACEBACK=1 in the environment shows it"
+        ) from None
+
+
+def _shown(name: Any) -> str:
+    return os.fsdecode(name) if isinstance(name, bytes) else str(name)
 
 
 def as_json(value: object) -> None:
     """Print JSON for a machine."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    click.echo(json.dumps(value, ensure_ascii=not streams.is_unicode(), indent=2))
+
+
+def as_it_is(text: str) -> None:
+    """Print a canonical text, whose hash counts: the same bytes everywhere, and a line's end for people alone."""
+    click.echo(text.encode(), nl=sys.stdout.isatty())
 
 
 JSON = click.option("--json", "machine", is_flag=True, help="Print JSON, not a table.")
-PICTURE = click.option("--picture", metavar="FILE", help="Draw a picture: a file that ends in .svg or .png.")
-PLAN = click.argument("plan", metavar="PLAN.json")
+RESULT = click.option("--json", "machine", is_flag=True, help="Print JSON, not a sentence.")
+OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+PICTURE = click.option(
+    "--picture",
+    metavar="FILE",
+    shell_complete=completing.files,
+    help="Draw a picture: a file that ends in .svg or .png.",
+)
+PLAN = click.argument("plan", metavar="PLAN.json", shell_complete=completing.files)
+ATTRIBUTES = click.option(
+    "--attribute",
+    "attributes",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completing.attributes,
+    help="Only this attribute (repeatable).",
+)
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hush.cli.program import Refused, program
+from hush.cli import completing
+from hush.cli.program import Refused, as_json, program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,18 +23,39 @@ VERDICTS = {True: "pass", False: "FAIL", None: "open"}
 
 
 @program.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=completing.figures)
 @click.option("--quick", is_flag=True, help="Few people and runs: minutes instead of hours.")
 @click.option("--runs", type=click.IntRange(2), metavar="N", help="How often each survey is repeated.")
 @click.option("--people", type=click.IntRange(1000), metavar="N", help="How many people answer each survey, at most.")
 @click.option("--learners", type=click.IntRange(1000), metavar="N", help="How many people models learn from, at most.")
 @click.option("--folds", type=click.IntRange(2), metavar="N", help="Folds of the cross-validations.")
 @click.option("--repeats", type=click.IntRange(1), metavar="N", help="How often cross-validations are repeated.")
-@click.option("--data", metavar="FOLDER", help="Real microdata instead of made-up people (docs/data.md).")
-@click.option("-o", "--output", default="reproduction", show_default=True, metavar="FOLDER", help="Where results go.")
-@click.option("--cache", default=".reproduce", show_default=True, metavar="FOLDER", help="Where finished work is kept.")
+@click.option(
+    "--data",
+    metavar="FOLDER",
+    shell_complete=completing.folders,
+    help="Real microdata instead of made-up people (docs/data.md).",
+)
+@click.option(
+    "-o",
+    "--output",
+    default="reproduction",
+    show_default=True,
+    metavar="FOLDER",
+    shell_complete=completing.folders,
+    help="Where results go.",
+)
+@click.option(
+    "--cache",
+    default=".reproduce",
+    show_default=True,
+    metavar="FOLDER",
+    shell_complete=completing.folders,
+    help="Where finished work is kept.",
+)
 @click.option("--processes", type=click.IntRange(1), help="How many run at once (all cores).")
 @click.option("--list", "listed", is_flag=True, help="Only say which figures there are.")
+@click.option("--json", "machine", is_flag=True, help="Print the list, or the claims, as JSON.")
 def reproduce(
     names: tuple[str, ...],
     quick: bool,
@@ -47,11 +69,12 @@ def reproduce(
     cache: str,
     processes: int | None,
     listed: bool,
+    machine: bool,
 ) -> None:
     """Compute the figures and tables of the paper anew, and check what it says about them.
 
     Numbers are written as CSV, pictures as SVG and PNG, and every claim of the paper with what was measured. A run that
-    is stopped goes on where it was.
+    is stopped goes on where it was. A claim that does not hold is a result: the exit code is 0.
 
     \b
     Example:
@@ -59,18 +82,23 @@ def reproduce(
       hush reproduce gaussian --quick
     """
     import os
-    from dataclasses import replace
+    from dataclasses import asdict, replace
+    from importlib import import_module
 
-    catalogue, frame, runner = _experiments()
-    chosen = names or catalogue.NAMES
-    unknown = [name for name in chosen if name not in catalogue.NAMES]
+    known = catalogue()
+    chosen = names or known.NAMES
+    unknown = [name for name in chosen if name not in known.NAMES]
     if unknown:
-        raise Refused(f"there is no figure {unknown[0]!r}; there are: {', '.join(catalogue.NAMES)}")
+        raise Refused(f"there is no figure {unknown[0]!r}; there are: {', '.join(known.NAMES)}")
     if listed:
-        for name in chosen:
-            figure = catalogue.figure(name)
+        figures = [(name, known.figure(name)) for name in chosen]
+        if machine:
+            as_json([{"name": name, "paper": figure.PAPER, "title": figure.TITLE} for name, figure in figures])
+            return
+        for name, figure in figures:
             click.echo(f"{name:<24}{figure.PAPER:<12}{figure.TITLE}")
         return
+    frame, runner = (import_module(f"experiments.reproduce.{name}") for name in ("frame", "runner"))
     folder = None if data is None else Path(data)
     if folder is not None and not folder.is_dir():
         raise Refused("--data must be a folder")
@@ -80,9 +108,13 @@ def reproduce(
     )
     count = processes or os.cpu_count() or 1
     failed = 0
+    results: dict[str, list[dict[str, Any]]] = {}
 
     def told(name: str, figure: Any, claims: list[Any]) -> None:
         nonlocal failed
+        results[name] = [asdict(claim) for claim in claims]
+        if machine:
+            return
         click.echo(f"\n{figure.PAPER}: {figure.TITLE} ({name})")
         for claim in claims:
             failed += claim.holds is False
@@ -92,19 +124,21 @@ def reproduce(
     with _watching() as watch:
         bench = frame.Bench(settings, Path(cache), count, folder, watch)
         runner.reproduce(chosen, bench, Path(output), told)
+    if machine:
+        as_json({"output": output, "figures": results})
+        return
     click.echo(f"\nNumbers, pictures and claims are in {output}. Claims that do not hold: {failed}.")
 
 
-def _experiments() -> tuple[Any, Any, Any]:
-    """Return the modules of the experiments, from the clone in which this file or the current folder is."""
+def catalogue() -> Any:
+    """Return the list of all figures, from the clone in which this file or the current folder is."""
     for root in (Path(__file__).parents[3], Path.cwd()):
         if (root / "experiments" / "reproduce" / "catalogue.py").exists():
             if str(root) not in sys.path:
                 sys.path.insert(0, str(root))
             from importlib import import_module
 
-            names = ("catalogue", "frame", "runner")
-            return tuple(import_module(f"experiments.reproduce.{name}") for name in names)  # type: ignore[return-value]
+            return import_module("experiments.reproduce.catalogue")
     raise Refused("the figures are in the repository, and not in the installed package: run this in a clone of it")
 
 

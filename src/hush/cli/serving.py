@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hush.cli.program import JSON, Refused, as_json, program
+from hush.cli import completing
+from hush.cli.program import RESULT, Refused, as_json, program
 
 if TYPE_CHECKING:
     from hush.collector.settings import Settings
@@ -23,22 +24,45 @@ STORE = click.option(
 )
 
 
-SEGMENTS = click.option("--segments", metavar="FOLDER", help="Where compacted reports are (beside a SQLite file).")
+SEGMENTS = click.option(
+    "--segments",
+    metavar="FOLDER",
+    shell_complete=completing.folders,
+    help="Where compacted reports are (beside a SQLite file).",
+)
 
 
 @program.command()
-@click.argument("plans", nargs=-1, metavar="PLAN.json...")
+@click.argument("plans", nargs=-1, metavar="PLAN.json...", shell_complete=completing.files)
 @STORE
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
-@click.option("--keep", default="reports", show_default=True, metavar="reports|tallies", help="What is kept.")
+@click.option(
+    "--keep",
+    default="reports",
+    show_default=True,
+    metavar="reports|tallies",
+    shell_complete=completing.words("reports", "tallies"),
+    help="What is kept.",
+)
 @click.option("--check-ids", is_flag=True, help="Look at every report id within batches too.")
 @click.option("--training", multiple=True, metavar="ROUND.json=PEOPLE", help="First round, people per round.")
-@click.option("--tokens", metavar="FILE", help="Lines of ROLE HASH, as `hush token` prints: submit, read or admin.")
+@click.option(
+    "--tokens",
+    metavar="FILE",
+    shell_complete=completing.files,
+    help="Lines of ROLE HASH, as `hush token` prints: submit, read or admin.",
+)
 @click.option("--origin", multiple=True, metavar="[PLAN=]URL", help="A web page that may send reports.")
 @click.option("--rate", default=0.0, metavar="N", help="Requests per second from one address (0: no limit).")
-@click.option("--tickets", metavar="FILE", help="Deal the questions; the key in FILE is made if it is not there.")
+@click.option(
+    "--tickets",
+    metavar="FILE",
+    shell_complete=completing.files,
+    help="Deal the questions; the key in FILE is made if it is not there.",
+)
 @click.option("--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is believed.")
+@click.option("--json", "machine", is_flag=True, help="Print the addresses as one line of JSON.")
 def serve(
     plans: tuple[str, ...],
     store: str,
@@ -52,6 +76,7 @@ def serve(
     rate: float,
     tickets: str | None,
     forwarded: str,
+    machine: bool,
 ) -> None:
     """Run a collector: take reports over HTTP, count each once, show estimates.
 
@@ -63,8 +88,6 @@ def serve(
       hush serve plan.json
       hush serve plan.json --store postgresql://hush@localhost/hush --port 80
     """
-    from urllib.parse import quote
-
     from hush.cli import files
     from hush.collector import serve as service
     from hush.collector.stores import open_store
@@ -86,17 +109,36 @@ def serve(
                 raise Refused("the store has no plan: name one, as made by `hush plan`")
 
             def ready(address: str) -> None:
-                click.echo(f"hush: listening on {address}")
-                for held in opened.plans():
-                    click.echo(f"hush: {address}/plans/{held.plan.id}")
-                    click.echo(f"hush: form {address}/?plan={held.plan.id}")
-                    click.echo(f"hush: dashboard {address}/dashboard?plan={held.plan.id}")
-                for name in opened.trainings():
-                    click.echo(f"hush: {address}/trainings/{quote(name, safe='')}/round")
+                ids = [held.plan.id for held in opened.plans()]
+                _announce(address, ids, list(opened.trainings()), machine)
 
             service.run(opened, settings, host=host, port=port, forwarded=forwarded, ready=ready)
         finally:
             opened.close()
+
+
+def _announce(address: str, plans: list[str], trainings: list[str], machine: bool) -> None:
+    """Say where a collector listens, for people or for the program that started it."""
+    from urllib.parse import quote
+
+    rounds = {name: f"{address}/trainings/{quote(name, safe='')}/round" for name in trainings}
+    pages = [
+        {"id": id_, "url": f"{address}/plans/{id_}", "form": f"{address}/?plan={id_}"}
+        | {"dashboard": f"{address}/dashboard?plan={id_}"}
+        for id_ in plans
+    ]
+    if machine:
+        import json
+
+        click.echo(json.dumps({"address": address, "plans": pages, "trainings": rounds}))  # one line, read at once
+        return
+    click.echo(f"hush: listening on {address}")
+    for page in pages:
+        click.echo(f"hush: {page['url']}")
+        click.echo(f"hush: form {page['form']}")
+        click.echo(f"hush: dashboard {page['dashboard']}")
+    for url in rounds.values():
+        click.echo(f"hush: {url}")
 
 
 def _failing() -> Any:
@@ -191,8 +233,9 @@ def _add_training(store: Store, spec: str) -> None:
 
 
 @program.command()
-@click.argument("role", metavar="submit|read|admin")
-def token(role: str) -> None:
+@click.argument("role", metavar="submit|read|admin", shell_complete=completing.words("submit", "read", "admin"))
+@RESULT
+def token(role: str, machine: bool) -> None:
     """Make a bearer token for a role. The first line is the token, for the client; the second is for `serve --tokens`.
 
     \b
@@ -207,6 +250,9 @@ def token(role: str) -> None:
     if role not in ROLES:
         raise Refused(f"a role is one of: {', '.join(ROLES)}")
     made = secrets.token_urlsafe(32)
+    if machine:
+        as_json({"role": role, "token": made, "hash": hashed(made)})
+        return
     click.echo(made)
     click.echo(f"{role} {hashed(made)}")
 
@@ -214,9 +260,16 @@ def token(role: str) -> None:
 @program.command()
 @STORE
 @SEGMENTS
-@click.option("-o", "--output", required=True, metavar="FOLDER", help="Write Parquet files into this folder.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FOLDER",
+    shell_complete=completing.folders,
+    help="Write Parquet files into this folder.",
+)
 @click.option("--plan", "plan_id", metavar="ID", help="The plan, if the store has several: the start of its id.")
-@JSON
+@RESULT
 def export(store: str, segments: str | None, output: str, plan_id: str | None, machine: bool) -> None:
     """Write the reports that a collector keeps as Parquet, for DuckDB, Spark or `hush tally`.
 
@@ -244,7 +297,8 @@ def export(store: str, segments: str | None, output: str, plan_id: str | None, m
 @STORE
 @SEGMENTS
 @click.option("--plan", "plan_id", metavar="ID", help="The plan, if the store has several: the start of its id.")
-def compact(store: str, segments: str | None, plan_id: str | None) -> None:
+@RESULT
+def compact(store: str, segments: str | None, plan_id: str | None, machine: bool) -> None:
     """Move the reports that a collector keeps from its database into Parquet files beside it.
 
     \b
@@ -258,9 +312,14 @@ def compact(store: str, segments: str | None, plan_id: str | None) -> None:
         opened = open_store(store)
         try:
             tidy = store.startswith("sqlite://")
-            made = move(opened, _chosen(opened, plan_id), _folder(store, segments), tidy=tidy)
+            plan = _chosen(opened, plan_id)
+            made = move(opened, plan, _folder(store, segments), tidy=tidy)
         finally:
             opened.close()
+    if machine:
+        written = [{"file": segment.file, "reports": segment.reports} for segment in made]
+        as_json({"plan": plan.id, "segments": written})
+        return
     for segment in made:
         click.echo(f"{segment.file}: {segment.reports} reports")
     if not made:

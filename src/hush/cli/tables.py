@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import click
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from hush.estimates import Estimates
 from hush.laws import Row
@@ -26,16 +26,22 @@ def console() -> Console:
 def say(*lines: str) -> None:
     """Print sentences: wrapped on a terminal, as they are elsewhere."""
     for line in lines:
-        console().print(line, soft_wrap=not sys.stdout.isatty())
+        click.echo(_text(line, soft_wrap=not sys.stdout.isatty()), nl=False)
 
 
 def show(shown: Shown) -> None:
     """Print a plan, predictions or any other table, and the sentences beneath it."""
-    table, out = shown.table(), console()
-    with out.capture() as held:
-        out.print(table.grid())
-    click.echo("\n".join(line.rstrip() for line in held.get().splitlines()).strip("\n") + "\n")
+    table = shown.table()
+    click.echo("\n".join(line.rstrip() for line in _text(table.grid()).splitlines()).strip("\n") + "\n")
     say(*table.notes)
+
+
+def _text(item: RenderableType, **options: bool) -> str:
+    """Return what Rich would print. It is printed by Click, as Rich takes errors of the output for its own."""
+    out = console()
+    with out.capture() as held:
+        out.print(item, **options)  # type: ignore[arg-type]
+    return held.get()
 
 
 def show_estimates(rows: Estimates, tally: Tally) -> None:

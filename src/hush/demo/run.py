@@ -35,7 +35,9 @@ Tell = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True)
 class Options:
-    """What may be chosen. `once`: end by itself on a terminal too. `fast`: send without pauses there."""
+    """What may be chosen. `once`: end by itself on a terminal too. `fast`: send without pauses there. `machine`: print
+    nothing but JSON, and end.
+    """
 
     people: int = 1_000_000
     epsilon: float = 1.0
@@ -46,6 +48,7 @@ class Options:
     picture: str = "demo/estimates.svg"
     once: bool = False
     fast: bool = False
+    machine: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what would fail later."""
@@ -63,12 +66,13 @@ class Options:
 
 def run(options: Options) -> None:
     """Run the demo, and on a terminal go on serving until Ctrl-C."""
-    stays = sys.stdout.isatty() and not options.once
+    stays = sys.stdout.isatty() and not options.once and not options.machine
+    say = _nothing if options.machine else _say
     # Each run is a collection of its own: a browser that answered an earlier one may answer this one too.
     plan = Plan.design(SCHEMA, options.epsilon, title=f"A made-up census, {datetime.now():%Y-%m-%d %H:%M:%S}")
     Path(options.picture).parent.mkdir(parents=True, exist_ok=True)
     with serving(plan, options.store, options.port) as service:
-        _say(
+        say(
             f"The form       {service.page('/')}",
             f"The dashboard  {service.page('/dashboard')}",
             "",
@@ -77,9 +81,11 @@ def run(options: Options) -> None:
         )
         true = _collect(service, options, SPREAD if stays and not options.fast else 0.0)
         rows = fetched(service, options.level)
-        _say("", *table(rows, true, options.level), "", verdict(rows, true, options.level))
+        say("", *table(rows, true, options.level), "", verdict(rows, true, options.level))
         plots.save(plots.estimates(rows, SCHEMA, level=options.level), options.picture)
-        _say(f"A picture of the estimates is in {options.picture}.")
+        if options.machine:
+            print(json.dumps(results(rows, true, service.plan, options), ensure_ascii=False, indent=2), flush=True)
+        say(f"A picture of the estimates is in {options.picture}.")
         if stays:
             _say(
                 "",
@@ -92,7 +98,7 @@ def run(options: Options) -> None:
     if stays:
         _say(f"Ended in good order. {_more(service.count - options.people)} from browsers; {service.count:,} in all.")
     if options.store:
-        _say(f"They are kept, and can be seen again: hush serve --store sqlite://{options.store}")
+        say(f"They are kept, and can be seen again: hush serve --store sqlite://{options.store}")
 
 
 def _collect(service: Service, options: Options, seconds: float) -> Truth:
@@ -106,7 +112,8 @@ def _collect(service: Service, options: Options, seconds: float) -> Truth:
         batch.tally(service.plan, others)
         start = time.perf_counter()
         size = send(service, population, seconds, tell)
-    _say(
+    say = _nothing if options.machine else _say
+    say(
         f"{options.people:,} reports, {size / options.people:.1f} bytes each, sent over HTTP in "
         f"{time.perf_counter() - start:.1f} s. All that the collector has are these."
     )
@@ -135,6 +142,27 @@ def fetched(service: Service, level: float) -> list[Estimate]:
         rows = json.load(answer)["estimates"]
     numbers = ("point", "stderr", "low", "high")  # null where nobody has answered
     return [Estimate(**{**row, **{name: math.nan for name in numbers if row[name] is None}}) for row in rows]
+
+
+def results(rows: Sequence[Estimate], true: Truth, plan: Plan, options: Options) -> dict[str, object]:
+    """Return the truth beside the estimates as JSON values; what nobody has answered is null."""
+    shown = [
+        {
+            "attribute": row.attribute,
+            "category": row.category,
+            "truth": float(true[row.attribute, row.category]),
+            **{name: _finite(getattr(row, name)) for name in ("point", "stderr", "low", "high")},
+            "n": row.n,
+            "covered": covers(row, true),
+        }
+        for row in rows
+    ]
+    about = {"plan": plan.id, "people": options.people, "epsilon": options.epsilon, "level": options.level}
+    return {**about, "picture": options.picture, "rows": shown}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def covers(row: Estimate, true: Truth) -> bool:
@@ -184,6 +212,10 @@ def _linger(service: Service, sent: int) -> None:
 
 def _more(count: int) -> str:
     return {0: "No report", 1: "1 report"}.get(count, f"{count:,} reports")
+
+
+def _nothing(*lines: str) -> None:
+    """Say nothing: a machine reads the JSON alone."""
 
 
 def _say(*lines: str) -> None:

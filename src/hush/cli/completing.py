@@ -1,0 +1,99 @@
+"""What a shell may put behind a command: names of files, mechanisms, attributes, values and figures.
+
+A shell asks after every press of the tab key, so nothing of hush is loaded here: plans are read as plain JSON. What
+cannot be read has no completions, and nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import click
+    from click.shell_completion import CompletionItem
+
+MOST = 16 * 1024 * 1024  # bytes of a plan that are read
+
+Completer = Callable[["click.Context", "click.Parameter", str], "list[CompletionItem[str]]"]
+
+
+def files(ctx: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem[str]]:
+    """Let the shell complete names of files."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(start, type="file")]
+
+
+def folders(ctx: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem[str]]:
+    """Let the shell complete names of folders."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(start, type="dir")]
+
+
+def words(*choices: str) -> Completer:
+    """Return what completes some fixed words."""
+
+    def complete(ctx: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem[str]]:
+        return _starting(choices, start)
+
+    return complete
+
+
+def attributes(ctx: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem[str]]:
+    """Complete the names of attributes, if the plan or tally before them can be read."""
+    return _starting((item["name"] for item in _attributes(ctx)), start)
+
+
+def values(ctx: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem[str]]:
+    """Complete the categories of the attribute before them."""
+    found: list[str] = []
+    for item in _attributes(ctx):
+        if item["name"] == _given(ctx, "attribute"):
+            found += [str(value) for value in item.get("values", [])]
+            found += ["(missing)"] if item.get("optional") else []
+    return _starting(found, start)
+
+
+def figures(ctx: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem[str]]:
+    """Complete the names of the figures that can be reproduced, in a clone."""
+    from hush.cli.reproducing import catalogue
+
+    try:
+        return _starting(catalogue().NAMES, start)
+    except Exception:  # no clone
+        return []
+
+
+def _starting(choices: Iterable[str], start: str) -> list[CompletionItem[str]]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(choice) for choice in choices if choice.startswith(start)]
+
+
+def _given(ctx: click.Context, name: str) -> str | None:
+    """Return what was given for a parameter. Behind an option that still lacks its value Click sorts nothing."""
+    value = ctx.params.get(name)
+    if isinstance(value, str):
+        return value
+    names = [item.name for item in ctx.command.params if item.param_type_name == "argument"]
+    return ctx.args[names.index(name)] if name in names and names.index(name) < len(ctx.args) else None
+
+
+def _attributes(ctx: click.Context) -> list[dict[str, Any]]:
+    """Return the attributes of the plan, or of that beside the tally, that stands before what is completed."""
+    import json
+    from pathlib import Path
+
+    for name in ("plan", "tally"):
+        path = _given(ctx, name)
+        try:
+            if not path or not Path(path).is_file() or Path(path).stat().st_size > MOST:
+                continue
+            value = json.loads(Path(path).read_bytes())
+            found = value.get("plan", value)["schema"]
+            return [item for item in found if isinstance(item.get("name"), str)]
+        except Exception:  # noqa: S112 - any file may be named there
+            continue
+    return []

@@ -1,0 +1,69 @@
+"""What the doctor finds: a line for each thing looked at. A check returns what is good, or raises a trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hush.cli.program import EXTRAS
+
+GOOD, NOTE, MISSING, WRONG = "good", "note", "missing", "wrong"
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at. `remedy` is what to do about it, if anything."""
+
+    part: str
+    name: str
+    state: str
+    text: str
+    remedy: str = ""
+
+
+class Trouble(Exception):
+    """Something is wrong. Notes and what is missing are not."""
+
+    state = WRONG
+
+    def __init__(self, text: str, remedy: str = "") -> None:
+        super().__init__(text)
+        self.remedy = remedy
+
+
+class Noted(Trouble):
+    """Something that works, but could be better, or cannot be looked at."""
+
+    state = NOTE
+
+
+class Absent(Trouble):
+    """Something that is not installed."""
+
+    state = MISSING
+
+
+def look(part: str, name: str, check: Callable[[], str]) -> Finding:
+    """Look at one thing. Whatever happens, it becomes one line."""
+    try:
+        return Finding(part, name, GOOD, check())
+    except Trouble as trouble:
+        return Finding(part, name, trouble.state, str(trouble), trouble.remedy)
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        extra = EXTRAS.get(library)
+        if extra is None:
+            return Finding(part, name, WRONG, one_line(error))
+        return Finding(part, name, MISSING, f"needs the library {library}", install(extra))
+    except Exception as error:
+        return Finding(part, name, WRONG, one_line(error))
+
+
+def one_line(error: BaseException) -> str:
+    """Return the kind of an error and the beginning of what it says. The doctor reads nobody's data."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
+
+
+def install(extra: str) -> str:
+    """Return the command that installs an extra."""
+    return f"pip install 'hush[{extra}]'"

@@ -1,0 +1,193 @@
+"""What is installed: the extras of this distribution as its own metadata names them, and what pip cannot install."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from importlib import metadata
+from typing import Any, NamedTuple
+
+from hush.cli.findings import GOOD, MISSING, WRONG, Absent, Finding, Noted, Trouble, install, one_line
+from hush.cli.program import EXTRAS
+
+JAVA = 17  # the least that Spark 4 runs on
+LISTED = 6  # more packages than these are counted
+_NEED = re.compile(r"\s*(?P<name>[\w.-]+)\s*(\[(?P<extras>[^\]]*)\])?\s*\(?(?P<rules>[^;)]*)\)?\s*(;(?P<marker>.*))?$")
+_RULE = re.compile(r"\s*(===|==|!=|~=|>=|<=|>|<)\s*([\w.*+!-]+)\s*$")
+_MARK = re.compile(r"""(extra|sys_platform|os_name|platform_system)\s*(==|!=)\s*["']([^"']*)["']""")
+
+
+class Need(NamedTuple):
+    """A package that an extra needs, of these versions."""
+
+    name: str
+    extras: tuple[str, ...]
+    rules: tuple[str, ...]
+    marker: str
+
+
+def needs(requirement: str) -> Need:
+    """Read a requirement as metadata has it."""
+    found = _NEED.match(requirement)
+    if found is None:
+        raise Trouble(f"the metadata of hush cannot be read: {requirement[:80]!r}")
+    split = [[part.strip() for part in (found[key] or "").split(",") if part.strip()] for key in ("extras", "rules")]
+    return Need(found["name"], tuple(split[0]), tuple(split[1]), (found["marker"] or "").strip())
+
+
+def applies(marker: str, extra: str) -> bool:
+    """Say whether a marker holds here for an extra.
+
+    Markers of hush join comparisons by `and`. What else a marker may say is left out, so that too much is asked for
+    rather than too little.
+    """
+    import os
+    import platform
+
+    here = {"extra": extra, "sys_platform": sys.platform, "os_name": os.name, "platform_system": platform.system()}
+    return all((here[name] == value) == (operator == "==") for name, operator, value in _MARK.findall(marker))
+
+
+def allows(rule: str, version: str) -> bool:
+    """Say whether a version obeys a rule, by its numbers alone: pre-releases count as what they lead to."""
+    found = _RULE.match(rule)
+    if found is None:
+        return True
+    operator, wanted = found[1], found[2]
+    here, there = numbers(version), numbers(wanted)
+    if operator == "~=":
+        return here >= there and here[: len(there) - 1] == there[:-1]
+    if wanted.endswith(".*"):
+        return (here[: len(there)] == there) == (operator == "==")
+    size = max(len(here), len(there))
+    a, b = (part + (0,) * (size - len(part)) for part in (here, there))
+    return {"==": a == b, "===": a == b, "!=": a != b, ">=": a >= b, "<=": a <= b, ">": a > b, "<": a < b}[operator]
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers at the beginning of a version."""
+    found = re.match(r"v?(?:\d+!)?(\d{1,9}(?:\.\d{1,9})*)", version.strip())
+    return tuple(map(int, found[1].split("."))) if found else ()
+
+
+def version_of(name: str) -> str | None:
+    """Return the version of an installed package, None if there is none."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def extras(
+    requires: Iterable[str] | None = None, version: Callable[[str], str | None] = version_of
+) -> Iterator[Finding]:
+    """Look at every extra of hush: complete, missing something, or with something too old or too new."""
+    if requires is None:
+        try:
+            requires = metadata.requires("hush") or []
+        except metadata.PackageNotFoundError:
+            yield Finding(
+                "extras", "hush", "note", "hush runs from its sources and is not installed: no list of extras"
+            )
+            return
+    listed = [needs(requirement) for requirement in requires]
+    names = sorted({value for need in listed for name, _, value in _MARK.findall(need.marker) if name == "extra"})
+    for extra in names:
+        yield _extra(extra, {need.name: need for need in _closure(listed, extra)}, version)
+
+
+def _closure(listed: list[Need], extra: str) -> Iterator[Need]:
+    """Return what an extra needs, through other extras of hush too."""
+    done: set[str] = set()
+    waiting = [extra]
+    while waiting:
+        wanted = waiting.pop()
+        if wanted in done:
+            continue
+        done.add(wanted)
+        for need in listed:
+            if "extra" in need.marker and applies(need.marker, wanted):
+                if need.name == "hush":
+                    waiting += need.extras
+                else:
+                    yield need
+
+
+def _extra(extra: str, wanted: dict[str, Need], version: Callable[[str], str | None]) -> Finding:
+    found = {name: version(name) for name in sorted(wanted)}
+    lacking = [name for name, here in found.items() if here is None]
+    wrong = [
+        f"{name} {here} (needs {', '.join(sorted(wanted[name].rules, reverse=True))})"
+        for name, here in found.items()
+        if here is not None and not all(allows(rule, here) for rule in wanted[name].rules)
+    ]
+    texts = ([f"without {', '.join(lacking)}"] if lacking else []) + wrong
+    if texts:
+        return Finding("extras", extra, MISSING if lacking else WRONG, "; ".join(texts), install(extra))
+    pairs = ", ".join(f"{name} {here}" for name, here in found.items())
+    return Finding("extras", extra, GOOD, pairs if len(found) <= LISTED else f"{len(found)} packages")
+
+
+def loading(libraries: Iterable[str] = tuple(EXTRAS)) -> str:
+    """Load every library that is there: one that is installed may still be broken, or not fit the others."""
+    from importlib import import_module, util
+
+    here = [name for name in libraries if util.find_spec(name) is not None]
+    broken = []
+    for name in here:
+        try:
+            import_module(name)
+        except Exception as error:
+            broken.append(f"{name} does not load ({one_line(error)})")
+    if broken:
+        raise Trouble("; ".join(broken))
+    return f"{len(here)} of {len(tuple(libraries))} are there, and load"
+
+
+def java() -> str:
+    """Look for Java, which Spark runs on."""
+    import os
+    import shutil
+    import subprocess
+    from pathlib import Path
+
+    if version_of("pyspark") is None:
+        raise Absent("not looked for: only Spark needs it")
+    home = os.environ.get("JAVA_HOME")
+    path = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    if path is None:
+        raise Trouble("Spark is installed, but there is no Java for it", f"install Java {JAVA} or newer")
+    result = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=30, check=False)  # noqa: S603
+    found = re.search(r'version "(\d+)', result.stderr + result.stdout)
+    if found is None:
+        raise Trouble(f"{path} does not say which version it is")
+    if int(found[1]) < JAVA:
+        raise Trouble(f"Java {found[1]} is too old for Spark", f"install Java {JAVA} or newer")
+    return f"Java {found[1]}"
+
+
+def postgres() -> str:
+    """Look at the library that talks to PostgreSQL. The server is wherever `hush serve --store` says."""
+    import psycopg
+
+    number = psycopg.pq.version()
+    return f"psycopg {psycopg.__version__} with libpq {number // 10000}.{number % 10000}; the server is not looked for"
+
+
+def sqlite(folder: str | None = None, connect: Any = None) -> str:
+    """Try what ledgers and collectors need of SQLite: strict tables, and a write-ahead log."""
+    import sqlite3
+    from contextlib import closing
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    connect = connect or sqlite3.connect
+    with TemporaryDirectory(prefix="hush-doctor-", dir=folder) as room, closing(connect(Path(room) / "try.db")) as base:
+        try:
+            base.execute("create table t (x integer not null) strict")
+        except sqlite3.OperationalError:
+            raise Trouble(f"SQLite {sqlite3.sqlite_version} has no strict tables: 3.37 has") from None
+        if base.execute("pragma journal_mode = wal").fetchone()[0] != "wal":
+            raise Noted(f"SQLite {sqlite3.sqlite_version} keeps no write-ahead log in the folder of temporary files")
+    return f"SQLite {sqlite3.sqlite_version}: strict tables, write-ahead log"
