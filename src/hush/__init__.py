@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hush.schema import MISSING, Categorical, Numeric, Schema
     from hush.tally import Tally
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _HOMES = {
     "audits": ["audit"],
