@@ -11,9 +11,11 @@ SPARK := .venv-spark
 READY_SPARK := $(SPARK)/.ready
 # What the tests on Spark need besides Spark; dev would bring everything.
 TESTING := 'hypothesis>=6.100' 'pytest>=8.3'
+# Archives have the time of the last commit, so that building them again gives the same bytes.
+EPOCH := SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct)
 READY_WEB := web/node_modules/.ready
 
-.PHONY: help theory learning demo test check bench limit docs vectors spark web screenshots reproduce clean
+.PHONY: help theory learning demo test check bench limit docs vectors spark web notices screenshots reproduce dist versions clean
 
 help:  ## Show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -63,6 +65,9 @@ check: $(READY)  ## Format, lint, types, import contracts
 web: $(READY_WEB)  ## Build the browser client and the pages into src/hush/collector/static; needs Node
 	cd web && npm run --silent build
 
+notices: $(READY)  ## Write anew the licences of the charts that collectors serve; needs Node (then make web)
+	cd web && node notices.mjs $$(../$(BIN)/python -c 'import vl_convert as v; print(*v.__path__, v.__version__)')
+
 screenshots: $(READY) $(READY_WEB)  ## Test the pages in Chromium, and keep the pictures for the documents
 	HUSH_SCREENSHOTS=docs/images $(BIN)/python -m pytest -q tests/browser
 
@@ -90,10 +95,18 @@ reproduce: $(READY)  ## Compute the figures of the paper anew (hours; OPTIONS=--
 learning: $(READY)  ## Compare ways of learning from people (20 minutes; DATA=FOLDER: on real microdata too)
 	$(BIN)/python -m experiments.learning $(if $(DATA),--data $(DATA))
 
+dist: $(READY)  ## Build the source archive and the wheel into dist/, and try them
+	rm -rf dist
+	$(EPOCH) $(BIN)/python -m build --outdir dist
+	$(EPOCH) $(BIN)/python tests/release/check.py dist
+
+versions: $(MADE)  ## Run tests on every supported Python that is here (PYTHONS="python3.12 ..."; OPTIONS=--fast)
+	$(BIN)/python tests/release/versions.py $(OPTIONS) $(PYTHONS)
+
 docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are errors
 	$(BIN)/python docs/tables.py
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 clean:  ## Remove everything that these targets made
-	rm -rf demo web/node_modules web/dist $(VENV) $(SPARK) .venv-peers docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf demo web/node_modules web/dist $(VENV) $(SPARK) .venv-peers .venv-versions docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

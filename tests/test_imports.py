@@ -133,10 +133,3 @@ def test_every_module_is_under_the_contracts() -> None:
     seeded = next(item for item in contracts if item.get("forbidden_modules") == ["hush.testing"])
     assert {name.removeprefix("hush.") for name in seeded["source_modules"]} == modules
     assert {name for layer in contracts[0]["layers"] for name in layer.split(" | ")} == modules
-
-
-def test_the_version_is_that_of_the_package() -> None:
-    import tomllib
-
-    project = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["project"]
-    assert project["version"] == hush.__version__

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from hush.series import History, Series
     from hush.tally import Tally
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _HOMES = {
     "audits": ["audit"],

@@ -67,3 +67,17 @@ def test_the_bundle_does_not_import_what_lies_around(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     pages.vega.cache_clear()
     assert b"vegaEmbed" in pages.vega().content
+
+
+def test_licences_of_the_charts_are_served_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(tmp_path) as served:
+        notices = served.client.get("/pages/notices.txt")
+        assert notices.headers["content-type"] == "text/plain; charset=utf-8"
+        assert "University of Washington Interactive Data Lab" in notices.text
+        assert 'href="/pages/notices.txt"' in served.client.get("/dashboard").text
+    bundle = subprocess.CompletedProcess([], 0, stdout=b"window.vega = 1;")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: bundle)
+    comment, _, code = pages.vega.__wrapped__().content.partition(b"\n")
+    assert comment.startswith(b"/*!")
+    assert comment.endswith(b"/pages/notices.txt */")
+    assert code == bundle.stdout

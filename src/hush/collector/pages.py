@@ -32,6 +32,7 @@ TYPES = {
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
+    "txt": "text/plain; charset=utf-8",
 }
 POLICY = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -41,6 +42,8 @@ POLICY = {
     "X-Content-Type-Options": "nosniff",
 }
 VEGA = "vega.js"
+# Minifying removed all notices from the bundle. Whoever passes it on must pass these on.
+NOTICE = b"/*! Vega, Vega-Lite, Vega-Embed, D3 and others; authors and licences: /pages/notices.txt */\n"
 BUNDLING, REMEMBERED = 120, 60  # seconds
 
 
@@ -81,7 +84,7 @@ def vega() -> File:
     # folder is not to be imported.
     command = [sys.executable, "-P", "-c", _BUNDLE]
     done = subprocess.run(command, capture_output=True, check=True, timeout=BUNDLING)  # noqa: S603
-    return _file(VEGA, done.stdout)
+    return _file(VEGA, NOTICE + done.stdout)
 
 
 class Bundle:

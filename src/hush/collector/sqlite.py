@@ -20,7 +20,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -97,20 +97,22 @@ class SqliteStore(Store):
         self.path = Path(path).resolve()  # the lock is for the file, whatever it is called
         self._lock = threading.RLock()
         self._doubtful = False
-        self._file = _locked(self.path)
-        try:
-            self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, cached_statements=64)
-            self._db.execute("pragma journal_mode = wal")
-            self._db.execute("pragma synchronous = full")
-            self._db.execute("pragma cache_size = -65536")
-            self._migrate()
-            self._load()
-        except sqlite3.Error as error:
-            self._file.close()
-            raise StoreError(f"the store cannot be opened: {error}") from None
-        except StoreError:
-            self._file.close()
-            raise
+        with ExitStack() as undo:  # a store that is refused leaves nothing open
+            self._file = _locked(self.path)
+            undo.callback(self._file.close)
+            try:
+                self._db = sqlite3.connect(
+                    self.path, isolation_level=None, check_same_thread=False, cached_statements=64
+                )
+                undo.callback(self._db.close)
+                self._db.execute("pragma journal_mode = wal")
+                self._db.execute("pragma synchronous = full")
+                self._db.execute("pragma cache_size = -65536")
+                self._migrate()
+                self._load()
+            except sqlite3.Error as error:
+                raise StoreError(f"the store cannot be opened: {error}") from None
+            undo.pop_all()
 
     def _migrate(self) -> None:
         version = self._db.execute("pragma user_version").fetchone()[0]
