@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hush.batch.rows import parts
 from hush.channels import Additive, Cells, Channel, Cube, Mixture, Signs, Subset, Unary, Window
 from hush.channels.window import ROUNDING
 from hush.exact import WORD
 from hush.plan import Plan
+from hush.rows import parts
 from hush.schema import Numeric
 
 KNOTS = 9  # where the knots of a window begin
