@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from hush.collector.stores import HeldPlan, Live
 from hush.estimates import Estimate
 
 
@@ -240,6 +241,18 @@ def as_csv(rows: Sequence[EstimateRow]) -> str:
     for row in rows:
         writer.writerow(["" if (value := getattr(row, name)) is None else value for name in names])
     return out.getvalue()
+
+
+def plan_entry(held: HeldPlan, reports: int) -> PlanEntry:
+    """Return a plan of a store as a document."""
+    plan = held.plan
+    return PlanEntry(plan.id, plan.title, plan.epsilon, held.open, held.keep, reports)
+
+
+def training_entry(name: str, live: Live) -> TrainingEntry:
+    """Return how a training stands as a document."""
+    round_ = live.round
+    return TrainingEntry(name, round_.number, round_.training.rounds, round_.done, live.wanted, live.received)
 
 
 def finite(value: float) -> float | None:
