@@ -23,7 +23,14 @@ from tests.collector.served import serving
 
 def request(method: str = "GET", address: str | None = None) -> Request:
     client = None if address is None else (address, 1)
-    scope = {"type": "http", "method": method, "path": "/", "headers": [], "query_string": b"", "client": client}
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": method,
+        "path": "/",
+        "headers": [],
+        "query_string": b"",
+        "client": client,
+    }
     return Request(scope)
 
 

@@ -21,9 +21,9 @@ from hush.batch.engine import Chunk, chunks_of, in_order, randomise_chunk, recor
 from hush.batch.keystream import Keystream, Source
 from hush.batch.rows import report_batches, report_schema, row_arrays
 from hush.batch.tables import batches_in
+from hush.columnar import parts
 from hush.errors import PlanError
 from hush.plan import Plan
-from hush.rows import parts
 from hush.tally import Tally
 
 __all__ = [

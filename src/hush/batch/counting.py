@@ -27,9 +27,9 @@ from hush.batch.counters import (
     find_faults,
 )
 from hush.channels import Signed, Subsets
+from hush.columnar import named, parts
 from hush.errors import ReportError
 from hush.plan import Plan
-from hush.rows import named, parts
 from hush.tally import Tally
 
 Array = np.ndarray[Any, Any]

@@ -16,9 +16,9 @@ import numpy as np
 
 from hush.channels import Additive, Cells, Channel, Cube, Mixture, Signs, Subset, Unary, Window
 from hush.channels.window import ROUNDING
+from hush.columnar import parts
 from hush.exact import WORD
 from hush.plan import Plan
-from hush.rows import parts
 from hush.schema import Numeric
 
 KNOTS = 9  # where the knots of a window begin

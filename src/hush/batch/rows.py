@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from hush.channels.alphabet import Subsets
+from hush.columnar import check_marks, marks, parts
 from hush.errors import ReportError
 from hush.plan import Plan
-from hush.rows import check_marks, marks, parts
 
 Array = np.ndarray[Any, Any]
 

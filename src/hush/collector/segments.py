@@ -22,9 +22,9 @@ from hush.batch.rows import report_schema
 from hush.collector import formats
 from hush.collector.stores import Segment, Store, Stored
 from hush.collector.submissions import Form
+from hush.columnar import WORD_BITS, parts
 from hush.plan import Plan
 from hush.report import Report
-from hush.rows import WORD_BITS, parts
 
 ROW_GROUP = 1 << 20
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import duckdb
 
+from hush.columnar import check_marks
 from hush.engines.sql import Layout, check_columns, masked
 from hush.engines.totals import tally_of
 from hush.errors import ReportError
 from hush.plan import Plan
-from hush.rows import check_marks
 from hush.tally import Tally
 
 SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"

@@ -23,11 +23,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, ShortType, StructField, StructType
 
 from hush.batch.rows import report_schema
+from hush.columnar import check_marks, marks
 from hush.engines.sql import Layout, check_columns, paired
 from hush.engines.totals import tally_of
 from hush.errors import RecordError
 from hush.plan import Plan
-from hush.rows import check_marks, marks
 from hush.tally import Tally
 
 # The lower part of this id is the number of the row in its partition: at most 2^30 rows share a bucket. In practice it

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hush.channels.alphabet import Alphabet, Signed, Subsets, Symbols
+from hush.columnar import WORD_BITS, parts
 from hush.errors import ReportError
 from hush.plan import Plan
-from hush.rows import WORD_BITS, parts
 
 WHOLE_MEMBERS = 16
 WHOLE_SETS = 1024

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hush.channels.alphabet import Alphabet, Subsets, members
+from hush.columnar import WORD_BITS, named
 from hush.engines.sql import Layout
 from hush.errors import ReportError, TallyError
-from hush.rows import WORD_BITS, named
 from hush.tally import MAX_REPORTS, Tally
 
 
