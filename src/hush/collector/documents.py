@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from hush import sheets
 from hush.collector.stores import HeldPlan, Live
 from hush.estimates import Estimate
 
@@ -234,13 +233,8 @@ class Health(msgspec.Struct):
 
 def as_csv(rows: Sequence[EstimateRow]) -> str:
     """Return estimates as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out)
     names = EstimateRow.__struct_fields__
-    writer.writerow(names)
-    for row in rows:
-        writer.writerow(["" if (value := getattr(row, name)) is None else value for name in names])
-    return out.getvalue()
+    return sheets.table(names, ([getattr(row, name) for name in names] for row in rows))
 
 
 def plan_entry(held: HeldPlan, reports: int) -> PlanEntry:
