@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/cli.md. `make docs` runs it."""
+"""Draws the pictures of docs/cli.md and docs/over-time.md. `make docs` runs it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ SCHEMA = Schema(
         Categorical("uses feature", ["yes", "no"], optional=True),
     ]
 )
+MOODS = ["good"] * 20 + ["fair"] * 6 + ["good"] * 14 + ["bad"] * 2 + ["fair"] * 4 + ["good"] * 6  # those of the page
 
 
 def people(n: int, seed: int) -> Iterator[dict[str, Any]]:
@@ -53,6 +54,38 @@ def draw(folder: Path = IMAGES) -> None:
     tally, coins = Tally(plan), SeededCoins(2019)  # so that the picture stays the same
     tally.update(randomise_from(coins, plan, person) for person in people(20_000, seed=2019))
     plots.save(plots.estimates(estimate(tally), SCHEMA), folder / "estimates.svg")
+    plots.save(year(), folder / "over-time.svg")
+
+
+def year() -> Any:
+    """Draw what a year of weekly reports costs: afresh, from memory, and at most."""
+    import altair as alt
+
+    from hush import panels
+
+    values = []
+    for week in range(1, 53):
+        states = len({MOODS[day] for day in range(week)})
+        values.append({"week": week, "epsilon": week, "what": "fresh noise every week"})
+        values.append({"week": week, "epsilon": 3, "what": "the most that three states can cost"})
+        values.append({"week": week, "epsilon": states, "what": "from memory"})
+    chart = (
+        alt.Chart(alt.InlineData(values=values))
+        .mark_line(interpolate="step-after", strokeWidth=2)
+        .encode(
+            x=alt.X("week:Q", title="week", scale=alt.Scale(domain=[1, 52], nice=False)),
+            y=alt.Y("epsilon:Q", title="total epsilon", scale=alt.Scale(domain=[0, 52], nice=False)),
+            color=alt.Color(
+                "what:N", sort=None, legend=alt.Legend(title=None, orient="bottom", columns=3, labelLimit=0)
+            ),
+            strokeDash=alt.condition(
+                "datum.what == 'the most that three states can cost'", alt.value([4, 4]), alt.value([])
+            ),
+        )
+        .properties(width=560, height=220, title="What a year of one weekly question costs, at epsilon = 1")
+    )
+    chart.config = alt.Config.from_dict(panels.theme("light"))
+    return chart
 
 
 if __name__ == "__main__":

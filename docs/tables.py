@@ -20,6 +20,7 @@ import collector_tables  # noqa: E402
 import joint_tables  # noqa: E402  # a neighbour, not a part of the package
 import learning_tables  # noqa: E402
 import reproduction_tables  # noqa: E402
+import series_tables  # noqa: E402
 import speed_tables  # noqa: E402
 import speed_targets  # noqa: E402
 
@@ -141,6 +142,7 @@ PAGES = {
     "joint.md": joint_tables.TABLES,
     "speed.md": speed_tables.TABLES | speed_targets.TABLES,
     "collector.md": collector_tables.TABLES,
+    "over-time.md": series_tables.TABLES,
     "scale.md": {"engines": engines, "costs": costs},
     "learning.md": learning_tables.TABLES,
     "reproduction.md": reproduction_tables.TABLES,

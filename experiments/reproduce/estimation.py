@@ -3,7 +3,8 @@
 The paper's rivals split the budget: of d attributes each number or category gets epsilon/d, and Duchi et al.'s
 mechanism for several numbers d_n epsilon/d for all of them. Its own methods ask each person about k of d attributes.
 The error is the mean squared error of means on [-1, 1], and of frequencies, over attributes and values; with its
-standard error over runs, in which the same people are asked anew.
+standard error over runs, in which the same people are asked anew. Beside it stands what the exact channels let expect,
+which has no noise: verdicts are about that, and a claim of its own is that the runs agree with it.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import hush
 from experiments.reproduce import charts
+from experiments.reproduce.expectation import expected
 from experiments.reproduce.frame import Bench, Claim, Row, mean_and_error
+from experiments.reproduce.population import Population
 from hush import batch
-
-Array = np.ndarray[Any, Any]
 
 SPLIT: dict[str, Any] = {"categorical": "oue", "budget": "split"}
 PAPER: dict[str, Any] = {"categorical": "oue", "k": "paper"}
@@ -37,40 +39,8 @@ RIVALS = ("Laplace", "SCDF", "Staircase", "Duchi")
 PROPOSED = ("PM", "HM")
 TARGETS = ("numeric", "categorical")
 CHUNK = 10  # runs of one job
-
-
-@dataclass(frozen=True)
-class Population:
-    """People in columns, with the schema that they answer, and what is true of them."""
-
-    name: str
-    schema: hush.Schema
-    columns: dict[str, Array]
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
-
-    def first(self, people: int) -> Population:
-        """Return the first of these people, who are in random order."""
-        return Population(self.name, self.schema, {name: column[:people] for name, column in self.columns.items()})
-
-    def only(self, names: list[str]) -> Population:
-        """Return these people with some of their attributes."""
-        schema = hush.Schema([self.schema[name] for name in names])
-        return Population(self.name, schema, {name: self.columns[name] for name in names})
-
-    def truth(self) -> dict[tuple[str, Any], float]:
-        """Return every mean and frequency, in the attributes' own scales."""
-        found: dict[tuple[str, Any], float] = {}
-        for attribute in self.schema.attributes:
-            column = self.columns[attribute.name]
-            if isinstance(attribute, hush.Numeric):
-                found[attribute.name, None] = float(column.mean())
-                continue
-            values, counts = np.unique(column, return_counts=True)
-            share = dict(zip(values.tolist(), (counts / len(column)).tolist(), strict=True))
-            found |= {(attribute.name, value): share.get(value, 0.0) for value in attribute.values}
-        return found
+SURPRISE = 6.0  # standard errors; beyond it runs do not have the errors that are expected
+MANY = 50  # runs
 
 
 @dataclass(frozen=True)
@@ -97,10 +67,26 @@ def surveys(bench: Bench, data: str, epsilons: tuple[float, ...], people: int, a
     ]
 
 
+def surveyed(bench: Bench, what: str, population: Population, epsilons: tuple[float, ...]) -> list[Row]:
+    """Ask these people by every method, and return the errors."""
+    jobs = surveys(bench, population.name, epsilons, len(population), len(population.schema))
+    return rows_of(population, bench.run(what, jobs, partial(errors, population)))
+
+
+def plan_of(population: Population, method: str, epsilon: float) -> hush.Plan:
+    """Return the plan of a method."""
+    return hush.Plan.design(population.schema, epsilon, **METHODS[method])
+
+
+def estimator_of(method: str) -> Any:
+    """Return the estimator of a method."""
+    return "ratio" if method == "hush" else "paper"
+
+
 def errors(population: Population, survey: Survey) -> dict[str, list[float]]:
     """Return the mean squared errors of each run: of means, and of frequencies."""
-    plan = hush.Plan.design(population.schema, survey.epsilon, **METHODS[survey.method])
-    estimator: Any = "ratio" if survey.method == "hush" else "paper"
+    plan = plan_of(population, survey.method, survey.epsilon)
+    estimator = estimator_of(survey.method)
     truth = population.truth()
     found: dict[str, list[float]] = {target: [] for target in TARGETS}
     for _ in range(survey.runs):
@@ -123,14 +109,18 @@ def mean_squares(
     return {target: float(np.mean(values)) for target, values in squares.items() if values}
 
 
-def rows_of(results: dict[Survey, dict[str, list[float]]]) -> list[Row]:
-    """Return the errors of each setting and method, averaged over all runs."""
+def rows_of(population: Population, results: dict[Survey, dict[str, list[float]]]) -> list[Row]:
+    """Return the errors of each method and epsilon, averaged over all runs, and those to be expected."""
     groups: dict[tuple[Any, ...], list[float]] = {}
     for survey, found in results.items():
         for target, values in found.items():
             where = (survey.data, target, survey.epsilon, survey.people, survey.attributes, survey.method)
             groups.setdefault(where, []).extend(values)
     rows = []
+    theory = {
+        (method, epsilon): expected(population, plan_of(population, method, epsilon), estimator_of(method))
+        for method, epsilon in {(survey.method, survey.epsilon) for survey in results}
+    }
     for (data, target, epsilon, people, attributes, method), values in groups.items():
         if values:
             mse, stderr = mean_and_error(values)
@@ -145,6 +135,7 @@ def rows_of(results: dict[Survey, dict[str, list[float]]]) -> list[Row]:
                     "mse": mse,
                     "stderr": stderr,
                     "runs": len(values),
+                    "expected": theory[method, epsilon][target],
                 }
             )
     order = [*METHODS]
@@ -156,18 +147,32 @@ def rows_of(results: dict[Survey, dict[str, list[float]]]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Ratio:
-    """The error of one method over that of another, in one setting, with its standard error."""
+    """The error of one method over that of another, in one setting, with its standard error.
+
+    `exact`: what it is without noise, if the channels tell.
+    """
 
     value: float
     error: float
     rival: str
     setting: str
+    exact: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.value:.2f} ± {self.error:.2f} of that of {self.rival} ({self.setting})"
+        measured = f"{self.value:.2f} ± {self.error:.2f}"
+        if self.exact is not None:
+            measured = f"{self.exact:.3f} (in the runs {measured})"
+        return f"{measured} of that of {self.rival} ({self.setting})"
+
+    @property
+    def best(self) -> float:
+        """The exact value, if there is one, or that of the runs."""
+        return self.value if self.exact is None else self.exact
 
     def below(self, limit: float = 1.0) -> bool | None:
-        """Return whether it is below a limit, by three standard errors; None if that cannot be said."""
+        """Return whether it is below a limit: exactly, or by three standard errors; None if that cannot be said."""
+        if self.exact is not None:
+            return self.exact < limit
         if abs(self.value - limit) < 3 * self.error:
             return None
         return self.value < limit
@@ -183,7 +188,8 @@ def ratios(rows: list[Row], method: str, rival: str, target: str | None = None) 
             base = at[_setting(row)]
             value = row["mse"] / base["mse"]
             parts = [(r["stderr"] or r["mse"]) / r["mse"] for r in (row, base)]
-            found.append(Ratio(value, value * math.hypot(*parts), rival, _setting(row)))
+            exact = row["expected"] / base["expected"] if "expected" in row else None
+            found.append(Ratio(value, value * math.hypot(*parts), rival, _setting(row), exact))
     return found
 
 
@@ -201,11 +207,27 @@ def outperforms(text: str, rows: list[Row], method: str, rivals: Sequence[str], 
 
 def judged(text: str, found: list[Ratio]) -> Claim:
     """Return the claim that all ratios are below 1."""
-    worst = max(found, key=lambda ratio: ratio.value)
+    worst = max(found, key=lambda ratio: ratio.best)
     lost = [ratio for ratio in found if ratio.below() is False]
     holds = False if lost else None if any(ratio.below() is None for ratio in found) else True
     why = f"It is worse in {len(lost)} of {len(found)} comparisons" if lost else ""
     return Claim(text, f"at worst its error is {worst}", holds, why)
+
+
+def as_expected(rows: list[Row]) -> Claim:
+    """Return the claim that the runs have the errors that the exact channels let expect.
+
+    Each is an average over the runs and so, if there are many, nearly normal: one of a hundred being further off than
+    SURPRISE by chance has a probability of about 1e-6. With few runs it stays open.
+    """
+    off = {_setting(row): abs(row["mse"] - row["expected"]) / row["stderr"] for row in rows if row["stderr"]}
+    worst = max(off, key=lambda setting: off[setting], default="")
+    ratios_ = [row["mse"] / row["expected"] for row in rows]
+    return Claim(
+        "(hush) errors are those that the exact channels let expect",
+        f"{min(ratios_):.2f} to {max(ratios_):.2f} times them; at most {off.get(worst, 0.0):.1f} standard errors off",
+        None if min(row["runs"] for row in rows) < MANY else off[worst] < SURPRISE,
+    )
 
 
 def both_outperform(text: str, rows: list[Row], rivals: Sequence[str], target: str | None = None) -> list[Claim]:

@@ -1,7 +1,8 @@
 """How many times more people the paper's HM needs than hush, for the same error, on both censuses.
 
 Errors fall as one over the number of people, so at equal numbers the quotient of the errors is that of the people
-needed. That law is checked, too: by the slope of the logarithm of the error against that of the number of people.
+needed: exactly, from the variances of the channels for these people, and as measured in surveys. That law is checked,
+too: by the slope of the logarithm of the error against that of the number of people.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def rows_of(surveys: list[Row], growing: list[Row]) -> list[Row]:
             times = rival["mse"] / ours["mse"]
             errors = [row["stderr"] / row["mse"] for row in (ours, rival) if row["stderr"] is not None]
             stderr = times * math.hypot(*errors) if len(errors) == 2 else None
-            rows.append(_row(GAIN, data, target, "hush", epsilon, people, times, stderr))
+            exact = rival["expected"] / ours["expected"] if "expected" in ours else None
+            rows.append(_row(GAIN, data, target, "hush", epsilon, people, times, stderr, exact))
     for method in METHODS:
         for target in dict.fromkeys(row["target"] for row in growing):
             some = [row for row in growing if (row["method"], row["target"]) == (method, target)]
@@ -46,7 +48,17 @@ def rows_of(surveys: list[Row], growing: list[Row]) -> list[Row]:
     return rows
 
 
-def _row(what: str, data: str, target: str, method: str, epsilon: float, people: int, value: float, error: Any) -> Row:
+def _row(
+    what: str,
+    data: str,
+    target: str,
+    method: str,
+    epsilon: float,
+    people: int,
+    value: float,
+    error: float | None,
+    exact: float | None = None,
+) -> Row:
     return {
         "what": what,
         "data": data,
@@ -56,6 +68,7 @@ def _row(what: str, data: str, target: str, method: str, epsilon: float, people:
         "people": people,
         "value": value,
         "stderr": error,
+        "exact": exact,
     }
 
 
@@ -74,8 +87,8 @@ def claims(rows: list[Row]) -> list[Claim]:
     """Return what hush says of the people that it needs."""
     gains = [row for row in rows if row["what"] == GAIN]
     named = {f"{r['data']}, {r['target']}, epsilon {r['epsilon']:g}": r for r in gains}
-    least = min(named, key=lambda name: named[name]["value"])
-    most = max(named, key=lambda name: named[name]["value"])
+    least = min(named, key=lambda name: gain(named[name]))
+    most = max(named, key=lambda name: gain(named[name]))
     found = [
         Claim(
             "(hush) for the same error HM needs more people than hush, in all settings",
@@ -91,15 +104,23 @@ def claims(rows: list[Row]) -> list[Claim]:
     return found
 
 
+def gain(row: Row) -> float:
+    """Return how many times the people: exactly, or as measured."""
+    return float(row["value"] if row["exact"] is None else row["exact"])
+
+
 def _more(gains: list[Row]) -> bool | None:
     """Return whether all gains are above 1; None if noise is too large to say."""
+    if all(row["exact"] is not None for row in gains):
+        return min(map(gain, gains)) > 1
     # Of the quotient turned around, as the noise of a quotient grows with it.
     far = [(1 - 1 / row["value"]) * row["value"] ** 2 / row["stderr"] if row["stderr"] else 0.0 for row in gains]
     return False if min(far) < -NOISE else None if min(far) < NOISE else True
 
 
 def _times(row: Row) -> str:
-    return f"{row['value']:.2f}" + ("" if row["stderr"] is None else f" ± {row['stderr']:.2f}")
+    measured = f"{row['value']:.2f}" + ("" if row["stderr"] is None else f" ± {row['stderr']:.2f}")
+    return measured if row["exact"] is None else f"{row['exact']:.3f} (in the surveys {measured})"
 
 
 def draw(rows: list[Row]) -> Any:
@@ -107,7 +128,7 @@ def draw(rows: list[Row]) -> Any:
     panels: dict[str, list[Row]] = {}
     for row in rows:
         if row["what"] == GAIN:
-            panels.setdefault(row["data"], []).append(row)
+            panels.setdefault(row["data"], []).append({**row, "value": gain(row)})
     return charts.lines(
         panels,
         TITLE,

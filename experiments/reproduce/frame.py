@@ -7,7 +7,9 @@ import json
 import math
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -69,6 +71,11 @@ class Figure(Protocol):
 _work: Callable[[Any], Any] | None = None
 
 
+def _begin() -> None:
+    """Make a child end when it is told to: the handlers of the command are not its own."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def _done(job: Any) -> tuple[Any, Any]:
     assert _work is not None
     return job, _work(job)
@@ -114,8 +121,13 @@ class Bench:
         if self.processes == 1 or len(jobs) < 2:
             yield from map(_done, jobs)
             return
-        with multiprocessing.get_context("fork").Pool(min(self.processes, len(jobs))) as pool:
-            yield from pool.imap_unordered(_done, jobs)
+        context = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(min(self.processes, len(jobs)), context, _begin) as pool:
+            try:
+                for future in as_completed([pool.submit(_done, job) for job in jobs]):
+                    yield future.result()  # raises if a process has died, instead of waiting for it
+            finally:
+                pool.shutdown(cancel_futures=True)
 
 
 def key(what: str, job: Any) -> str:

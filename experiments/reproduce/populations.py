@@ -12,8 +12,8 @@ import numpy as np
 
 import hush
 from experiments import census
-from experiments.reproduce.estimation import Array, Population
 from experiments.reproduce.frame import Bench
+from experiments.reproduce.population import Array, Population
 
 CENSUS = ("BR", "MX")
 REAL = {"BR": "br_like", "MX": "mx_like"}

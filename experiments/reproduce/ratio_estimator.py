@@ -12,8 +12,9 @@ from typing import Any
 
 import hush
 from experiments.reproduce import charts, estimation, populations
-from experiments.reproduce.estimation import CHUNK, Population
+from experiments.reproduce.estimation import CHUNK
 from experiments.reproduce.frame import Bench, Claim, Row, mean_and_error, worst
+from experiments.reproduce.population import Population
 from experiments.reproduce.populations import census_of
 from hush import batch
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
@@ -44,6 +45,7 @@ def write(folder: Path, name: str, figure: Any, bench: Bench, rows: list[Row], c
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     known[name] = {
         "title": figure.TITLE,
+        "about": inspect.getdoc(figure),
         "paper": figure.PAPER,
         "settings": asdict(bench.settings),
         "real": bench.data is not None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from experiments.reproduce import gaussian, populations
-from experiments.reproduce.estimation import RIVALS, both_outperform, outperforms
+from experiments.reproduce.estimation import RIVALS, as_expected, both_outperform, outperforms
 from experiments.reproduce.frame import Bench, Claim, Row
 
 TITLE = "Sixteen uniform or power-law numbers"
@@ -23,6 +23,7 @@ def claims(rows: list[Row]) -> list[Claim]:
     return [
         *both_outperform("{} outperforms all earlier methods on these data too", rows, RIVALS),
         outperforms("(hush) the default of hush is better than HM", rows, "hush", ("HM",)),
+        as_expected(rows),
     ]
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hush.predictions import Guess, Prediction, epsilon_needed, people_needed, predict
     from hush.report import Report
     from hush.schema import MISSING, Categorical, Numeric, Schema
+    from hush.series import History, Series
     from hush.tally import Tally
 
 __version__ = "0.1.0.dev0"
@@ -62,6 +63,7 @@ _HOMES = {
     "predictions": ["Guess", "Prediction", "epsilon_needed", "people_needed", "predict"],
     "report": ["Report"],
     "schema": ["MISSING", "Categorical", "Numeric", "Schema"],
+    "series": ["History", "Series"],
     "tally": ["Tally"],
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -76,6 +78,7 @@ __all__ = [
     "Estimate",
     "EstimateError",
     "Guess",
+    "History",
     "HushError",
     "Ledger",
     "LedgerError",
@@ -89,6 +92,7 @@ __all__ = [
     "ReportError",
     "Schema",
     "SchemaError",
+    "Series",
     "Tally",
     "TallyError",
     "audit",

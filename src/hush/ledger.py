@@ -6,8 +6,8 @@ that would take the total above a cap is refused.
 
 It is one SQLite file, so that every answer is a transaction: a report is on disk before it is returned, a crash
 leaves either no trace or the whole answer, and two processes that ask at once get one report. It holds reports
-(already private), titles and costs, never a record. Lose the file and its protection is lost too; it is readable by
-its owner only.
+(already private), titles and costs, never a record; only a series (`hush.series`) must also remember what was answered
+for which state. Lose the file and its protection is lost too; it is readable by its owner only.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Ledger:
                 draft.unlink()
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open the file for one transaction that excludes all others."""
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Open the file for one transaction that excludes all others: for `hush.series` and this file."""
         try:
             # mode=rw: never make an empty file where a ledger used to be.
             address = f"{self.path.as_uri()}?mode=rw"
@@ -104,7 +104,7 @@ class Ledger:
     @property
     def cap(self) -> Fraction:
         """The most that all answers together may cost."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return self._cap(connection)
 
     @staticmethod
@@ -122,30 +122,31 @@ class Ledger:
     @property
     def spent(self) -> Fraction:
         """What all answers together have cost, exactly: the sum of their epsilons."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return self._spent(connection)
 
     def raise_cap(self, cap: float | Fraction) -> None:
         """Allow more to be spent. This weakens the promise that the device has made so far."""
         wanted = _cap(cap)
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             if wanted < self._cap(connection):
                 raise LedgerError("raise_cap cannot lower a cap")
             connection.execute("update settings set cap = ?", (str(wanted),))
 
     def report(self, plan: Plan) -> Report | None:
         """Return the stored report to a plan, or None if it was not answered."""
-        with self._transaction() as connection:
-            return self._stored(connection, plan)
+        with self.transaction() as connection:
+            return self.stored(connection, plan)
 
     @staticmethod
-    def _stored(connection: sqlite3.Connection, plan: Plan) -> Report | None:
+    def stored(connection: sqlite3.Connection, plan: Plan) -> Report | None:
+        """Return the same within a transaction."""
         row = connection.execute("select report from answers where plan = ?", (plan.id,)).fetchone()
         return None if row is None else Report.decode(plan, row[0])
 
     def ticket(self, plan: Plan) -> str | None:
         """Return the signature of the ticket under which a plan was answered, or None."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.execute(_TICKETS)
             row = connection.execute("select signature from tickets where plan = ?", (plan.id,)).fetchone()
         return None if row is None else str(row[0])
@@ -164,28 +165,36 @@ class Ledger:
         so does a plan if another has been answered whose title begins with it: another round of a training, for one.
         `draw` is for reports under a ticket (`hush.tickets`), whose signature is kept with the report.
         """
-        with self._transaction() as connection:
-            stored = self._stored(connection, plan)
+        with self.transaction() as connection:
+            stored = self.stored(connection, plan)
             if stored is not None:
                 return stored
             if once is not None:
                 titles = connection.execute("select title from answers").fetchall()
                 if any(title.startswith(once) for (title,) in titles):
                     raise BudgetError("this device has answered another plan of this kind, and answers one only")
-            cap, spent = self._cap(connection), self._spent(connection)
-            if spent + plan.cost > cap:
-                raise BudgetError(
-                    f"this plan costs {plan.epsilon}; of a cap of {float(cap)} this device has spent {float(spent)}"
-                )
+            self.afford(connection, plan.cost, "this plan")
             report = draw(plan, record)
             if ticket is not None:
                 connection.execute(_TICKETS)
                 connection.execute("insert or replace into tickets values (?, ?)", (plan.id, ticket))
-            connection.execute(
-                "insert into answers values (?, ?, ?, ?)",
-                (plan.id, plan.title, str(plan.cost), report.encode()),
-            )
+            self.enter(connection, report, plan.cost)
         return report
+
+    def afford(self, connection: sqlite3.Connection, cost: Fraction, what: str) -> None:
+        """Refuse what would take the total above the cap."""
+        cap, spent = self._cap(connection), self._spent(connection)
+        if spent + cost > cap:
+            raise BudgetError(
+                f"{what} costs {float(cost)}; of a cap of {float(cap)} this device has spent {float(spent)}"
+            )
+
+    @staticmethod
+    def enter(connection: sqlite3.Connection, report: Report, cost: Fraction) -> None:
+        """Store a report, and what it cost."""
+        plan = report.plan
+        row = (plan.id, plan.title, str(cost), report.encode())
+        connection.execute("insert into answers values (?, ?, ?, ?)", row)
 
 
 def _fraction(text: str) -> Fraction:

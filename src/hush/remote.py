@@ -29,6 +29,7 @@ from hush.ledger import Ledger
 from hush.plan import Plan
 from hush.report import ID_SIZE, Report
 from hush.schema import Record
+from hush.series import Series
 from hush.tickets import SIGNATURE_SIZE, answer_ticket
 
 MAX_ANSWER = 16 << 20
@@ -81,16 +82,24 @@ class Collector:
             self._plans[plan_id] = Plan.from_json(self._get(f"/plans/{plan_id}"), plan_id)
         return self._plans[plan_id]
 
-    def answer(self, plan: Plan | str, record: Record) -> Receipt:
-        """Answer a plan with a record, once, and send the report. A bad record is refused before anything is drawn."""
+    def answer(self, plan: Plan | str, record: Record, *, series: Series | None = None) -> Receipt:
+        """Answer a plan with a record, once, and send the report. A bad record is refused before anything is drawn.
+
+        With a series (`hush.Series`) the answers come from its memory, for a collection that is repeated.
+        """
         found = plan if isinstance(plan, Plan) else self.plan(plan)
+        if series is not None:
+            if self._ledger is not None and self._ledger.path != series.ledger.path:
+                raise CollectorError("the series must be in the collector's own ledger, so that there is one cap")
+            return self.submit(series.randomise(found, record))
         report = randomise(found, record) if self._ledger is None else self._ledger.randomise(found, record)
         return self.submit(report)
 
     def answer_ticket(self, plan: Plan | str, record: Record) -> Receipt:
         """Answer the questions that the collector deals: for collectors that take no others.
 
-        With a ledger the ticket is kept with the report, so that sending again sends both again.
+        With a ledger the ticket is kept with the report, so that sending again sends both again. There are no tickets
+        for a series: they would deal other questions each time, and in the end all of them.
         """
         found = plan if isinstance(plan, Plan) else self.plan(plan)
         found.schema.encode(record)  # before anything is fetched

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import socket
 import subprocess
@@ -332,6 +333,24 @@ def test_a_ledger_bounds_what_is_answered(served: Served, tmp_path: Path) -> Non
     with pytest.raises(hush.BudgetError):
         collector.answer(PLAN.id, RECORD)
     assert served.tally(PLAN).n == 0
+
+
+def test_a_series_answers_from_memory(tmp_path: Path) -> None:
+    """Three weeks of one state are three reports with one answer, and cost its epsilon once."""
+    weeks = [dataclasses.replace(PLAN, title=f"week {week}") for week in range(3)]
+    with serving(tmp_path, plans=weeks) as served:
+        ledger = hush.Ledger(tmp_path / "ledger.db", cap=1.0)
+        series, collector = hush.Series(ledger, "weekly"), quick(served.url, ledger=ledger)
+        receipts = [collector.answer(plan.id, RECORD, series=series) for plan in weeks]
+        assert all(receipt.new for receipt in receipts)
+        assert collector.answer(weeks[0], RECORD, series=series) == Receipt(receipts[0].id, new=False)
+        assert [served.tally(plan).n for plan in weeks] == [1, 1, 1]
+        assert len({ledger.report(plan).answers for plan in weeks}) == 1  # type: ignore[union-attr]
+        assert ledger.spent == PLAN.cost
+        elsewhere = hush.Series(hush.Ledger(tmp_path / "other.db", cap=1.0), "weekly")
+        with pytest.raises(CollectorError, match="own ledger"):
+            collector.answer(weeks[1], RECORD, series=elsewhere)
+        assert quick(served.url).answer(weeks[1], RECORD, series=elsewhere).new  # no ledger but that of the series
 
 
 def test_tickets_and_the_ledger(tmp_path: Path) -> None:

@@ -1,0 +1,202 @@
+"""A series: the same questions again and again, every week, answered from memory where nothing has changed.
+
+Fresh noise every week wears privacy out: T reports cost T times epsilon, and their average tells the value. So a
+device that is asked repeatedly draws one answer for each *state* that it is ever in, keeps it in the ledger, and gives
+it whenever that state comes back (memoisation; Erlingsson, Pihur and Korolova, RAPPOR, 2014). Only a new state costs.
+
+- The questions (k of d) are drawn once for each device and kept: other ones each week would ask about everything.
+- The state of a category is the category, that of a number one of a few evenly spaced *levels*, and missing is a state.
+  A number x in [0, 1] becomes level floor(x*(g-1) + u) of g, where u in [0, 1) is drawn once for the attribute and
+  kept (the alpha-point rounding of Ding, Kulkarni and Yekhanin, Collecting Telemetry Data Privately, 2017). Over u
+  this is right on average, and the level of a person changes only if x passes one of the person's own thresholds.
+
+**Privacy.** Let the states of a question form some *pattern*: which weeks are equal, and which are not. With m
+different states the answers are a function of m independent draws, one for each state. So for two histories with the
+same pattern the probabilities of all answers of all weeks together have a ratio of at most (the channel's ratio)^m,
+however many weeks there are: m times epsilon, and once epsilon if nothing changes.
+
+**What is not hidden.** *That* an answer changed, and when: different answers to one question prove different states.
+No factor bounds the odds between a constant history and one that changes. Who must hide changes too takes fresh
+reports, `Ledger.randomise`, at T times epsilon. For a number the pattern is that of its levels, which depends on u too:
+the promise holds given u, for any u; that includes all numbers that do not move. If the cap is reached the device falls
+silent. That depends on the pattern alone, but those who change most fall silent first, and estimates are then of the
+others: choose a cap of at least `Series.most`.
+
+**The file.** It has to tell which answer belongs to which state, and so tells its owner's states. Hashing or encrypting
+them with a key in the same file would hide nothing from who has the file.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hush import codec
+from hush.coins import SystemCoins
+from hush.errors import BudgetError, LedgerError
+from hush.exact import exp_bounds
+from hush.ledger import Ledger
+from hush.memory import ask, cost_of, new, recall
+from hush.plan import Plan
+from hush.report import Report
+from hush.schema import Numeric, Record
+
+LEVELS = 3
+"""How many levels a number has if nothing is said. docs/decisions/0015-series.md says why."""
+
+MAX_LEVELS = 1025
+MAX_NAME = 128
+_BEARABLE = 10**6  # a bound on odds beyond which no number is told
+
+_TABLES = (
+    "create table if not exists memories (series text not null, kind text not null, subject text not null, "
+    "state text not null, value text not null, primary key (series, kind, subject, state)) strict",
+    "create table if not exists repeats (plan text primary key, series text not null, fresh text not null) strict",
+)
+
+
+class Series:
+    """A collection that is repeated, under a name that this device's software gives it. It lives in a ledger.
+
+    `levels` says to how many levels a number is rounded: for all of them, or by name. With g levels, whatever happens
+    for however long, a number costs at most g times what an answer costs. Changing them draws new answers, which cost.
+    """
+
+    def __init__(self, ledger: Ledger, name: str, levels: int | Mapping[str, int] = LEVELS) -> None:
+        if type(name) is not str or not 0 < len(name) <= MAX_NAME or not name.isprintable():
+            raise LedgerError(f"the name of a series must be 1 to {MAX_NAME} printable characters")
+        self.ledger, self.name = ledger, name
+        self._usual = LEVELS if isinstance(levels, Mapping) else _checked(levels)
+        self._levels = {key: _checked(value) for key, value in levels.items()} if isinstance(levels, Mapping) else {}
+
+    def __repr__(self) -> str:
+        return f"<Series {self.name!r} of {self.ledger!r}>"
+
+    def levels(self, plan: Plan) -> tuple[int | None, ...]:
+        """Return how many levels each attribute of a plan has; None for categories."""
+        for name in self._levels:
+            if not isinstance(plan.schema[name], Numeric):
+                raise LedgerError(f"attribute {name!r}: levels are for numbers")
+        return tuple(
+            self._levels.get(item.name, self._usual) if isinstance(item, Numeric) else None
+            for item in plan.schema.attributes
+        )
+
+    def randomise(self, plan: Plan, record: Record) -> Report:
+        """Answer a plan from memory: answers of states that were met before are given again, others are drawn and kept.
+
+        All is on disk before the report is returned. A plan that was answered before gets the stored report. If new
+        answers would take the total above the cap, BudgetError is raised and none is drawn.
+        """
+        refused = None
+        with self.ledger.transaction() as connection:
+            stored = self.ledger.stored(connection, plan)
+            if stored is not None:
+                return stored
+            levels, inputs = self.levels(plan), plan.schema.encode(record)
+            coins, memory = SystemCoins(), _Rows(connection, self.name)
+            asked = ask(coins, plan, inputs, levels, memory)
+            cost = cost_of(plan, new(asked, memory))
+            try:
+                self.ledger.afford(connection, cost, f"a new state in the series {self.name!r}")
+            except BudgetError as error:
+                # The questions and dithers stay: they do not depend on the record, and are not drawn until they suit.
+                refused = error
+            else:
+                answers = recall(coins, plan, asked, memory)
+                report = Report(plan, coins.word().to_bytes(8, "big") + coins.word().to_bytes(8, "big"), answers)
+                self.ledger.enter(connection, report, cost)
+                connection.execute("insert into repeats values (?, ?, ?)", (plan.id, self.name, str(plan.cost)))
+        if refused is not None:
+            raise refused
+        return report
+
+    def most(self, plan: Plan) -> Fraction:
+        """Return the most that such plans can ever cost, whatever happens: a cap with which nobody falls silent."""
+        levels = self.levels(plan)
+        totals = []
+        for index, attributes in enumerate(plan.attributes):
+            states = math.prod(
+                len(item.labels) if not isinstance(item, Numeric) else (count or 0) + item.optional
+                for item, count in zip(attributes, levels[plan.spans[index]], strict=True)
+            )
+            totals.append(states * cost_of(plan, [index]))
+        return sum(sorted(totals)[-plan.k :], Fraction(0))
+
+    def history(self) -> History:
+        """Return what all answers of this series have cost so far. `print` it to read it in words."""
+        with self.ledger.transaction() as connection:
+            _Rows(connection, self.name)
+            rows = connection.execute(
+                "select epsilon, fresh from repeats join answers on answers.plan = repeats.plan where series = ?",
+                (self.name,),
+            ).fetchall()
+            states, subjects = connection.execute(
+                "select count(*), count(distinct subject) from memories where series = ? and kind = 'answer'",
+                (self.name,),
+            ).fetchone()
+        spent, fresh = (sum((Fraction(row[column]) for row in rows), Fraction(0)) for column in (0, 1))
+        return History(self.name, len(rows), subjects, states, spent, fresh)
+
+
+@dataclass(frozen=True)
+class History:
+    """What a series has cost: how many `reports`, of how many `questions`, with how many `states` in all of them.
+
+    `spent` is the exact total epsilon, for two histories whose states are equal at the same times; `fresh` is what as
+    many reports with fresh noise would have cost, for any two.
+    """
+
+    series: str
+    reports: int
+    questions: int
+    states: int
+    spent: Fraction
+    fresh: Fraction
+
+    def __str__(self) -> str:
+        if not self.reports:
+            return f"You have not answered {self.series!r} yet: it has cost nothing."
+        values = f"{self.states} different values" if self.states > 1 else "one and the same value"
+        what = "Your answer" if self.questions == 1 else f"Your answers to {self.questions} questions"
+        factor = exp_bounds(self.spent)[1] if self.spent <= 64 else Fraction(_BEARABLE + 1)
+        bound = f"{math.ceil(factor * 10) / 10:,}" if factor <= _BEARABLE else "that has more than six digits"
+        return (
+            f"You have answered {self.series!r} {_times(self.reports)}. {what} had {values}, so all of it together "
+            f"cost epsilon = {float(self.spent):g}; with fresh noise each time it would have been "
+            f"{float(self.fresh):g}. After seeing all your reports, nobody's odds between two histories that change, "
+            f"and change back, at the same times move by more than a factor {bound}. Whether and when your answer "
+            "changed is not hidden."
+        )
+
+
+class _Rows:
+    """The memory of a series in the file of a ledger, within a transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, series: str) -> None:
+        self._connection, self._series = connection, series
+        for table in _TABLES:
+            connection.execute(table)
+
+    def find(self, kind: str, subject: str, state: str = "") -> str | None:
+        row = self._connection.execute(
+            "select value from memories where series = ? and kind = ? and subject = ? and state = ?",
+            (self._series, kind, subject, state),
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def keep(self, value: str, kind: str, subject: str, state: str = "") -> None:
+        self._connection.execute(
+            "insert into memories values (?, ?, ?, ?, ?)", (self._series, kind, subject, state, value)
+        )
+
+
+def _checked(levels: object) -> int:
+    return codec.integer(levels, 2, MAX_LEVELS, LedgerError, "the levels of a number")
+
+
+def _times(n: int) -> str:
+    return {1: "once", 2: "twice"}.get(n, f"{n} times")
