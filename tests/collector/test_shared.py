@@ -156,6 +156,11 @@ def test_results_are_not_large_together() -> None:
         for key in "abcacc":
             await shared.get(key, 1, lambda key=key: of(key))  # type: ignore[misc]
         assert "".join(made) == "abca"  # the third pushes the first out
+        made.clear()
+        full = Shared(most_bytes=800)
+        for key in "abab":
+            await full.get(key, 1, lambda key=key: of(key))  # type: ignore[misc]
+        assert "".join(made) == "ab"  # as much as there may be
         large = Shared(most_bytes=100)  # one result is kept, whatever its size
         for _ in range(2):
             await large.get("l", 1, lambda: of("l"))
