@@ -84,6 +84,18 @@ def test_results_are_few() -> None:
     asyncio.run(run())
 
 
+def test_as_many_results_as_there_may_be_are_kept() -> None:
+    async def run() -> None:
+        for kind in (Shared, Spaced):
+            made: list[str] = []
+            held = kind(most=2)
+            for key in "ababab":
+                await held.get(key, 1, lambda key=key, made=made: made.append(key))  # type: ignore[misc]
+            assert "".join(made) == "ab"
+
+    asyncio.run(run())
+
+
 def test_work_under_way_is_not_forgotten() -> None:
     """Others who ask for it would begin it a second time."""
 
