@@ -55,9 +55,13 @@ def locked(path: Path) -> IO[str]:
 def connect(path: Path) -> sqlite3.Connection:
     """Open a database in which a commit waits for the disk. Transactions are begun and ended by whoever uses it."""
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=64)
-    db.execute("pragma journal_mode = wal")
-    db.execute("pragma synchronous = full")
-    db.execute("pragma cache_size = -65536")
+    try:
+        db.execute("pragma journal_mode = wal")
+        db.execute("pragma synchronous = full")
+        db.execute("pragma cache_size = -65536")
+    except BaseException:
+        db.close()
+        raise
     return db
 
 

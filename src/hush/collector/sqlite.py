@@ -19,7 +19,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,17 +47,17 @@ class SqliteStore(Store):
         self.path = Path(path).resolve()  # the lock is for the file, whatever it is called
         self._lock = threading.RLock()
         self._doubtful = False
-        self._file = embedded.locked(self.path)
-        try:
-            self._db = embedded.connect(self.path)
-            embedded.migrate(self._db)
-            self._load()
-        except sqlite3.Error as error:
-            self._file.close()
-            raise StoreError(f"the store cannot be opened: {error}") from None
-        except StoreError:
-            self._file.close()
-            raise
+        with ExitStack() as undo:  # a store that is refused leaves nothing open
+            self._file = embedded.locked(self.path)
+            undo.callback(self._file.close)
+            try:
+                self._db = embedded.connect(self.path)
+                undo.callback(self._db.close)
+                embedded.migrate(self._db)
+                self._load()
+            except sqlite3.Error as error:
+                raise StoreError(f"the store cannot be opened: {error}") from None
+            undo.pop_all()
 
     def _load(self) -> None:
         plans: dict[str, tuple[int, HeldPlan]] = {}
