@@ -82,10 +82,6 @@ class Sender(asyncio.Protocol):
             self._done.set_result(self._count)
 
 
-def _same(sender: Sender) -> Sender:
-    return sender
-
-
 async def _load(port: int, make: Callable[[], bytes], connections: int, seconds: float) -> dict[str, float]:
     loop = asyncio.get_running_loop()
     latencies: list[float] = []
@@ -93,8 +89,7 @@ async def _load(port: int, make: Callable[[], bytes], connections: int, seconds:
     waiting = []
     for _ in range(connections):
         done: asyncio.Future[int] = loop.create_future()
-        sender = Sender(make, start + seconds, latencies, done)
-        await loop.create_connection(partial(_same, sender), "127.0.0.1", port)
+        await loop.create_connection(partial(Sender, make, start + seconds, latencies, done), "127.0.0.1", port)
         waiting.append(done)
     total = sum(await asyncio.gather(*waiting))
     passed = time.perf_counter() - start
@@ -234,14 +229,14 @@ def main() -> None:
         folder = Path(name)
         url = options.store or f"sqlite://{folder / 'store.db'}"
         results["fsyncs_per_second"] = fsyncs(folder)
-        results["copy_gb_per_second"] = round(8e-3 * 1e6 / race({"copy": copying(1_000_000)}, 5)["copy"] / 1e6, 2)
-        cases: list[tuple[str, Callable[[], bytes], int, tuple[str, ...]]] = [
-            ("packed batches", packed_batches(plan, columns), CONNECTIONS["batches"], ()),
-            ("Arrow batches", arrow_batches(plan, columns, False), CONNECTIONS["batches"], ()),
-            ("single JSON reports", singles(plan, columns), CONNECTIONS["single"], ()),
+        results["copy_gb_per_second"] = round(8e-3 / race({"copy": copying(1_000_000)}, 5)["copy"], 2)  # 8 MB
+        cases = [
+            ("packed batches", packed_batches(plan, columns), CONNECTIONS["batches"]),
+            ("Arrow batches", arrow_batches(plan, columns, False), CONNECTIONS["batches"]),
+            ("single JSON reports", singles(plan, columns), CONNECTIONS["single"]),
         ]
         with server(plan, folder, url) as port:
-            for label, make, connections, _ in cases:
+            for label, make, connections in cases:
                 progress(label)
                 found = asyncio.run(_load(port, make, connections, seconds))
                 found["reports_per_second"] = found["per_second"] * (1 if label.startswith("single") else BATCH)

@@ -23,7 +23,7 @@ SCHEMA = Schema(
     ]
 )
 CASES: dict[str, dict[str, str]] = {
-    "hybrid + subset (default)": {},
+    "minimax + subset (default)": {},
     "piecewise + oue": {"numeric": "piecewise", "categorical": "oue"},
     "duchi + grr": {"numeric": "duchi", "categorical": "grr"},
     "laplace + sue": {"numeric": "laplace", "categorical": "sue"},

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hush import Numeric, Plan, Schema
-from hush.collector import formats
+from hush.collector import formats, protocol, security
 from hush.collector.app import Collector
 from hush.collector.problems import KINDS
 from hush.collector.settings import Settings
@@ -40,6 +40,32 @@ def problems() -> str:
     for kind, (status, title) in sorted(KINDS.items(), key=lambda item: (item[1][0], item[0])):
         lines.append(f"| `{kind}` | {status} | {title} |")
     return "\n".join(lines)
+
+
+def limits() -> str:
+    """What is bounded, and what becomes of more."""
+    most = Settings()
+    batch = f"{_size(most.max_body)}, {formats.MAX_ROWS:,} rows or {formats.MAX_REPORTS:,} binary reports"
+    loopback = f"{most.streams:,}, of which {most.streams_each} to one address (of IPv6 to its first half)"
+    rows = [
+        ("a batch or tally", f"{batch}, {formats.MAX_PIECES:,} record batches", "413, 422"),
+        ("a single report", f"{_size(most.max_single)}, or what the largest report of the plan takes", "413"),
+        (
+            "address and headers",
+            f"{_size(protocol.MAX_HEADERS)}, within {protocol.HEADER_SECONDS:g} seconds",
+            "431, or the connection is closed",
+        ),
+        ("a body", f"{most.body_timeout:g} seconds", "408"),
+        ("waiting for a commit", f"{most.queue:,} submissions, {_size(most.queue_bytes)}", "503"),
+        ("streams, counted when they are asked for", loopback, "503, 429"),
+        ("with `--rate`: requests at once", f"{most.burst}, of at most {security.MAX_ADDRESSES:,} addresses", "429"),
+    ]
+    lines = ["| what | limit | beyond |", "|---" * 3 + "|"]
+    return "\n".join([*lines, *(f"| {what} | {limit} | {beyond} |" for what, limit, beyond in rows)])
+
+
+def _size(size: int) -> str:
+    return f"{size >> 20} MiB" if size >> 20 else f"{size >> 10} KiB"
 
 
 def tickets() -> str:
@@ -90,6 +116,7 @@ def _short(kind: str) -> str:
 TABLES = {
     "endpoints": endpoints,
     "problems": problems,
+    "limits": limits,
     "tickets": tickets,
     "rates": rates,
     "ids": ids,

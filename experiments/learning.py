@@ -6,26 +6,22 @@ misclassified people, and for linear regression the mean squared error of income
 shuffled, a tenth is for testing, another tenth for each repetition; every method is given the same people. What counts
 is the *excess*: the error minus that of a model trained on the same people without privacy, with the same L2 penalty.
 
-A second part is linear regression of few dimensions, on data with known weights: gradients against sufficient
-statistics, and which of both `method="auto"` takes.
+A second part (`experiments/few_dimensions.py`) is linear regression of few dimensions.
 
-Every result is kept in experiments/cache, by its parameters, so a run that was stopped goes on where it was. Means go
-to experiments/results/learning.json, pictures to docs/images.
+Every result is kept in experiments/cache, by its parameters (`experiments/cached.py`). Means go to
+experiments/results/learning.json, pictures to docs/images.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
-import multiprocessing
 import os
 import sys
-import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,20 +30,19 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from experiments import census, privunit  # noqa: E402
+from experiments import census, few_dimensions, privunit  # noqa: E402
+from experiments.cached import Row, mean_and_error, run  # noqa: E402
+from experiments.learning_charts import draw  # noqa: E402
 from hush.learn import Features, LinearRegression, LinearSVC, LogisticRegression  # noqa: E402
 from hush.learn.matrices import feature_matrix  # noqa: E402
 from hush.learn.training import VECTOR, Training  # noqa: E402
 
 Array = np.ndarray[Any, Any]
-Row = dict[str, Any]
 Sample = tuple[census.Columns, Array]  # people: their columns, and their incomes
 
 ROOT = Path(__file__).parent.parent
-CACHE = ROOT / "experiments" / "cache"
 RESULTS = ROOT / "experiments" / "results" / "learning.json"
 IMAGES = ROOT / "docs" / "images"
-VERSION = 1  # of what the cache holds: raise it when training changes
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 PENALTY = 1e-4
@@ -59,7 +54,6 @@ TASKS: dict[str, type] = {
     "linear, clipped": LinearRegression,
 }
 CLIPS = {"br_like": 720_000.0, "mx_like": 400_000.0}  # about 99 % of incomes are below
-FEW_REPETITIONS = 3
 NONE = "non-private"
 CONSTANT = "constant"  # the commoner class, or the mean, for everybody: who does worse has learnt nothing
 CLEAR = (NONE, CONSTANT)
@@ -153,11 +147,9 @@ class Job:
     repetition: int
 
     @property
-    def path(self) -> Path:
-        """Where its result is kept."""
-        options = {} if self.method in CLEAR else ALL[self.method].options
-        text = json.dumps([VERSION, asdict(self), options], sort_keys=True)
-        return CACHE / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
+    def parameters(self) -> list[Any]:
+        """All that the result depends on."""
+        return [asdict(self), {} if self.method in CLEAR else ALL[self.method].options]
 
 
 def jobs_of(people: census.People, settings: Settings) -> list[Job]:
@@ -270,114 +262,7 @@ def _with_one(x: Array) -> Array:
     return np.concatenate([x, np.ones((len(x), 1))], axis=1)
 
 
-# -- few dimensions
-
-
-@dataclass(frozen=True)
-class Few:
-    """Linear regression of d features, of which the weights are known."""
-
-    d: int
-    epsilon: float
-    people: int
-    repetition: int
-
-    @property
-    def path(self) -> Path:
-        """Where its result is kept."""
-        text = json.dumps([VERSION, "few, 2", asdict(self)], sort_keys=True)
-        return CACHE / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
-
-
-def few_jobs(settings: Settings) -> list[Few]:
-    """Return the trainings of the second part."""
-    return [
-        Few(d, epsilon, people, repetition)
-        for people in settings.few
-        for repetition in range(FEW_REPETITIONS)
-        for d in settings.dimensions
-        for epsilon in (1.0, 4.0)
-    ]
-
-
-def few_errors(job: Few) -> Row:
-    """Return the excess of both ways over the true weights, and which one hush takes.
-
-    Features are uniform in [-1, 1], or half of them mixtures of their own and a common one; the target is their sum by
-    random weights and noise.
-    """
-    generator = np.random.default_rng([job.d, job.repetition])
-    shares = np.where(generator.random(job.d) < 0.5, 0.6, 0.0)
-    x = shares * generator.uniform(-1, 1, (job.people, 1))
-    x += (1 - shares) * generator.uniform(-1, 1, (job.people, job.d))
-    weights = generator.normal(0, 1, job.d)
-    weights *= 0.35 / math.sqrt(float(np.mean(np.square(x @ weights))))
-    signal = x @ weights
-    y = np.clip(signal + generator.normal(0, 0.25, job.people), -1, 1)
-    found: Row = {}
-    for method in ("statistics", "gradients", "auto"):
-        model = LinearRegression(
-            job.epsilon, method=method, threads=1, progress=False, random_state=job.repetition
-        ).fit(x, y)
-        found[method] = float(np.mean(np.square(model.predict(x) - signal)))
-    found["chosen"] = model.method_
-    noise = model.outcomes_[0].noise
-    assert noise is not None
-    found["predicted"] = noise["gradients"] / noise["statistics"]
-    return found
-
-
-# -- running
-
-
-_people: dict[str, census.People] = {}
-
-
-def _work(job: Job | Few) -> tuple[Job | Few, Row]:
-    start = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = few_errors(job) if isinstance(job, Few) else {"error": error_of(_people[job.data], job)}
-    return job, found | {"seconds": time.process_time() - start}
-
-
-def run(jobs: list[Any], processes: int, what: str) -> dict[Any, Row]:
-    """Return the results of all jobs: those in the cache, and the others by so many processes."""
-    CACHE.mkdir(exist_ok=True)
-    done = {job: json.loads(job.path.read_text(encoding="utf-8")) for job in jobs if job.path.exists()}
-    waiting = [job for job in jobs if job not in done]
-    for job, found in _watched(waiting, processes, what):
-        job.path.write_text(json.dumps(found), encoding="utf-8")
-        done[job] = found
-    return done
-
-
-def _watched(jobs: list[Any], processes: int, what: str) -> Iterator[tuple[Any, Row]]:
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = (*Progress.get_default_columns()[:-1], MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not jobs) as progress:
-        task = progress.add_task(what, total=len(jobs))
-        if processes == 1:
-            for job in jobs:
-                yield _work(job)
-                progress.advance(task)
-            return
-        with multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=40) as pool:
-            for found in pool.imap_unordered(_work, jobs):
-                yield found
-                progress.advance(task)
-
-
-# -- what came out
-
-
-def mean_and_error(values: list[float]) -> tuple[float, float | None]:
-    """Return the mean, and its standard error if there are several values."""
-    if len(values) < 2:
-        return values[0], None
-    return float(np.mean(values)), float(np.std(values, ddof=1) / math.sqrt(len(values)))
+# -- all of it
 
 
 def summary(done: dict[Job, Row]) -> list[Row]:
@@ -415,24 +300,6 @@ def summary(done: dict[Job, Row]) -> list[Row]:
     return rows
 
 
-def few_summary(done: dict[Few, Row]) -> list[Row]:
-    """Return the errors of both ways, by dimension."""
-    groups: dict[tuple[int, float, int], list[Row]] = {}
-    for job, found in done.items():
-        groups.setdefault((job.people, job.epsilon, job.d), []).append(found)
-    rows = []
-    for (people, epsilon, d), members in sorted(groups.items()):
-        row: Row = {"d": d, "epsilon": epsilon, "people": people}
-        for way in ("statistics", "gradients"):
-            row[way], row[f"{way}_stderr"] = mean_and_error([member[way] for member in members])
-        row["chosen"] = max({m["chosen"] for m in members}, key=[m["chosen"] for m in members].count)
-        # Where statistics are not considered at all there is no prediction.
-        known = [math.log(m["predicted"]) for m in members if m["predicted"] > 0]
-        row["predicted"] = float(np.exp(np.mean(known))) if known else None
-        rows.append(row)
-    return rows
-
-
 def verdicts(rows: list[Row]) -> list[Row]:
     """Return, for epsilon 1, the excess of hush over that of the paper's HM: at most a third is the goal."""
     at = {(r["data"], r["task"], r["everybody"], r["method"]): r for r in rows if r["epsilon"] == 1.0}
@@ -456,62 +323,18 @@ def verdicts(rows: list[Row]) -> list[Row]:
     return found
 
 
-def draw(results: dict[str, Any]) -> None:
-    """Write the pictures."""
-    import altair as alt
-
-    IMAGES.mkdir(exist_ok=True)
-    shown = [*METHODS]
-    kept = [r for r in results["rows"] if r["method"] in METHODS and r["task"] in UNCLIPPED and not r["everybody"]]
-    values = [{**r, "excess": max(r["excess"], 1e-5)} for r in kept]
-    base = alt.Chart().encode(
-        x=alt.X("epsilon:Q").scale(type="log").axis(values=list(EPSILONS)).title("epsilon"),
-        y=alt.Y("excess:Q").scale(type="log").title("excess error"),
-        color=alt.Color("method:N").title(None).sort(shown),
-    )
-    rows = []
-    for data in dict.fromkeys(r["data"] for r in kept):
-        line = []
-        for task in UNCLIPPED:
-            chosen = alt.InlineData(values=[r for r in values if r["data"] == data and r["task"] == task])
-            chart = alt.layer(base.mark_line(), base.mark_point(filled=True), data=chosen)
-            line.append(chart.properties(width=200, height=190, title=f"{data}, {task}"))
-        rows.append(alt.hconcat(*line))
-    alt.vconcat(*rows).save(IMAGES / "learning.svg")
-
-    points = [
-        {
-            "d": row["d"],
-            "panel": f"{row['people']:,} people, epsilon {row['epsilon']:g}",
-            "way": way,
-            "excess": row[way],
-            "chosen": row["chosen"] == way,
-        }
-        for row in results["few"]
-        for way in ("statistics", "gradients")
-    ]
-    base = alt.Chart().encode(
-        x=alt.X("d:Q").scale(type="log").axis(values=[1, 2, 3, 5, 10, 20, 40]).title("features"),
-        y=alt.Y("excess:Q").scale(type="log").title("excess mean squared error"),
-        color=alt.Color("way:N").title("line: error; circle: chosen"),
-    )
-    marked = base.transform_filter("datum.chosen").mark_point(filled=True, size=70)
-    charts = []
-    for name in dict.fromkeys(p["panel"] for p in points):
-        chosen = alt.InlineData(values=[p for p in points if p["panel"] == name])
-        charts.append(alt.layer(base.mark_line(), marked, data=chosen).properties(width=270, height=210, title=name))
-    alt.concat(*charts, columns=2).save(IMAGES / "statistics.svg")
-
-
 def compute(populations: Iterator[census.People], settings: Settings, processes: int) -> dict[str, Any]:
     """Return all numbers."""
     rows: list[Row] = []
     for people in populations:
-        _people.clear()
-        _people[people.name] = people
-        rows += summary(run(jobs_of(people, settings), processes, people.name))
-    few = few_summary(run(few_jobs(settings), processes, "few dimensions"))
-    return {"rows": rows, "verdicts": verdicts(rows), "few": few}
+        rows += summary(run(jobs_of(people, settings), partial(_work, people), processes, people.name))
+    few = few_dimensions.jobs_of(settings.dimensions, settings.few)
+    done = run(few, few_dimensions.errors_of, processes, "few dimensions")
+    return {"rows": rows, "verdicts": verdicts(rows), "few": few_dimensions.summary(done)}
+
+
+def _work(people: census.People, job: Job) -> Row:
+    return {"error": error_of(people, job)}
 
 
 def populations(settings: Settings, folder: Path | None) -> Iterator[census.People]:
@@ -536,7 +359,7 @@ def main() -> None:
     }
     if not options.quick:
         RESULTS.write_text(json.dumps(results, indent=0) + "\n", encoding="utf-8")
-        draw(results)
+        draw(results, IMAGES, [*METHODS], UNCLIPPED, EPSILONS)
     for row in results["verdicts"]:
         sys.stdout.write(
             f"{row['data']}, {row['task']}, {row['people']} people: excess of HM {row['HM']:.4f}, of hush "

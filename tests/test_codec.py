@@ -44,3 +44,13 @@ def test_hexadecimal_digits_are_lower_case() -> None:
     for junk in ("0AFF", "0af", "0afff", "0a f", "zzzz", None):
         with pytest.raises(HushError):
             codec.hexadecimal(junk, 2, HushError, "it")
+
+
+def test_json_is_canonical() -> None:
+    assert codec.dump({"b": [1, 0.5], "a": "Zoë"}) == '{"a":"Zoë","b":[1,0.5]}'
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), [-float("inf")]])
+def test_json_has_no_numbers_that_are_not_finite(value: Any) -> None:
+    with pytest.raises(ValueError, match="JSON compliant"):
+        codec.dump(value)

@@ -137,3 +137,10 @@ def test_few_reports_have_a_cautious_ratio() -> None:
             ends.append((max(sample.mean - margin, sample.smallest), min(sample.mean + margin, sample.largest)))
         quotients = [a / b for a in ends[0] for b in ends[1]]
         assert [*ratio_interval(found, 0.95)] == pytest.approx([min(quotients), max(quotients)])
+
+
+def test_a_value_that_was_never_seen_has_a_standard_error_on_the_scale_of_the_values() -> None:
+    """One further report of each value is added: a share of 1/(n+2), on a scale from -3 to 2."""
+    found = summarise([0, 98], [-3.0, 2.0])
+    assert found.stderr == pytest.approx(5 * math.sqrt(1 / 100 * 99 / 100 / 100))
+    assert summarise([98, 0], [-3.0, 2.0]).stderr == found.stderr

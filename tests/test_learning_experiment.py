@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments import census, learning, privunit
+from experiments import cached, census, few_dimensions, learning, learning_charts, privunit
 
 from hush.learn import Features, LogisticRegression
 
@@ -121,9 +121,8 @@ def test_models_train_by_privunit() -> None:
 
 
 def test_a_tiny_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "CACHE", tmp_path)
-    monkeypatch.setattr(learning, "IMAGES", tmp_path / "images")
-    monkeypatch.setattr(learning, "FEW_REPETITIONS", 1)
+    monkeypatch.setattr(cached, "CACHE", tmp_path)
+    monkeypatch.setattr(few_dimensions, "REPETITIONS", 1)
     monkeypatch.setattr(learning, "STEPS", 1e5)  # whether it converges is not what is tested here
     short = {
         name: replace(learning.ALL[name], options=learning.ALL[name].options | {"rounds": 2})
@@ -143,7 +142,7 @@ def test_a_tiny_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again = learning.compute(iter([census.synthetic(3000)]), settings, 1)
     assert again == results  # all of it from the cache
     assert len(list(tmp_path.glob("*.json"))) == kept
-    learning.draw(results)
+    learning_charts.draw(results, tmp_path / "images", [*learning.METHODS], learning.UNCLIPPED, learning.EPSILONS)
     assert (tmp_path / "images" / "learning.svg").read_text().startswith("<svg")
 
 

@@ -30,11 +30,10 @@ from hush.plan import Plan
 from hush.report import ID_SIZE, Report
 from hush.schema import Record
 from hush.series import Series
-from hush.tickets import answer_ticket
+from hush.tickets import SIGNATURE_SIZE, answer_ticket
 
 MAX_ANSWER = 16 << 20
 REPORT = "application/vnd.hush.report"
-SIGNATURE = 16  # bytes
 RETRIED = (408, 425, 429, 500, 502, 503, 504)
 
 
@@ -109,7 +108,7 @@ class Collector:
         ticket = codec.load(self._get(f"/plans/{found.id}/ticket"), CollectorError)
         id_, _, signature = codec.fields(ticket, ("id", "questions", "signature"), CollectorError, "a ticket")
         id_ = codec.hexadecimal(id_, ID_SIZE, CollectorError, "the id of a ticket")
-        signature = codec.hexadecimal(signature, SIGNATURE, CollectorError, "the signature of a ticket").hex()
+        signature = codec.hexadecimal(signature, SIGNATURE_SIZE, CollectorError, "the signature of a ticket").hex()
 
         def draw(plan: Plan, record: Record) -> Report:
             return answer_ticket(plan, record, id_)

@@ -20,6 +20,9 @@ from hush.plan import Plan
 from hush.report import ID_SIZE, Report
 from hush.schema import Record
 
+SIGNATURE_SIZE = 16
+"""How many bytes the signature of a ticket has, which its report is sent with."""
+
 
 class _IdCoins(Coins):
     """Words that follow from an id: public, so that everybody can check which questions it deals."""

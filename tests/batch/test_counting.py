@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from hush import Categorical, Plan, ReportError, Schema, Tally, batch
-from hush.batch import counting
-from hush.batch.counting import FULL, GROUP, Counts
+from hush.batch.counters import FULL, GROUP, carry
+from hush.batch.counting import Counts
 from hush.batch.rows import report_schema
 from hush.design.categorical import grr, oue, subset
 from hush.plan import Question
@@ -174,7 +174,7 @@ def test_faults_of_all_threads_are_added_up() -> None:
 
 
 def test_the_adders_are_right_for_every_bit() -> None:
-    carries, sums = counting.carry(np.uint64(0b11110000), np.uint64(0b11001100), np.uint64(0b10101010))
+    carries, sums = carry(np.uint64(0b11110000), np.uint64(0b11001100), np.uint64(0b10101010))
     assert (int(carries), int(sums)) == (0b11101000, 0b10010110)
 
 

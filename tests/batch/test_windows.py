@@ -1,7 +1,7 @@
 """Windows and mixtures that nobody would design, word for word against the scalar path: sizes, widths, levels, bounds.
 
-The kernels of windows calculate in floats, and their exactness is an argument (`hush.batch.draws.window_cell`); here it
-is put to words on the border of a cell, or on the border of rounding up, for random channels.
+The kernels of windows calculate in floats, and their exactness is an argument (`hush.batch.windows.window_cell`); here
+it is put to words on the border of a cell, or on the border of rounding up, for random channels.
 """
 
 from __future__ import annotations

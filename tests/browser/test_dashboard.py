@@ -29,7 +29,9 @@ from tests.collector.served import Served, serving
 
 PEOPLE = 40_000
 HOSTILE = hush.Plan.design(
-    hush.Schema([hush.Categorical("<b>c</b>", ["<img src=x onerror=alert(1)>", "b"]), hush.Numeric("x", 0, 1)]),
+    hush.Schema(
+        [hush.Categorical("<b>c</b>", ["<img src=x onerror=alert(1)>", "b", "=1+1", "+65"]), hush.Numeric("x", 0, 1)]
+    ),
     1.0,
     title="<script>alert(1)</script>",
 )
@@ -238,7 +240,7 @@ def test_without_charts_the_tables_remain(visit: Visit, served: Served) -> None:
     check_accessible(page)
 
 
-def test_what_plans_say_is_never_html(visit: Visit, served: Served) -> None:
+def test_what_plans_say_is_neither_html_nor_a_formula(visit: Visit, served: Served) -> None:
     send(served, HOSTILE, {"<b>c</b>": ["b"] * 1000, "x": np.full(1000, 0.5)}, 99)
     for place in (f"/dashboard?plan={HOSTILE.id}", f"/?plan={HOSTILE.id}", "/dashboard", "/"):
         page = visit.open(f"{served.url}{place}")
@@ -246,6 +248,12 @@ def test_what_plans_say_is_never_html(visit: Visit, served: Served) -> None:
         if place.startswith("/dashboard?"):
             section(page, "<b>c</b>").locator("tbody tr").first.wait_for()
             section(page, "<b>c</b>").locator("svg").first.wait_for()
+            button = section(page, "<b>c</b>").get_by_test_id("download-csv")
+            rows = list(csv.reader(io.StringIO(downloaded(page, button))))
+            whole = downloaded(page, page.get_by_test_id("download-all"))
+            names = ["<img src=x onerror=alert(1)>", "b", "'=1+1", "+65"]
+            assert [row[0] for row in rows[1:]] == names
+            assert [row["category"] for row in csv.DictReader(io.StringIO(whole))] == [*names, ""]
         assert page.locator("main b, main img, main script").count() == 0
     assert visit.hosts() == {served.url.removeprefix("http://")}
 

@@ -1,4 +1,4 @@
-"""Stores to test: SQLite in a file, and PostgreSQL on a server of one's own."""
+"""Stores to test: SQLite in a file, and PostgreSQL on a server of one's own. And a collector that many tests ask."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from hush.collector.settings import Settings
 from tests.collector import postgres
 from tests.collector.places import Place
+from tests.collector.served import HASHES, Served, serving
 
 NO_POSTGRES = "no PostgreSQL here: neither initdb on the path nor /usr/lib/postgresql/*/bin"
 
@@ -37,3 +39,11 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 @pytest.fixture
 def postgres_place(server: postgres.Server) -> Place:
     return Place(server.database())
+
+
+@pytest.fixture(scope="module")
+def open_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A collector for everybody; only admins have a token."""
+    settings = Settings(stream_interval=0.05, tokens={"admin": HASHES["admin"]}, max_body=1 << 18, body_timeout=1.0)
+    with serving(tmp_path_factory.mktemp("open"), settings) as served:
+        yield served

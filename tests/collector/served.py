@@ -17,8 +17,10 @@ import hush
 from hush import batch
 from hush.client import randomise
 from hush.collector import formats
+from hush.collector.problems import KINDS
+from hush.collector.security import hashed
 from hush.collector.serve import listen, make_server
-from hush.collector.settings import Settings
+from hush.collector.settings import Role, Settings
 from hush.collector.sqlite import SqliteStore
 from hush.learn.rounds import Round
 from hush.learn.training import Training
@@ -48,6 +50,10 @@ FEW_RECORD: dict[str, Any] = {"x": 0.5, "c": "b"}
 PLANS = (PLAN, ALL, WIDE, FEW)
 TRAINING = Training("tiny", "logistic", 2, 4.0, 3, 1.0)
 TRAININGS = {TRAINING: 4}
+
+TOKENS: dict[Role, str] = {"submit": "s" * 20, "read": "r" * 20, "admin": "a" * 20}
+HASHES: dict[Role, frozenset[str]] = {role: frozenset([hashed(token)]) for role, token in TOKENS.items()}
+ADMIN = {"authorization": f"Bearer {TOKENS['admin']}"}
 
 
 def record_of(plan: hush.Plan) -> dict[str, Any]:
@@ -142,3 +148,13 @@ def serving(
     finally:
         server.should_exit = True
         thread.join()
+
+
+def problem(response: httpx.Response, kind: str) -> dict[str, object]:
+    """Return a refusal, checked."""
+    assert response.headers["content-type"] == "application/problem+json", response.text
+    found: dict[str, object] = response.json()
+    status, title = KINDS[kind]
+    assert (response.status_code, found["status"], found["title"]) == (status, status, title), response.text
+    assert found["type"] == f"urn:hush:problem:{kind}"
+    return found

@@ -115,3 +115,8 @@ def test_a_run_is_its_ids_sorted() -> None:
     assert all(holds(run, id_) for id_ in some)
     assert not any(holds(run, os.urandom(16)) for _ in range(100))
     assert not holds(b"", bytes(16))
+
+
+def test_an_id_takes_twelve_bytes_of_memory() -> None:
+    index, _, known = filled([10, 1000, 100_000], random.Random(1))
+    assert sum(array.nbytes for level in index._levels for array in level) == 12 * len(known)

@@ -84,6 +84,18 @@ def test_results_are_few() -> None:
     asyncio.run(run())
 
 
+def test_as_many_results_as_there_may_be_are_kept() -> None:
+    async def run() -> None:
+        for kind in (Shared, Spaced):
+            made: list[str] = []
+            held = kind(most=2)
+            for key in "ababab":
+                await held.get(key, 1, lambda key=key, made=made: made.append(key))  # type: ignore[misc]
+            assert "".join(made) == "ab"
+
+    asyncio.run(run())
+
+
 def test_work_under_way_is_not_forgotten() -> None:
     """Others who ask for it would begin it a second time."""
 
@@ -156,6 +168,11 @@ def test_results_are_not_large_together() -> None:
         for key in "abcacc":
             await shared.get(key, 1, lambda key=key: of(key))  # type: ignore[misc]
         assert "".join(made) == "abca"  # the third pushes the first out
+        made.clear()
+        full = Shared(most_bytes=800)
+        for key in "abab":
+            await full.get(key, 1, lambda key=key: of(key))  # type: ignore[misc]
+        assert "".join(made) == "ab"  # as much as there may be
         large = Shared(most_bytes=100)  # one result is kept, whatever its size
         for _ in range(2):
             await large.get("l", 1, lambda: of("l"))

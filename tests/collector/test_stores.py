@@ -17,7 +17,7 @@ import pytest
 
 from hush import Tally, batch
 from hush.batch.files import tally_files
-from hush.collector import database, formats, segments, sqlite
+from hush.collector import database, embedded, formats, segments
 from hush.collector.postgres import PostgresStore
 from hush.collector.sqlite import SqliteStore
 from hush.collector.stores import Segment, Store, StoreError, open_store
@@ -339,7 +339,7 @@ def test_a_store_of_an_older_version_is_upgraded(place: Place, monkeypatch: pyte
         store.add_plan(plan())
         store.commit(places.singles(places.reports(3)))
     step = "create table novelty (number integer)"
-    monkeypatch.setattr(sqlite, "MIGRATIONS", (*sqlite.MIGRATIONS, step))
+    monkeypatch.setattr(embedded, "MIGRATIONS", (*embedded.MIGRATIONS, step))
     monkeypatch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, step))
     for number in (3, 4):
         with place.opened() as store:
@@ -347,7 +347,7 @@ def test_a_store_of_an_older_version_is_upgraded(place: Place, monkeypatch: pyte
             assert store.commit(places.singles(places.reports(1))) == [NEW]
     if place.kind == "sqlite":
         db = sqlite3.connect(place.url.removeprefix("sqlite://"))
-        assert db.execute("pragma user_version").fetchone() == (len(sqlite.MIGRATIONS),)
+        assert db.execute("pragma user_version").fetchone() == (len(embedded.MIGRATIONS),)
         assert db.execute("select count(*) from novelty").fetchone() == (0,)
         db.close()
     else:

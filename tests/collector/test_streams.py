@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from hush.collector.problems import Refused
 from hush.collector.settings import Settings
@@ -21,8 +21,17 @@ from hush.collector.streams import Event, Streams
 from tests.collector.served import serving
 
 
-def request(method: str = "GET") -> Request:
-    return Request({"type": "http", "method": method, "path": "/", "headers": [], "query_string": b""})
+def request(method: str = "GET", address: str | None = None) -> Request:
+    client = None if address is None else (address, 1)
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": method,
+        "path": "/",
+        "headers": [],
+        "query_string": b"",
+        "client": client,
+    }
+    return Request(scope)
 
 
 async def look(_: Hashable) -> tuple[Hashable, list[Event]]:
@@ -49,6 +58,34 @@ def test_they_count_before_they_start() -> None:
     asyncio.run(run())
 
 
+def test_nobody_has_all_of_them() -> None:
+    """Two of three for an address, or for the half of one of IPv6; this machine, where a proxy may be, has them all."""
+
+    async def run() -> None:
+        for one, same, other in (
+            ("192.0.2.1", "192.0.2.1", "192.0.2.2"),
+            ("2001:db8::1", "2001:db8::2", "2001:db9::1"),
+        ):
+            streams = Streams(Settings(streams=3, streams_each=2))
+            held = [streams.response(request(address=address), look) for address in (one, same)]
+            with pytest.raises(Refused, match="this address") as refused:
+                streams.response(request(address=same), look)
+            assert (refused.value.kind, refused.value.headers) == ("too-many", {"Retry-After": "1"})
+            held.append(streams.response(request(address=other), look))
+            held.pop(0)
+            gc.collect()
+            held.append(streams.response(request(address=same), look))
+            assert len(streams) == 3
+        for here in ("127.0.0.1", "::1"):
+            streams = Streams(Settings(streams=3, streams_each=2))
+            held = [streams.response(request(address=here), look) for _ in range(3)]
+            with pytest.raises(Refused, match="too many streams are open") as refused:
+                streams.response(request(address=here), look)
+            assert refused.value.kind == "busy"
+
+    asyncio.run(run())
+
+
 def test_they_are_let_go_when_they_end() -> None:
     async def run() -> None:
         streams = Streams(Settings(streams=1, stream_interval=0.01))
@@ -67,8 +104,8 @@ def test_they_are_let_go_when_they_end() -> None:
         await stream(request().scope, gone, send)  # who went away
         assert len(streams) == 0
         stream = streams.response(request(), look)
-        with pytest.raises(BaseException):  # noqa: B017, PT011 - of what kind is Starlette's choice
-            await stream(request().scope, stay, fail)
+        with pytest.raises((OSError, ClientDisconnect, BaseExceptionGroup)):  # which one is Starlette's choice
+            await asyncio.wait_for(stream(request().scope, stay, fail), 10)
         assert len(streams) == 0
         stream = streams.response(request(), look)
         task = asyncio.create_task(stream(request().scope, stay, send))

@@ -210,6 +210,8 @@ def test_a_method_may_be_forced(method: str) -> None:
     x, y, weights = known(200_000, 3, True)
     found = LinearRegression(4.0, method=method, random_state=0).fit(x, y)
     assert found.method_ == method
+    assert method in found.describe()
+    assert "predicted noise" not in found.describe(), "nothing was compared"
     np.testing.assert_allclose(found.coef_, weights, atol=0.1)
     assert found.intercept_ == pytest.approx(0.1, abs=0.05)
 

@@ -86,6 +86,37 @@ def test_kappa_is_what_its_definition_says(size: int) -> None:
     assert kappa(size) == pytest.approx(size * np.sum(np.abs(np.cos(angles)) * weights) / weights.sum(), rel=1e-6)
 
 
+@pytest.mark.parametrize("d", [64, 100, 10])
+def test_one_rotation_is_off_by_what_the_documents_say(d: int) -> None:
+    """E|u - v|^2 for u = Q^T sign(Qv)/kappa is D/kappa^2 - 1, near pi/2 - 1, of which d of D coordinates are kept.
+
+    Over 300 rotations of a seed each, so the same every time; one round of signs alone, the twin, is far from it where
+    the vector has one entry.
+    """
+    size = padded(d)
+    assert size / kappa(size) ** 2 - 1 == pytest.approx(math.pi / 2 - 1, rel=0.03)
+    expected = (size / kappa(size) ** 2 - 1) * d / size
+
+    def error(vector: list[float], once: bool) -> float:
+        found = []
+        for seed in map(str, range(300)):
+            first, _ = rotation_signs(seed, size)
+            if once:
+                padding = [*vector, *([0.0] * (size - d))]
+                turned = hadamard([a * b for a, b in zip(padding, first, strict=True)])
+                back = [a * b for a, b in zip(hadamard([math.copysign(1, t) for t in turned]), first, strict=True)][:d]
+            else:
+                back = rotate_back([math.copysign(1, t) for t in rotate(vector, seed)], seed, d)
+            found.append(sum((b / kappa(size) - v) ** 2 for b, v in zip(back, vector, strict=True)))
+        return math.fsum(found) / len(found)
+
+    spread = [math.sin(j + 1.0) for j in range(d)]
+    length = math.sqrt(sum(v * v for v in spread))
+    for vector in ([v / length for v in spread], [1.0, *([0.0] * (d - 1))]):
+        assert error(vector, once=False) == pytest.approx(expected, rel=0.15)
+    assert error([1.0, *([0.0] * (d - 1))], once=True) != pytest.approx(expected, rel=0.15)
+
+
 # -- how far from unbiased, exactly
 
 

@@ -83,6 +83,16 @@ def test_the_whole_path_is_limited_by_the_noise_and_each_step_by_stability(peopl
         assert plan.step * plan.rounds == pytest.approx(path)  # no path is given away while rounds are left
 
 
+def test_more_rounds_are_taken_if_the_path_needs_them() -> None:
+    """With 1000 features 40,000 people are one group, but the path that they allow takes 56 steps of the longest."""
+    assert rounds_for(40_000, 1000, 1.0) == MIN_ROUNDS
+    found = schedule(40_000, 1000, 1.0, curvature=0.25, length=1.0)
+    path = 4 * PATH * math.sqrt(40_000) / sigma_of(1.0, 1000)
+    assert found.rounds == math.ceil(path / 4) > MIN_ROUNDS
+    assert found.step * found.rounds == pytest.approx(path)
+    assert found.step <= 4
+
+
 def test_steps_and_lengths_scale_together() -> None:
     """Long features need short steps; the number of rounds grows with the path."""
     near, far = (schedule(10**6, 50, 1.0, curvature=0.25, length=length) for length in (4.0, 8.0))

@@ -106,8 +106,8 @@ def test_slopes_and_losses_of_groups_are_those_of_people(loss: str) -> None:
     for y in (-1.0, 1.0):
         targets = np.full(len(scores), y)
         slopes, values = SLOPES[loss](scores, targets), VALUES[loss](scores, targets)
-        assert slopes == pytest.approx([own.law.slope(score, y) for score in scores.tolist()])
-        assert values == pytest.approx([own.law.value(score, y) for score in scores.tolist()])
+        assert slopes == pytest.approx([own.loss_function.slope(score, y) for score in scores.tolist()])
+        assert values == pytest.approx([own.loss_function.value(score, y) for score in scores.tolist()])
 
 
 @pytest.mark.parametrize(

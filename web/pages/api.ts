@@ -1,35 +1,20 @@
 // Asking the collector: documents, and streams of events. The token goes into a header, never into an address.
 
+import { findToken, givenToken, keepToken } from "./token.js";
+
 const KEY = "hush-token";
 
 let token = "";
 
-/**
- * Take a token from the fragment, which is never sent anywhere, and out of the address; or from this tab's memory.
- * Return whether the fragment had one.
- */
-export function findToken(): boolean {
-  const found = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (found !== null) {
-    history.replaceState(null, "", location.pathname + location.search);
-    setToken(found);
-    return true;
-  }
-  try {
-    token = sessionStorage.getItem(KEY) ?? token;
-  } catch {
-    // A browser that keeps nothing: the token lasts as long as this page.
-  }
-  return false;
+/** Take a token from the fragment, or from this tab's memory. Return whether the fragment had one. */
+export function readToken(): boolean {
+  const given = givenToken(KEY);
+  token = given ?? findToken(KEY) ?? token;
+  return given !== null;
 }
 
 export function setToken(text: string): void {
-  token = text.trim();
-  try {
-    sessionStorage.setItem(KEY, token);
-  } catch {
-    // As above.
-  }
+  token = keepToken(KEY, text);
 }
 
 /** An answer that is no success. `status` is 0 if there was none. */

@@ -1,6 +1,6 @@
 // The dashboard: what is collected here, one plan or training at a time, as it changes.
 
-import { Failure, findToken, get, setToken, type State } from "./api.js";
+import { Failure, get, readToken, setToken, type State } from "./api.js";
 import { unfold } from "./blocks.js";
 import { onFailure } from "./charts.js";
 import type { PlanEntry, TrainingEntry } from "./documents.js";
@@ -155,9 +155,9 @@ async function start(): Promise<void> {
   }
 }
 
-findToken();
+readToken();
 window.addEventListener("hashchange", () => {
-  if (findToken()) void start();
+  if (readToken()) void start();
   else seek();
 });
 byId("loading").hidden = true;

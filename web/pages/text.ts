@@ -71,10 +71,14 @@ export function ratio(text: string): number {
 
 export type Raw = string | number | null;
 
-/** Return rows as CSV (RFC 4180). */
+/**
+ * Return rows as CSV (RFC 4180). A name that a spreadsheet would take for a formula gets an apostrophe in front, as in
+ * the collector's own files.
+ */
 export function csv(rows: readonly (readonly Raw[])[]): string {
   const cell = (value: Raw): string => {
-    const text = value === null ? "" : String(value);
+    const formula = typeof value === "string" && /^([=@]|[+-](?!\d+(\.\d+)?$))/.test(value);
+    const text = `${formula ? "'" : ""}${value ?? ""}`;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");

@@ -19,8 +19,9 @@ from hush.batch.columns import Columns, Encoded
 from hush.batch.counting import Counts, total
 from hush.batch.engine import Chunk, chunks_of, in_order, randomise_chunk, record_batch, thread_count
 from hush.batch.keystream import Keystream, Source
-from hush.batch.rows import parts, report_batches, report_schema, row_arrays
+from hush.batch.rows import report_batches, report_schema, row_arrays
 from hush.batch.tables import batches_in
+from hush.columnar import parts
 from hush.errors import PlanError
 from hush.plan import Plan
 from hush.tally import Tally

@@ -52,6 +52,12 @@ class Encoded:
     schema: Schema
     batches: tuple[Columns, ...]
 
+    @classmethod
+    def of(cls, schema: Schema, arrays: Iterable[Array]) -> Encoded:
+        """Return columns that are known to be right, in the types that `Columns` has: simulations compute them."""
+        held = tuple(np.ascontiguousarray(array) for array in arrays)
+        return cls(schema, (Columns(schema, len(held[0]), held),))
+
     @property
     def rows(self) -> int:
         """How many people there are."""
@@ -267,20 +273,20 @@ def _integer_indices(attribute: Categorical, integers: Array) -> Array:
     values = np.array(attribute.values, dtype=np.int64)
     low, high = int(values.min()), int(values.max())
     if high - low < MAX_LOOKUP:
-        table = np.full(high - low + 1, -1, dtype=np.int16)
+        table = np.full(high - low + 1, UNDECLARED, dtype=np.int16)
         table[values - low] = np.arange(len(values), dtype=np.int16)
         return np.asarray(_from_table(integers, low, table))
     order = np.argsort(values)
     place = np.minimum(np.searchsorted(values[order], integers), len(values) - 1)
-    return np.where(values[order][place] == integers, order[place], -1).astype(np.int16)
+    return np.where(values[order][place] == integers, order[place], UNDECLARED).astype(np.int16)
 
 
 @compiled
 def _from_table(values: Array, low: int, table: Array) -> Any:
-    """Return table[value - low], or -1 for values outside the table."""
+    """Return table[value - low], or UNDECLARED for values outside the table."""
     found = np.empty(len(values), dtype=np.int16)
     for i in range(len(values)):
         place = values[i] - low
         inside = values[i] >= low and 0 <= place < len(table)
-        found[i] = table[place] if inside else -1
+        found[i] = table[place] if inside else UNDECLARED
     return found

@@ -1,10 +1,4 @@
-"""Tallies of many reports at once: a histogram for symbols, vertical counters for sets.
-
-**Sets.** A word holds 64 members, and adding 1 to the counters of those that are present bit by bit would cost 64
-steps. Here counters stand upright: plane i holds the i-th binary digit of all 64 counts, so one full adder, five
-instructions, adds a digit of all of them. Eight words go through seven such adders to a word of ones, twos, fours,
-and one carry of weight eight, which ripples into higher planes (the carry-save adders of Harley and Seal, as for
-counting bits). Planes are read out before they overflow.
+"""Tallies of many reports at once: what the kernels of `hush.batch.counters` count, held and checked.
 
 Everything that `spec/reports.md` refuses is counted as a fault, by question and rule, and becomes an error at the end.
 """
@@ -17,10 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from hush.batch.draws import ALL, ONE, ZERO
-from hush.batch.native import compiled, inlined, ones, pointer, shifted
-from hush.batch.rows import parts
+from hush.batch.counters import (
+    ANY_SET,
+    FAULTS,
+    GROUP,
+    OUTSIDE,
+    PAIRS,
+    PLANES,
+    SYMBOL,
+    WRONG_PARTS,
+    count_rows,
+    count_symbols,
+    count_words,
+    empty_planes,
+    find_faults,
+)
 from hush.channels import Signed, Subsets
+from hush.columnar import named, parts
 from hush.errors import ReportError
 from hush.plan import Plan
 from hush.tally import Tally
@@ -28,238 +35,8 @@ from hush.tally import Tally
 Array = np.ndarray[Any, Any]
 
 MAX_ROOM = 1 << 20  # places for the symbols of all questions, equally many for each
-GROUP = 8  # words that are added together
-LEVELS = 8  # planes for the carries of groups
-PLANES = 3 + LEVELS
-FULL = (1 << LEVELS) - 1  # so many groups fit
-ODD = np.uint64(0x5555555555555555)
-ONE_COUNT = np.int32(1)
 FEW = 1 << 12  # places of symbols; beyond them one histogram is enough
 MAX_HELD = 1 << 30  # rows that are counted in 32 bits before they are added up
-PAIRS = 1 << 20
-MEMBERS = PAIRS - 1
-
-FAULTS = (
-    "a question that is not in the plan",
-    "a symbol outside the alphabet",
-    "a member that does not exist",
-    "a set of the wrong size, or both signs of one dimension",
-    "parts that are missing or out of order",
-)
-UNKNOWN, OUTSIDE, SPARE_BITS, WRONG_SET, WRONG_PARTS = range(len(FAULTS))
-
-
-@compiled
-def count_symbols(attribute: Array, output: Array, questions: int, bits: int, counts: Array) -> int:
-    """Count rows of plans that have no sets; return how many are not of the plan's shape.
-
-    Each question has room for 2^bits symbols, so that a place is a shift and a sum; what was counted in room that no
-    symbol of the alphabet has is found later. Two histograms take turns, so that equal neighbours do not wait for each
-    other; if they are so large that equal neighbours are rare, there is one, for the cache. As unsigned numbers
-    negative ones are too large.
-    """
-    which, symbols = pointer(attribute), pointer(output)
-    even, odd = pointer(counts), shifted(pointer(counts), counts.size - counts.shape[1])
-    last, shift, outside = np.uint64(questions), np.uint64(bits), 0
-    rows = len(attribute)
-    for i in range(0, rows - 1, 2):
-        a, b = np.uint64(which[i]), np.uint64(which[i + 1])
-        x, y = np.uint64(symbols[i]), np.uint64(symbols[i + 1])
-        if a < last and b < last and (x | y) >> shift == ZERO:
-            even[(a << shift) + x] += ONE_COUNT
-            odd[(b << shift) + y] += ONE_COUNT
-        else:
-            outside += 1
-    if rows & 1:
-        a, x = np.uint64(which[rows - 1]), np.uint64(symbols[rows - 1])
-        if a < last and x >> shift == ZERO:
-            even[(a << shift) + x] += ONE_COUNT
-        else:
-            outside += 1
-    return outside
-
-
-@compiled
-def find_faults(attribute: Array, output: Array, questions: int, bits: int, faults: Array) -> None:
-    """Count the rows that `count_symbols` left out. Slower, for when there are any."""
-    for i in range(len(attribute)):
-        index, symbol = np.int64(attribute[i]), np.int64(output[i])
-        if not 0 <= index < questions:
-            faults[questions, UNKNOWN] += 1
-        elif not 0 <= symbol < 1 << bits:
-            faults[index, OUTSIDE] += 1
-
-
-@inlined
-def carry(a: Any, b: Any, c: Any) -> Any:
-    """Add three words digit by digit: return the carries and the sums."""
-    u = a ^ b
-    return (a & b) | (u & c), u ^ c
-
-
-@inlined
-def add_group(planes: Array, w: Array) -> None:
-    """Add eight words to the upright counters: both are pointers."""
-    twos_a, one = carry(planes[0], w[0], w[1])
-    twos_b, one = carry(one, w[2], w[3])
-    fours_a, two = carry(planes[1], twos_a, twos_b)
-    twos_a, one = carry(one, w[4], w[5])
-    twos_b, one = carry(one, w[6], w[7])
-    fours_b, two = carry(two, twos_a, twos_b)
-    eights, four = carry(planes[2], fours_a, fours_b)
-    planes[0], planes[1], planes[2] = one, two, four
-    for level in range(3, PLANES):
-        plane = planes[level]
-        planes[level] = plane ^ eights
-        eights &= plane
-
-
-@compiled
-def read_out(planes: Array, waiting: Array, fill: int, counts: Array) -> None:
-    """Add the upright counters, and the words that wait for a full group, to plain counts; clear the counters."""
-    for i in range(len(counts)):
-        shift = np.uint64(i)
-        total = np.int64(0)
-        for level in range(PLANES):
-            total += np.int64((planes[level] >> shift) & ONE) << level
-        for j in range(fill):
-            total += np.int64((np.uint64(waiting[j]) >> shift) & ONE)
-        counts[i] += total
-    for level in range(PLANES):
-        planes[level] = ZERO
-
-
-@compiled
-def empty_planes(
-    weights: Array,
-    rows: Array,
-    slots: Array,
-    starts: Array,
-    planes: Array,
-    waiting: Array,
-    fills: Array,
-    groups: Array,
-    counts: Array,
-) -> None:
-    """Read out the upright counters of all set-valued questions."""
-    for index in range(len(weights)):
-        if weights[index] != -1:
-            for block in range(rows[index]):
-                slot = slots[index] + block
-                start = starts[index] + 64 * block
-                end = min(start + 64, starts[index + 1])
-                read_out(planes[slot], waiting[slot], fills[slot], counts[start:end])
-                fills[slot] = 0
-                groups[slot] = 0
-
-
-@compiled
-def count_words(
-    output: Array, size: int, weight: int, answered: Array, counts: Array, planes: Array, groups: Array, faults: Array
-) -> int:
-    """Count whole groups of rows of a plan with one question, a set of at most 64 members; return how many rows."""
-    words, upright = pointer(output), pointer(planes)
-    spare = ALL << np.uint64(size) if size < 64 else ZERO
-    bad_spare = bad_set = 0
-    done = 0
-    while done + GROUP <= len(output):
-        group = shifted(words, done)
-        if spare or weight >= 0:
-            for i in range(GROUP):
-                word = np.uint64(group[i])
-                bad_spare += word & spare != ZERO
-                bad_set += wrong(word, weight, ones(word))
-        add_group(upright, group)
-        done += GROUP
-        groups[0] += 1
-        if groups[0] == FULL:
-            read_out(planes[0], output, 0, counts[:size])
-            groups[0] = 0
-    answered[0] += done
-    faults[0, SPARE_BITS] += bad_spare
-    faults[0, WRONG_SET] += bad_set
-    return done
-
-
-@inlined
-def wrong(word: Any, weight: int, members: int) -> Any:
-    """Return whether a word has both signs of a dimension, or, as the last of its set, completes the wrong size."""
-    return weight >= 0 and (members != weight & MEMBERS or (weight & PAIRS and word & (word >> ONE) & ODD != ZERO))
-
-
-@compiled
-def count_rows(
-    attribute: Array,
-    part: Array,
-    output: Array,
-    sizes: Array,
-    starts: Array,
-    rows: Array,
-    weights: Array,
-    slots: Array,
-    answered: Array,
-    counts: Array,
-    planes: Array,
-    waiting: Array,
-    fills: Array,
-    groups: Array,
-    open_set: Array,
-    faults: Array,
-) -> None:
-    """Count rows of any plan.
-
-    `weights`: -1 for symbols, -2 for sets of any size, else the size of sets, with `PAIRS` if members come in pairs of
-    signs. `slots`: the first of a question's upright counters, one for each part. `open_set`: question, parts seen and
-    members of the set whose parts are being read, as they may go on in the next call.
-    """
-    which, blocks, outputs, found = pointer(attribute), pointer(part), pointer(output), pointer(counts)
-    size_of, start_of, rows_of, weight_of = pointer(sizes), pointer(starts), pointer(rows), pointer(weights)
-    slot_of, filled, held, upright = pointer(slots), pointer(fills), pointer(waiting), pointer(planes)
-    wide, questions = len(part) > 0, np.uint64(len(sizes))
-    opened, seen, members = open_set[0], open_set[1], open_set[2]
-    for i in range(len(attribute)):
-        index = np.int64(which[i])
-        if np.uint64(index) >= questions:
-            faults[len(sizes), UNKNOWN] += 1
-            continue
-        block = np.int64(blocks[i]) if wide else 0
-        if block != seen or (block and index != opened):
-            faults[index, WRONG_PARTS] += 1
-            continue
-        weight, size = weight_of[index], size_of[index] - 64 * block
-        if weight == -1:
-            symbol = np.uint64(outputs[i])
-            if symbol >= np.uint64(size):
-                faults[index, OUTSIDE] += 1
-            else:
-                found[start_of[index] + np.int64(symbol)] += 1
-            answered[index] += 1
-            continue
-        word = np.uint64(outputs[i])
-        if size < 64 and word >> np.uint64(size):
-            faults[index, SPARE_BITS] += 1
-        if weight >= 0:
-            members += ones(word)
-            expected = weight if block == rows_of[index] - 1 else weight & PAIRS | members
-            if wrong(word, expected, members):
-                faults[index, WRONG_SET] += 1
-        opened, seen = index, seen + 1
-        if seen == rows_of[index]:
-            seen = members = 0
-        answered[index] += block == 0
-        slot = slot_of[index] + block
-        waits = shifted(held, GROUP * slot)
-        waits[filled[slot]] = word
-        filled[slot] += 1
-        if filled[slot] == GROUP:
-            add_group(shifted(upright, PLANES * slot), waits)
-            filled[slot] = 0
-            groups[slot] += 1
-            if groups[slot] == FULL:
-                start = start_of[index] + 64 * block
-                read_out(planes[slot], waiting[slot], 0, counts[start : start + min(size, 64)])
-                groups[slot] = 0
-    open_set[0], open_set[1], open_set[2] = opened, seen, members
 
 
 class Counts:
@@ -273,9 +50,9 @@ class Counts:
         self._rows = np.array(parts(plan), dtype=np.int64)
         self._weights = np.array([_weight(alphabet) for alphabet in alphabets], dtype=np.int64)
         self._bits = max(int(size) - 1 for size in self._sizes).bit_length()
-        sets = bool((self._weights != -1).any())
+        sets = bool((self._weights != SYMBOL).any())
         self._mixed = sets or len(alphabets) << self._bits > MAX_ROOM  # then rows are looked at one by one
-        held = np.where(self._weights == -1, 0, self._rows)
+        held = np.where(self._weights == SYMBOL, 0, self._rows)
         self._slots = np.cumsum(held) - held
         slots = int(held.sum())
         self._answered = np.zeros(len(alphabets), dtype=np.int64)
@@ -294,7 +71,7 @@ class Counts:
     def add(self, attribute: Array, part: Array, output: Array) -> None:
         """Count rows. `part` is empty where the format has no such column."""
         done = 0
-        if self._weights[0] != -1 and len(self._sizes) == 1 and not len(part) and not attribute.any():
+        if self._weights[0] != SYMBOL and len(self._sizes) == 1 and not len(part) and not attribute.any():
             size, weight = self._sizes[0], self._weights[0]
             found, planes = self._counts[0], self._planes
             done = count_words(output, size, weight, self._answered, found, planes, self._groups, self._faults)
@@ -356,19 +133,9 @@ class Counts:
 
     def tally(self) -> Tally:
         """Return what was counted, or raise an error that says what was wrong with how many rows."""
-        self._read_out()
-        self._check()
-        counts = self._counts[0]
+        reports, answered, counts = self._totals()
         vectors = [counts[a:b].tolist() for a, b in zip(self._starts[:-1], self._starts[1:], strict=True)]
-        answered = self._answered.tolist() if self._mixed else [sum(vector) for vector in vectors]
-        answers, left = divmod(sum(answered), self.plan.k)
-        if left:
-            raise ReportError(f"the number of answers must be a multiple of {self.plan.k}, as every report has so many")
-        for question, count in zip(self.plan.questions, answered, strict=True):
-            if count > answers:
-                where = ", ".join(map(repr, question.attributes))
-                raise ReportError(f"attribute {where}: is answered more often than there are reports")
-        return Tally(self.plan, answers, answered, vectors)
+        return Tally(self.plan, reports, answered.tolist(), vectors)
 
     def drain(self) -> Array:
         """Return what was counted as one vector, number of reports, answers and counts, and begin anew.
@@ -376,14 +143,8 @@ class Counts:
         Where `tally` raises an error so does this, and what was counted is forgotten too.
         """
         try:
-            self._read_out()
-            self._check()
-            counts = self._counts[0]
-            answered = self._answered if self._mixed else np.add.reduceat(counts, self._starts[:-1])
-            answers, left = divmod(int(answered.sum()), self.plan.k)
-            if left or int(answered.max()) > answers:
-                self.tally()  # says what is wrong
-            return np.concatenate([[answers], answered, counts])
+            reports, answered, counts = self._totals()
+            return np.concatenate([[reports], answered, counts])
         finally:
             for array in (self._counts, self._answered, self._faults, self._open, self._fills, self._groups):
                 array[:] = 0
@@ -391,15 +152,28 @@ class Counts:
             self._symbols[:] = 0
             self._held = 0
 
+    def _totals(self) -> tuple[int, Array, Array]:
+        """Return the number of reports, the answers to each question, and all counts, checked."""
+        self._read_out()
+        self._check()
+        counts = self._counts[0]
+        answered = self._answered if self._mixed else np.add.reduceat(counts, self._starts[:-1])
+        reports, left = divmod(int(answered.sum()), self.plan.k)
+        if left:
+            raise ReportError(f"the number of answers must be a multiple of {self.plan.k}, as every report has so many")
+        if int(answered.max()) > reports:
+            most = int(answered.argmax())
+            raise ReportError(f"{named(self.plan, most)}: is answered more often than there are reports")
+        return reports, answered, counts
+
     def _check(self) -> None:
         if self._open[1]:
             self._faults[self._open[0], WRONG_PARTS] += 1
         if not self._faults.any():
             return
-        for index, rule in np.argwhere(self._faults).tolist():
-            where = ", ".join(map(repr, self.plan.questions[index].attributes)) if index < len(self._sizes) else ""
-            rows = int(self._faults[index, rule])
-            raise ReportError(f"{f'attribute {where}' if where else 'reports'}: {FAULTS[rule]} ({rows} rows)")
+        index, rule = np.argwhere(self._faults)[0].tolist()
+        where = named(self.plan, index) if index < len(self._sizes) else "reports"
+        raise ReportError(f"{where}: {FAULTS[rule]} ({int(self._faults[index, rule])} rows)")
 
 
 def total(several: Sequence[Counts]) -> Tally:
@@ -413,7 +187,7 @@ def total(several: Sequence[Counts]) -> Tally:
 def _weight(alphabet: Any) -> int:
     """Return the code of an alphabet for `count_rows`."""
     if not isinstance(alphabet, Subsets):
-        return -1
+        return SYMBOL
     if alphabet.weight is None:
-        return -2
+        return ANY_SET
     return alphabet.weight + (PAIRS * isinstance(alphabet, Signed))

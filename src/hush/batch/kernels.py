@@ -19,10 +19,6 @@ from hush.batch.draws import (
     cell_of,
     clamped,
     cube,
-    even_state,
-    knot_state,
-    mixture,
-    rounded,
     sign_bits,
     signs,
     small_subset,
@@ -31,10 +27,9 @@ from hush.batch.draws import (
     unary_block,
     unit,
     unit_or_missing,
-    window,
-    window_cell,
 )
 from hush.batch.native import compiled, floats_at, inlined, pointer, shifted, shorts_at
+from hush.batch.windows import even_state, knot_state, mixture, rounded, window, window_cell
 
 SCRATCH = 1024  # words that a kernel may use as it likes
 BLOCK = 512  # people whose windows are drawn together

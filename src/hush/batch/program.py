@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hush.batch.rows import parts
 from hush.channels import Additive, Cells, Channel, Cube, Mixture, Signs, Subset, Unary, Window
 from hush.channels.window import ROUNDING
+from hush.columnar import parts
 from hush.exact import WORD
 from hush.plan import Plan
 from hush.schema import Numeric

@@ -10,21 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from hush.channels.alphabet import Subsets
+from hush.columnar import check_marks, marks, parts
 from hush.errors import ReportError
 from hush.plan import Plan
 
 Array = np.ndarray[Any, Any]
-
-VERSION = b"1"
-WORD_BITS = 64
-
-
-def parts(plan: Plan) -> list[int]:
-    """Return for each question how many rows an answer takes: 1, or more for a set of more than 64 members."""
-    return [
-        -(-question.channel.alphabet.size // WORD_BITS) if isinstance(question.channel.alphabet, Subsets) else 1
-        for question in plan.questions
-    ]
 
 
 @lru_cache(maxsize=64)
@@ -41,14 +31,14 @@ def report_schema(plan: Plan, *, ids: bool = False) -> pa.Schema:
     fields.append(pa.field("output", output, nullable=False))
     if ids:
         fields.append(pa.field("report", pa.binary(16), nullable=False))
-    return pa.schema(fields, metadata={b"hush": VERSION, b"hush.plan": plan.id.encode()})
+    return pa.schema(fields, metadata=marks(plan))
 
 
 def check_schema(plan: Plan, schema: pa.Schema) -> None:
     """Refuse reports of another plan or version, and columns that are not those of the format."""
-    check_metadata(plan, schema.metadata or {})
+    _check_metadata(plan, schema.metadata)
     if "attribute" in schema.names:  # where Spark keeps it
-        check_metadata(plan, schema.field(schema.get_all_field_indices("attribute")[0]).metadata or {})
+        _check_metadata(plan, schema.field(schema.get_all_field_indices("attribute")[0]).metadata)
     for field in report_schema(plan):
         if schema.names.count(field.name) != 1:
             raise ReportError(f"reports must have one column {field.name!r}")
@@ -56,12 +46,10 @@ def check_schema(plan: Plan, schema: pa.Schema) -> None:
             raise ReportError(f"reports must have signed integers in the column {field.name!r}")
 
 
-def check_metadata(plan: Plan, metadata: Mapping[bytes, bytes]) -> None:
-    """Refuse what says that it is of another plan or version. Engines drop metadata, so it may say nothing."""
-    if metadata.get(b"hush", VERSION) != VERSION:
-        raise ReportError(f"these are not reports of version {VERSION.decode()}")
-    if metadata.get(b"hush.plan", plan.id.encode()) != plan.id.encode():
-        raise ReportError("these reports belong to another plan")
+def _check_metadata(plan: Plan, metadata: Mapping[bytes, bytes] | None) -> None:
+    found = {key: (metadata or {}).get(key.encode()) for key in marks(plan)}
+    # What is no text is not what is wanted either.
+    check_marks(plan, *(None if value is None else value.decode(errors="replace") for value in found.values()))
 
 
 def report_batches(plan: Plan, reports: Any) -> Iterator[pa.RecordBatch]:

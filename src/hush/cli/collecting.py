@@ -245,13 +245,8 @@ def _plain(row: Estimate) -> dict[str, Any]:
 
 
 def _print_csv(rows: list[Estimate]) -> None:
-    import csv
-    import io
-
+    from hush import sheets
     from hush.estimates import Estimate
 
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(Estimate.__dataclass_fields__), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(_plain(row) for row in rows)
-    click.echo(out.getvalue(), nl=False)
+    names = list(Estimate.__dataclass_fields__)
+    click.echo(sheets.table(names, (_plain(row).values() for row in rows), end="\n"), nl=False)

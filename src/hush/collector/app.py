@@ -21,7 +21,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hush.collector import asked, formats, pages, routes, tickets
-from hush.collector.documents import Health, PlanEntry, Plans, Receipt, TicketDocument, TrainingEntry, Trainings
+from hush.collector.documents import (
+    Health,
+    PlanEntry,
+    Plans,
+    Receipt,
+    TicketDocument,
+    TrainingEntry,
+    Trainings,
+    plan_entry,
+    training_entry,
+)
 from hush.collector.endpoints import Endpoint, openapi
 from hush.collector.finding import Finder
 from hush.collector.intake import Full, Intake, Stopped
@@ -31,11 +41,11 @@ from hush.collector.responses import IMMUTABLE, SECRET, encoded
 from hush.collector.security import RateLimit, check_role, cors_headers
 from hush.collector.settings import Settings
 from hush.collector.stores import Store
-from hush.collector.submissions import ID_SIZE, Batch, Gradient, Outcome, Submission
+from hush.collector.submissions import Batch, Gradient, Outcome, Submission
 from hush.collector.views import Views
 from hush.errors import HushError
-from hush.report import Report
-from hush.tickets import questions_of
+from hush.report import ID_SIZE, Report
+from hush.tickets import SIGNATURE_SIZE, questions_of
 
 logger = logging.getLogger("hush.collector")
 
@@ -167,11 +177,7 @@ class Collector:
         return encoded(Plans(await asyncio.to_thread(self._entries)), headers=SECRET)
 
     def _entries(self) -> list[PlanEntry]:
-        return [
-            PlanEntry(plan.id, plan.title, plan.epsilon, held.open, held.keep, self.store.tally(plan).n)
-            for held in self.store.plans()
-            for plan in (held.plan,)
-        ]
+        return [plan_entry(held, self.store.tally(held.plan).n) for held in self.store.plans()]
 
     async def plan(self, request: Request) -> Response:
         """Answer with a plan, whose text never changes."""
@@ -195,7 +201,7 @@ class Collector:
                     plan,
                     self.settings.ticket_key,
                     one.report,
-                    asked.hexadecimal(request, "hush-ticket", tickets.MAC_SIZE),
+                    asked.hexadecimal(request, "hush-ticket", SIGNATURE_SIZE),
                 )
             return await self._submit(one, plan.id, "report", 1)
         if kind not in formats.BATCHES:
@@ -251,12 +257,7 @@ class Collector:
         return encoded(Trainings(await asyncio.to_thread(self._training_entries)), headers=SECRET)
 
     def _training_entries(self) -> list[TrainingEntry]:
-        found = []
-        for name in self.store.trainings():
-            live = self.store.live(name)
-            rounds = live.round.training.rounds
-            found.append(TrainingEntry(name, live.round.number, rounds, live.round.done, live.wanted, live.received))
-        return found
+        return [training_entry(name, self.store.live(name)) for name in self.store.trainings()]
 
     async def round(self, request: Request) -> Response:
         """Answer with the current round of a training."""

@@ -69,7 +69,7 @@ def wanted(request: Request) -> tuple[float, str, str]:
 
 def level(request: Request) -> float:
     """Return the level of intervals that a request asks for."""
-    found = _number(request.query_params.get("level", "0.95"))
+    found = _number(request, LEVEL)
     if not 0 < found <= MAX_LEVEL:
         raise Refused("bad-request", f"level must be a number above 0 and at most {MAX_LEVEL}")
     return found
@@ -77,14 +77,15 @@ def level(request: Request) -> float:
 
 def share(request: Request) -> float:
     """Return the share of liars that a request asks about."""
-    found = _number(request.query_params.get("share", "0.01"))
+    found = _number(request, SHARE)
     if not 0 <= found <= 1:
         raise Refused("bad-request", "share must be a number from 0 to 1")
     return found
 
 
-def _number(text: str) -> float:
-    """Return a number, or NaN for anything else."""
+def _number(request: Request, parameter: Parameter) -> float:
+    """Return the number that a request gives a parameter, or NaN for anything else."""
+    text = request.query_params.get(parameter.name, str(parameter.default))
     try:
         return float(text) if text.isascii() and "_" not in text and len(text) <= MAX_NUMBER else math.nan
     except ValueError:

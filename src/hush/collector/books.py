@@ -1,48 +1,54 @@
-"""The bookkeeping of a commit that all stores share: vectors that grow, bodies that are kept, rounds that end.
+"""The bookkeeping of a commit that all stores share: what becomes of each submission of a group, and what it changes.
 
-A store hands in which ids are new; the books say what is to be written. Nothing here touches a database, and nothing is
-changed in place, so that a commit that fails leaves no trace.
+A store hands in which ids are new; the books say what is to be written. Nothing here touches a database, and nothing of
+the store's is changed in place, so that a commit that fails leaves no trace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hush.collector.stores import Live, Past
-from hush.collector.submissions import Batch, Form, Gradient, Single
+from hush.collector.stores import HeldPlan, Live, Past
+from hush.collector.submissions import Batch, Form, Gradient, Outcome, Single, Submission
 from hush.collector.vectors import layout_of
 from hush.estimates import estimate
 from hush.learn.rounds import Round, step
 from hush.plan import Plan
-from hush.report import Report
+from hush.report import ID_SIZE, Report
 
 Array = np.ndarray[Any, Any]
+
+TRAINING = 1 << 40  # ids belong to plans, by their numbers, and to trainings, by theirs plus this
 
 
 class PlanBook:
     """What one commit adds to one plan: counts, single reports as one body, and batches."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._layout = layout_of(plan)
-        self.added = self._layout.zero()
+    def __init__(self, held: HeldPlan) -> None:
+        self.layout = layout_of(held.plan)
+        self.added = self.layout.zero()
+        self._keeps = held.keep == "reports"
         self._singles: list[bytes] = []
         self._batches: list[tuple[int, Form, bytes]] = []
 
     def count(self, submission: Single | Batch) -> None:
         """Count a submission that is new."""
         if isinstance(submission, Single):
-            self._layout.add(self.added, submission.report)
+            self.layout.add(self.added, submission.report)
             self._singles.append(submission.report.encode())
         else:
             self.added += submission.vector
             self._batches.append((int(submission.vector[0]), submission.form, submission.body))
 
     def bodies(self) -> list[tuple[int, Form, bytes]]:
-        """Return what is to be kept, if reports are kept: number of reports, form and bytes."""
+        """Return what is to be kept: number of reports, form and bytes. Nothing, if only tallies are kept."""
+        if not self._keeps:
+            return []
         found = list(self._batches)
         if self._singles:
             found.append((len(self._singles), Form.REPORTS, b"".join(self._singles)))
@@ -52,11 +58,12 @@ class PlanBook:
 class IdBook:
     """The ids of a group that the store did not have before, and which of them are still to be taken.
 
-    For stores that insert all ids of a group at once: submissions then take theirs one after the other, as if each had
-    been inserted alone, and what is left (of batches that were refused) must be removed again.
+    Submissions take theirs one after the other, as if each had come alone. What is left, of batches that were refused,
+    was not counted: a store that has inserted all of them at once must remove it again.
     """
 
     def __init__(self, fresh: Mapping[int, set[bytes]]) -> None:
+        self._fresh = fresh
         self._free = {number: set(ids) for number, ids in fresh.items()}
 
     def take(self, number: int, id_: bytes) -> bool:
@@ -79,6 +86,11 @@ class IdBook:
     def give_back(self, number: int, id_: bytes) -> None:
         """Let go of an id that was taken."""
         self._free[number].add(id_)
+
+    def taken(self) -> list[tuple[int, set[bytes]]]:
+        """Return the ids that were counted, by owner, without those who have none."""
+        found = ((number, ids - self._free[number]) for number, ids in self._fresh.items())
+        return [(number, ids) for number, ids in found if ids]
 
     def left(self) -> list[tuple[int, bytes]]:
         """Return the ids that nobody took."""
@@ -144,3 +156,77 @@ class RoundBook:
 def loss_plan(round_: Round) -> Plan:
     """Return the plan under which held-out people report how well a round's weights do."""
     return round_.training.loss_plan(round_.number)
+
+
+def ids_of(
+    submissions: Sequence[Submission], plans: Mapping[str, tuple[Any, ...]], trainings: Mapping[str, tuple[Any, ...]]
+) -> dict[int, set[bytes]]:
+    """Return all ids of a group, by owner. What the store has is given as tuples that begin with a number."""
+    found: dict[int, set[bytes]] = defaultdict(set)
+    for submission in submissions:
+        if isinstance(submission, Gradient):
+            if submission.training in trainings:
+                found[TRAINING + trainings[submission.training][0]].add(submission.id)
+        elif submission.plan.id in plans:
+            ids = found[plans[submission.plan.id][0]]
+            ids.add(submission.id)
+            if isinstance(submission, Batch):
+                ids.update(submission.ids)
+    if any(len(id_) != ID_SIZE for ids in found.values() for id_ in ids):
+        raise ValueError(f"an id has {ID_SIZE} bytes")
+    return found
+
+
+class Group:
+    """What one group of submissions changes, which are taken one after the other.
+
+    `plans` and `trainings` are those that the store has, by id and by name, each with its number; `ids` are those of
+    the group that are new. Afterwards `plans` has what is added to which plan, by number, `rounds` the books of rounds
+    that have changed, by the name of the training, and `past` the rounds that have ended.
+    """
+
+    def __init__(
+        self,
+        plans: Mapping[str, tuple[int, HeldPlan]],
+        trainings: Mapping[str, tuple[int, RoundBook]],
+        ids: IdBook,
+    ) -> None:
+        self._held, self._trainings, self.ids = plans, trainings, ids
+        self.plans: dict[int, PlanBook] = {}
+        self.rounds: dict[str, tuple[int, RoundBook]] = {}
+        self.past: list[tuple[int, Past]] = []
+
+    def take(self, submission: Submission) -> Outcome:
+        """Count a submission if it is new; return what becomes of it."""
+        if isinstance(submission, Gradient):
+            return self._take_gradient(submission)
+        if submission.plan.id not in self._held:
+            return Outcome.UNKNOWN
+        number, held = self._held[submission.plan.id]
+        if not held.open:
+            return Outcome.CLOSED
+        if not self.ids.take(number, submission.id):
+            return Outcome.REPEATED
+        if isinstance(submission, Batch) and submission.ids and not self.ids.take_all(number, submission):
+            return Outcome.OVERLAPPING
+        if number not in self.plans:
+            self.plans[number] = PlanBook(held)
+        self.plans[number].count(submission)
+        return Outcome.NEW
+
+    def _take_gradient(self, submission: Gradient) -> Outcome:
+        name = submission.training
+        if name not in self._trainings:
+            return Outcome.UNKNOWN
+        number, book = self.rounds.get(name, self._trainings[name])
+        if not self.ids.take(TRAINING + number, submission.id):
+            return Outcome.REPEATED
+        if submission.report is None or not book.takes(submission):
+            self.ids.give_back(TRAINING + number, submission.id)
+            return Outcome.LATE
+        book = book.counted(submission.report, submission.loss)
+        if book.full:
+            past, book = book.ended()
+            self.past.append((number, past))
+        self.rounds[name] = number, book
+        return Outcome.NEW

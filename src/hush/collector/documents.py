@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from hush import sheets
+from hush.collector.stores import HeldPlan, Live
 from hush.estimates import Estimate
 
 
@@ -233,13 +233,20 @@ class Health(msgspec.Struct):
 
 def as_csv(rows: Sequence[EstimateRow]) -> str:
     """Return estimates as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out)
     names = EstimateRow.__struct_fields__
-    writer.writerow(names)
-    for row in rows:
-        writer.writerow(["" if (value := getattr(row, name)) is None else value for name in names])
-    return out.getvalue()
+    return sheets.table(names, ([getattr(row, name) for name in names] for row in rows))
+
+
+def plan_entry(held: HeldPlan, reports: int) -> PlanEntry:
+    """Return a plan of a store as a document."""
+    plan = held.plan
+    return PlanEntry(plan.id, plan.title, plan.epsilon, held.open, held.keep, reports)
+
+
+def training_entry(name: str, live: Live) -> TrainingEntry:
+    """Return how a training stands as a document."""
+    round_ = live.round
+    return TrainingEntry(name, round_.number, round_.training.rounds, round_.done, live.wanted, live.received)
 
 
 def finite(value: float) -> float | None:

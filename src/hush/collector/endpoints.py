@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hush import __version__
+from hush.collector.formats import JSON
 from hush.collector.problems import KINDS, Problem
 from hush.collector.settings import Role
 
-JSON = "application/json"
 PATHS = {
     "plan": ("the id of a plan: 64 hexadecimal digits", {"type": "string", "pattern": "^[0-9a-f]{64}$"}),
     "training": ("the name of a training", {"type": "string", "minLength": 1, "maxLength": 128}),

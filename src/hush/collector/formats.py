@@ -27,11 +27,11 @@ import pyarrow as pa
 from hush import codec
 from hush.batch.counting import Counts
 from hush.batch.rows import check_schema, report_schema, row_arrays
-from hush.collector.submissions import ID_SIZE, Batch, Form, Single
+from hush.collector.submissions import Batch, Form, Single
 from hush.collector.vectors import layout_of
 from hush.errors import ReportError, TallyError
 from hush.plan import Plan
-from hush.report import MAX_TEXT, TAG_SIZE, Report, sizes
+from hush.report import ID_SIZE, MAX_TEXT, TAG_SIZE, Report, sizes
 from hush.tally import Tally
 
 Array = np.ndarray[Any, Any]
@@ -213,19 +213,12 @@ def packed(plan: Plan, body: bytes) -> Batch:
     if body[at : at + TAG_SIZE] != bytes.fromhex(plan.id)[:TAG_SIZE]:
         raise ReportError("these reports belong to another plan")
     id_ = body[at + TAG_SIZE : at + TAG_SIZE + ID_SIZE]
-    rows = int.from_bytes(body[HEADER - 4 : HEADER], "little")
-    types = _types(plan)
+    rows = _rows(body)
     if rows > MAX_ROWS:
         raise ReportError(f"a batch may have at most {MAX_ROWS} rows")
-    if len(body) != HEADER + rows * sum(kind.itemsize for kind in types.values()):
+    if len(body) != HEADER + rows * sum(kind.itemsize for kind in _types(plan).values()):
         raise ReportError("packed columns have another size than their number of rows says")
-    found = {"part": np.empty(0, dtype=np.int16)}
-    start = HEADER
-    for name, kind in types.items():
-        found[name] = np.frombuffer(body, dtype=kind, count=rows, offset=start).astype(
-            kind.newbyteorder("="), copy=False
-        )
-        start += rows * kind.itemsize
+    found = {"part": np.empty(0, dtype=np.int16)} | _columns(plan, body, rows)
     with _counting(plan) as counts:
         counts.add(found["attribute"], found["part"], found["output"])
         vector = _nonempty(counts.drain())
@@ -234,12 +227,23 @@ def packed(plan: Plan, body: bytes) -> Batch:
 
 def unpack(plan: Plan, body: bytes) -> pa.Table:
     """Return packed columns, which were checked before, as a table."""
-    rows = int.from_bytes(body[HEADER - 4 : HEADER], "little")
-    schema, start, columns = report_schema(plan), HEADER, []
-    for kind in _types(plan).values():
-        columns.append(np.frombuffer(body, dtype=kind, count=rows, offset=start).astype(kind.newbyteorder("=")))
+    columns = _columns(plan, body, _rows(body))
+    return pa.table([pa.array(column) for column in columns.values()], schema=report_schema(plan))
+
+
+def _rows(body: bytes) -> int:
+    """Return how many rows packed columns say that they have."""
+    return int.from_bytes(body[HEADER - 4 : HEADER], "little")
+
+
+def _columns(plan: Plan, body: bytes, rows: int) -> dict[str, Array]:
+    """Return packed columns as arrays. They lie in the body itself, if this machine has its order of bytes."""
+    found, start = {}, HEADER
+    for name, kind in _types(plan).items():
+        column = np.frombuffer(body, dtype=kind, count=rows, offset=start)
+        found[name] = column.astype(kind.newbyteorder("="), copy=False)
         start += rows * kind.itemsize
-    return pa.table([pa.array(column) for column in columns], schema=schema)
+    return found
 
 
 def pack(plan: Plan, table: pa.Table, id_: bytes) -> bytes:
@@ -295,10 +299,7 @@ def _ids(piece: pa.RecordBatch) -> list[bytes]:
     """Return the report ids of rows, in order, each once."""
     if "report" not in piece.schema.names:
         raise ReportError("this collector checks report ids: batches need the column 'report' of 16 bytes")
-    column = piece.column("report")
-    if column.null_count:
-        raise ReportError("the column 'report' must not have null")
-    return list(dict.fromkeys(column.to_pylist()))
+    return list(dict.fromkeys(piece.column("report").to_pylist()))
 
 
 def _nonempty(vector: Array) -> Array:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from hush.collector.submissions import ID_SIZE
+from hush.report import ID_SIZE
 
 Array = np.ndarray[Any, Any]
 

@@ -15,14 +15,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from hush.collector.settings import Settings
 from hush.collector.stores import Store, StoreError
 from hush.collector.submissions import Batch, Outcome, Submission
 from hush.errors import HushError
 
 logger = logging.getLogger("hush.collector")
 
-MAX_WAITING = 20_000  # submissions
-MAX_BYTES = 256 << 20
 GROUP = 4096  # submissions of one commit at most
 
 
@@ -44,8 +43,8 @@ class Intake:
         self,
         store: Store,
         *,
-        most: int = MAX_WAITING,
-        most_bytes: int = MAX_BYTES,
+        most: int = Settings.queue,
+        most_bytes: int = Settings.queue_bytes,
         watch: Callable[[int, float], None] | None = None,
     ) -> None:
         self._store, self._most, self._most_bytes, self._watch = store, most, most_bytes, watch

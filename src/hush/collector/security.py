@@ -13,7 +13,7 @@ from collections.abc import Callable
 from starlette.requests import Request
 
 from hush.collector.problems import Refused
-from hush.collector.settings import ROLES, Role, Settings
+from hush.collector.settings import Role, Settings
 
 MAX_ADDRESSES = 100_000
 
@@ -53,7 +53,7 @@ def check_role(settings: Settings, request: Request, role: Role) -> None:
 class RateLimit:
     """A bucket of requests for each address, refilled at a steady rate. Addresses are kept in memory alone.
 
-    Whoever has one address of IPv6 has 2^64 of them, so their first half counts.
+    Whoever has one address of IPv6 has 2^64 of them, so `household` counts.
     """
 
     def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -64,7 +64,7 @@ class RateLimit:
         """Take one request from the bucket of an address, or refuse."""
         if self._rate <= 0:
             return
-        now, address = self._clock(), _household(address)
+        now, address = self._clock(), household(address)
         level, since = self._buckets.pop(address, (float(self._burst), now))
         level = min(float(self._burst), level + (now - since) * self._rate)
         if level < 1:
@@ -75,12 +75,21 @@ class RateLimit:
             self._buckets.popitem(last=False)
 
 
-def _household(address: str) -> str:
+def household(address: str) -> str:
+    """Return what counts as one sender: an address of IPv4, or the first half of one of IPv6."""
     try:
         whole = ipaddress.IPv6Address(address.partition("%")[0])
     except ValueError:
         return address
     return str(whole.ipv4_mapped) if whole.ipv4_mapped else whole.packed[:8].hex()
+
+
+def is_here(address: str) -> bool:
+    """Return whether an address is of this machine itself."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 def cors_headers(settings: Settings, request: Request, plan_id: str | None) -> dict[str, str]:
@@ -99,6 +108,3 @@ def cors_headers(settings: Settings, request: Request, plan_id: str | None) -> d
         "Access-Control-Max-Age": "3600",
         "Vary": "Origin",
     }
-
-
-__all__ = ["ROLES", "RateLimit", "check_role", "cors_headers", "hashed"]

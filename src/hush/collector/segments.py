@@ -18,10 +18,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hush.batch.rows import parts, report_schema
+from hush.batch.rows import report_schema
 from hush.collector import formats
 from hush.collector.stores import Segment, Store, Stored
 from hush.collector.submissions import Form
+from hush.columnar import WORD_BITS, parts
 from hush.plan import Plan
 from hush.report import Report
 
@@ -53,11 +54,11 @@ def rows_of(plan: Plan, reports: list[Report]) -> pa.Table:
             else:
                 words = [0] * sizes[index]
                 for member in value:
-                    words[member >> 6] |= 1 << (member & 63)
+                    words[member // WORD_BITS] |= 1 << member % WORD_BITS
             for place, word in enumerate(words):
                 attribute.append(index)
                 part.append(place)
-                output.append(word - (1 << 64) if word >> 63 else word)
+                output.append(word - (1 << 64) if word >> 63 else word)  # two's complement
                 ids.append(report.id)
     schema = report_schema(plan, ids=True)
     columns = {"attribute": attribute, "part": part, "output": output, "report": ids}

@@ -17,7 +17,8 @@ class Settings:
     `tokens`: SHA-256 hashes (hexadecimal) of the bearer tokens of each role. Without tokens for a role everybody has
     it, but nobody is an admin. `origins`: which web pages may send reports to a plan, by plan id; "*" stands for all
     other plans. `rate`: requests per second from one address, with bursts of `burst`; 0 for no limit. `check_ids`:
-    look at every report id within batches too. `streams`: how many may be open at once.
+    look at every report id within batches too. `streams`: how many may be open at once, of which one address may have
+    `streams_each`; addresses of this machine, where a proxy may stand for everybody, may have all.
     """
 
     max_body: int = 16 << 20
@@ -33,5 +34,6 @@ class Settings:
     retry_after: int = 1
     stream_interval: float = 1.0
     streams: int = 100
+    streams_each: int = 20
     tickets: bool = False
     ticket_key: bytes = b""

@@ -20,6 +20,7 @@ T = TypeVar("T")
 THREADS, WAITING = 2, 24
 MOST = 64  # results
 MOST_BYTES = 128 << 20  # of all results, about
+ROW = 300  # bytes of an estimate, about
 REST = 9.0  # times as long as it took: refreshing what is there takes a tenth of the time of one core at most
 
 
@@ -87,9 +88,9 @@ def _size(result: Any) -> int:
     """Return about how many bytes a result takes."""
     if isinstance(result, bytes):
         return len(result)
-    if isinstance(result, (list, tuple)):
-        return sum(_size(item) for item in result) if isinstance(result, tuple) else 300 * len(result)
-    return 300 * len(getattr(result, "estimates", ()))
+    if isinstance(result, tuple):
+        return sum(map(_size, result))
+    return ROW * len(result if isinstance(result, list) else getattr(result, "estimates", ()))
 
 
 class _Kept(NamedTuple):

@@ -14,22 +14,22 @@ are read without waiting for a commit.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from hush.collector.books import PlanBook, RoundBook
+from hush.collector import embedded
+from hush.collector.books import Group, IdBook, PlanBook, RoundBook, ids_of
 from hush.collector.ids import IdIndex, packed
 from hush.collector.stores import HeldPlan, Keep, Live, Past, Segment, Store, Stored, StoreError
-from hush.collector.submissions import Batch, Form, Gradient, Outcome, Submission
+from hush.collector.submissions import Form, Outcome, Submission
 from hush.collector.vectors import layout_of
 from hush.learn.rounds import Round
 from hush.plan import Plan
@@ -37,57 +37,7 @@ from hush.tally import Tally
 
 Array = np.ndarray[Any, Any]
 
-# Each step takes a database from one version to the next. Steps are only ever added.
-MIGRATIONS = (
-    """
-    create table plans (
-      number integer primary key, id text not null unique, plan text not null, keep text not null,
-      open integer not null default 1, tally blob not null
-    ) strict;
-    create table runs (number integer primary key, owner integer not null, ids blob not null) strict;
-    create table bodies (
-      place integer primary key autoincrement, plan integer not null, reports integer not null, form integer not null,
-      body blob not null
-    ) strict;
-    create index bodies_of_plan on bodies (plan, place);
-    create table segments (
-      number integer primary key, plan integer not null, file text not null, reports integer not null,
-      digest text not null
-    ) strict;
-    create table trainings (
-      number integer primary key, name text not null unique, wanted integer not null, round text not null,
-      gradients blob not null, losses blob not null
-    ) strict;
-    create table rounds (
-      training integer not null, number integer not null, weights text not null, people integer not null,
-      loss real, loss_error real, primary key (training, number)
-    ) strict, without rowid;
-    """,
-)
-TRAINING = 1 << 40  # owners of runs are plans, by their numbers, and trainings, by theirs plus this
 LOADED = 1 << 25  # bytes of runs that are read at once
-
-
-class _Seen:
-    """The ids that a group of submissions carries: which of them are old, and which it has made old itself."""
-
-    def __init__(self, index: Callable[[int], IdIndex], submissions: Sequence[tuple[int, Submission]]) -> None:
-        asked: dict[int, list[bytes]] = {}
-        for owner, submission in submissions:
-            if owner >= 0:
-                asked.setdefault(owner, []).append(submission.id)
-                if isinstance(submission, Batch):
-                    asked[owner].extend(submission.ids)
-        self._old = {owner: index(owner).known(ids) for owner, ids in asked.items()}
-        self.fresh: dict[int, set[bytes]] = {owner: set() for owner in asked}
-
-    def has(self, owner: int, id_: bytes) -> bool:
-        """Return whether an id was counted before."""
-        return id_ in self._old[owner] or id_ in self.fresh[owner]
-
-    def note(self, owner: int, *ids: bytes) -> None:
-        """Count ids."""
-        self.fresh[owner].update(ids)
 
 
 class SqliteStore(Store):
@@ -98,31 +48,16 @@ class SqliteStore(Store):
         self._lock = threading.RLock()
         self._doubtful = False
         with ExitStack() as undo:  # a store that is refused leaves nothing open
-            self._file = _locked(self.path)
+            self._file = embedded.locked(self.path)
             undo.callback(self._file.close)
             try:
-                self._db = sqlite3.connect(
-                    self.path, isolation_level=None, check_same_thread=False, cached_statements=64
-                )
+                self._db = embedded.connect(self.path)
                 undo.callback(self._db.close)
-                self._db.execute("pragma journal_mode = wal")
-                self._db.execute("pragma synchronous = full")
-                self._db.execute("pragma cache_size = -65536")
-                self._migrate()
+                embedded.migrate(self._db)
                 self._load()
             except sqlite3.Error as error:
                 raise StoreError(f"the store cannot be opened: {error}") from None
             undo.pop_all()
-
-    def _migrate(self) -> None:
-        version = self._db.execute("pragma user_version").fetchone()[0]
-        if version > len(MIGRATIONS):
-            raise StoreError(f"this store is of version {version}; this hush knows versions up to {len(MIGRATIONS)}")
-        for number, script in enumerate(MIGRATIONS[version:], version + 1):
-            with self._transaction():
-                for statement in script.split(";"):
-                    self._db.execute(statement)
-                self._db.execute(f"pragma user_version = {number}")
 
     def _load(self) -> None:
         plans: dict[str, tuple[int, HeldPlan]] = {}
@@ -239,17 +174,16 @@ class SqliteStore(Store):
     def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
         """Count what is new, durably; return what became of each."""
         with self._lock:
-            books: dict[int, PlanBook] = {}
             with self._transaction():
-                rounds = dict(self._trainings)
-                seen = _Seen(self._index, [(self._owner(submission), submission) for submission in submissions])
-                outcomes = [self._take(submission, books, rounds, seen) for submission in submissions]
-                vectors = {number: self._vectors[number] + book.added for number, book in books.items()}
-                self._write(books, vectors)
-                for name, (number, book) in rounds.items():
-                    if book is not self._trainings[name][1]:
-                        self._write_round(number, book)
-                runs = [(owner, packed(ids)) for owner, ids in seen.fresh.items() if ids]
+                asked = ids_of(submissions, self._plans, self._trainings)
+                ids = IdBook({owner: some - self._index(owner).known(list(some)) for owner, some in asked.items()})
+                group = Group(self._plans, self._trainings, ids)
+                outcomes = [group.take(submission) for submission in submissions]
+                vectors = {number: self._vectors[number] + book.added for number, book in group.plans.items()}
+                for number, book in group.plans.items():
+                    self._write_plan(number, book, vectors[number])
+                self._write_rounds(group)
+                runs = [(owner, packed(some)) for owner, some in ids.taken()]
                 numbers = [
                     self._db.execute("insert into runs (owner, ids) values (?, ?)", row).lastrowid or 0 for row in runs
                 ]
@@ -257,54 +191,28 @@ class SqliteStore(Store):
             for number, (owner, run) in zip(numbers, runs, strict=True):
                 self._index(owner).add(number, run)
             self._vectors.update(vectors)
-            self._trainings = rounds
+            self._trainings = self._trainings | group.rounds
             self._doubtful = False
             return outcomes
 
-    def _owner(self, submission: Submission) -> int:
-        """Return the number under which the ids of a submission are kept; -1 for what the store does not have."""
-        if isinstance(submission, Gradient):
-            found = self._trainings.get(submission.training)
-            return -1 if found is None else TRAINING + found[0]
-        held = self._plans.get(submission.plan.id)
-        return -1 if held is None else held[0]
+    def _write_plan(self, number: int, book: PlanBook, vector: Array) -> None:
+        self._db.execute("update plans set tally = ? where number = ?", (book.layout.encode(vector), number))
+        self._db.executemany(
+            "insert into bodies (plan, reports, form, body) values (?, ?, ?, ?)",
+            ((number, count, form.value, body) for count, form, body in book.bodies()),
+        )
 
-    def _take(
-        self,
-        submission: Submission,
-        books: dict[int, PlanBook],
-        rounds: dict[str, tuple[int, RoundBook]],
-        seen: _Seen,
-    ) -> Outcome:
-        if isinstance(submission, Gradient):
-            return self._take_gradient(submission, rounds, seen)
-        if submission.plan.id not in self._plans:
-            return Outcome.UNKNOWN
-        number, held = self._plans[submission.plan.id]
-        if not held.open:
-            return Outcome.CLOSED
-        within = submission.ids if isinstance(submission, Batch) else ()
-        if seen.has(number, submission.id):
-            return Outcome.REPEATED
-        if submission.id in within or any(seen.has(number, id_) for id_ in within):
-            return Outcome.OVERLAPPING
-        seen.note(number, submission.id, *within)
-        if number not in books:
-            books[number] = PlanBook(held.plan)
-        books[number].count(submission)
-        return Outcome.NEW
-
-    def _write(self, books: dict[int, PlanBook], vectors: dict[int, Array]) -> None:
-        for number, book in books.items():
-            held = next(held for other, held in self._plans.values() if other == number)
+    def _write_rounds(self, group: Group) -> None:
+        for number, past in group.past:
             self._db.execute(
-                "update plans set tally = ? where number = ?", (layout_of(held.plan).encode(vectors[number]), number)
+                "insert into rounds values (?, ?, ?, ?, ?, ?)",
+                (number, past.number, json.dumps(past.weights), past.people, past.loss, past.loss_error),
             )
-            if held.keep == "reports":
-                self._db.executemany(
-                    "insert into bodies (plan, reports, form, body) values (?, ?, ?, ?)",
-                    ((number, count, form.value, body) for count, form, body in book.bodies()),
-                )
+        for number, book in group.rounds.values():
+            self._db.execute(
+                "update trainings set round = ?, gradients = ?, losses = ? where number = ?",
+                (book.round.to_json(), *book.encoded(), number),
+            )
 
     def tally(self, plan: Plan) -> Tally:
         """Return the tally of all that was committed."""
@@ -368,31 +276,6 @@ class SqliteStore(Store):
                 )
             self._trainings[name] = int(cursor.lastrowid or 0), book
 
-    def _take_gradient(self, submission: Gradient, rounds: dict[str, tuple[int, RoundBook]], seen: _Seen) -> Outcome:
-        if submission.training not in rounds:
-            return Outcome.UNKNOWN
-        number, book = rounds[submission.training]
-        if seen.has(TRAINING + number, submission.id):
-            return Outcome.REPEATED
-        if submission.report is None or not book.takes(submission):
-            return Outcome.LATE
-        seen.note(TRAINING + number, submission.id)
-        book = book.counted(submission.report, submission.loss)
-        if book.full:
-            past, book = book.ended()
-            self._db.execute(
-                "insert into rounds values (?, ?, ?, ?, ?, ?)",
-                (number, past.number, json.dumps(past.weights), past.people, past.loss, past.loss_error),
-            )
-        rounds[submission.training] = number, book
-        return Outcome.NEW
-
-    def _write_round(self, number: int, book: RoundBook) -> None:
-        self._db.execute(
-            "update trainings set round = ?, gradients = ?, losses = ? where number = ?",
-            (book.round.to_json(), *book.encoded(), number),
-        )
-
     def trainings(self) -> list[str]:
         """Return the names of all trainings."""
         return list(self._trainings)
@@ -422,17 +305,3 @@ class SqliteStore(Store):
         with self._lock:
             self._db.close()
             self._file.close()
-
-
-def _locked(path: Path) -> IO[str]:
-    """Lock a file beside the database, until it is closed or the process ends."""
-    try:
-        file = path.with_name(f"{path.name}.lock").open("w")
-    except OSError as error:
-        raise StoreError(f"the store cannot be opened: {error.strerror}") from None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise StoreError("another process has this store open; SQLite serves one collector, PostgreSQL many") from None
-    return file

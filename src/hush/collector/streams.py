@@ -1,4 +1,4 @@
-"""Streams of events: how many may be open, how often they look, and when they end."""
+"""Streams of events: how many may be open, and to whom, how often they look, and when they end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import suppress
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from hush.collector.problems import Refused
 from hush.collector.responses import EVENTS, SECRET
+from hush.collector.security import household, is_here
 from hush.collector.settings import Settings
 
 Event = tuple[str, bytes]
@@ -30,7 +31,7 @@ class Streams:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._open: WeakSet[Response] = WeakSet()
+        self._open: WeakKeyDictionary[Response, str] = WeakKeyDictionary()  # and who reads it
         self._ending = asyncio.Event()
 
     def __len__(self) -> int:
@@ -46,12 +47,16 @@ class Streams:
 
     def response(self, request: Request, look: Look) -> Response:
         """Return a stream of what is to tell, or refuse it if too many are open."""
-        if len(self._open) >= self._settings.streams:
-            raise Refused("busy", "too many streams are open", {"Retry-After": str(self._settings.retry_after)})
+        settings, address = self._settings, request.client.host if request.client else ""
+        reader, retry = household(address), {"Retry-After": str(settings.retry_after)}
+        if len(self._open) >= settings.streams:
+            raise Refused("busy", "too many streams are open", retry)
+        if list(self._open.values()).count(reader) >= settings.streams_each and not is_here(address):
+            raise Refused("too-many", "this address has too many streams open", retry)
         if request.method == "HEAD":
             return Response(media_type=EVENTS, headers=SECRET)
         stream = _Stream(self._events(look), self._open)
-        self._open.add(stream)
+        self._open[stream] = reader
         return stream
 
     async def _events(self, look: Look) -> AsyncIterator[bytes]:
@@ -72,7 +77,7 @@ class Streams:
 class _Stream(StreamingResponse):
     """A stream that leaves those that are open when it ends, however it does."""
 
-    def __init__(self, events: AsyncIterator[bytes], among: WeakSet[Response]) -> None:
+    def __init__(self, events: AsyncIterator[bytes], among: WeakKeyDictionary[Response, str]) -> None:
         super().__init__(events, media_type=EVENTS, headers=SECRET)
         self._among = among
 
@@ -80,4 +85,4 @@ class _Stream(StreamingResponse):
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._among.discard(self)
+            self._among.pop(self, None)

@@ -19,8 +19,6 @@ from hush.report import Report
 
 Array = np.ndarray[Any, Any]
 
-ID_SIZE = 16
-
 
 class Outcome(Enum):
     """What became of a submission, once that is durable."""

@@ -12,9 +12,7 @@ import secrets
 from hush.errors import ReportError
 from hush.plan import Plan
 from hush.report import ID_SIZE, Report
-from hush.tickets import questions_of
-
-MAC_SIZE = 16
+from hush.tickets import SIGNATURE_SIZE, questions_of
 
 
 def issue(plan: Plan, key: bytes) -> tuple[bytes, bytes]:
@@ -32,4 +30,4 @@ def check(plan: Plan, key: bytes, report: Report, signature: bytes) -> None:
 
 
 def _signature(plan: Plan, key: bytes, id_: bytes) -> bytes:
-    return hmac.digest(key, b"hush ticket " + bytes.fromhex(plan.id) + id_, "sha256")[:MAC_SIZE]
+    return hmac.digest(key, b"hush ticket " + bytes.fromhex(plan.id) + id_, "sha256")[:SIGNATURE_SIZE]

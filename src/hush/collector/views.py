@@ -19,12 +19,12 @@ from hush.collector.documents import (
     Charts,
     Estimates,
     PastRound,
-    PlanEntry,
     TimelineDocument,
-    TrainingEntry,
     TrainingHistory,
     as_csv,
     estimate_row,
+    plan_entry,
+    training_entry,
 )
 from hush.collector.finding import Finder
 from hush.collector.problems import Refused
@@ -209,9 +209,8 @@ class Views:
             now = tally.n, found.open
             if now == last:
                 return now, []
-            entry = PlanEntry(plan.id, plan.title, plan.epsilon, found.open, found.keep, tally.n)
             return now, [
-                ("plan", msgspec.json.encode(entry)),
+                ("plan", msgspec.json.encode(plan_entry(found, tally.n))),
                 ("estimates", (await self._estimated(tally, *wanted))[1]),
                 ("margins", await self._margins(tally, wanted[0])),
                 ("manipulation", await self._manipulation(tally, share)),
@@ -231,9 +230,7 @@ class Views:
             now = over, live.received
             events: list[Event] = []
             if now != last:
-                rounds = round_.training.rounds
-                entry = TrainingEntry(name, round_.number, rounds, round_.done, live.wanted, live.received)
-                events.append(("training", msgspec.json.encode(entry)))
+                events.append(("training", msgspec.json.encode(training_entry(name, live))))
             if last is None or last[0] != over:
                 text = await self._shared.get(
                     ("history", name), over, lambda: msgspec.json.encode(self._past(name, live))

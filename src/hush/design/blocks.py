@@ -25,17 +25,13 @@ def blocks_of(schema: Schema, together: bool, joint: Sequence[Sequence[str]]) ->
     while names:
         group = next((group for group in groups if group[0] == names[0]), [names[0]])
         if names[: len(group)] != group:
-            raise DesignError(
-                f"to report {', '.join(map(repr, group))} together, put them next to each other, in this order"
-            )
+            raise DesignError(f"to report {_quoted(group)} together, put them next to each other, in this order")
         blocks.append([schema[name] for name in group])
         names = names[len(group) :]
     covered = [[attribute.name for attribute in block] for block in blocks]
     for group in groups:
         if group not in covered:
-            raise DesignError(
-                f"{', '.join(map(repr, group))} cannot be reported together: not neighbours in the schema"
-            )
+            raise DesignError(f"{_quoted(group)} cannot be reported together: not neighbours in the schema")
     return blocks
 
 

@@ -18,7 +18,8 @@ from typing import Any
 
 import duckdb
 
-from hush.engines.sql import Layout, check_columns, check_marks, masked
+from hush.columnar import check_marks
+from hush.engines.sql import Layout, check_columns, masked
 from hush.engines.totals import tally_of
 from hush.errors import ReportError
 from hush.plan import Plan

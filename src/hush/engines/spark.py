@@ -23,7 +23,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, ShortType, StructField, StructType
 
 from hush.batch.rows import report_schema
-from hush.engines.sql import VERSION, Layout, check_columns, check_marks, paired
+from hush.columnar import check_marks, marks
+from hush.engines.sql import Layout, check_columns, paired
 from hush.engines.totals import tally_of
 from hush.errors import RecordError
 from hush.plan import Plan
@@ -50,8 +51,8 @@ def tally(plan: Plan, dataframe: DataFrame) -> Tally:
     layout = Layout(plan)
     fields = {field.name: field for field in dataframe.schema.fields}
     has_part = check_columns(layout, {name: field.dataType.simpleString() for name, field in fields.items()})
-    marks = fields["attribute"].metadata or {}
-    check_marks(plan, marks.get("hush"), marks.get("hush.plan"))
+    said = fields["attribute"].metadata or {}
+    check_marks(plan, said.get("hush"), said.get("hush.plan"))
     text = layout.query("{reports}", has_part=has_part, ones=paired(BUCKET))
     return tally_of(layout, dataframe.sparkSession.sql(text, reports=dataframe).collect())
 
@@ -100,10 +101,9 @@ class _Randomiser:
 
 def _schema(plan: Plan) -> StructType:
     """Return the schema of reports, with the plan's id where Spark keeps it: it comes back from Parquet files."""
-    marks = {"hush": VERSION, "hush.plan": plan.id}
     return StructType(
         [
-            StructField(field.name, TYPES[field.type](), False, marks if field.name == "attribute" else None)
+            StructField(field.name, TYPES[field.type](), False, marks(plan) if field.name == "attribute" else None)
             for field in report_schema(plan)
         ]
     )

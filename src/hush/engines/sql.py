@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hush.channels.alphabet import Alphabet, Signed, Subsets, Symbols
+from hush.columnar import WORD_BITS, parts
 from hush.errors import ReportError
 from hush.plan import Plan
 
-VERSION = "1"
-WORD_BITS = 64
 WHOLE_MEMBERS = 16
 WHOLE_SETS = 1024
 SIGNED_INTEGERS = frozenset({"TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT"})
@@ -87,7 +86,7 @@ class Layout:
     @cached_property
     def parts(self) -> list[int]:
         """How many rows an answer to each question takes."""
-        return [-(-alphabet.size // WORD_BITS) if isinstance(alphabet, Subsets) else 1 for alphabet in self.alphabets]
+        return parts(self.plan)
 
     @cached_property
     def whole(self) -> list[bool]:
@@ -190,14 +189,6 @@ def check_columns(layout: Layout, types: Mapping[str, str]) -> bool:
         if types[name].upper() not in SIGNED_INTEGERS:
             raise ReportError(f"the column {name!r} must hold signed integers of at most 64 bits")
     return "part" in needed
-
-
-def check_marks(plan: Plan, version: str | None, plan_id: str | None) -> None:
-    """Refuse another version and another plan, as far as the reports say."""
-    if version is not None and version != VERSION:
-        raise ReportError(f"these are not reports of version {VERSION}")
-    if plan_id is not None and plan_id != plan.id:
-        raise ReportError("these reports belong to another plan")
 
 
 def _any(cases: Mapping[str, Sequence[str]]) -> str:

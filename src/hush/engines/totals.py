@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hush.channels.alphabet import Alphabet, Subsets, members
-from hush.engines.sql import WORD_BITS, Layout
+from hush.columnar import WORD_BITS, named
+from hush.engines.sql import Layout
 from hush.errors import ReportError, TallyError
 from hush.tally import MAX_REPORTS, Tally
 
@@ -76,11 +77,11 @@ class Totals:
             )
         for (question, rule), broken in sorted(self.faults.items()):
             if broken:
-                raise ReportError(f"{self._named(question)}: {rule}: {_rows(broken)}")
+                raise ReportError(f"{named(plan, question)}: {rule}: {_rows(broken)}")
         for question, rows in enumerate(self.rows):
             if min(rows) != max(rows):
                 raise ReportError(
-                    f"{self._named(question)}: every part of a set must occur equally often: "
+                    f"{named(plan, question)}: every part of a set must occur equally often: "
                     f"{_rows(max(rows) * len(rows) - sum(rows))} missing"
                 )
         answered = [rows[0] for rows in self.rows]
@@ -94,16 +95,13 @@ class Totals:
         ):
             if count > n:
                 raise ReportError(
-                    f"{self._named(question)}: no report may answer a question twice: {_rows(count - n)} too many"
+                    f"{named(plan, question)}: no report may answer a question twice: {_rows(count - n)} too many"
                 )
             try:
                 alphabet.check_counts(counts, count)
             except TallyError as error:
-                raise ReportError(f"{self._named(question)}: {error}") from None
+                raise ReportError(f"{named(plan, question)}: {error}") from None
         return Tally(plan, n, answered, self.counts)
-
-    def _named(self, question: int) -> str:
-        return "attribute " + ", ".join(map(repr, self.layout.plan.questions[question].attributes))
 
 
 def tally_of(layout: Layout, rows: Iterable[Sequence[Any]]) -> Tally:

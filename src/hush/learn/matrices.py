@@ -28,6 +28,12 @@ def scale_rows(values: Array, low: Array, factor: Array, scaled: Array) -> int:
     return outside
 
 
+def scaled_rows(values: Array, ends: Array) -> tuple[Array, int]:
+    """Return numbers on the scale [-1, 1] of their columns' ends, as a float32 matrix, and how many were clipped."""
+    scaled = np.empty(values.shape, dtype=np.float32)
+    return scaled, scale_rows(values, ends[:, 0], 2.0 / (ends[:, 1] - ends[:, 0]), scaled)
+
+
 def feature_matrix(features: Features, table: Any) -> Array:
     """Return the features of a table as a float32 matrix: the same numbers as `Features.of`, for every row.
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from hush import batch
-from hush.batch.columns import Columns, Encoded
+from hush.batch.columns import Encoded
 from hush.estimates import Estimate, estimate
 from hush.learn.features import Part
 from hush.learn.losses import Loss
@@ -118,15 +118,14 @@ class _Questioner:
         self.asked = min(start + count, len(self._people))
         return self._people.some(start, self.asked)
 
-    def answers(self, plan: Plan, columns: Sequence[Array], rows: int) -> list[Estimate]:
+    def answers(self, plan: Plan, columns: Sequence[Array]) -> list[Estimate]:
         """Return what a group says."""
         source = source_for(None if self._seed is None else f"{self._seed}/{plan.title}")
-        held = Encoded(plan.schema, (Columns(plan.schema, rows, tuple(map(np.ascontiguousarray, columns))),))
-        return estimate(batch._collect_from(source, plan, held, self._threads))
+        return estimate(batch._collect_from(source, plan, Encoded.of(plan.schema, columns), self._threads))
 
     def median(self, plan: Plan, lengths: Array, bound: float) -> float | None:
         """Return the median of lengths that a group has."""
-        return median_of(self.answers(plan, [length_bins(lengths, bound)], len(lengths)), plan.schema, bound)
+        return median_of(self.answers(plan, [length_bins(lengths, bound)]), plan.schema, bound)
 
 
 def ask(
@@ -138,14 +137,14 @@ def ask(
     counts = {name: max(1, int(share * len(people))) for name, share in SHARES.items()}
 
     group = questioner.group(counts["features"])
-    rows = questioner.answers(features_plan(parts, epsilon, family), _feature_columns(group, parts), len(group))
+    rows = questioner.answers(features_plan(parts, epsilon, family), _feature_columns(group, parts))
     target, centre, variance = _read_features(rows, parts, training.dimensions)
 
     numbers = [part.start for part in parts if part.number]
     group = questioner.group(counts["deviations"])
     columns = [np.abs(group.y.astype(np.float64) - target)]
     columns += [np.abs(group.x[:, j].astype(np.float64) - centre[j]) for j in numbers]
-    rows = questioner.answers(deviations_plan(numbers, epsilon, family), columns, len(group))
+    rows = questioner.answers(deviations_plan(numbers, epsilon, family), columns)
     deviation = math.hypot(*_finite(rows[0]))
     for j, row in zip(numbers, rows[1:], strict=True):
         point, error = _finite(row)

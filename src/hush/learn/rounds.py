@@ -104,7 +104,7 @@ class Round:
         inputs = training.features(x)
         check_target(y)
         score = math.fsum(a * b for a, b in zip(inputs, self.weights, strict=True))
-        slope = training.law.slope(score, float(y))
+        slope = training.loss_function.slope(score, float(y))
         vector = [slope * inputs[j] for j in self.coordinates]
         if training.gradient != VECTOR:
             return {f"g{j}": _clipped(value / training.bound) for j, value in enumerate(vector)}
@@ -118,7 +118,7 @@ class Round:
         inputs = training.features(x)
         check_target(y)
         score = math.fsum(a * b for a, b in zip(inputs, self.result, strict=True))
-        return {"loss": min(training.law.value(score, float(y)), float(training.cap))}
+        return {"loss": min(training.loss_function.value(score, float(y)), float(training.cap))}
 
     # -- the server
 

@@ -34,7 +34,6 @@ from hush.learn.rotations import rotation_signs
 from hush.learn.rounds import Round
 from hush.learn.training import VECTOR, Training, gradient_schema
 from hush.plan import Plan, Question
-from hush.schema import Schema
 from hush.tally import Tally
 
 Array = np.ndarray[Any, Any]
@@ -227,8 +226,7 @@ def collect_round(round_: Round, people: People, source: Source, threads: int) -
     if training.gradient != VECTOR:
         columns = np.empty((len(chosen), len(people)))
         clipped_columns(people.x, *view, slopes / training.bound, chosen, columns)
-        held = Encoded(round_.plan.schema, (Columns(round_.plan.schema, len(people), tuple(columns)),))
-        return batch._collect_from(source, round_.plan, held, threads)
+        return batch._collect_from(source, round_.plan, Encoded.of(round_.plan.schema, columns), threads)
     return _collect_vectors(round_, people, slopes, source, threads)
 
 
@@ -309,11 +307,7 @@ def held_out_loss(round_: Round, people: People, source: Source, threads: int) -
     training = round_.training
     plan = training.loss_plan(round_.number)
     values = VALUES[training.loss](View.of(training).scores(people, np.array(round_.result)), people.y)
-    tally = batch._collect_from(source, plan, _columns(plan.schema, np.minimum(values, training.cap)), threads)
+    capped = np.minimum(values, training.cap).astype(np.float64)
+    tally = batch._collect_from(source, plan, Encoded.of(plan.schema, [capped]), threads)
     row = estimate(tally)[0]
     return row.point, row.stderr
-
-
-def _columns(schema: Schema, *columns: Array) -> Encoded:
-    arrays = tuple(np.ascontiguousarray(column, dtype=np.float64) for column in columns)
-    return Encoded(schema, (Columns(schema, len(arrays[0]), arrays),))

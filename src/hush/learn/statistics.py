@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hush import batch
-from hush.batch.columns import Columns, Encoded
+from hush.batch.columns import Encoded
 from hush.batch.keystream import Source
 from hush.estimates import points
 from hush.learn.rules import sigma_of
@@ -70,8 +70,7 @@ def solve(means: Array, training: Training, noise: float) -> Array:
 def fit(training: Training, x: Array, y: Array, source: Source, threads: int) -> Array:
     """Return the weights learnt from one private report of each person."""
     plan = products_plan(training)
-    columns = products(x, y, training.intercept)
-    held = Encoded(plan.schema, (Columns(plan.schema, len(x), tuple(columns)),))
+    held = Encoded.of(plan.schema, products(x, y, training.intercept))
     found = np.nan_to_num(np.array(points(batch._collect_from(source, plan, held, threads))))
     return solve(found, training, math.sqrt(entry_variance(plan) / max(len(x), 1)))
 

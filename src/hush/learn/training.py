@@ -108,7 +108,7 @@ class Training:
     # -- sizes
 
     @property
-    def law(self) -> Loss:
+    def loss_function(self) -> Loss:
         """The loss itself."""
         return loss_named(self.loss)
 

@@ -1,0 +1,254 @@
+"""The kernels of counting: a histogram for symbols, upright counters for sets.
+
+**Sets.** A word holds 64 members, and adding 1 to the counters of those that are present bit by bit would cost 64
+steps. Here counters stand upright: plane i holds the i-th binary digit of all 64 counts, so one full adder, five
+instructions, adds a digit of all of them. Eight words go through seven such adders to a word of ones, twos, fours,
+and one carry of weight eight, which ripples into higher planes (the carry-save adders of Harley and Seal, as for
+counting bits). Planes are read out before they overflow.
+
+Rows that break a rule of `spec/reports.md` are counted by question and rule.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hush.batch.draws import ALL, ONE, ZERO
+from hush.batch.native import compiled, inlined, ones, pointer, shifted
+
+Array = np.ndarray[Any, Any]
+
+GROUP = 8  # words that are added together
+LEVELS = 8  # planes for the carries of groups
+PLANES = 3 + LEVELS
+FULL = (1 << LEVELS) - 1  # so many groups fit
+ODD = np.uint64(0x5555555555555555)
+ONE_COUNT = np.int32(1)
+
+SYMBOL, ANY_SET = -1, -2  # in place of the size of sets: there is no set, or it may have any size
+PAIRS = 1 << 20  # is added to the size of a set whose members come in pairs of signs
+MEMBERS = PAIRS - 1
+
+FAULTS = (
+    "a question that is not in the plan",
+    "a symbol outside the alphabet",
+    "a member that does not exist",
+    "a set of the wrong size, or both signs of one dimension",
+    "parts that are missing or out of order",
+)
+UNKNOWN, OUTSIDE, SPARE_BITS, WRONG_SET, WRONG_PARTS = range(len(FAULTS))
+
+
+@compiled
+def count_symbols(attribute: Array, output: Array, questions: int, bits: int, counts: Array) -> int:
+    """Count rows of plans that have no sets; return how many are not of the plan's shape.
+
+    Each question has room for 2^bits symbols, so that a place is a shift and a sum; what was counted in room that no
+    symbol of the alphabet has is found later. Two histograms take turns, so that equal neighbours do not wait for each
+    other; if they are so large that equal neighbours are rare, there is one, for the cache. As unsigned numbers
+    negative ones are too large.
+    """
+    which, symbols = pointer(attribute), pointer(output)
+    even, odd = pointer(counts), shifted(pointer(counts), counts.size - counts.shape[1])
+    last, shift, outside = np.uint64(questions), np.uint64(bits), 0
+    rows = len(attribute)
+    for i in range(0, rows - 1, 2):
+        a, b = np.uint64(which[i]), np.uint64(which[i + 1])
+        x, y = np.uint64(symbols[i]), np.uint64(symbols[i + 1])
+        if a < last and b < last and (x | y) >> shift == ZERO:
+            even[(a << shift) + x] += ONE_COUNT
+            odd[(b << shift) + y] += ONE_COUNT
+        else:
+            outside += 1
+    if rows & 1:
+        a, x = np.uint64(which[rows - 1]), np.uint64(symbols[rows - 1])
+        if a < last and x >> shift == ZERO:
+            even[(a << shift) + x] += ONE_COUNT
+        else:
+            outside += 1
+    return outside
+
+
+@compiled
+def find_faults(attribute: Array, output: Array, questions: int, bits: int, faults: Array) -> None:
+    """Count the rows that `count_symbols` left out. Slower, for when there are any."""
+    for i in range(len(attribute)):
+        index, symbol = np.int64(attribute[i]), np.int64(output[i])
+        if not 0 <= index < questions:
+            faults[questions, UNKNOWN] += 1
+        elif not 0 <= symbol < 1 << bits:
+            faults[index, OUTSIDE] += 1
+
+
+@inlined
+def carry(a: Any, b: Any, c: Any) -> Any:
+    """Add three words digit by digit: return the carries and the sums."""
+    u = a ^ b
+    return (a & b) | (u & c), u ^ c
+
+
+@inlined
+def add_group(planes: Array, w: Array) -> None:
+    """Add eight words to the upright counters: both are pointers."""
+    twos_a, one = carry(planes[0], w[0], w[1])
+    twos_b, one = carry(one, w[2], w[3])
+    fours_a, two = carry(planes[1], twos_a, twos_b)
+    twos_a, one = carry(one, w[4], w[5])
+    twos_b, one = carry(one, w[6], w[7])
+    fours_b, two = carry(two, twos_a, twos_b)
+    eights, four = carry(planes[2], fours_a, fours_b)
+    planes[0], planes[1], planes[2] = one, two, four
+    for level in range(3, PLANES):
+        plane = planes[level]
+        planes[level] = plane ^ eights
+        eights &= plane
+
+
+@compiled
+def read_out(planes: Array, waiting: Array, fill: int, counts: Array) -> None:
+    """Add the upright counters, and the words that wait for a full group, to plain counts; clear the counters."""
+    for i in range(len(counts)):
+        shift = np.uint64(i)
+        total = np.int64(0)
+        for level in range(PLANES):
+            total += np.int64((planes[level] >> shift) & ONE) << level
+        for j in range(fill):
+            total += np.int64((np.uint64(waiting[j]) >> shift) & ONE)
+        counts[i] += total
+    for level in range(PLANES):
+        planes[level] = ZERO
+
+
+@compiled
+def empty_planes(
+    weights: Array,
+    rows: Array,
+    slots: Array,
+    starts: Array,
+    planes: Array,
+    waiting: Array,
+    fills: Array,
+    groups: Array,
+    counts: Array,
+) -> None:
+    """Read out the upright counters of all set-valued questions."""
+    for index in range(len(weights)):
+        if weights[index] != SYMBOL:
+            for block in range(rows[index]):
+                slot = slots[index] + block
+                start = starts[index] + 64 * block
+                end = min(start + 64, starts[index + 1])
+                read_out(planes[slot], waiting[slot], fills[slot], counts[start:end])
+                fills[slot] = 0
+                groups[slot] = 0
+
+
+@compiled
+def count_words(
+    output: Array, size: int, weight: int, answered: Array, counts: Array, planes: Array, groups: Array, faults: Array
+) -> int:
+    """Count whole groups of rows of a plan with one question, a set of at most 64 members; return how many rows."""
+    words, upright = pointer(output), pointer(planes)
+    spare = ALL << np.uint64(size) if size < 64 else ZERO
+    bad_spare = bad_set = 0
+    done = 0
+    while done + GROUP <= len(output):
+        group = shifted(words, done)
+        if spare or weight >= 0:
+            for i in range(GROUP):
+                word = np.uint64(group[i])
+                bad_spare += word & spare != ZERO
+                bad_set += wrong(word, weight, ones(word))
+        add_group(upright, group)
+        done += GROUP
+        groups[0] += 1
+        if groups[0] == FULL:
+            read_out(planes[0], output, 0, counts[:size])
+            groups[0] = 0
+    answered[0] += done
+    faults[0, SPARE_BITS] += bad_spare
+    faults[0, WRONG_SET] += bad_set
+    return done
+
+
+@inlined
+def wrong(word: Any, weight: int, members: int) -> Any:
+    """Return whether a word has both signs of a dimension, or, as the last of its set, completes the wrong size."""
+    return weight >= 0 and (members != weight & MEMBERS or (weight & PAIRS and word & (word >> ONE) & ODD != ZERO))
+
+
+@compiled
+def count_rows(
+    attribute: Array,
+    part: Array,
+    output: Array,
+    sizes: Array,
+    starts: Array,
+    rows: Array,
+    weights: Array,
+    slots: Array,
+    answered: Array,
+    counts: Array,
+    planes: Array,
+    waiting: Array,
+    fills: Array,
+    groups: Array,
+    open_set: Array,
+    faults: Array,
+) -> None:
+    """Count rows of any plan.
+
+    `weights`: `SYMBOL`, `ANY_SET`, or the size of sets, with `PAIRS` if their members come in pairs of signs. `slots`:
+    the first of a question's upright counters, one for each part. `open_set`: question, parts seen and members of the
+    set whose parts are being read, as they may go on in the next call.
+    """
+    which, blocks, outputs, found = pointer(attribute), pointer(part), pointer(output), pointer(counts)
+    size_of, start_of, rows_of, weight_of = pointer(sizes), pointer(starts), pointer(rows), pointer(weights)
+    slot_of, filled, held, upright = pointer(slots), pointer(fills), pointer(waiting), pointer(planes)
+    wide, questions = len(part) > 0, np.uint64(len(sizes))
+    opened, seen, members = open_set[0], open_set[1], open_set[2]
+    for i in range(len(attribute)):
+        index = np.int64(which[i])
+        if np.uint64(index) >= questions:
+            faults[len(sizes), UNKNOWN] += 1
+            continue
+        block = np.int64(blocks[i]) if wide else 0
+        if block != seen or (block and index != opened):
+            faults[index, WRONG_PARTS] += 1
+            continue
+        weight, size = weight_of[index], size_of[index] - 64 * block
+        if weight == SYMBOL:
+            symbol = np.uint64(outputs[i])
+            if symbol >= np.uint64(size):
+                faults[index, OUTSIDE] += 1
+            else:
+                found[start_of[index] + np.int64(symbol)] += 1
+            answered[index] += 1
+            continue
+        word = np.uint64(outputs[i])
+        if size < 64 and word >> np.uint64(size):
+            faults[index, SPARE_BITS] += 1
+        if weight >= 0:
+            members += ones(word)
+            expected = weight if block == rows_of[index] - 1 else weight & PAIRS | members
+            if wrong(word, expected, members):
+                faults[index, WRONG_SET] += 1
+        opened, seen = index, seen + 1
+        if seen == rows_of[index]:
+            seen = members = 0
+        answered[index] += block == 0
+        slot = slot_of[index] + block
+        waits = shifted(held, GROUP * slot)
+        waits[filled[slot]] = word
+        filled[slot] += 1
+        if filled[slot] == GROUP:
+            add_group(shifted(upright, PLANES * slot), waits)
+            filled[slot] = 0
+            groups[slot] += 1
+            if groups[slot] == FULL:
+                start = start_of[index] + 64 * block
+                read_out(planes[slot], waiting[slot], 0, counts[start : start + min(size, 64)])
+                groups[slot] = 0
+    open_set[0], open_set[1], open_set[2] = opened, seen, members

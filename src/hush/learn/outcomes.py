@@ -1,0 +1,54 @@
+"""What a simulated training came to, and how it went, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hush.learn.pilot import Pilot
+from hush.learn.training import VECTOR, Training
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One fitted training: coefficients of the features, intercept, and how it went.
+
+    `losses` are those that held-out people told: after which round, the estimate, and its standard error. `noise` is
+    what was predicted for sufficient statistics and for gradients, where there was a choice.
+    """
+
+    coefficients: Array
+    intercept: float
+    training: Training
+    method: str
+    rounds: int
+    pilot: Pilot | None
+    losses: tuple[tuple[int, float, float], ...]
+    noise: dict[str, float] | None
+
+    def __str__(self) -> str:
+        training = self.training
+        lines = [
+            f"{training.title}: {training.dimensions} features, epsilon {training.epsilon:g} a person, who answers once"
+        ]
+        if self.pilot is not None:
+            lines.append(f"  pilot: {self.pilot.asked} people told how the features are spread")
+        if self.noise is not None:
+            ratio = self.noise["gradients"] / self.noise["statistics"]
+            if ratio > 0:  # statistics of too many features were no choice
+                lines.append(f"  predicted noise of gradients over that of sufficient statistics: {ratio:.3g}")
+        if self.method == "statistics":
+            lines.append("  one round of sufficient statistics")
+        else:
+            clip = (
+                f"length {training.radius:.3g}" if training.gradient == VECTOR else f"coordinates {training.bound:.3g}"
+            )
+            size = f"{'1/sqrt(t) times ' if training.decay else ''}{training.step:.3g}"
+            lines.append(f"  {self.rounds} rounds of {training.gradient} gradients, clipped ({clip}), steps of {size}")
+        for number, point, error in self.losses:
+            lines.append(f"  after round {number}: held-out loss {point:.4f} +- {error:.4f}")
+        return "\n".join(lines)

@@ -1,0 +1,159 @@
+"""What a collector bounds: bodies, headers, how long they take, and how often somebody may ask."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hush.collector import formats, protocol, security
+from hush.collector.problems import KINDS, Refused
+from hush.collector.security import RateLimit
+from hush.collector.settings import Settings
+from tests.collector.served import (
+    PLAN,
+    Served,
+    problem,
+    serving,
+)
+
+
+def head(path: str, *lines: str) -> bytes:
+    text = "".join(
+        f"{line}\r\n" for line in (f"POST {path} HTTP/1.1", "Host: x", f"Content-Type: {formats.JSON}", *lines)
+    )
+    return text.encode("latin-1") + b"\r\n"
+
+
+def answered(data: bytes, kind: str) -> None:
+    """Check that raw bytes from a socket are one problem."""
+    top, _, body = data.partition(b"\r\n\r\n")
+    assert top.startswith(b"HTTP/1.1 %d " % KINDS[kind][0]), data[:200]
+    assert b"content-type: application/problem+json" in top
+    assert json.loads(body)["type"] == f"urn:hush:problem:{kind}"
+
+
+def test_bodies_are_bounded(open_: Served) -> None:
+    many = open_.post(PLAN, bytes(1 << 18) + b"x", formats.COLUMNS)
+    problem(many, "too-large")
+    problem(open_.post(PLAN, b" " * 70_000, formats.JSON), "too-large")
+
+    def chunks() -> Iterator[bytes]:
+        for _ in range(20):
+            yield b" " * 10_000
+
+    chunked = open_.client.post(open_.path("reports"), content=chunks(), headers={"content-type": formats.JSON})
+    problem(chunked, "too-large")
+
+
+def test_bodies_without_end_and_absurd_lengths(open_: Served) -> None:
+    path = open_.path("reports")
+    piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
+    answered(open_.raw(head(path, "Transfer-Encoding: chunked"), *[piece] * 40), "too-large")  # it never ends
+    answered(open_.raw(head(path, "Content-Length: 999999999999999999")), "too-large")
+    answered(open_.raw(head(path, "Content-Length: 900000", "Expect: 100-continue")), "too-large")  # before it is sent
+    for length in ("9" * 50, "-1", "1x", "²", "1, 2"):
+        answered(open_.raw(head(path, f"Content-Length: {length}")), "bad-request")
+
+
+def test_slow_bodies_are_given_up(open_: Served) -> None:
+    start = time.monotonic()
+    answered(open_.raw(head(open_.path("reports"), "Content-Length: 100"), b"slow"), "too-slow")
+    assert 0.8 < time.monotonic() - start < 8
+
+
+def test_headers_are_bounded(open_: Served) -> None:
+    answered(open_.raw(head("/plans", "X-Long: " + "x" * 20_000)), "headers-too-large")
+    answered(open_.raw(b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n"), "headers-too-large")
+    answered(open_.raw(head("/plans", *(f"X-{number}: y" for number in range(3000)))), "headers-too-large")
+    answered(open_.raw(b"GET / HTTP/1.1\r\nX: ", *[b"x" * 10_000] * 9), "headers-too-large")  # never ends
+    answered(open_.raw(b"GET / HTTP/1.1\r\nX: " + b"x" * 20_000), "headers-too-large")  # in one piece
+    answered(open_.raw(b"this is not HTTP\r\n\r\n"), "bad-request")
+    answered(open_.raw(b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n"), "bad-request")
+    data = open_.raw(head("/healthz", "X: \xff\xfe", "Content-Length: 0", "Connection: close"))
+    answered(data, "bad-method")
+
+
+def test_headers_must_arrive(open_: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "HEADER_SECONDS", 0.3)
+    start = time.monotonic()
+    assert open_.raw(b"GET /healthz HTTP/1.1\r\nX: ") == b""
+    assert open_.raw() == b""
+    assert time.monotonic() - start < 5
+
+
+def test_requests_on_one_connection(open_: Served) -> None:
+    one = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    last = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    assert open_.raw(one, one, last).count(b"HTTP/1.1 200 OK") == 3
+    assert open_.raw(one + one + last).count(b"HTTP/1.1 200 OK") == 3
+    large = (
+        head(open_.path("reports"), "Content-Length: 60000") + b" " * 60_000
+    )  # then the next begins in the same piece
+    found = open_.raw(large + last[:20], last[20:])
+    assert found.startswith(b"HTTP/1.1 422 ")
+    assert found.count(b"HTTP/1.1 200 OK") == 1
+    upgrade = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: upgrade, close\r\nUpgrade: websocket\r\n\r\n"
+    assert b" 200 OK" in open_.raw(upgrade)
+
+
+def test_the_rate_limit_by_a_clock() -> None:
+    now = [0.0]
+    limit = RateLimit(0.5, 3, lambda: now[0])
+    for _ in range(3):
+        limit.check("192.0.2.1")
+    with pytest.raises(Refused) as refused:
+        limit.check("192.0.2.1")
+    assert refused.value.headers == {"Retry-After": "2"}
+    limit.check("192.0.2.2")  # another one is not meant
+    now[0] += 1.9
+    with pytest.raises(Refused) as refused:
+        limit.check("192.0.2.1")
+    assert refused.value.headers == {"Retry-After": "1"}
+    now[0] += 1  # who comes back when told is let in
+    limit.check("192.0.2.1")
+    now[0] += 1000
+    for _ in range(3):
+        limit.check("192.0.2.1")
+    with pytest.raises(Refused):
+        limit.check("192.0.2.1")
+
+
+def test_the_rate_limit_is_by_household_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = RateLimit(1, 1, lambda: 0.0)
+    limit.check("2001:db8:1:2::3")
+    with pytest.raises(Refused):
+        limit.check("2001:db8:1:2:ffff::4")
+    limit.check("2001:db8:1:3::3")
+    limit.check("192.0.2.1")
+    with pytest.raises(Refused):
+        limit.check("::ffff:192.0.2.1")
+    monkeypatch.setattr(security, "MAX_ADDRESSES", 10)
+    for number in range(100):
+        limit.check(f"198.51.100.{number}")
+    assert len(limit._buckets) == 10
+    off = RateLimit(0, 1)
+    for _ in range(100):
+        off.check("x")
+
+
+def test_the_rate_limit_and_proxies(tmp_path: Path) -> None:
+    with serving(tmp_path, Settings(rate=0.1, burst=3), forwarded="127.0.0.1") as served:
+        for address in ("198.51.100.1", "198.51.100.2"):
+            head = {"x-forwarded-for": address}
+            codes = [served.client.get("/healthz", headers=head).status_code for _ in range(5)]
+            assert codes == [200, 200, 200, 429, 429]
+        refused = served.client.get("/healthz", headers=head)
+        problem(refused, "too-many")
+        assert 1 <= int(refused.headers["retry-after"]) <= 10
+
+
+def test_forwarded_addresses_are_not_believed_unless_asked(tmp_path: Path) -> None:
+    with serving(tmp_path, Settings(rate=0.1, burst=2)) as served:
+        codes = [
+            served.client.get("/healthz", headers={"x-forwarded-for": f"198.51.100.{i}"}).status_code for i in range(4)
+        ]
+        assert codes == [200, 200, 429, 429]

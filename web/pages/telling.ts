@@ -1,0 +1,99 @@
+/** What a person is told before anything is sent: what the plan promises, and what their report says. */
+import type { Plan, Report } from "hush-client";
+import { html } from "./elements";
+import { picture } from "./picture";
+import { content, meaning, profile, raised, sentence, UNSPEAKABLE, type Answers } from "./words";
+
+/** Whether the collector deals the questions by tickets, as it has written into the page. */
+export const dealt = document.documentElement.dataset["tickets"] === "yes";
+
+const MOST_TOLD = 4; // attributes of one question; of a hundred the sentences would be alike
+
+/** What the plan promises, as this browser has checked it. */
+export function promise(plan: Plan, cap: number): HTMLElement {
+  const epsilon = Number(plan.epsilon);
+  const [top, bottom] = plan.ratio;
+  const measured = Number((top * 10_000n) / bottom + 1n) / 10_000; // rounded up: it is a bound
+  const many = plan.questions.length;
+  const chosenBy = dealt ? "which the collector deals without knowing your answers" : "drawn by chance on this device";
+  const asked =
+    plan.k === many
+      ? "Your report is about all of these questions, with noise."
+      : `Your report will be about ${plan.k} of the ${many} questions, ${chosenBy}, with noise.`;
+  return html(
+    "section",
+    { class: "card promise", "aria-labelledby": "promise" },
+    html("h2", { id: "promise" }, "Your answers stay here"),
+    html("p", {}, `What you answer is not sent. ${asked}`),
+    html("p", {}, html("strong", {}, `ε = ${Number(plan.epsilon)}. `), meaning(epsilon)),
+    html("p", {}, html("a", { href: "/explanation" }, "What ε means, and what this does not protect from")),
+    html(
+      "details",
+      {},
+      html("summary", {}, "Checked on this device"),
+      html(
+        "ul",
+        {},
+        html("li", {}, `The questions are those of plan ${plan.id.slice(0, 16)}…: its hash was computed here.`),
+        html(
+          "li",
+          {},
+          `No report is more than ${raised(measured)} times likelier for one person than for another, computed ` +
+            `exactly from the plan; the promise is e^${epsilon}, about ${raised(Math.exp(epsilon))}.`,
+        ),
+        html("li", {}, `All surveys of this collector together may cost this browser ${cap} at most.`),
+      ),
+    ),
+  );
+}
+
+/** A report in words and pictures, then as it is. */
+export function explained(report: Report, answers: Answers): HTMLElement[] {
+  const { plan } = report;
+  const parts = report.answers.map(([index, output]) => {
+    const question = plan.questions[index];
+    if (question === undefined) throw new Error("the plan has no such question");
+    const attributes = plan.schema.filter((item) => question.names.includes(item.name));
+    const names = question.names.map((name) => html("em", {}, name)).flatMap((node, i) => (i > 0 ? [", ", node] : [node]));
+    const only = plan.k === 1 && plan.questions.length > 1 ? " only" : "";
+    const block = html(
+      "section",
+      { class: "card answer" },
+      html("p", { class: "asked" }, "You are asked about ", ...names, `${only}.`),
+    );
+    const profiles = attributes.slice(0, MOST_TOLD).map((item) => profile(plan, index, output, answers, item.name));
+    block.append(html("p", {}, content(profiles, output, question.channel)));
+    for (const found of profiles) {
+      const { attribute } = found;
+      const together = attributes.length > 1 ? `For ${attribute.name}, your other answers being the same: ` : "";
+      if (found.own === 0) {
+        block.append(html("p", { class: "says" }, UNSPEAKABLE));
+        continue;
+      }
+      const words = sentence(plan, index, output, answers, found);
+      block.append(html("p", { class: "says" }, together + words), picture(found));
+    }
+    if (attributes.length > MOST_TOLD) block.append(html("p", {}, `The other ${attributes.length - MOST_TOLD} are told likewise.`));
+    return block;
+  });
+  return [...parts, bytes(report)];
+}
+
+/** A report as it is sent. */
+export function bytes(report: Report): HTMLElement {
+  const data = report.encode();
+  const digits = [...data].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+  return html(
+    "details",
+    {},
+    html("summary", {}, `All ${data.length} bytes of the report`),
+    html(
+      "p",
+      {},
+      `Version, plan, ${dealt ? "the number of the ticket" : "a random number"} that makes sure it is counted once, and the answer` +
+        `${dealt ? "; the signature of the ticket is sent along" : ""}:`,
+    ),
+    html("pre", { "data-testid": "bytes", tabindex: 0 }, digits),
+    html("pre", { tabindex: 0 }, JSON.stringify(report)),
+  );
+}

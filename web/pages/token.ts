@@ -1,0 +1,31 @@
+/** Tokens: given in the fragment of a link, which browsers send nowhere, and kept as long as a tab lives. */
+
+/** Take a token from the fragment and out of the address, and keep it under a name; null if there is none. */
+export function givenToken(name: string): string | null {
+  const found = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (found === null) return null;
+  history.replaceState(null, "", location.pathname + location.search);
+  return keepToken(name, found);
+}
+
+/** Keep a token, as it is meant: without blanks around it. */
+export function keepToken(name: string, text: string): string {
+  const token = text.trim();
+  try {
+    sessionStorage.setItem(name, token);
+  } catch {
+    // A browser that keeps nothing: the token lasts as long as this page.
+  }
+  return token;
+}
+
+/** Return the token that the fragment gives, or that this tab has kept. */
+export function findToken(name: string): string | null {
+  const given = givenToken(name);
+  if (given !== null) return given;
+  try {
+    return sessionStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
