@@ -1,0 +1,37 @@
+"""The pages that are told as sessions are true: every command is typed, every file written, every block of Python run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.sessions import ROOT, Session, blocks_of
+
+# Pages that are replayed as a whole, and the fewest commands that they show.
+PAGES: dict[str, int] = {"operate.md": 10}
+# A page that needs a PostgreSQL server of its own.
+POSTGRES = "postgres.md"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    made = Session()
+    yield made
+    made.close()
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the pages show curl")
+@pytest.mark.parametrize("page", PAGES)
+def test_the_page_is_true(page: str, session: Session) -> None:
+    session.play(ROOT / "docs" / page)
+    assert session.commands >= PAGES[page]
