@@ -1,4 +1,4 @@
-"""Replays a page: its files are written, its Python is run, its sessions are typed into a shell, and what they print is compared.
+"""Replays a page: files are written, Python is run, sessions are typed into a shell, and what they print is compared.
 
 Blocks run in the order of the page, in one folder. What stands in a comment right above a block says more:
 
@@ -20,7 +20,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,19 +62,26 @@ def numberless(text: str) -> str:
     return re.sub(r"─+", "─", re.sub(r"-?\d[\d,.]*(?<![,.])", "0", text))
 
 
+def _free_ports(*shown: str) -> dict[str, str]:
+    """Return a free port for each that a page shows."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in shown]
+        for free in sockets:
+            free.bind(("127.0.0.1", 0))
+        return {port: str(free.getsockname()[1]) for port, free in zip(shown, sockets, strict=True)}
+
+
 class Session:
     """A shell and a Python, in the current folder, in which `hush` and `python` are those of the tests."""
 
-    def __init__(self, words: Mapping[str, str] | None = None) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._words = {"8000": str(free.getsockname()[1]), **(words or {})}
+    def __init__(self, words: Mapping[str, str] | None = None, path: Sequence[Path] = ()) -> None:
+        self._words = {**_free_ports("8000", "8001"), **(words or {})}
         self._servers: list[subprocess.Popen[str]] = []
         self._namespace: dict[str, object] = {}
-        self._environment = self._made()
+        self._environment = self._made(path)
         self.commands = 0
 
-    def _made(self) -> dict[str, str]:
+    def _made(self, path: Sequence[Path]) -> dict[str, str]:
         tools = Path.cwd() / ".tools"
         tools.mkdir()
         programs = {"hush": [sys.executable, "-m", "hush"], "python": [sys.executable]}
@@ -83,8 +90,9 @@ class Session:
         for name, command in programs.items():
             (tools / name).write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
             (tools / name).chmod(0o755)
+        folders = os.pathsep.join(map(str, (tools, *path, os.environ["PATH"])))
         source = str(Path(hush.__file__).parent.parent)
-        return {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "PYTHONPATH": source, "COLUMNS": "160"}
+        return {**os.environ, "PATH": folders, "PYTHONPATH": source, "COLUMNS": "160"}
 
     def said(self, text: str) -> str:
         """Return a text of a page as it is here."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.sessions import ROOT, Session, blocks_of
+from tests.collector.conftest import maybe_server, server  # noqa: F401
+from tests.collector.postgres import Server, find_binaries
+from tests.sessions import ROOT, Session
 
 # Pages that are replayed as a whole, and the fewest commands that they show.
 PAGES: dict[str, int] = {"operate.md": 10}
@@ -35,3 +36,15 @@ def session() -> Iterator[Session]:
 def test_the_page_is_true(page: str, session: Session) -> None:
     session.play(ROOT / "docs" / page)
     assert session.commands >= PAGES[page]
+
+
+def test_the_page_of_postgres_is_true(server: Server) -> None:
+    """Against a server of the tests, in a database without anything of hush in it."""
+    binaries = find_binaries()
+    assert binaries is not None
+    session = Session({"postgresql://hush@localhost/hush": server.database()}, path=[binaries])
+    try:
+        session.play(ROOT / "docs" / POSTGRES)
+    finally:
+        session.close()
+    assert session.commands >= 6
