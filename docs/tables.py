@@ -19,6 +19,7 @@ sys.path.insert(0, str(FOLDER))
 import collector_tables  # noqa: E402
 import joint_tables  # noqa: E402  # a neighbour, not a part of the package
 import learning_tables  # noqa: E402
+import promise_tables  # noqa: E402
 import reproduction_tables  # noqa: E402
 import speed_tables  # noqa: E402
 import speed_targets  # noqa: E402
@@ -139,6 +140,8 @@ PAGES = {
     "mechanisms.md": {"numeric": numeric, "categorical": categorical, "categories": categories},
     "minimax.md": {"limit": limit, "averages": averages, "questions": questions},
     "joint.md": joint_tables.TABLES,
+    "what-it-promises.md": promise_tables.TABLES,
+    "planning.md": promise_tables.PLANNING,
     "speed.md": speed_tables.TABLES | speed_targets.TABLES,
     "collector.md": collector_tables.TABLES,
     "scale.md": {"engines": engines, "costs": costs},

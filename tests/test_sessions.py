@@ -13,7 +13,7 @@ from tests.collector.postgres import Server, find_binaries
 from tests.sessions import ROOT, Session
 
 # Pages that are replayed as a whole, and the fewest commands that they show.
-PAGES: dict[str, int] = {"operate.md": 10}
+PAGES: dict[str, int] = {"tutorial.md": 10, "telemetry.md": 5, "backfill.md": 6, "train.md": 2, "operate.md": 10}
 # A page that needs a PostgreSQL server of its own.
 POSTGRES = "postgres.md"
 
