@@ -83,7 +83,7 @@ def odds() -> alt.Chart:
         for epsilon in (0, *CROWD_EPSILONS)
         for i in range(1, 100)
     ]
-    percent = {"format": ".0%", "tickCount": 6}
+    percent: dict[str, Any] = {"format": ".0%", "tickCount": 6}
     return _lines(
         rows,
         alt.X("before:Q", axis=alt.Axis(title="how sure somebody was about you", **percent)),

@@ -1,4 +1,4 @@
-"""The tables of docs/what-it-promises.md and docs/planning.md: epsilon as odds, and margins of crowds, from exact channels."""
+"""The tables of docs/what-it-promises.md and docs/planning.md: epsilon as odds, and margins of crowds."""
 
 from __future__ import annotations
 

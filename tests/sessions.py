@@ -33,6 +33,11 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 SQLITE = "import sqlite3, sys; [print(*row, sep='|') for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2])]"
 
 
+# Pages of docs/ that are played as a whole, with the fewest commands that they show.
+PLAYED = {"tutorial.md": 10, "telemetry.md": 5, "backfill.md": 6, "train.md": 2, "operate.md": 10, "collector.md": 10}
+POSTGRES = "postgres.md"  # and one that needs a server of its own
+
+
 class Block(NamedTuple):
     """A fenced block of a page: its language, its text, the comment above it, and its line."""
 
@@ -133,7 +138,11 @@ class Session:
             return ""
         if command.endswith("&"):
             server = subprocess.Popen(  # noqa: S602
-                f"exec {command.removesuffix('&')}", shell=True, stdout=subprocess.PIPE, text=True, env=self._environment
+                f"exec {command.removesuffix('&')}",
+                shell=True,
+                stdout=subprocess.PIPE,
+                text=True,
+                env=self._environment,
             )
             self._servers.append(server)
             assert server.stdout is not None

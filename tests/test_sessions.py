@@ -1,4 +1,4 @@
-"""The pages that are told as sessions are true: every command is typed, every file written, every block of Python run."""
+"""The pages that are told as sessions are true: commands are typed, files written, blocks of Python run."""
 
 from __future__ import annotations
 
@@ -8,14 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.collector.conftest import maybe_server, server  # noqa: F401
-from tests.collector.postgres import Server, find_binaries
-from tests.sessions import ROOT, Session
-
-# Pages that are replayed as a whole, and the fewest commands that they show.
-PAGES: dict[str, int] = {"tutorial.md": 10, "telemetry.md": 5, "backfill.md": 6, "train.md": 2, "operate.md": 10}
-# A page that needs a PostgreSQL server of its own.
-POSTGRES = "postgres.md"
+from tests.sessions import PLAYED, ROOT, Session
 
 
 @pytest.fixture(autouse=True)
@@ -32,19 +25,22 @@ def session() -> Iterator[Session]:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the pages show curl")
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", PLAYED)
 def test_the_page_is_true(page: str, session: Session) -> None:
     session.play(ROOT / "docs" / page)
-    assert session.commands >= PAGES[page]
+    assert session.commands >= PLAYED[page]
 
 
-def test_the_page_of_postgres_is_true(server: Server) -> None:
-    """Against a server of the tests, in a database without anything of hush in it."""
-    binaries = find_binaries()
-    assert binaries is not None
-    session = Session({"postgresql://hush@localhost/hush": server.database()}, path=[binaries])
-    try:
-        session.play(ROOT / "docs" / POSTGRES)
-    finally:
-        session.close()
-    assert session.commands >= 6
+def test_what_a_page_gets_wrong_is_noticed(session: Session, tmp_path: Path) -> None:
+    """The twin: an output that is not printed, a number too few, code that fails."""
+    for text in (
+        "```console\n$ echo one two\none three\n```\n",
+        "<!-- numbers vary -->\n```console\n$ echo 1 2\n1\n```\n",
+        "```python\nassert False\n```\n",
+    ):
+        (tmp_path / "page.md").write_text(text)
+        with pytest.raises(AssertionError):
+            session.play(tmp_path / "page.md")
+    (tmp_path / "page.md").write_text("<!-- numbers vary -->\n```console\n$ echo 1 to 2\n30 to 40\n```\n")
+    session.play(tmp_path / "page.md")
+    assert session.commands == 1

@@ -1,4 +1,4 @@
-"""A copy that is made while the collector works is whole, and what is sent to it again is counted once (docs/operate.md)."""
+"""A copy made while the collector works is whole, and what is sent to it again counts once (docs/operate.md)."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_a_dump_of_postgres_while_collectors_work(postgres_place: Place, server:
 
     with Crowd(send, lambda: reports(1)[0]) as crowd:
         before = crowd.wait_for(20)
-        dump = [binaries / "pg_dump", "--schema=hush", "--format=custom", f"--file={tmp_path / 'hush.dump'}"]
+        dump = [str(binaries / "pg_dump"), "--schema=hush", "--format=custom", f"--file={tmp_path / 'hush.dump'}"]
         subprocess.run([*dump, postgres_place.url], check=True, env={**os.environ})  # noqa: S603
         crowd.wait_for(len(crowd.acknowledged) + 10)
     everything = store.tally(plan())
@@ -191,7 +191,7 @@ def test_a_dump_of_postgres_while_collectors_work(postgres_place: Place, server:
         db.execute("drop database if exists restored")
         db.execute("create database restored")
     url = server.url("restored")
-    restore = [binaries / "pg_restore", "--no-owner", f"--dbname={url}", tmp_path / "hush.dump"]
+    restore = [str(binaries / "pg_restore"), "--no-owner", f"--dbname={url}", str(tmp_path / "hush.dump")]
     subprocess.run(restore, check=True)  # noqa: S603
     restored = open_store(url)
     try:
