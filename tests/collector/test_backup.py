@@ -204,3 +204,15 @@ def test_a_dump_of_postgres_while_collectors_work(postgres_place: Place, server:
         restored.close()
         with psycopg.connect(postgres_place.url, autocommit=True) as db:
             db.execute("drop database restored")
+
+
+def test_a_collector_of_an_older_hush_writes_no_more(postgres_place: Place) -> None:
+    """Once a newer one has changed the tables: what is sent to it is refused, and may be sent again elsewhere."""
+    store = open_store(postgres_place.url)
+    store.add_plan(plan())
+    assert store.commit(singles(reports(1))) == [NEW]
+    with psycopg.connect(postgres_place.url, autocommit=True) as db:
+        db.execute("update hush.version set number = 99")
+    with pytest.raises(StoreError, match="of version 99"):
+        store.commit(singles(reports(1)))
+    store.close()
