@@ -16,6 +16,7 @@ html_theme = "furo"
 html_title = "hush"
 html_static_path: list[str] = []
 myst_heading_anchors = 3
+autodoc_mock_imports = ["pyspark"]  # 400 MB for three docstrings
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_type_aliases = {"Record": "Record"}

@@ -33,8 +33,13 @@ NOT_RUN = {
 # Blocks that other tests run: sessions and their files, pages of HTML, what make spark runs, units of systemd.
 RUN_ELSEWHERE = {
     "tests/test_cli.py": {(page, kind) for page in ("README.md", "docs/cli.md") for kind in ("json", "console")},
-    "tests/browser/test_embedding.py": {("docs/browser.md", "html"), ("docs/telemetry.md", "html")},
+    "tests/browser/test_embedding.py": {
+        ("docs/browser.md", "html"),
+        ("docs/telemetry.md", "html"),
+        ("web/README.md", "html"),
+    },
     "tests/engines/test_spark.py": {("docs/spark.md", "py")},
+    "tests/web/test_client.py": {("web/README.md", "js")},
     "tests/test_ipums.py": {("docs/data.md", "json")},
     "tests/test_docs.py": {("docs/operate.md", "ini")},
 }
@@ -43,7 +48,7 @@ RUN_ELSEWHERE = {
 def test_every_block_is_run_or_says_why_not() -> None:
     """Python runs everywhere, sessions and their files on the pages that are played; Sphinx reads its directives."""
     elsewhere, seen = set().union(*RUN_ELSEWHERE.values()), set()
-    for page in PAGES:
+    for page in [*PAGES, ROOT / "web" / "README.md"]:
         name = str(page.relative_to(ROOT))
         for block in blocks_of(page):
             if block.kind in ("", "text"):  # drawings, formulas, what a terminal showed: nothing to be typed
