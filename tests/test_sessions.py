@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sessions import PLAYED, ROOT, Session
+from tests.sessions import PLAYED, ROOT, Session, numberless
 
 
 @pytest.fixture(autouse=True)
@@ -44,3 +44,14 @@ def test_what_a_page_gets_wrong_is_noticed(session: Session, tmp_path: Path) -> 
     (tmp_path / "page.md").write_text("<!-- numbers vary -->\n```console\n$ echo 1 to 2\n30 to 40\n```\n")
     session.play(tmp_path / "page.md")
     assert session.commands == 1
+
+
+def test_any_number_stands_for_any_other() -> None:
+    """Whatever its sign, size and digits; but there must be as many."""
+    shown = "income,(missing),0.01,0.013,-0.016,0.036,9988 of 20,000 ─────"
+    for found in (
+        "income,(missing),-8.3e-05,0.013,-0.02,0.02,10012 of 20,000 ──",
+        "income,(missing),0.03,0.013,0.004,0.056,9988 of 900 ───",
+    ):
+        assert numberless(shown) == numberless(found)
+    assert numberless(shown) != numberless(shown.replace("0.01,", ""))
