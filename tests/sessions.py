@@ -15,6 +15,7 @@ import contextlib
 import doctest
 import os
 import re
+import secrets
 import shlex
 import shutil
 import socket
@@ -71,12 +72,15 @@ def numberless(text: str) -> str:
 
 
 def _free_ports(*shown: str) -> dict[str, str]:
-    """Return a free port for each that a page shows."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in shown]
-        for free in sockets:
-            free.bind(("127.0.0.1", 0))
-        return {port: str(free.getsockname()[1]) for port, free in zip(shown, sockets, strict=True)}
+    """Return a free port for each that a page shows; none that the system deals out, as a page may come back to it."""
+    found: dict[str, str] = {}
+    while len(found) < len(shown):
+        port = 10_000 + secrets.randbelow(20_000)
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            if str(port) not in found.values():
+                found[shown[len(found)]] = str(port)
+    return found
 
 
 class Session:
