@@ -1,13 +1,17 @@
-"""Draws the pictures of docs/cli.md and docs/over-time.md. `make docs` runs it."""
+"""Draws the pictures of the documents, from the programs themselves. `make docs` runs it."""
 
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from hush import plots
+import altair as alt
+
+from hush import panels, plots
 from hush.client import randomise_from
 from hush.estimates import estimate
 from hush.plan import Plan
@@ -15,7 +19,12 @@ from hush.schema import Categorical, Numeric, Schema
 from hush.tally import Tally
 from hush.testing import SeededCoins
 
-IMAGES = Path(__file__).parent / "images"
+FOLDER = Path(__file__).parent
+sys.path.insert(0, str(FOLDER))
+
+from promise_tables import CROWD_EPSILONS, YES, at_most, margin  # noqa: E402  # a neighbour, not a part of the package
+
+IMAGES = FOLDER / "images"
 SCHEMA = Schema(
     [
         Numeric("age", low=18, high=100),
@@ -55,14 +64,12 @@ def draw(folder: Path = IMAGES) -> None:
     tally.update(randomise_from(coins, plan, person) for person in people(20_000, seed=2019))
     plots.save(plots.estimates(estimate(tally), SCHEMA), folder / "estimates.svg")
     plots.save(year(), folder / "over-time.svg")
+    plots.save(odds(), folder / "odds.svg")
+    plots.save(crowds(), folder / "crowds.svg")
 
 
 def year() -> Any:
     """Draw what a year of weekly reports costs: afresh, from memory, and at most."""
-    import altair as alt
-
-    from hush import panels
-
     values = []
     for week in range(1, 53):
         states = len({MOODS[day] for day in range(week)})
@@ -86,6 +93,50 @@ def year() -> Any:
     )
     chart.config = alt.Config.from_dict(panels.theme("light"))
     return chart
+
+
+def _lines(rows: list[dict[str, Any]], x: alt.X, y: alt.Y, title: alt.Title) -> alt.Chart:
+    """Draw a line for each epsilon, with its name at its end."""
+    colour = alt.Color("epsilon:N", scale=alt.Scale(range=list(panels.COLOURS)), title="epsilon")
+    chart = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
+    chart = chart.properties(width=420, height=260, title=title)
+    chart.config = alt.Config.from_dict(panels.theme("light"))
+    drawn: alt.Chart = chart
+    return drawn
+
+
+def odds() -> alt.Chart:
+    """Draw how sure somebody can be after one report, against how sure they were."""
+    rows = [
+        {"epsilon": f"{epsilon:g}", "before": i / 100, "after": float(at_most(Fraction(i, 100), Fraction(epsilon)))}
+        for epsilon in (0, *CROWD_EPSILONS)
+        for i in range(1, 100)
+    ]
+    percent: dict[str, Any] = {"format": ".0%", "tickCount": 6}
+    return _lines(
+        rows,
+        alt.X("before:Q", axis=alt.Axis(title="how sure somebody was about you", **percent)),
+        alt.Y("after:Q", axis=alt.Axis(title="how sure they can be afterwards, at most", **percent)),
+        alt.Title("What one report can do to a belief", subtitle="At epsilon 0 it does nothing."),
+    )
+
+
+def crowds() -> alt.Chart:
+    """Draw the margin of the share of a yes against the number of people."""
+    crowd = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+    rows = [
+        {"epsilon": f"{epsilon:g}", "people": people, "margin": margin(YES, epsilon, people)}
+        for epsilon in CROWD_EPSILONS
+        for people in crowd
+    ]
+    people = alt.Axis(title="people who are asked this one question", format="~s", values=[100, 1e3, 1e4, 1e5, 1e6])
+    points = alt.Axis(title="margin of the share of a yes, in points", labelExpr=panels.SHORT, values=[0.1, 1, 10, 50])
+    return _lines(
+        rows,
+        alt.X("people:Q", scale=alt.Scale(type="log", nice=False), axis=people),
+        alt.Y("margin:Q", scale=alt.Scale(type="log"), axis=points),
+        alt.Title("How many people it takes", subtitle="95 % intervals, the worst population; both axes logarithmic."),
+    )
 
 
 if __name__ == "__main__":

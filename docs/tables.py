@@ -20,6 +20,7 @@ import cli_tables  # noqa: E402
 import collector_tables  # noqa: E402
 import joint_tables  # noqa: E402  # a neighbour, not a part of the package
 import learning_tables  # noqa: E402
+import promise_tables  # noqa: E402
 import reproduction_tables  # noqa: E402
 import series_tables  # noqa: E402
 import speed_tables  # noqa: E402
@@ -141,6 +142,8 @@ PAGES = {
     "mechanisms.md": {"numeric": numeric, "categorical": categorical, "categories": categories},
     "minimax.md": {"limit": limit, "averages": averages, "questions": questions},
     "joint.md": joint_tables.TABLES,
+    "what-it-promises.md": promise_tables.TABLES,
+    "planning.md": promise_tables.PLANNING,
     "speed.md": speed_tables.TABLES | speed_targets.TABLES,
     "cli-reference.md": cli_tables.TABLES,
     "collector.md": collector_tables.TABLES,

@@ -1,13 +1,10 @@
-"""The commands of a collector, as processes: serve, export, compact and token; and the sessions of its page."""
+"""The commands of a collector, as processes: serve, export, compact and token."""
 
 from __future__ import annotations
 
 import contextlib
-import doctest
 import json
-import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -27,9 +24,8 @@ from hush.collector.security import hashed
 from hush.collector.sqlite import SqliteStore
 from hush.learn.rounds import Round
 from hush.learn.training import Training
-from tests.test_cli import numberless, refused, run
+from tests.test_cli import refused, run
 
-ROOT = Path(__file__).parent.parent
 SCHEMA = hush.Schema([hush.Numeric("age", 0, 120), hush.Categorical("os", ["linux", "mac", "other"])])
 PLAN = hush.Plan.design(SCHEMA, 1.0, title="spring")
 OTHER = hush.Plan.design(SCHEMA, 1.0, title="autumn")
@@ -285,71 +281,3 @@ def test_a_missing_library_says_what_to_install(library: str) -> None:
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     assert result.returncode == 2
     assert "pip install 'hush[collector]'" in result.stderr
-
-
-# -- the page
-
-
-@pytest.mark.skipif(shutil.which("curl") is None, reason="the page shows curl")
-def test_the_sessions_of_the_page_are_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run what docs/collector.md shows, in a shell; `...` stands for anything, and any number for any other.
-
-    PLAN stands for the plan's id. A command that ends in `&` goes on beside the others. Its port
-    may be taken: a free one is put in its place.
-    """
-    page = (ROOT / "docs" / "collector.md").read_text(encoding="utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    bin_ = tmp_path / "bin"
-    bin_.mkdir()
-    for name, words in (("hush", "-m hush"), ("python", "")):
-        (bin_ / name).write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n')
-        (bin_ / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{bin_}:{os.environ['PATH']}")
-    Path("plan.json").unlink()  # the page makes its own
-    servers: list[subprocess.Popen[str]] = []
-    shown = 0
-    try:
-        for kind, block in re.findall(r"^```(json|console|python)\n(.*?)^```", page, re.M | re.S):
-            text = block.replace("8000", port)
-            if kind == "json" and not Path("schema.json").exists():
-                Path("schema.json").write_text(text)
-            elif kind == "python":
-                command = [sys.executable, "-c", text]
-                subprocess.run(command, check=True, timeout=60)  # noqa: S603
-            elif kind == "console":
-                for command_, _, wanted in (part.partition("\n") for part in text.split("$ ")[1:]):
-                    if Path("plan.json").exists():
-                        plan = hush.Plan.from_json(Path("plan.json").read_text()).id
-                        command_, wanted = command_.replace("PLAN", plan), wanted.replace("PLAN", plan)
-                    found = replay(command_, wanted, servers)
-                    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-                    same = doctest.OutputChecker().check_output(numbers(wanted), numbers(found), flags)
-                    assert same, (command_, found)
-                    shown += 1
-    finally:
-        for server in servers:
-            server.terminate()
-            server.communicate(timeout=30)
-    assert shown >= 6
-    assert [server.returncode for server in servers] == [0] * len(servers)
-
-
-def replay(command: str, wanted: str, servers: list[subprocess.Popen[str]]) -> str:
-    """Run a command, and return what it prints; of one in the background as many lines as are shown."""
-    if not command.endswith("&"):
-        result = subprocess.run(  # noqa: S602
-            command, shell=True, capture_output=True, text=True, timeout=60, check=False
-        )
-        return result.stdout + result.stderr
-    words = "exec " + command.removesuffix("&")
-    server = subprocess.Popen(words, shell=True, stdout=subprocess.PIPE, text=True)  # noqa: S602
-    servers.append(server)
-    assert server.stdout is not None
-    return "".join(server.stdout.readline() for _ in wanted.strip().splitlines())
-
-
-def numbers(text: str) -> str:
-    """Return a text in which numbers and ids are alike."""
-    return numberless(re.sub(r"\b[0-9a-f]{12,64}\b", "0", text))

@@ -6,17 +6,100 @@ import importlib.util
 import re
 from pathlib import Path
 
+import click
 import pytest
 
-ROOT = Path(__file__).parent.parent
+import hush
+from hush import audits, batch, learn
+from tests.sessions import PLAYED, POSTGRES, ROOT, blocks_of
+
 PAGES = sorted(
     path
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "spec").glob("*.md")]
     if "_build" not in path.parts
 )
+PLAYED_PAGES = [ROOT / "docs" / name for name in (*PLAYED, POSTGRES)]  # tests/test_sessions.py runs these
+OTHERS = [page for page in PAGES if page not in PLAYED_PAGES]
+
+# Blocks that no test runs, and why. Nothing else may be here.
+NOT_RUN = {
+    ("README.md", "sh"): "starts the demo, the tests and a collector for good; other pages show the same in sessions",
+    ("docs/tutorial.md", "sh"): "installs the package",
+    ("docs/postgres.md", "sh"): "makes a user and a database of the system",
+    ("docs/spark.md", "sh"): "needs a cluster; make spark runs the program that it submits",
+    ("docs/scale.md", "py"): "needs an extension of DuckDB and object storage",
+    ("docs/reproduction.md", "sh"): "takes an hour; tests/test_reproduce.py runs small ones",
+}
+# Blocks that other tests run: sessions and their files, pages of HTML, what make spark runs, units of systemd.
+RUN_ELSEWHERE = {
+    "tests/test_cli.py": {(page, kind) for page in ("README.md", "docs/cli.md") for kind in ("json", "console")},
+    "tests/browser/test_embedding.py": {
+        ("docs/browser.md", "html"),
+        ("docs/telemetry.md", "html"),
+        ("web/README.md", "html"),
+    },
+    "tests/engines/test_spark.py": {("docs/spark.md", "py")},
+    "tests/web/test_client.py": {("web/README.md", "js")},
+    "tests/test_ipums.py": {("docs/data.md", "json")},
+    "tests/test_docs.py": {("docs/operate.md", "ini")},
+}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_block_is_run_or_says_why_not() -> None:
+    """Python runs everywhere, sessions and their files on the pages that are played; Sphinx reads its directives."""
+    elsewhere, seen = set().union(*RUN_ELSEWHERE.values()), set()
+    for page in [*PAGES, ROOT / "web" / "README.md"]:
+        name = str(page.relative_to(ROOT))
+        for block in blocks_of(page):
+            if block.kind in ("", "text"):  # drawings, formulas, what a terminal showed: nothing to be typed
+                assert not re.search(r"^\$ ", block.text, re.M), (
+                    f"{name}:{block.line} shows commands: make it a session"
+                )
+                continue
+            played = page in PLAYED_PAGES and (block.kind == "console" or block.file)
+            if not played and block.kind != "python" and not block.kind.startswith("{"):
+                seen.add((name, block.kind))
+                assert (name, block.kind) in elsewhere | set(NOT_RUN), f"{name}:{block.line}: nothing runs this"
+    assert seen >= set(NOT_RUN), "an exception that is not needed any more"
+    for test in RUN_ELSEWHERE:
+        assert (ROOT / test).exists()
+
+
+def test_the_service_is_one_that_starts() -> None:
+    """The unit of systemd in docs/operate.md names a command and options that exist."""
+    from hush.cli.commands import program
+
+    (unit,) = (block.text for block in blocks_of(ROOT / "docs" / "operate.md") if block.kind == "ini")
+    (line,) = re.findall(r"^ExecStart=(.*)$", unit, re.M)
+    path, command, *arguments = line.split()
+    assert Path(path).name == "hush"
+    program.commands[command].make_context(command, arguments)
+    with pytest.raises(click.UsageError):
+        program.commands[command].make_context(command, [*arguments, "--no-such-option"])
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^\.\. (?:auto|py:)\w+:: (\S+)", text, re.M))
+    for module in (hush, learn):
+        for name in module.__all__:
+            assert f"{module.__name__}.{name}" in shown, name
+    members = {name for line in re.findall(r":members: (.+)", text) for name in line.split(", ")}
+    assert set(batch.__all__) - {"Encoded"} <= members
+    assert {f"hush.audits.{name}" for name in audits.__all__ if name != "audit"} <= shown
+
+
+def test_every_page_is_on_the_front_page() -> None:
+    """Exactly once, under one of the captions."""
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    named = [line for block in re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.M | re.S) for line in block.split()]
+    pages = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in PAGES if (ROOT / "docs") in page.parents}
+    for page in pages:
+        if "/" not in page and page != "index":
+            assert named.count(page) == 1, page
+
+
+@pytest.mark.parametrize("page", OTHERS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # some write files
     namespace: dict[str, object] = {}

@@ -1,7 +1,8 @@
-"""The page of `docs/browser.md`, in a real browser, from another origin than the collector's."""
+"""The pages of `docs/browser.md` and `docs/telemetry.md`, in a browser, from another origin than the collector's."""
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections.abc import Iterator
@@ -18,10 +19,12 @@ pytest.importorskip("playwright.sync_api", reason="the browser tests need playwr
 from playwright.sync_api import expect
 
 import hush
+from hush.cli.files import friendly
 from hush.collector import pages
 from hush.collector.settings import Settings
 from tests.browser.visits import Visit
 from tests.collector.served import serving
+from tests.sessions import blocks_of
 
 ROOT = Path(__file__).parents[2]
 PLAN = hush.Plan.design(
@@ -99,3 +102,23 @@ def test_a_page_of_another_origin(visit: Visit, tmp_path: Path, allowed: bool) -
                 expect(page.locator("output")).to_have_text(words)
             assert served.tally(PLAN).n == 1
             assert len({post.body for post in visit.posts}) == 1
+
+
+def test_the_page_that_sends_telemetry(visit: Visit, tmp_path: Path) -> None:
+    """It answers by itself, with what the browser says of the page; the second visit sends the same, which is known."""
+    blocks = {block.file: block.text for block in blocks_of(ROOT / "docs" / "telemetry.md") if block.file}
+    plan = hush.Plan.design(friendly(json.loads(blocks["schema.json"])), 1.0, title="how the page does, spring")
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "hush.js").write_bytes(pages.static()["hush.js"].content)
+    visit.allowed = ("status of 404",)
+    with (
+        hosting(site) as origin,
+        serving(tmp_path, Settings(origins={"*": frozenset([origin])}), plans=(plan,), trainings={}) as served,
+    ):
+        text = blocks["page.html"].replace("https://reports.example.org", served.url).replace("PLAN", plan.id)
+        (site / "index.html").write_text(text, encoding="utf-8")
+        for words in ("counted", "counted before"):
+            expect(visit.open(origin).locator("output")).to_have_text(words)
+        assert served.tally(plan).n == 1
+        assert len({post.body for post in visit.posts}) == 1

@@ -19,6 +19,7 @@ from hush import Tally, batch
 from hush.errors import RecordError, ReportError
 from tests.columnar import columnar_plans, sample
 from tests.engines.bad import BAD, Bad, changed
+from tests.sessions import ROOT, blocks_of
 
 pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'hush[spark]'")
 
@@ -198,3 +199,31 @@ def test_the_schema_of_the_stage_is_that_of_reports() -> None:
             for kind in report_schema(plan).types
         ]
         assert fields[0].metadata == {"hush": "1", "hush.plan": plan.id}
+
+
+# -- the page
+
+
+@needs_batch
+def test_the_page_is_true(session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run what docs/spark.md shows: the file in a process of its own, the rest here. The lake is a folder."""
+    from hush.engines import spark
+
+    monkeypatch.chdir(tmp_path)
+    plan = PLANS["default"]
+    Path("plan.json").write_text(plan.to_json())
+    people(session, PEOPLE).write.parquet(str(tmp_path / "people"))
+    blocks = [block for block in blocks_of(ROOT / "docs" / "spark.md") if block.kind == "py"]
+    assert [block.file for block in blocks] == ["count.py", ""]
+    namespace: dict[str, Any] = {"session": session, "plan": plan, "spark": spark}
+    for block in reversed(blocks):  # what is counted must be made first
+        text = block.text.replace("s3a://lake", str(tmp_path / "lake")).replace("people/", str(tmp_path / "people"))
+        if not block.file:
+            exec(compile(text, "spark.md", "exec"), namespace)  # noqa: S102
+            continue
+        Path(block.file).write_text(text)
+        arguments = ["plan.json", str(tmp_path / "lake" / "reports"), "total.tally"]
+        subprocess.run([sys.executable, block.file, *arguments], check=True, timeout=300)  # noqa: S603
+    tally = Tally.decode(plan, Path("total.tally").read_bytes())
+    assert tally == namespace["tally"]
+    assert tally.n == PEOPLE
