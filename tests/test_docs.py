@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 from pathlib import Path
 
 import click
@@ -41,7 +42,7 @@ RUN_ELSEWHERE = {
     "tests/engines/test_spark.py": {("docs/spark.md", "py")},
     "tests/web/test_client.py": {("web/README.md", "js")},
     "tests/test_ipums.py": {("docs/data.md", "json")},
-    "tests/test_docs.py": {("docs/operate.md", "ini")},
+    "tests/test_docs.py": {("docs/operate.md", "ini"), ("docs/cli-reference.md", "sh")},
 }
 
 
@@ -76,6 +77,22 @@ def test_the_service_is_one_that_starts() -> None:
     program.commands[command].make_context(command, arguments)
     with pytest.raises(click.UsageError):
         program.commands[command].make_context(command, [*arguments, "--no-such-option"])
+
+
+def test_examples_of_the_commands_have_options_that_exist() -> None:
+    from hush.cli.commands import program
+
+    lines = [
+        line
+        for block in blocks_of(ROOT / "docs" / "cli-reference.md")
+        if block.kind == "sh"
+        for line in block.text.splitlines()
+        if line.startswith("hush ")
+    ]
+    assert {line.split()[1] for line in lines} >= program.commands.keys()
+    for line in lines:
+        command, *arguments = shlex.split(line.partition(" | ")[0].partition(" > ")[0], comments=True)[1:]
+        program.commands[command].make_context(command, arguments)
 
 
 def test_every_public_name_is_in_the_reference() -> None:
