@@ -11,7 +11,7 @@ import pytest
 from hush import MISSING, Categorical, EstimateError, Numeric, Plan, Schema, Tally, estimate, manipulation
 from hush.channels import Subsets
 from hush.client import randomise_from
-from hush.estimates import points
+from hush.estimates import leverage, points
 from hush.plan import Question
 from hush.testing import SeededCoins
 from tests.cases import MIXED, RECORD, SMALL, any_record, plans
@@ -243,3 +243,96 @@ def test_points_are_those_of_the_estimates() -> None:
         for point, row in zip(found, rows, strict=True):
             assert point == row.point or (math.isnan(point) and math.isnan(row.point))
         assert all(map(math.isnan, points(Tally(plan))))
+
+
+# -- leverage, and the ends of what may be asked
+
+
+def test_leverage_is_the_range_of_what_one_report_can_say() -> None:
+    plan = Plan.design(Schema([Numeric("x", 0, 10), Categorical("c", ["a", "b", "c"])]), 1.0, numeric="duchi", k=1)
+    bound = float(plan.channel("x").decode(1)[0])
+    low, high = sorted(set(plan.channel("c").decode(0)))
+    found = [(row.attribute, row.category, row.shift) for row in leverage(plan)]
+    assert found == [
+        ("x", None, pytest.approx(2 * bound * 5)),
+        *(("c", label, pytest.approx(float(high - low))) for label in "abc"),
+    ]
+
+
+def test_leverage_on_the_mean_of_the_present_is_that_at_the_worse_end() -> None:
+    plan = Plan.design(Schema([Numeric("x", 0, 10, optional=True)]), 1.0, numeric="duchi")
+    channel = plan.channel("x")
+    mean, share = leverage(plan)
+    outputs = [channel.decode(y) for y in range(3)]
+    ranges = []
+    for point in (-1, 1):
+        moved = [value - point * (1 - missing) for value, missing in outputs]
+        ranges.append(max(moved) - min(moved))
+    assert mean.shift == pytest.approx(5 * float(max(ranges)))
+    missing = [value for _, value in outputs]
+    assert share.shift == pytest.approx(float(max(missing) - min(missing)))
+    assert (mean.category, share.category) == (None, MISSING)
+
+
+def test_no_more_than_all_reports_are_malicious() -> None:
+    plan = Plan.design(Schema([Numeric("x", 0, 10)]), 1.0, numeric="duchi")
+    tally = Tally(plan, 100, [100], [[60, 40]])
+    bound = float(plan.channel("x").decode(1)[0])
+    shifts = {m: manipulation(tally, m)[0].shift for m in (0, 1, 99, 100, 101, 10**9)}
+    for m, shift in shifts.items():
+        assert shift == pytest.approx(min(m, 100) / 100 * 2 * bound * 5)
+    for junk in (True, 1.0, "1", None, -1):
+        with pytest.raises(EstimateError, match="whole number"):
+            manipulation(tally, junk)  # type: ignore[arg-type]
+
+
+def test_the_bound_for_the_present_is_infinite_when_nobody_may_be_left() -> None:
+    plan = Plan.design(Schema([Numeric("x", 0, 10, optional=True)]), 1.0, numeric="duchi")
+    channel, tally = plan.channel("x"), Tally(plan, 1000, [1000], [[400, 350, 250]])
+    presence = [float(1 - channel.decode(y)[1]) for y in range(3)]
+    values = [float(channel.decode(y)[0]) for y in range(3)]
+    present = sum(count * here for count, here in zip(tally.counts[0], presence, strict=True))
+    total = sum(count * value for count, value in zip(tally.counts[0], values, strict=True))
+    spread = max(presence) - min(presence)
+    moved = [value - total / present * here for value, here in zip(values, presence, strict=True)]
+    last = math.ceil(present / spread) - 1
+    for m in (1, 10, last):
+        expected = 5 * m * (max(moved) - min(moved)) / (present - m * spread)
+        assert manipulation(tally, m)[0].shift == pytest.approx(expected)
+    assert math.isinf(manipulation(tally, last + 1)[0].shift)
+
+
+def test_the_papers_estimator_counts_those_who_were_not_asked_as_zero() -> None:
+    plan = Plan.design(Schema([Numeric("x", 0, 10), Numeric("y", 0, 10)]), 1.0, numeric="duchi", k=1)
+    tally = Tally(plan, 100, [60, 40], [[36, 24], [10, 30]])
+    bound = float(plan.channel("x").decode(1)[0])
+    x, y = estimate(tally, estimator="paper")
+    assert x.point == pytest.approx(5 + 5 * 2 * (24 - 36) * bound / 100)
+    assert y.point == pytest.approx(5 + 5 * 2 * (30 - 10) * bound / 100)
+    assert (x.n, y.n) == (60, 40)
+    for n, row in ((60, x), (40, y)):
+        mean = (row.point - 5) / 5
+        square = n / 100 * (2 * bound) ** 2
+        assert row.stderr == pytest.approx(5 * math.sqrt((square - mean**2) / 99))
+    # One report moves a value of 2B to one of -2B.
+    assert manipulation(tally, 3, estimator="paper")[0].shift == pytest.approx(5 * 3 / 100 * 4 * bound)
+    with pytest.raises(EstimateError, match="paper"):
+        manipulation(tally, 3, estimator="other")  # type: ignore[arg-type]
+
+
+def test_the_ends_of_a_level() -> None:
+    tally = filled(plans()["grr"], 50)
+    assert len(estimate(tally, level=1 - 1e-9)) == len(estimate(tally, level=1e-12)) == len(estimate(tally))
+    for level in (math.nextafter(1 - 1e-9, 1), 0.0, 1):
+        with pytest.raises(EstimateError, match="level"):
+            estimate(tally, level=level)
+
+
+def test_scales_of_domains_that_are_not_symmetric() -> None:
+    plan = Plan.design(Schema([Numeric("x", -2, 10)]), 1.0, numeric="duchi")
+    bound = float(plan.channel("x").decode(1)[0])
+    tally = Tally(plan, 1000, [1000], [[400, 600]])
+    (row,) = estimate(tally)
+    assert row.point == points(tally)[0] == pytest.approx(4 + 6 * 0.2 * bound)
+    assert row.stderr == pytest.approx(6 * bound * math.sqrt((1 - 0.2**2) / 999))
+    assert manipulation(tally, 1)[0].shift == pytest.approx(6 * 2 * bound / 1000)

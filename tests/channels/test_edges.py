@@ -337,3 +337,45 @@ def test_t_has_two_ends() -> None:
     for t, low in ((-1 - tiny, -1), (1 + tiny, -1), (-tiny, 0)):
         with pytest.raises(ValueError, match="t must be"):
             exact_t(t, low=low)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_states_have_two_ends(name: str) -> None:
+    channel = SMALL[name](Fraction(1))
+    states = [state for state in channel.states() if state is not None]
+    if isinstance(channel, Mixture):
+        first, last = ([part.states().__next__() for part in channel.parts], [part.last for part in channel.parts])
+        beyond: list[Any] = [
+            (-1, first[1]),
+            (first[0], -1),
+            (last[0] + 1, last[1]),
+            (last[0], last[1] + 1),
+            tuple(first[:1]),
+        ]
+    else:
+        ends = [state for state in states if isinstance(state, int)]
+        assert ends == [*range(len(ends))]
+        beyond = [-1, len(ends)]
+    for state in (states[0], states[-1]):
+        assert sum(channel.law(state).values()) == 1
+        assert len(channel.truth(state)) > 0
+    for state in beyond:
+        for method in (channel.law, channel.truth):
+            with pytest.raises(PlanError):
+                method(state)
+
+
+def test_missing_is_a_state_of_optional_channels_alone() -> None:
+    for name in ("duchi", "window-uneven", "mixture", "laplace", "grr-5"):
+        channel = SMALL[name](Fraction(1))
+        for method in (channel.law, channel.truth):
+            with pytest.raises(PlanError):
+                method((None, None) if isinstance(channel, Mixture) else None)
+    assert [SMALL[name](Fraction(1)).optional for name in ("mixture", "mixture-optional")] == [False, True]  # type: ignore[attr-defined]
+
+
+def test_a_share_is_not_negative() -> None:
+    channel = Cells((None, 3), LAST)
+    assert channel.variance_of(0, -0.5) > 0
+    with pytest.raises(ValueError, match="t must be"):
+        channel.variance_of(1, -0.5)
