@@ -11,7 +11,8 @@ import pytest
 from hush import MISSING, Categorical, EstimateError, Numeric, Plan, Schema, Tally, estimate, manipulation
 from hush.channels import Subsets
 from hush.client import randomise_from
-from hush.estimates import leverage, points
+from hush.estimates import _targets, leverage, points
+from hush.intervals import Sample
 from hush.plan import Question
 from hush.testing import SeededCoins
 from tests.cases import MIXED, RECORD, SMALL, any_record, plans
@@ -135,6 +136,13 @@ def test_one_report_is_hardly_anything() -> None:
         assert row.stderr > 0
 
 
+@pytest.mark.parametrize("n", [1, 2, 5, 40])
+def test_no_rounding_pushes_an_end_past_the_point(n: int) -> None:
+    for name in ("default", "grr", "multi"):
+        for row in estimate(filled(plans()[name], n, 3), level=0.5):
+            assert math.isnan(row.point) or row.low <= row.point <= row.high
+
+
 def test_rows_come_in_the_order_of_the_schema() -> None:
     rows = estimate(filled(plans()["default"], 50))
     assert [(row.attribute, row.category) for row in rows] == [
@@ -252,11 +260,9 @@ def test_leverage_is_the_range_of_what_one_report_can_say() -> None:
     plan = Plan.design(Schema([Numeric("x", 0, 10), Categorical("c", ["a", "b", "c"])]), 1.0, numeric="duchi", k=1)
     bound = float(plan.channel("x").decode(1)[0])
     low, high = sorted(set(plan.channel("c").decode(0)))
-    found = [(row.attribute, row.category, row.shift) for row in leverage(plan)]
-    assert found == [
-        ("x", None, pytest.approx(2 * bound * 5)),
-        *(("c", label, pytest.approx(float(high - low))) for label in "abc"),
-    ]
+    rows = leverage(plan)
+    assert [(row.attribute, row.category) for row in rows] == [("x", None), ("c", "a"), ("c", "b"), ("c", "c")]
+    assert [row.shift for row in rows] == pytest.approx([2 * bound * 5, *[float(high - low)] * 3])
 
 
 def test_leverage_on_the_mean_of_the_present_is_that_at_the_worse_end() -> None:
@@ -336,3 +342,56 @@ def test_scales_of_domains_that_are_not_symmetric() -> None:
     assert row.point == points(tally)[0] == pytest.approx(4 + 6 * 0.2 * bound)
     assert row.stderr == pytest.approx(6 * bound * math.sqrt((1 - 0.2**2) / 999))
     assert manipulation(tally, 1)[0].shift == pytest.approx(6 * 2 * bound / 1000)
+
+
+@pytest.mark.parametrize("name", ["cube", "grr", "oue", "multi", "hybrid", "laplace", "cells"])
+def test_the_papers_points_are_averages_of_what_reports_decode_to(name: str) -> None:
+    """Over all reports: a question that was not asked counts as 0, one that was as its value over its probability."""
+    plan, coins = plans()[name], SeededCoins(8)
+    sent = [randomise_from(coins, plan, any_record(plan, coins.below)) for _ in range(60)]
+    tally = Tally(plan)
+    tally.update(sent)
+    rows = iter(estimate(tally, estimator="paper"))
+    for j, question in enumerate(plan.questions):
+        outputs = [output for report in sent for index, output in report.answers if index == j]
+        totals = [sum(values) for values in zip(*map(question.channel.decode, outputs), strict=True)]
+        for total, row in zip(totals, rows, strict=False):
+            attribute = plan.schema[row.attribute]
+            point = float(total / plan.inclusions[j] / len(sent))
+            if isinstance(attribute, Numeric):
+                point = (attribute.low + attribute.high) / 2 + (attribute.high - attribute.low) / 2 * point
+            assert row.point == pytest.approx(point)
+
+
+def test_what_is_rare_is_rarer_among_all_than_among_those_asked() -> None:
+    plan = plans()["hybrid"]
+    tally = filled(plan, 30)
+    for ratio_row, paper_row in zip(_targets(tally, "ratio"), _targets(tally, "paper"), strict=True):
+        reading = ratio_row[1]
+        for row, share in ((ratio_row, 1.0), (paper_row, 0.5)):
+            assert isinstance(row[3], Sample)
+            assert row[3].rare == pytest.approx(reading.rare * share)
+
+
+def test_a_ratio_beyond_the_domain_is_bounded_too() -> None:
+    """By chance the mean of the present may lie outside; then the output for "missing" moves it most."""
+    plan = Plan.design(Schema([Numeric("x", -1, 1, optional=True)]), 1.0, numeric="duchi")
+    channel = plan.channel("x")
+    outputs = [tuple(map(float, channel.decode(y))) for y in range(3)]
+    infinite = 0
+    for extra in range(12):
+        counts = [10, 900 + extra, 90]
+        tally = Tally(plan, sum(counts), [sum(counts)], [counts])
+        value = sum(count * v for count, (v, _) in zip(counts, outputs, strict=True))
+        here = sum(count * (1 - m) for count, (_, m) in zip(counts, outputs, strict=True))
+        assert value / here > 1
+        moved = [v - value / here * (1 - m) for v, m in outputs]
+        assert moved[2] == max(moved)
+        spread = max(m for _, m in outputs) - min(m for _, m in outputs)
+        last = math.ceil(here / spread) - 1
+        for m in (1, last):
+            expected = m * (max(moved) - min(moved)) / (here - m * spread)
+            assert manipulation(tally, m)[0].shift == pytest.approx(expected)
+        assert math.isinf(manipulation(tally, last + 1)[0].shift)
+        infinite += -1 < here - (last + 1) * spread < 0
+    assert infinite  # by less than one report's worth too

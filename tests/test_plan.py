@@ -534,7 +534,7 @@ def test_designs_that_need_two_choices_to_agree() -> None:
         {"budget": "split", "k": "paper"},
     ):
         with pytest.raises(DesignError):
-            Plan.design(BINARY, 1.0, **options)  # type: ignore[arg-type]
+            Plan.design(BINARY, 1.0, **options)
     assert (
         Plan.design(BINARY, 1.0, sampling="weighted").weights
         == Plan.design(BINARY, 1.0, sampling="weighted", k=1).weights

@@ -239,7 +239,7 @@ def test_only_zero_and_tallies_are_added() -> None:
     assert 0 + some is not some
     for other in (1, False, 0.0, None):
         with pytest.raises(TypeError):
-            other + some  # type: ignore[operator]
+            other + some
 
 
 def test_tallies_that_differ_in_anything_are_not_equal() -> None:
@@ -251,6 +251,7 @@ def test_tallies_that_differ_in_anything_are_not_equal() -> None:
         Tally(TWO, 5, [3, 2], [[2, 1], [2, 0]]),
     ):
         assert base != other
+    assert base.__eq__(4) is NotImplemented  # so that the other may answer
     titled = Plan.design(TWO.schema, 1.0, categorical="grr", k=1, title="another")
     assert base != Tally(titled, 4, [2, 2], [[1, 1], [2, 0]])
 

@@ -379,3 +379,9 @@ def test_a_share_is_not_negative() -> None:
     assert channel.variance_of(0, -0.5) > 0
     with pytest.raises(ValueError, match="t must be"):
         channel.variance_of(1, -0.5)
+
+
+def test_the_worst_share_may_be_none_or_all() -> None:
+    """A bit that is nearly certain for the true category is worst for those who do not hold it, and the other way round."""
+    for channel, worst in ((Unary(4, LAST, HALF), 0), (Unary(4, HALF, 1), 1), (Cells((3,), LAST - HALF // 8), 1)):
+        assert channel.worst_variance == channel.variance(worst) > channel.variance(1 - worst)
