@@ -97,6 +97,8 @@ BAD: list[tuple[Alphabet, Any]] = [
     (Signed(6, 2), (0, 1)),
     (Signed(6, 2), (4, 5)),
     (Signed(6, 2), (0,)),
+    (Signed(6, 3), (0, 1, 4)),
+    (Signed(6, 3), (0, 4, 5)),
     (Signed(6, 2), (5, 6)),
 ]
 
@@ -142,6 +144,7 @@ def test_the_ends_of_counts() -> None:
         (Subsets(3, 2), [7, 7, 0], 7),
         (Signed(4, 1), [2, 2, 2, 1], 7),
         (Signed(4, 2), [3, 4, 7, 0], 7),
+        (Signed(6, 1), [1, 1, 1, 1, 1, 2], 7),
     ]
     bad: list[tuple[Alphabet, list[int], int]] = [
         (Symbols(2), [-1, 8], 7),

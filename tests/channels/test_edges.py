@@ -52,6 +52,8 @@ ACCEPTED: dict[str, Make] = {
     "window, most": lambda: Window(2, 1, WORD - ROUNDING),
     "window, largest": lambda: Window(1 << 15, 1 << 14, HALF + (1 << 38)),
     "window, widest": lambda: Window(3, 2, WORD - 2 * ROUNDING * (COINS // 8)),
+    "window, three cells inside": lambda: Window(4, 3, ROUNDING * (COINS - 1)),
+    "window, three cells outside": lambda: Window(4, 1, ROUNDING * (COINS - 3)),
     "window, levels": lambda: Window(4, 1, ROUNDING * (COINS // 2 + 2), (-TOP, -1, 1, TOP)),
     "window, equal levels": lambda: Window(4, 2, ROUNDING * (COINS // 2 + 2), (-1, -1, 1, 1)),
     "mixture, least": lambda: Mixture((1, LAST), PARTS),
@@ -116,6 +118,8 @@ REFUSED: dict[str, Make] = {
     "window, never": lambda: Window(2, 1, 0),
     "window, always": lambda: Window(2, 1, WORD),
     "window, optional is no truth value": lambda: Window(2, 1, WORD - 2 * ROUNDING, "even", 1),  # type: ignore[arg-type]
+    "window, cells inside that are not alike": lambda: Window(4, 3, ROUNDING * (COINS - 3)),
+    "window, cells outside that are not alike": lambda: Window(4, 1, ROUNDING * (COINS - 4)),
     "window, a level too large": lambda: Window(4, 1, ROUNDING * (COINS // 2 + 2), (-TOP - 1, -1, 1, TOP + 1)),
     "window, too few levels": lambda: Window(4, 1, ROUNDING * (COINS // 2 + 2), (-1, 0, 1)),
     "window, equal sums": lambda: Window(4, 1, ROUNDING * (COINS // 2 + 2), (-1, -1, 1, 1)),
@@ -328,6 +332,7 @@ def test_a_subset_takes_the_words_of_floyds_algorithm() -> None:
     assert drawn(5, 2, (4, 2), (5, 0)) == [0, 2]
     assert drawn(5, 2, (4, 2), (5, 2)) == [2, 4]
     assert drawn(5, 2, (4, 3), (5, 4)) == [3, 4]
+    assert drawn(10, 2, (9, 8), (10, 1)) == [1, 8]  # in order, which a set of integers need not be
 
 
 def test_t_has_two_ends() -> None:
@@ -337,6 +342,8 @@ def test_t_has_two_ends() -> None:
     for t, low in ((-1 - tiny, -1), (1 + tiny, -1), (-tiny, 0)):
         with pytest.raises(ValueError, match="t must be"):
             exact_t(t, low=low)
+    with pytest.raises(ValueError, match="t must be"):
+        exact_t(-1 - tiny)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -382,6 +389,18 @@ def test_a_share_is_not_negative() -> None:
 
 
 def test_the_worst_share_may_be_none_or_all() -> None:
-    """A bit that is nearly certain for the true category is worst for those who do not hold it, and the other way round."""
+    """A bit that is nearly certain for the true category is worst for those who do not hold it, and conversely."""
     for channel, worst in ((Unary(4, LAST, HALF), 0), (Unary(4, HALF, 1), 1), (Cells((3,), LAST - HALF // 8), 1)):
         assert channel.worst_variance == channel.variance(worst) > channel.variance(1 - worst)
+
+
+def test_a_channel_reads_its_own_kind_alone() -> None:
+    """A part of a mixture is read as a window, whatever it says it is: so it must say that."""
+    values = PARTS[0].to_json()
+    assert Window.from_json(values) == PARTS[0]
+    with pytest.raises(PlanError, match="kind"):
+        Window.from_json(values | {"kind": "other"})
+    mixture = Mixture((1, LAST), PARTS).to_json()
+    mixture["parts"][1]["kind"] = "mixture"
+    with pytest.raises(PlanError, match="kind"):
+        Mixture.from_json(mixture)
