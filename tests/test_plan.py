@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hush import Categorical, DesignError, HushError, Numeric, Plan, PlanError, Schema, SchemaError
-from hush.channels import Mixture, Signs, Subset, Unary, Window
+from hush.channels import Cells, Mixture, Signs, Subset, Unary, Window
 from hush.channels.window import ROUNDING
 from hush.exact import WORD
 from hush.plan import Question
@@ -560,3 +560,45 @@ def test_a_prior_takes_the_cube_where_it_is_better() -> None:
         "window",
         "cube",
     }
+
+
+def test_the_lower_bound_of_e_to_epsilon_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two bounds are 2^-180 apart, so they are moved apart here: a ratio may reach the lower one and no more."""
+    ratio = binary().ratio
+    monkeypatch.setattr("hush.plan.exp_bounds", lambda cost: (ratio, ratio * 2))
+    assert binary().ratio == ratio
+    with pytest.raises(PlanError, match="costs more"):
+        binary(bias=2)
+
+
+def test_the_message_names_the_costliest_question_and_what_it_costs() -> None:
+    thresholds = [WORD // 2 + 1, WORD // 8 * 5, WORD // 2 + 2]
+    questions = tuple(Question((name,), Subset(2, 1, t)) for name, t in zip("abc", thresholds, strict=True))
+    with pytest.raises(PlanError, match=r"'b': .*about 0\.510826"):  # ln(5/3)
+        Plan(BINARY, Fraction(1, 2), 1, questions)
+    assert Plan(BINARY, Fraction(1), 1, questions).title == ""
+
+
+def test_outputs_are_counted_while_a_plan_is_read() -> None:
+    """So that no memory is spent on the rest: what follows is not even looked at."""
+    coin = {"kind": "subset", "size": 2, "weight": 1, "threshold": str(WORD // 2 + 1)}
+    window = {"kind": "window", "size": 32768, "width": 16384, "levels": "even", "optional": False}
+    window["threshold"] = str(WORD // 2 + (1 << 38))
+    odd = window | {"size": 32767, "width": 1, "threshold": str(WORD - 32766 * ROUNDING)}
+    channels = [coin, *[window] * 47, odd]  # one output too many
+    values = json.loads(binary().to_json())
+    values["questions"] = [*({"attributes": [f"x{i}"], "channel": each} for i, each in enumerate(channels)), "junk"]
+    with pytest.raises(PlanError, match="1572864 outputs"):
+        Plan.from_json(json.dumps(values))
+
+
+def test_the_law_is_not_for_two_attributes_together() -> None:
+    schema = Schema([Categorical("a", [0, 1]), Categorical("b", [0, 1])])
+    plan = Plan(schema, Fraction(2), 1, (Question(("a", "b"), Cells((2, 2), WORD // 2)),))
+    with pytest.raises(PlanError, match="together"):
+        plan.law("a", 0)
+
+
+def test_weighted_sampling_asks_one_question_even_if_more_were_better() -> None:
+    assert Plan.design(BINARY, 9.0).k > 1
+    assert Plan.design(BINARY, 9.0, sampling="weighted").k == 1
