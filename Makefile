@@ -13,7 +13,7 @@ READY_SPARK := $(SPARK)/.ready
 TESTING := 'hypothesis>=6.100' 'pytest>=8.3'
 READY_WEB := web/node_modules/.ready
 
-.PHONY: help theory learning demo test check bench limit docs vectors spark web screenshots reproduce clean
+.PHONY: help theory learning demo test check bench limit docs vectors mutants spark web screenshots reproduce clean
 
 help:  ## Show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -78,6 +78,9 @@ bench: $(READY)  ## Measure speed, as ratios within one run (minutes; KEEP=--kee
 limit: $(READY)  ## Compute the least variance that any unbiased mechanism can have (minutes)
 	$(BIN)/python experiments/limit.py
 
+mutants: $(READY)  ## Break the source in small ways: do tests notice? (half an hour; OPTIONS='MODULE --survivors' or --keep)
+	$(BIN)/python -m tests.mutants $(OPTIONS)
+
 vectors: $(READY)  ## Write spec/vectors anew
 	$(BIN)/python spec/generate.py
 
@@ -96,4 +99,4 @@ docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are e
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 clean:  ## Remove everything that these targets made
-	rm -rf demo web/node_modules web/dist $(VENV) $(SPARK) .venv-peers docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf demo .mutants web/node_modules web/dist $(VENV) $(SPARK) .venv-peers docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
