@@ -15,7 +15,7 @@ TESTING := 'hypothesis>=6.100' 'pytest>=8.3'
 EPOCH := SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct)
 READY_WEB := web/node_modules/.ready
 
-.PHONY: help theory learning demo test check bench limit docs vectors spark web notices screenshots reproduce dist versions clean
+.PHONY: help theory learning demo test check bench limit docs vectors mutants spark web notices screenshots reproduce dist versions clean
 
 help:  ## Show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -83,6 +83,9 @@ bench: $(READY)  ## Measure speed, as ratios within one run (minutes; KEEP=--kee
 limit: $(READY)  ## Compute the least variance that any unbiased mechanism can have (minutes)
 	$(BIN)/python experiments/limit.py
 
+mutants: $(READY)  ## Break the source in small ways: do tests notice? (half an hour; OPTIONS='MODULE --survivors' or --keep)
+	$(BIN)/python -m tests.mutants $(OPTIONS)
+
 vectors: $(READY)  ## Write spec/vectors anew
 	$(BIN)/python spec/generate.py
 
@@ -109,4 +112,4 @@ docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are e
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 clean:  ## Remove everything that these targets made
-	rm -rf demo web/node_modules web/dist $(VENV) $(SPARK) .venv-peers .venv-versions docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf demo .mutants web/node_modules web/dist $(VENV) $(SPARK) .venv-peers .venv-versions docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

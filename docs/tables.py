@@ -20,6 +20,7 @@ import cli_tables  # noqa: E402
 import collector_tables  # noqa: E402
 import joint_tables  # noqa: E402  # a neighbour, not a part of the package
 import learning_tables  # noqa: E402
+import mutants_tables  # noqa: E402
 import promise_tables  # noqa: E402
 import reproduction_tables  # noqa: E402
 import series_tables  # noqa: E402
@@ -152,6 +153,7 @@ PAGES = {
     "learning.md": learning_tables.TABLES,
     "reproduction.md": reproduction_tables.TABLES,
     "beyond.md": reproduction_tables.BEYOND_TABLES,
+    "mutants.md": mutants_tables.TABLES,
     "decisions/0012-training.md": learning_tables.DECISION,
 }
 

@@ -11,7 +11,8 @@ import pytest
 from hush import MISSING, Categorical, EstimateError, Numeric, Plan, Schema, Tally, estimate, manipulation
 from hush.channels import Subsets
 from hush.client import randomise_from
-from hush.estimates import points
+from hush.estimates import _targets, leverage, points
+from hush.intervals import Sample
 from hush.plan import Question
 from hush.testing import SeededCoins
 from tests.cases import MIXED, RECORD, SMALL, any_record, plans
@@ -135,6 +136,13 @@ def test_one_report_is_hardly_anything() -> None:
         assert row.stderr > 0
 
 
+@pytest.mark.parametrize("n", [1, 2, 5, 40])
+def test_no_rounding_pushes_an_end_past_the_point(n: int) -> None:
+    for name in ("default", "grr", "multi"):
+        for row in estimate(filled(plans()[name], n, 3), level=0.5):
+            assert math.isnan(row.point) or row.low <= row.point <= row.high
+
+
 def test_rows_come_in_the_order_of_the_schema() -> None:
     rows = estimate(filled(plans()["default"], 50))
     assert [(row.attribute, row.category) for row in rows] == [
@@ -243,3 +251,147 @@ def test_points_are_those_of_the_estimates() -> None:
         for point, row in zip(found, rows, strict=True):
             assert point == row.point or (math.isnan(point) and math.isnan(row.point))
         assert all(map(math.isnan, points(Tally(plan))))
+
+
+# -- leverage, and the ends of what may be asked
+
+
+def test_leverage_is_the_range_of_what_one_report_can_say() -> None:
+    plan = Plan.design(Schema([Numeric("x", 0, 10), Categorical("c", ["a", "b", "c"])]), 1.0, numeric="duchi", k=1)
+    bound = float(plan.channel("x").decode(1)[0])
+    low, high = sorted(set(plan.channel("c").decode(0)))
+    rows = leverage(plan)
+    assert [(row.attribute, row.category) for row in rows] == [("x", None), ("c", "a"), ("c", "b"), ("c", "c")]
+    assert [row.shift for row in rows] == pytest.approx([2 * bound * 5, *[float(high - low)] * 3])
+
+
+def test_leverage_on_the_mean_of_the_present_is_that_at_the_worse_end() -> None:
+    plan = Plan.design(Schema([Numeric("x", 0, 10, optional=True)]), 1.0, numeric="duchi")
+    channel = plan.channel("x")
+    mean, share = leverage(plan)
+    outputs = [channel.decode(y) for y in range(3)]
+    ranges = []
+    for point in (-1, 1):
+        moved = [value - point * (1 - missing) for value, missing in outputs]
+        ranges.append(max(moved) - min(moved))
+    assert mean.shift == pytest.approx(5 * float(max(ranges)))
+    missing = [value for _, value in outputs]
+    assert share.shift == pytest.approx(float(max(missing) - min(missing)))
+    assert (mean.category, share.category) == (None, MISSING)
+
+
+def test_no_more_than_all_reports_are_malicious() -> None:
+    plan = Plan.design(Schema([Numeric("x", 0, 10)]), 1.0, numeric="duchi")
+    tally = Tally(plan, 100, [100], [[60, 40]])
+    bound = float(plan.channel("x").decode(1)[0])
+    shifts = {m: manipulation(tally, m)[0].shift for m in (0, 1, 99, 100, 101, 10**9)}
+    for m, shift in shifts.items():
+        assert shift == pytest.approx(min(m, 100) / 100 * 2 * bound * 5)
+    for junk in (True, 1.0, "1", None, -1):
+        with pytest.raises(EstimateError, match="whole number"):
+            manipulation(tally, junk)  # type: ignore[arg-type]
+
+
+def test_the_bound_for_the_present_is_infinite_when_nobody_may_be_left() -> None:
+    plan = Plan.design(Schema([Numeric("x", 0, 10, optional=True)]), 1.0, numeric="duchi")
+    channel, tally = plan.channel("x"), Tally(plan, 1000, [1000], [[400, 350, 250]])
+    presence = [float(1 - channel.decode(y)[1]) for y in range(3)]
+    values = [float(channel.decode(y)[0]) for y in range(3)]
+    present = sum(count * here for count, here in zip(tally.counts[0], presence, strict=True))
+    total = sum(count * value for count, value in zip(tally.counts[0], values, strict=True))
+    spread = max(presence) - min(presence)
+    moved = [value - total / present * here for value, here in zip(values, presence, strict=True)]
+    last = math.ceil(present / spread) - 1
+    for m in (1, 10, last):
+        expected = 5 * m * (max(moved) - min(moved)) / (present - m * spread)
+        assert manipulation(tally, m)[0].shift == pytest.approx(expected)
+    assert math.isinf(manipulation(tally, last + 1)[0].shift)
+
+
+def test_the_papers_estimator_counts_those_who_were_not_asked_as_zero() -> None:
+    plan = Plan.design(Schema([Numeric("x", 0, 10), Numeric("y", 0, 10)]), 1.0, numeric="duchi", k=1)
+    tally = Tally(plan, 100, [60, 40], [[36, 24], [10, 30]])
+    bound = float(plan.channel("x").decode(1)[0])
+    x, y = estimate(tally, estimator="paper")
+    assert x.point == pytest.approx(5 + 5 * 2 * (24 - 36) * bound / 100)
+    assert y.point == pytest.approx(5 + 5 * 2 * (30 - 10) * bound / 100)
+    assert (x.n, y.n) == (60, 40)
+    for n, row in ((60, x), (40, y)):
+        mean = (row.point - 5) / 5
+        square = n / 100 * (2 * bound) ** 2
+        assert row.stderr == pytest.approx(5 * math.sqrt((square - mean**2) / 99))
+    # One report moves a value of 2B to one of -2B.
+    assert manipulation(tally, 3, estimator="paper")[0].shift == pytest.approx(5 * 3 / 100 * 4 * bound)
+    with pytest.raises(EstimateError, match="paper"):
+        manipulation(tally, 3, estimator="other")  # type: ignore[arg-type]
+
+
+def test_the_ends_of_a_level() -> None:
+    tally = filled(plans()["grr"], 50)
+    assert len(estimate(tally, level=1 - 1e-9)) == len(estimate(tally, level=1e-12)) == len(estimate(tally))
+    for level in (math.nextafter(1 - 1e-9, 1), 0.0, 1):
+        with pytest.raises(EstimateError, match="level"):
+            estimate(tally, level=level)
+
+
+def test_scales_of_domains_that_are_not_symmetric() -> None:
+    plan = Plan.design(Schema([Numeric("x", -2, 10)]), 1.0, numeric="duchi")
+    bound = float(plan.channel("x").decode(1)[0])
+    tally = Tally(plan, 1000, [1000], [[400, 600]])
+    (row,) = estimate(tally)
+    assert row.point == points(tally)[0] == pytest.approx(4 + 6 * 0.2 * bound)
+    assert row.stderr == pytest.approx(6 * bound * math.sqrt((1 - 0.2**2) / 999))
+    assert manipulation(tally, 1)[0].shift == pytest.approx(6 * 2 * bound / 1000)
+
+
+@pytest.mark.parametrize("name", ["cube", "grr", "oue", "multi", "hybrid", "laplace", "cells"])
+def test_the_papers_points_are_averages_of_what_reports_decode_to(name: str) -> None:
+    """Over all reports: a question that was not asked counts as 0, one that was as its value over its probability."""
+    plan, coins = plans()[name], SeededCoins(8)
+    sent = [randomise_from(coins, plan, any_record(plan, coins.below)) for _ in range(60)]
+    tally = Tally(plan)
+    tally.update(sent)
+    rows = iter(estimate(tally, estimator="paper"))
+    for j, question in enumerate(plan.questions):
+        outputs = [output for report in sent for index, output in report.answers if index == j]
+        totals = [sum(values) for values in zip(*map(question.channel.decode, outputs), strict=True)]
+        for total, row in zip(totals, rows, strict=False):
+            attribute = plan.schema[row.attribute]
+            point = float(total / plan.inclusions[j] / len(sent))
+            if isinstance(attribute, Numeric):
+                point = (attribute.low + attribute.high) / 2 + (attribute.high - attribute.low) / 2 * point
+            assert row.point == pytest.approx(point)
+
+
+def test_what_is_rare_is_rarer_among_all_than_among_those_asked() -> None:
+    plan = plans()["hybrid"]
+    tally = filled(plan, 30)
+    for ratio_row, paper_row in zip(_targets(tally, "ratio"), _targets(tally, "paper"), strict=True):
+        reading = ratio_row[1]
+        for row, share in ((ratio_row, 1.0), (paper_row, 0.5)):
+            assert isinstance(row[3], Sample)
+            assert row[3].rare == pytest.approx(reading.rare * share)
+
+
+def test_a_ratio_beyond_the_domain_is_bounded_too() -> None:
+    """By chance the mean of the present may lie outside; then the output for "missing" moves it most."""
+    plan = Plan.design(Schema([Numeric("x", -1, 1, optional=True)]), 1.0, numeric="duchi")
+    channel = plan.channel("x")
+    outputs = [tuple(map(float, channel.decode(y))) for y in range(3)]
+    infinite = 0
+    for extra in range(12):
+        counts = [10, 900 + extra, 90]
+        tally = Tally(plan, sum(counts), [sum(counts)], [counts])
+        value = sum(count * v for count, (v, _) in zip(counts, outputs, strict=True))
+        here = sum(count * (1 - m) for count, (_, m) in zip(counts, outputs, strict=True))
+        assert value / here > 1
+        moved = [v - value / here * (1 - m) for v, m in outputs]
+        assert moved[2] == max(moved)
+        spread = max(m for _, m in outputs) - min(m for _, m in outputs)
+        last = math.ceil(here / spread) - 1
+        for m in (1, last):
+            expected = m * (max(moved) - min(moved)) / (here - m * spread)
+            assert manipulation(tally, m)[0].shift == pytest.approx(expected)
+        assert math.isinf(manipulation(tally, last + 1)[0].shift)
+        infinite += -1 < here - (last + 1) * spread < 0
+    assert infinite  # by less than one report's worth too

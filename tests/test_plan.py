@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hush import Categorical, DesignError, HushError, Numeric, Plan, PlanError, Schema, SchemaError
-from hush.channels import Mixture, Signs, Subset, Unary, Window
+from hush.channels import Cells, Mixture, Signs, Subset, Unary, Window
 from hush.channels.window import ROUNDING
 from hush.exact import WORD
 from hush.plan import Question
@@ -400,3 +400,205 @@ def test_plans_describe_themselves() -> None:
     assert plan.id[:12] in repr(plan)
     with pytest.raises(SchemaError, match="'nobody'"):
         plan.channel("nobody")
+
+
+# -- the ends of every rule
+
+BINARY = Schema([Categorical("a", [0, 1]), Categorical("b", [0, 1]), Categorical("c", [0, 1])])
+
+
+def binary(cost: Any = Fraction(1), k: Any = 1, title: Any = "", weights: Any = None, bias: int = 1) -> Plan:
+    """A plan of three coins that are hardly biased, so that nothing but the rule in question can refuse it."""
+    coin = Subset(2, 1, WORD // 2 + bias)
+    return Plan(BINARY, cost, k, tuple(Question((name,), coin) for name in "abc"), title, weights)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"cost": Fraction(1, 1000)},
+        {"cost": Fraction(16)},
+        {"k": 3},
+        {"title": "x" * 256},
+        {"weights": (1, 1, 1 << 32)},
+    ],
+)
+def test_the_last_that_a_plan_may_have(changed: dict[str, Any]) -> None:
+    plan = binary(**changed)
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"cost": Fraction("0.000999")},
+        {"cost": Fraction("16.001")},
+        {"cost": 1.0},
+        {"cost": Fraction(1, 3)},
+        {"k": 0},
+        {"k": 4},
+        {"k": True},
+        {"title": "x" * 257},
+        {"title": b"x"},
+        {"title": "a\nb"},
+        {"weights": (1, 1, (1 << 32) + 1)},
+        {"weights": (0, 1, 1)},
+        {"weights": (1, 1)},
+        {"weights": (1, 1, 1, 1)},
+        {"weights": [1, 1, 1]},
+        {"weights": (1, 1, 1), "k": 2},
+        {"weights": (1, 1, True)},
+    ],
+)
+def test_the_first_that_it_may_not_have(changed: dict[str, Any]) -> None:
+    with pytest.raises(PlanError):
+        binary(**changed)
+
+
+def test_epsilon_is_kept_to_the_last_threshold() -> None:
+    """The largest threshold of a coin for e^epsilon is accepted, and the next refused; k coins cost k times as much."""
+    for k in (1, 2, 3):
+        share = exp_floor(Fraction(1, k))
+        bias = int(WORD * share / (1 + share)) - WORD // 2
+        assert binary(k=k, bias=bias).ratio <= exp_floor(Fraction(1))
+        with pytest.raises(PlanError, match="costs more"):
+            binary(k=k, bias=bias + 2)
+
+
+def test_the_costliest_questions_count() -> None:
+    thresholds = [WORD // 2 + 1, WORD // 3 * 2, WORD // 5 * 3]
+    questions = tuple(Question((name,), Subset(2, 1, t)) for name, t in zip("abc", thresholds, strict=True))
+    ratios = [question.channel.ratio for question in questions]
+    for k, expected in ((1, ratios[1]), (2, ratios[1] * ratios[2]), (3, ratios[0] * ratios[1] * ratios[2])):
+        assert Plan(BINARY, Fraction(4), k, questions).ratio == expected
+
+
+def test_weights_say_how_likely_a_question_is() -> None:
+    assert binary(weights=(1, 2, 5)).inclusions == (Fraction(1, 8), Fraction(1, 4), Fraction(5, 8))
+    assert binary(k=2).inclusions == (Fraction(2, 3),) * 3
+    text = binary(weights=(1, 2, 5)).to_json()
+    assert '"weights":[1,2,5]' in text
+    for junk in ("[1,2]", "[1,2,0]", "{}", '"125"', "[1,2,5.0]", "[]"):
+        with pytest.raises(PlanError):
+            Plan.from_json(text.replace("[1,2,5]", junk))
+
+
+def test_where_the_inputs_of_a_question_lie() -> None:
+    plan = PLANS["cells"]
+    assert plan.spans == (slice(0, 3), slice(3, 4))
+    assert [plan.question(name) for name in "xcsz"] == [0, 0, 0, 1]
+    assert plan.channel("z") is plan.questions[1].channel
+    assert [len(attributes) for attributes in plan.attributes] == [3, 1]
+
+
+def test_how_many_outputs_a_plan_may_have() -> None:
+    """48 of the largest windows are the most that is accepted: made or read."""
+    window = Window(1 << 15, 1 << 14, WORD // 2 + (1 << 38))
+    names = [f"x{i}" for i in range(49)]
+    for count in (48, 49):
+        schema = Schema([Numeric(name, 0, 1) for name in names[:count]])
+        questions = tuple(Question((name,), window) for name in names[:count])
+        if count == 48:
+            text = Plan(schema, Fraction(1), 1, questions).to_json()
+            assert len(Plan.from_json(text).questions) == 48
+        else:
+            with pytest.raises(PlanError, match="1572864 outputs"):
+                Plan(schema, Fraction(1), 1, questions)
+            values = json.loads(text)
+            values["questions"].append(values["questions"][-1] | {"attributes": ["x48"]})
+            with pytest.raises(PlanError, match="1572864 outputs"):
+                Plan.from_json(json.dumps(values))
+
+
+@pytest.mark.parametrize(
+    "epsilon", ["1", "1.00", "+1.0", "1e0", "1_0.0", "inf", "nan", "0.10000000000000001", "x", "", 1.0]
+)
+def test_epsilon_is_written_in_one_way(epsilon: Any) -> None:
+    with pytest.raises(PlanError):
+        Plan.from_json(tampered(binary(), lambda values: values.update(epsilon=epsilon)))
+
+
+def test_a_long_epsilon_is_read() -> None:
+    plan = binary(cost=Fraction(repr(1 / 3)))
+    assert Plan.from_json(plan.to_json()).epsilon == 1 / 3
+
+
+def test_designs_that_need_two_choices_to_agree() -> None:
+    for options in (
+        {"objective": "uniform", "numeric": "duchi"},
+        {"sampling": "other"},
+        {"sampling": "weighted", "k": 2},
+        {"sampling": "weighted", "k": "paper"},
+        {"sampling": "weighted", "budget": "split"},
+        {"budget": "split", "k": 1},
+        {"budget": "split", "k": "paper"},
+    ):
+        with pytest.raises(DesignError):
+            Plan.design(BINARY, 1.0, **options)
+    assert (
+        Plan.design(BINARY, 1.0, sampling="weighted").weights
+        == Plan.design(BINARY, 1.0, sampling="weighted", k=1).weights
+    )
+    assert Plan.design(BINARY, 1.0, sampling="weighted").k == 1
+    assert Plan.design(BINARY, 1.0, k=3).k == 3
+    assert Plan.design(BINARY, 1.0).weights is None
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 16, 16.0])
+def test_the_ends_of_epsilon_are_designed(epsilon: float) -> None:
+    assert Plan.design(BINARY, epsilon).epsilon == epsilon
+
+
+def test_a_prior_takes_the_cube_where_it_is_better() -> None:
+    numbers = Schema([Numeric(f"x{i}", 0, 1) for i in range(16)])
+    plan = Plan.design(numbers, 4.0, objective="uniform", title="here")
+    assert [question.channel.kind for question in plan.questions] == ["cube"]
+    assert plan.title == "here"
+    apart = Plan.design(numbers, 4.0, objective="uniform", joint=[["x0", "x1"]])
+    assert "cube" not in {question.channel.kind for question in apart.questions}
+    assert {question.channel.kind for question in Plan.design(NUMBERS, 0.5, objective="centre").questions} <= {
+        "window",
+        "cube",
+    }
+
+
+def test_the_lower_bound_of_e_to_epsilon_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two bounds are 2^-180 apart, so they are moved apart here: a ratio may reach the lower one and no more."""
+    ratio = binary().ratio
+    monkeypatch.setattr("hush.plan.exp_bounds", lambda cost: (ratio, ratio * 2))
+    assert binary().ratio == ratio
+    with pytest.raises(PlanError, match="costs more"):
+        binary(bias=2)
+
+
+def test_the_message_names_the_costliest_question_and_what_it_costs() -> None:
+    thresholds = [WORD // 2 + 1, WORD // 8 * 5, WORD // 2 + 2]
+    questions = tuple(Question((name,), Subset(2, 1, t)) for name, t in zip("abc", thresholds, strict=True))
+    with pytest.raises(PlanError, match=r"'b': .*about 0\.510826"):  # ln(5/3)
+        Plan(BINARY, Fraction(1, 2), 1, questions)
+    assert Plan(BINARY, Fraction(1), 1, questions).title == ""
+
+
+def test_outputs_are_counted_while_a_plan_is_read() -> None:
+    """So that no memory is spent on the rest: what follows is not even looked at."""
+    coin = {"kind": "subset", "size": 2, "weight": 1, "threshold": str(WORD // 2 + 1)}
+    window = {"kind": "window", "size": 32768, "width": 16384, "levels": "even", "optional": False}
+    window["threshold"] = str(WORD // 2 + (1 << 38))
+    odd = window | {"size": 32767, "width": 1, "threshold": str(WORD - 32766 * ROUNDING)}
+    channels = [coin, *[window] * 47, odd]  # one output too many
+    values = json.loads(binary().to_json())
+    values["questions"] = [*({"attributes": [f"x{i}"], "channel": each} for i, each in enumerate(channels)), "junk"]
+    with pytest.raises(PlanError, match="1572864 outputs"):
+        Plan.from_json(json.dumps(values))
+
+
+def test_the_law_is_not_for_two_attributes_together() -> None:
+    schema = Schema([Categorical("a", [0, 1]), Categorical("b", [0, 1])])
+    plan = Plan(schema, Fraction(2), 1, (Question(("a", "b"), Cells((2, 2), WORD // 2)),))
+    with pytest.raises(PlanError, match="together"):
+        plan.law("a", 0)
+
+
+def test_weighted_sampling_asks_one_question_even_if_more_were_better() -> None:
+    assert Plan.design(BINARY, 9.0).k > 1
+    assert Plan.design(BINARY, 9.0, sampling="weighted").k == 1

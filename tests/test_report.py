@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hush import Categorical, Numeric, Plan, Report, ReportError, Schema
+from hush.channels import Subsets
 from hush.client import randomise_from
+from hush.report import MAX_TEXT, sizes
 from hush.testing import SeededCoins
 from tests.cases import MIXED, RECORD, any_record, plans
 
@@ -189,3 +191,68 @@ def test_all_questions_answered_need_no_index() -> None:
     report = randomise_from(SeededCoins(1), plan, RECORD)
     widths = sum(question.channel.alphabet.width for question in plan.questions)
     assert len(report.encode()) == 25 + widths
+
+
+def test_the_text_of_a_report_has_a_greatest_length() -> None:
+    plan, report = PLANS["default"], Report(PLANS["default"], ID, ((3, 1),))
+    text = report.to_json()
+    assert MAX_TEXT == 1 << 20
+    assert Report.from_json(plan, text + " " * (MAX_TEXT - len(text))) == report
+    with pytest.raises(ReportError, match="longer"):
+        Report.from_json(plan, text + " " * (MAX_TEXT - len(text) + 1))
+
+
+def test_the_json_of_a_report() -> None:
+    plan = PLANS["default"]
+    text = Report(plan, ID, ((3, 1),)).to_json()
+    assert text == f'{{"answers":[[3,1]],"hush":1,"id":"{ID.hex()}","plan":"{plan.id}"}}'
+    for answers in (
+        "[]",
+        "[[3]]",
+        "[[3,1,0]]",
+        "[[6,1]]",
+        "[[-1,1]]",
+        "[[true,1]]",
+        "[3,1]",
+        "{}",
+        '["31"]',
+        "[[3,1],[3,1]]",
+    ):
+        with pytest.raises(ReportError):
+            Report.from_json(plan, text.replace("[[3,1]]", answers))
+    for version in ("0", "2", "true", "1.0"):
+        with pytest.raises(ReportError, match="version 1"):
+            Report.from_json(plan, text.replace('"hush":1', f'"hush":{version}'))
+    last = (
+        Report(plan, ID, ((5, (0,)),))
+        if isinstance(plan.channel("smokes").alphabet, Subsets)
+        else Report(plan, ID, ((5, 0),))
+    )
+    assert Report.from_json(plan, last.to_json()) == Report.decode(plan, last.encode()) == last
+
+
+@pytest.mark.parametrize("name", ["default", "k=3", "split", "subset", "multi", "wide", "oue"])
+def test_the_sizes_of_a_plan_are_those_of_its_reports(name: str) -> None:
+    plan = PLANS[name]
+    least, most = sizes(plan)
+    widths = sorted(question.channel.alphabet.width for question in plan.questions)
+    index = 0 if plan.k == len(plan.questions) else 1 if len(plan.questions) <= 256 else 2
+    assert least == 1 + 8 + 16 + plan.k * index + sum(widths[: plan.k])
+    assert most == 1 + 8 + 16 + plan.k * index + sum(sorted(widths, reverse=True)[: plan.k])
+    lengths = {len(some_report(name, seed).encode()) for seed in range(60)}
+    assert least <= min(lengths) <= max(lengths) <= most
+
+
+def test_questions_must_increase_and_may_be_the_first_and_the_last() -> None:
+    plan = PLANS["k=3"]
+    every = {index: output for seed in range(40) for index, output in some_report("k=3", seed).answers}
+    first, second, last = ((j, every[j]) for j in (0, 1, 5))
+    assert Report(plan, ID, (first, second, last)).answers == (first, second, last)
+    for answers in ((first, last, second), (first, first, last), (second, first, last)):
+        with pytest.raises(ReportError, match="increase"):
+            Report(plan, ID, answers)
+    with pytest.raises(ReportError, match="pair"):
+        Report(plan, ID, (first, second, [5, every[5]]))  # type: ignore[arg-type]
+    for junk in (b"", b"\x01", b"\x00" + some_report("k=3").encode()[1:]):
+        with pytest.raises(ReportError):
+            Report.decode(plan, junk)

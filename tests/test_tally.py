@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hush import Plan, Report, Tally, TallyError
+from hush import Categorical, Plan, Report, Schema, Tally, TallyError
 from hush.channels import Subsets
 from hush.client import randomise_from
 from hush.testing import SeededCoins
@@ -184,3 +184,84 @@ def test_a_mutated_tally_is_refused_or_possible(name: str, seed: int, data: st.D
         return
     assert decoded.encode() == encoded
     assert sum(decoded.answered) == decoded.n * plan.k
+
+
+ONE = Plan.design(Schema([Categorical("c", ["a", "b"])]), 1.0, categorical="grr")
+TWO = Plan.design(Schema([Categorical("c", ["a", "b"]), Categorical("d", ["a", "b"])]), 1.0, categorical="grr", k=1)
+
+
+def test_the_bytes_of_a_tally() -> None:
+    small = Tally(TWO, 300, [200, 100], [[199, 1], [0, 100]])
+    assert small.encode() == b"\x01" + bytes.fromhex(TWO.id) + bytes.fromhex("ac02 c801 c701 01 64 00 64")
+    assert small.to_json() == (
+        f'{{"answered":[200,100],"counts":[[199,1],[0,100]],"hush":1,"n":300,"plan":"{TWO.id}"}}'
+    )
+    for broken in (
+        b"\x00" + small.encode()[1:],
+        b"\x02" + small.encode()[1:],
+        small.encode() + b"\0",
+        small.encode()[:-1],
+    ):
+        with pytest.raises(TallyError):
+            Tally.decode(TWO, broken)
+    for version in ("true", "0", "2", "1.0", '"1"'):
+        with pytest.raises(TallyError, match="version 1"):
+            Tally.from_json(TWO, small.to_json().replace('"hush":1', f'"hush":{version}'))
+
+
+def test_the_ends_of_what_a_tally_may_hold() -> None:
+    most = 1 << 62
+    assert Tally(ONE, most, [most], [[0, most]]).n == most
+    assert Tally(ONE, 0, [0], [[0, 0]]) == Tally(ONE)
+    assert Tally(TWO, 3, [0, 3], [[0, 0], [3, 0]]).answered == [0, 3]
+    refused: list[tuple[Plan, Any, Any, Any]] = [
+        (ONE, most + 1, [most + 1], [[0, most + 1]]),
+        (ONE, -1, [-1], [[0, -1]]),
+        (ONE, 1, [1], [[1]]),
+        (ONE, 1, [1], [[1, 0, 0]]),
+        (ONE, 1, [1], [[True, 0]]),
+        (ONE, 1, [1], [[1.0, 0]]),
+        (ONE, 1, [1, 0], [[1, 0]]),
+        (ONE, 1, [1], [[1, 0], [0, 0]]),
+        (ONE, 1, [True], [[1, 0]]),
+        (TWO, 3, [4, -1], [[4, 0], [0, -1]]),
+        (TWO, 2, [2, 1], [[2, 0], [1, 0]]),
+        (TWO, 4, [2, 1], [[2, 0], [1, 0]]),
+    ]
+    for plan, n, answered, counts in refused:
+        with pytest.raises(TallyError):
+            Tally(plan, n, answered, counts)
+
+
+def test_only_zero_and_tallies_are_added() -> None:
+    some = tally("default", 3)
+    assert 0 + some == some
+    assert 0 + some is not some
+    for other in (1, False, 0.0, None):
+        with pytest.raises(TypeError):
+            other + some
+
+
+def test_tallies_that_differ_in_anything_are_not_equal() -> None:
+    base = Tally(TWO, 4, [2, 2], [[1, 1], [2, 0]])
+    assert base == Tally(TWO, 4, [2, 2], [[1, 1], [2, 0]])
+    for other in (
+        Tally(TWO, 4, [2, 2], [[1, 1], [1, 1]]),
+        Tally(TWO, 4, [3, 1], [[1, 2], [1, 0]]),
+        Tally(TWO, 5, [3, 2], [[2, 1], [2, 0]]),
+    ):
+        assert base != other
+    assert base.__eq__(4) is NotImplemented  # so that the other may answer
+    titled = Plan.design(TWO.schema, 1.0, categorical="grr", k=1, title="another")
+    assert base != Tally(titled, 4, [2, 2], [[1, 1], [2, 0]])
+
+
+def test_a_tally_keeps_nothing_of_the_lists_it_was_given() -> None:
+    answered, counts = [1], [[1, 0]]
+    made = Tally(ONE, 1, answered, counts)
+    answered[0], counts[0][0] = 7, 7
+    assert made == Tally(ONE, 1, [1], [[1, 0]])
+    copy = made.copy()
+    copy.add(Report(ONE, bytes(16), ((0, 1),)))
+    assert (made.n, made.answered, made.counts) == (1, [1], [[1, 0]])
+    assert (copy.n, copy.answered, copy.counts) == (2, [2], [[1, 1]])

@@ -77,7 +77,8 @@ def test_the_variance_is_the_sum() -> None:
     squares = 2 * sum(g * g * weight(g) for g in range(300)) / norm * Fraction(4, 16)
     assert float(TOY.variance(-1)) == pytest.approx(float(squares), rel=1e-12)
     assert TOY.variance(Fraction(-3, 4)) - TOY.variance(-1) == Fraction(1, 16)
-    assert TOY.worst_variance == TOY.variance(Fraction(1, 4))
+    for step in range(4):  # half-way between two points, wherever they are
+        assert TOY.variance(Fraction(2 * step - 3, 4)) == TOY.worst_variance == TOY.variance(-1) + Fraction(1, 16)
 
 
 @pytest.mark.parametrize("name", ["laplace", "staircase"])

@@ -179,3 +179,11 @@ def test_an_audit_notices_dimensions_that_are_not_drawn_uniformly() -> None:
         coins = SeededCoins(5)
         outputs = [channel.draw(7, coins) for _ in range(2000)]
         assert by_targets("seven", outputs, channel, 7, 1e-6).passed is expected
+
+
+def test_the_table_of_corners_has_a_row_for_each_m_and_a_column_for_each_a() -> None:
+    """The batch engine reads it row by row, so its shape counts."""
+    channel = small_cube(Fraction(1), 5, 4, 3)
+    expected = [[sum(corner.bit_count() >= a for corner in range(1 << m)) for a in range(5)] for m in range(4)]
+    assert channel.tails == expected
+    assert channel.corners == (11, 5)

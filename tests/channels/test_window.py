@@ -102,3 +102,55 @@ def test_a_threshold_whose_lower_bits_would_favour_a_cell_is_refused() -> None:
     for threshold in (good.threshold - 1, good.threshold - ROUNDING // 2, good.threshold + 1):
         with pytest.raises(PlanError, match=r"2\^24 times"):
             Window(2, 1, threshold)
+
+
+@pytest.mark.parametrize("name", ["duchi-optional", "window-9-2-optional"])
+def test_missing_is_the_last_state_of_an_optional_window(name: str) -> None:
+    """Whatever is proved for all states would say nothing about the missing if it were left out here."""
+    channel = SMALL[name](Fraction(1))
+    assert isinstance(channel, Window)
+    assert [*channel.states()] == [*range(channel.last + 1), None]
+    plain = SMALL["window-5-2"](Fraction(1))
+    assert [*plain.states()] == [0, 1, 2, 3]
+
+
+def test_the_grid_is_rounded_down_to_multiples_of_one_part_in_2_to_the_53() -> None:
+    """So that all languages have it. The knots of these levels are thirds, which no float is."""
+    channel = Window(4, 1, ROUNDING * ((1 << 40) - 3), (-3, -1, 1, 3))
+    points, slopes = channel.grid
+    third, unit = 3002399751580330, 2.0**-53
+    assert points == [0.0, third * unit, (2 * third + 1) * unit, 1.0]
+    assert third == (1 << 53) // 3
+    assert third * unit != 1 / 3
+    assert slopes == [1 / (points[1] - 0.0), 1 / (points[2] - points[1]), 1 / (1.0 - points[2])]
+
+
+def test_even_levels_need_no_grid() -> None:
+    """The position is one product: other ways to compute it differ in their last bits."""
+    channel = SMALL["window-16-3"](Fraction(1))
+    assert isinstance(channel, Window)
+    assert [channel._between(u) for u in (0.0, 0.1, 0.7, 1.0)] == [
+        (0, 0.0),
+        (1, 0.1 * 13 - 1),
+        (9, 0.7 * 13 - 9),
+        (12, 1.0),
+    ]
+
+
+def test_half_a_step_of_the_rounding_is_rounded_down() -> None:
+    """Where the position falls exactly between two of the 2^24 lower parts of a word."""
+    channel = SMALL["duchi"](Fraction(1))
+    assert isinstance(channel, Window)
+    u, half = 0.5 + 2.0**-25, ROUNDING // 2
+    assert channel.rounding([u]) == {0: Fraction(1, 2), 1: Fraction(1, 2)}
+    assert [channel.rounded(u, word) for word in (half - 1, half, half + 1)] == [1, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["duchi", "window-16-3", "window-uneven"])
+def test_rounding_of_what_lies_outside(name: str) -> None:
+    channel = SMALL[name](Fraction(1))
+    assert isinstance(channel, Window)
+    for u in (-1e200, -1.0, -1e-9, 0.0):
+        assert channel.rounding([u]) == {0: Fraction(1)}
+    for u in (1.0, 1.0000001, 7.0, 1e200):
+        assert channel.rounding([u]) == {channel.last: Fraction(1)}

@@ -52,7 +52,7 @@ MAX_SAMPLE = 64
 
 def agreeing_corners(size: int, agree: int) -> int:
     """Return how many corners of a cube agree with a given one in at least so many dimensions."""
-    return sum(comb(size, i) for i in range(max(agree, 0), size + 1))
+    return sum(comb(size, i) for i in range(agree, size + 1))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,96 @@
+"""Which tests belong to which module: the narrowest set that should notice when it breaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent.parent
+EPSILONS = (Fraction(1, 2), Fraction(4))
+CHANNELS = "tests/channels/"
+KINDS = ("additive", "cells", "cube", "mixture", "signs", "subset", "unary", "window")
+EDGES = CHANNELS + "test_edges.py"
+CONFORMANCE = CHANNELS + "test_conformance.py"
+
+
+@dataclass(frozen=True)
+class Module:
+    """A file of the source and its tests. Of the tests of all channels, those of `channels` (as names begin)."""
+
+    name: str
+    tests: tuple[str, ...]
+    channels: tuple[str, ...] = ("",)
+
+    @property
+    def first(self) -> tuple[str, ...]:
+        """The tests for what is run on import, which are collected again for every change: not the long ones."""
+        return tuple(file for file in self.tests if not self.name.startswith("channels/") or file != CONFORMANCE)
+
+    @property
+    def path(self) -> Path:
+        """Where the source lies."""
+        return ROOT / "src" / "hush" / f"{self.name}.py"
+
+    @property
+    def dotted(self) -> str:
+        """The name by which it is imported."""
+        return "hush." + self.name.removesuffix("/__init__").replace("/", ".")
+
+    def wants(self, file: str, parameters: dict[str, Any]) -> bool:
+        """Tell whether a test case is about this module. Of the long grid of epsilons two are enough."""
+        name = str(parameters.get("name", "")).removeprefix("channel-").removeprefix("optional-")
+        if file.endswith("test_vectors.py"):
+            return self.channels == ("",) or (name != "" and name.startswith(self.channels))
+        kind, case = self.name.removeprefix("channels/"), str(parameters.get("case", ""))
+        if file.endswith("test_edges.py") and kind in KINDS:
+            return case.startswith(kind) if case else not name or name.startswith(self.channels)
+        if file.endswith("test_conformance.py"):
+            few = parameters.get("epsilon", EPSILONS[0]) in EPSILONS
+            return few and (not name or name.startswith(self.channels))
+        return True
+
+
+def _channel(name: str, *channels: str) -> Module:
+    return Module(
+        f"channels/{name}", (f"{CHANNELS}test_{name}.py", EDGES, CONFORMANCE, "tests/test_vectors.py"), channels
+    )
+
+
+SHARED = tuple(
+    f"{CHANNELS}test_{name}.py"
+    for name in ("alphabet", "conformance", "additive", "window", "cells", "subset", "signs", "mixture", "edges")
+)
+FEW = (
+    "duchi",
+    "window-5",
+    "mixture-optional",
+    "grr-2",
+    "subset-9",
+    "oue-2",
+    "laplace",
+    "signs-2",
+    "cube-4-3",
+    "cells-3",
+)
+INDICATOR = (f"{CHANNELS}test_subset.py", f"{CHANNELS}test_unary.py", EDGES, CONFORMANCE)
+
+MODULES = (
+    Module("channels/__init__", (CONFORMANCE,), FEW),
+    _channel("additive", "laplace", "staircase", "scdf"),
+    Module("channels/alphabet", SHARED, FEW),
+    Module("channels/base", (*SHARED, "tests/test_vectors.py"), FEW),
+    _channel("cells", "cells"),
+    _channel("cube", "cube"),
+    Module("channels/indicator", INDICATOR, ("grr", "subset", "oue", "sue")),
+    _channel("mixture", "mixture", "hybrid"),
+    _channel("signs", "signs", "duchi-multi"),
+    _channel("subset", "grr", "subset"),
+    _channel("unary", "oue", "sue"),
+    _channel("window", "duchi", "window", "piecewise"),
+    Module("plan", ("tests/test_plan.py", "tests/test_vectors.py")),
+    Module("report", ("tests/test_report.py", "tests/test_vectors.py")),
+    Module("tally", ("tests/test_tally.py", "tests/test_vectors.py")),
+    Module("estimates", ("tests/test_estimates.py",)),
+)
