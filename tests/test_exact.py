@@ -75,3 +75,12 @@ def test_logarithms_of_large_ratios_and_of_none() -> None:
     assert log_digits(Fraction(10) ** 5000, 3) == "11512.926"
     with pytest.raises(ValueError, match="1 or more"):
         log_digits(Fraction(1, 2))
+
+
+@pytest.mark.parametrize("power", [1, 20, 40, 52, 53, 62, 63])
+def test_logarithms_of_ratios_near_one_end(power: int) -> None:
+    """A float of such a ratio is 1, whose logarithm is 0: from there the way up in floats would never end."""
+    ratio = 1 + Fraction(1, 1 << power)
+    found = log_above(ratio)
+    assert exp_bounds(Fraction(found))[0] >= ratio
+    assert found <= 1.0001 / (1 << power)

@@ -185,6 +185,12 @@ POINTS = (0.0, 0.25, 0.625, 1.0)
 DITHERS = (Fraction(0), Fraction(1, 2), Fraction(3, 4))  # where 2x + u passes an integer, for these points
 
 
+def dither_of(notes: Notes) -> str:
+    """The only dither that is kept."""
+    (found,) = (value for (kind, _, _), value in notes.kept.items() if kind == "dither")
+    return found
+
+
 def number_laws(weeks: int) -> dict[tuple[float, ...], dict[Fraction, Law]]:
     """For every history, given every class of the dither, the exact law of all answers (times that of the class)."""
     channel = STEPS.channel("steps")
@@ -196,7 +202,7 @@ def number_laws(weeks: int) -> dict[tuple[float, ...], dict[Fraction, Law]]:
         while True:
             coins, notes = Representatives(path, channel, DITHERS), Notes()
             seen = tuple(answer for x in history for answer in answers(coins, STEPS, [x], notes))
-            law = laws[Fraction(int(notes.kept["dither", "steps", ""]), WORD)]
+            law = laws[Fraction(int(dither_of(notes)), WORD)]
             law[seen] = law.get(seen, Fraction(0)) + coins.probability
             while path and path[-1] + 1 == coins.widths[len(path) - 1]:
                 path.pop()

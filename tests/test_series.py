@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import hush
-from hush import BudgetError, Categorical, History, Ledger, LedgerError, Numeric, Plan, Schema, Series
+from hush import BudgetError, Categorical, History, Ledger, LedgerError, Numeric, Plan, RecordError, Schema, Series
 from hush.channels import Subset
 from tests.cases import MIXED, RECORD
 
@@ -104,7 +104,7 @@ def test_a_plan_is_answered_once(series: Series) -> None:
     assert series.ledger.randomise(weekly(0), {"mood": "bad"}) == first
     other = series.ledger.randomise(weekly(1), {"mood": "good"})  # a fresh one
     assert series.randomise(weekly(1), {"mood": "good"}) == other
-    assert series.history() == History("mood", 1, 1, 1, Fraction(1), Fraction(1))
+    assert series.history() == History("mood", 2, 1, 1, Fraction(2), Fraction(2))  # it is seen, so it counts
     assert series.ledger.spent == 2
 
 
@@ -129,11 +129,65 @@ def test_equal_questions_share_answers_and_others_do_not(series: Series) -> None
     assert series.ledger.spent == 2  # the other question
     series.randomise(weekly(2, MOOD, 0.5), {"mood": "good"})  # another channel
     assert series.ledger.spent == Fraction(5, 2)
-    renamed = Schema([Categorical("mood", ["fine", "fair", "bad"])])
-    series.randomise(weekly(3, renamed), {"mood": "fine"})  # other categories, and the channel of the first week
-    assert series.ledger.spent == Fraction(7, 2)
     Series(series.ledger, "another").randomise(weekly(4), {"mood": "good"})
-    assert series.ledger.spent == Fraction(9, 2)
+    assert series.ledger.spent == Fraction(7, 2)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [
+        (Categorical("mood", ["fine", "fair", "bad"]), "fair"),
+        (Categorical("mood", ["good", "fair"]), "fair"),
+        (Categorical("mood", ["good", "fair", "bad"], optional=True), "fair"),
+        (Numeric("mood", 0, 1), 0.5),
+    ],
+)
+def test_another_definition_is_refused_before_the_record_is_read(series: Series, attribute: Any, value: object) -> None:
+    """Whether the record would fit or not: so a refusal tells nothing about it."""
+    series.randomise(weekly(0), {"mood": "good"})
+    before = series.ledger.path.read_bytes()
+    for record in ({"mood": value}, {"mood": "nothing that fits"}, {}):
+        with pytest.raises(LedgerError, match=r"attribute 'mood'.*another definition"):
+            series.randomise(weekly(1, Schema([attribute])), record)
+    assert series.ledger.path.read_bytes() == before
+
+
+def test_silence_does_not_find_a_number(ledger: Ledger) -> None:
+    """A server halves the bounds each week. The first plan fixes them, even if the record did not fit."""
+    salaries, low, high = Series(ledger, "salary"), 0, 200_000
+    answered = []
+    for week in range(18):
+        middle = (low + high) // 2
+        plan = weekly(week, Schema([Numeric("salary", low - 1, middle)]), 0.001)
+        try:
+            salaries.randomise(plan, {"salary": 73_250})
+        except RecordError:
+            answered.append(False)
+            low = middle
+        except LedgerError:
+            continue
+        else:
+            answered.append(True)
+            high = middle
+    assert len(answered) == 1
+
+
+def test_dithers_are_not_shared(ledger: Ledger) -> None:
+    """Two thresholds that hang together tell a number by the weeks in which it passes them."""
+    other = Schema([Numeric("steps", 0, 40_000)])
+    Series(ledger, "steps").randomise(weekly(0, STEPS), {"steps": 0})
+    Series(ledger, "more").randomise(weekly(1, other), {"steps": 0})
+    words = [value for _, _, value in rows(ledger, "dither")]
+    assert len(words) == len(set(words)) == 2
+
+
+def test_a_report_from_elsewhere_is_counted(series: Series) -> None:
+    """The plan was answered afresh before: that report is handed out again, and is among those that were seen."""
+    first = series.ledger.randomise(weekly(0), {"mood": "good"})
+    assert series.randomise(weekly(0), {"mood": "good"}) == first
+    found = series.history()
+    assert (found.reports, found.spent) == (1, 1)
+    assert "answered 'mood' once" in str(found)
 
 
 def test_other_levels_are_other_states(ledger: Ledger) -> None:
@@ -142,7 +196,7 @@ def test_other_levels_are_other_states(ledger: Ledger) -> None:
     assert ledger.spent == 1
     Series(ledger, "steps", 5).randomise(weekly(2, STEPS), {"steps": 0})
     assert ledger.spent == 2
-    assert len(rows(ledger, "dither")) == 1
+    assert len(rows(ledger, "dither")) == 2
 
 
 def test_the_file_tells_the_states_and_no_names(series: Series) -> None:
@@ -261,13 +315,13 @@ def test_the_total_is_said_in_plain_words(series: Series) -> None:
     assert str(series.history()) == "You have not answered 'mood' yet: it has cost nothing."
     series.randomise(weekly(0), {"mood": "good"})
     assert str(series.history()) == (
-        "You have answered 'mood' once. Your answer had one and the same value, so all of it together cost "
-        "epsilon = 1; with fresh noise each time it would have been 1. After seeing all your reports, nobody's odds "
-        "between two histories that change, and change back, at the same times move by more than a factor 2.8. "
-        "Whether and when your answer changed is not hidden."
+        "You have answered 'mood' once. Your answer was in one and the same state (that of a number is its level), so "
+        "all of it together cost epsilon = 1; with fresh noise each time it would have been 1. After seeing all "
+        "reports of this series, nobody's odds between two histories whose states change, and change back, at the "
+        "same times move by more than a factor 2.8. Whether and when your state changed is not hidden."
     )
     words = str(History("mood", 52, 2, 3, Fraction(3), Fraction(104)))
-    assert "52 times. Your answers to 2 questions had 3 different values" in words
+    assert "52 times. Your answers to 2 questions were in 3 different states" in words
     assert "epsilon = 3; with fresh noise each time it would have been 104" in words
     assert "factor 20.1." in words
     assert "factor 22,026.5." in str(History("mood", 52, 1, 10, Fraction(10), Fraction(52)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from math import gcd, log, nextafter
+from math import gcd, log1p, nextafter
 
 WORD = 1 << 64
 """Probabilities of coins are integers out of this many."""
@@ -50,7 +50,9 @@ def log_above(ratio: Fraction) -> float:
     """
     if ratio <= 1:
         return 0.0
-    x = max(log(ratio) * (1 - 2.0**-50), 0.0)
+    x = log1p(float(ratio - 1)) * (
+        1 - 2.0**-50
+    )  # a logarithm of the ratio itself would be 0 near 1, and the way up long
     while exp_bounds(Fraction(x))[0] < ratio:
         x = nextafter(x, 64.0)
     return x

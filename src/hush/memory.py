@@ -42,7 +42,7 @@ class Asked:
 
 def ask(coins: Coins, plan: Plan, inputs: Sequence[Input], levels: Sequence[int | None], memory: Memory) -> list[Asked]:
     """Return the questions of this device with their states. What is drawn for that is kept, and is no answer yet."""
-    form, subjects = _identities(plan, tuple(levels))
+    form, subjects, dithers = _identities(plan, tuple(levels))
     text = memory.find("questions", form)
     if text is None:
         text = codec.dump(questions(plan, coins))
@@ -52,19 +52,34 @@ def ask(coins: Coins, plan: Plan, inputs: Sequence[Input], levels: Sequence[int 
         span = plan.spans[index]
         state: list[Input] = []
         values: list[Input] = []
-        for name, value, count in zip(plan.questions[index].attributes, inputs[span], levels[span], strict=True):
+        for dither, value, count in zip(dithers[span], inputs[span], levels[span], strict=True):
             if count is None or value is None:
                 state.append(value)
                 values.append(value)
                 continue
-            word = memory.find("dither", name)
+            word = memory.find("dither", dither)
             if word is None:
                 word = str(coins.word())
-                memory.keep(word, "dither", name)
+                memory.keep(word, "dither", dither)
             state.append(at := level(value, count, codec.big(word, LedgerError, "a dither of the ledger")))
             values.append(at / (count - 1))
         asked.append(Asked(index, subjects[index], tuple(values), codec.dump(state)))
     return asked
+
+
+def define(plan: Plan, memory: Memory) -> str | None:
+    """Keep how the attributes of a plan are defined; return the name of one that was defined otherwise, or None.
+
+    Whether a device answers at all depends on what bounds and values a plan has room for. A server that could choose
+    others each week would find a number by the weeks of silence.
+    """
+    for attribute, definition in zip(plan.schema.names, json.loads(plan.to_json())["schema"], strict=True):
+        known = memory.find("attribute", attribute)
+        if known is None:
+            memory.keep(_hash(definition), "attribute", attribute)
+        elif known != _hash(definition):
+            return attribute
+    return None
 
 
 def new(asked: Sequence[Asked], memory: Memory) -> list[int]:
@@ -89,7 +104,8 @@ def level(x: float, levels: int, dither: int) -> int:
     """Round x in [0, 1] to floor(x*(levels-1) + dither/2^64), exactly.
 
     The words `dither` that round up are floor(2^64 * f) of 2^64, where f is how far x is on the way from its level to
-    the next: right on average to within 2^-64 of that way.
+    the next: right on average to within 2^-64 of that way. (A level stands for level/(levels-1) as a float, which is
+    off by 2^-54 at most. Neither is a matter of privacy.)
     """
     top, bottom = x.as_integer_ratio()
     return (top * (levels - 1) * WORD + dither * bottom) // (bottom * WORD)
@@ -109,17 +125,20 @@ def cost_of(plan: Plan, indexes: Sequence[int]) -> Fraction:
 
 
 @lru_cache(maxsize=256)
-def _identities(plan: Plan, levels: tuple[int | None, ...]) -> tuple[str, tuple[str, ...]]:
-    """Return a hash of all that decides how questions are drawn, and of each question with its attributes and levels.
+def _identities(plan: Plan, levels: tuple[int | None, ...]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Return hashes of all that decides how questions are drawn, of each question, and of what each dither is for.
 
-    Not the title, which tells one week from another, and no claim of a cost.
+    Not the title, which tells one week from another, and no claim of a cost. A dither is for one definition of an
+    attribute and one number of levels: if two shared it, the times at which a number passes their thresholds would
+    tell the number.
     """
     whole = json.loads(plan.to_json())
     form = _hash([whole["k"], whole["weights"], whole["schema"], whole["questions"]])
     subjects = []
     for question, span in zip(plan.questions, plan.spans, strict=True):
         subjects.append(_hash([whole["schema"][span], question.channel.to_json(), levels[span]]))
-    return form, tuple(subjects)
+    dithers = [_hash([attribute, count]) for attribute, count in zip(whole["schema"], levels, strict=True)]
+    return form, tuple(subjects), tuple(dithers)
 
 
 def _hash(value: object) -> str:

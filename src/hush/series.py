@@ -18,7 +18,8 @@ however many weeks there are: m times epsilon, and once epsilon if nothing chang
 **What is not hidden.** *That* an answer changed, and when: different answers to one question prove different states.
 No factor bounds the odds between a constant history and one that changes. Who must hide changes too takes fresh
 reports, `Ledger.randomise`, at T times epsilon. For a number the pattern is that of its levels, which depends on u too:
-the promise holds given u, for any u; that includes all numbers that do not move. If the cap is reached the device falls
+the promise holds given u, for any u; that includes all numbers that do not move. Where it is known how a number moves
+(an age), the time at which it passes a threshold can tell the number itself. If the cap is reached the device falls
 silent. That depends on the pattern alone, but those who change most fall silent first, and estimates are then of the
 others: choose a cap of at least `Series.most`.
 
@@ -39,7 +40,7 @@ from hush.coins import SystemCoins
 from hush.errors import BudgetError, LedgerError
 from hush.exact import exp_bounds
 from hush.ledger import Ledger
-from hush.memory import ask, cost_of, new, recall
+from hush.memory import ask, cost_of, define, new, recall
 from hush.plan import Plan
 from hush.report import Report
 from hush.schema import Numeric, Record
@@ -60,6 +61,9 @@ _TABLES = (
 
 class Series:
     """A collection that is repeated, under a name that this device's software gives it. It lives in a ledger.
+
+    The first plan that it answers fixes how attributes are defined: bounds, values, what is optional. A plan with other
+    definitions is refused, as a server could otherwise find a value by asking for what the device has room for.
 
     `levels` says to how many levels a number is rounded: for all of them, or by name. With g levels, whatever happens
     for however long, a number costs at most g times what an answer costs. Changing them draws new answers, which cost.
@@ -88,13 +92,22 @@ class Series:
     def randomise(self, plan: Plan, record: Record) -> Report:
         """Answer a plan from memory: answers of states that were met before are given again, others are drawn and kept.
 
-        All is on disk before the report is returned. A plan that was answered before gets the stored report. If new
-        answers would take the total above the cap, BudgetError is raised and none is drawn.
+        All is on disk before the report is returned. A plan that was answered before gets the stored report. One that
+        defines an attribute otherwise than the first one did is refused before the record is looked at. If new answers
+        would take the total above the cap, BudgetError is raised and none is drawn.
         """
+        with self.ledger.transaction() as connection:  # by itself, so that it stays if the record is refused
+            other = define(plan, _Rows(connection, self.name))
+        if other is not None:
+            raise LedgerError(
+                f"attribute {other!r}: the series {self.name!r} knows it with another definition; a changed question "
+                "is another series"
+            )
         refused = None
         with self.ledger.transaction() as connection:
             stored = self.ledger.stored(connection, plan)
             if stored is not None:
+                self._note(connection, plan)
                 return stored
             levels, inputs = self.levels(plan), plan.schema.encode(record)
             coins, memory = SystemCoins(), _Rows(connection, self.name)
@@ -109,10 +122,15 @@ class Series:
                 answers = recall(coins, plan, asked, memory)
                 report = Report(plan, coins.word().to_bytes(8, "big") + coins.word().to_bytes(8, "big"), answers)
                 self.ledger.enter(connection, report, cost)
-                connection.execute("insert into repeats values (?, ?, ?)", (plan.id, self.name, str(plan.cost)))
+                self._note(connection, plan)
         if refused is not None:
             raise refused
         return report
+
+    def _note(self, connection: sqlite3.Connection, plan: Plan) -> None:
+        """Count a report among those of this series, unless it is among those of another."""
+        row = (plan.id, self.name, str(plan.cost))
+        connection.execute("insert or ignore into repeats values (?, ?, ?)", row)
 
     def most(self, plan: Plan) -> Fraction:
         """Return the most that such plans can ever cost, whatever happens: a cap with which nobody falls silent."""
@@ -160,16 +178,16 @@ class History:
     def __str__(self) -> str:
         if not self.reports:
             return f"You have not answered {self.series!r} yet: it has cost nothing."
-        values = f"{self.states} different values" if self.states > 1 else "one and the same value"
-        what = "Your answer" if self.questions == 1 else f"Your answers to {self.questions} questions"
+        states = f"in {self.states} different states" if self.states > 1 else "in one and the same state"
+        what = "Your answer was" if self.questions <= 1 else f"Your answers to {self.questions} questions were"
         factor = exp_bounds(self.spent)[1] if self.spent <= 64 else Fraction(_BEARABLE + 1)
         bound = f"{math.ceil(factor * 10) / 10:,}" if factor <= _BEARABLE else "that has more than six digits"
         return (
-            f"You have answered {self.series!r} {_times(self.reports)}. {what} had {values}, so all of it together "
-            f"cost epsilon = {float(self.spent):g}; with fresh noise each time it would have been "
-            f"{float(self.fresh):g}. After seeing all your reports, nobody's odds between two histories that change, "
-            f"and change back, at the same times move by more than a factor {bound}. Whether and when your answer "
-            "changed is not hidden."
+            f"You have answered {self.series!r} {_times(self.reports)}. {what} {states} (that of a number is its level)"
+            f", so all of it together cost epsilon = {_above(self.spent)}; with fresh noise each time it would have "
+            f"been {_above(self.fresh)}. After seeing all reports of this series, nobody's odds between two histories "
+            f"whose states change, and change back, at the same times move by more than a factor {bound}. Whether and when "
+            "your state changed is not hidden."
         )
 
 
@@ -196,6 +214,11 @@ class _Rows:
 
 def _checked(levels: object) -> int:
     return codec.integer(levels, 2, MAX_LEVELS, LedgerError, "the levels of a number")
+
+
+def _above(epsilon: Fraction) -> str:
+    """Return an epsilon with three places at most, rounded up."""
+    return f"{math.ceil(epsilon * 1000) / 1000:.3f}".rstrip("0").rstrip(".")
 
 
 def _times(n: int) -> str:
