@@ -186,8 +186,8 @@ class History:
             f"You have answered {self.series!r} {_times(self.reports)}. {what} {states} (that of a number is its level)"
             f", so all of it together cost epsilon = {_above(self.spent)}; with fresh noise each time it would have "
             f"been {_above(self.fresh)}. After seeing all reports of this series, nobody's odds between two histories "
-            f"whose states change, and change back, at the same times move by more than a factor {bound}. Whether and when "
-            "your state changed is not hidden."
+            f"whose states change, and change back, at the same times move by more than a factor {bound}. Whether "
+            "and when your state changed is not hidden."
         )
 
 
