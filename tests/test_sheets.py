@@ -15,7 +15,7 @@ FORMULAS += ["\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20x", "\xa0=1", "\ufeff=1",
 PLAIN = ["", "a=b", "65+", "+65", "-18", "-1.5", "a", "'quoted'", "1-2", "a;b", "a; 'b", "a|b\tc", "\uff1b"]
 # Where semicolons, bars or tabs part cells, a part may be a formula; so may a line, as quotes are not seen there.
 PARTS = {
-    'a;=HYPERLINK("http://e";"x")': "a;'=HYPERLINK(\"http://e\";\"x\")",
+    'a;=HYPERLINK("http://e";"x")': 'a;\'=HYPERLINK("http://e";"x")',
     "a; \u3000\uff1d1;b|@x\t-1": "a;' \u3000\uff1d1;b|'@x\t'-1",
     "=1;=2": "'=1;'=2",
     "a\n=1\r\n+2": "a\n'=1\r\n'+2",

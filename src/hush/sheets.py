@@ -17,9 +17,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 # The blanks are those of Python and of JavaScript together, so that both find the same.
-_FORMULA = re.compile(
-    r"(^|[;|\t\r\n])((?:(?![;|\t\r\n])[\s\x00-\x20\x85\ufeff])*[=+\-@\uff1d\uff0b\uff0d\uff20])"
-)
+_FORMULA = re.compile(r"(^|[;|\t\r\n])((?:(?![;|\t\r\n])[\s\x00-\x20\x85\ufeff])*[=+\-@\uff1d\uff0b\uff0d\uff20])")
 _NUMBER = re.compile(r"[+\-][0-9]+(\.[0-9]+)?")
 
 

@@ -163,7 +163,7 @@ def test_a_proxy_of_ipv4_is_known_on_a_socket_of_ipv6(tmp_path: Path, forwarded:
         for address in ("198.51.100.1", "198.51.100.2"):
             head = {"x-forwarded-for": address}
             assert [served.client.get("/healthz", headers=head).status_code for _ in range(3)] == [200, 200, 429]
-    assert proxies(" a, ::1,10.0.0.0/8 ,192.0.2.1,") == "a,::1,10.0.0.0/8,192.0.2.1,::ffff:10.0.0.0/104,::ffff:192.0.2.1"
+    assert proxies("a, ::1,10.0.0.0/8 ,192.0.2.1,") == "a,::1,10.0.0.0/8,192.0.2.1,::ffff:10.0.0.0/104,::ffff:192.0.2.1"
     assert (proxies("*"), proxies("")) == ("*", "")
 
 
