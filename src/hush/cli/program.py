@@ -112,7 +112,7 @@ def plainly() -> Iterator[None]:
     try:
         yield
     except click.UsageError as error:
-        error.message = "\n".join(map(streams.visible, error.message.split("\n")))
+        vars(error)["message"] = "\n".join(map(streams.visible, error.message.split("\n")))  # final for its heirs alone
         raise
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
