@@ -217,6 +217,47 @@ def test_names_that_are_no_text() -> None:
     assert shell("hush plan schema.json --epsilon 1 -o $(printf '\\377.json')")[0] == 0
 
 
+ACTING = "no\x1b]0;pwn\x07ne\x9b2J\u202e.json"
+TOLD = r"no\x1b]0;pwn\x07ne\x9b2J\u202e.json"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="such names are refused by Windows")
+def test_names_do_nothing_to_a_terminal() -> None:
+    """Names of files that are not there, of files that are refused, of files that were written; and of options."""
+    for words in (
+        ["audit", ACTING],
+        ["tally", "plan.json", ACTING],
+        ["plan", "schema.json", "--epsilon", "1", "-o", f"{ACTING}/x"],
+    ):
+        assert TOLD in refused(*words)
+    Path(ACTING).write_text("[]")
+    for words in (
+        ["audit", ACTING],
+        ["estimate", ACTING],
+        ["plan", ACTING, "--epsilon", "1"],
+        ["tally", "plan.json", ACTING],
+    ):
+        assert TOLD in refused(*words)
+    Path(ACTING).unlink()
+    for words, end in (
+        (["plan", "schema.json", "--epsilon", "1"], ""),
+        (["randomise", "plan.json", "people.csv"], ".parquet"),
+        (["tally", "plan.json", f"{ACTING}.parquet"], ".tally.json"),
+    ):
+        result = run(*words, "-o", f"{ACTING}{end}")
+        assert unseen(result.output) == set()
+        assert Path(f"{ACTING}{end}").exists()
+    for odd in ([f"--{ACTING}"], [ACTING], ["predict", "plan.json", "--people", ACTING], ["audit", f"--{ACTING}"]):
+        result = CliRunner().invoke(program, odd)
+        assert (result.exit_code, unseen(result.output)) == (2, set())
+    assert streams.visible("größe 🙂 ─ \udcff") == "größe 🙂 ─ \\udcff"
+
+
+def unseen(text: str) -> set[str]:
+    """Return the letters that a terminal does not show."""
+    return {letter for letter in text if not letter.isprintable()} - {"\n"}
+
+
 def test_streams_that_are_no_files() -> None:
     """Inside of another program the streams may be anything."""
     assert streams.is_unicode() in (True, False)

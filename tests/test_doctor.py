@@ -296,6 +296,12 @@ def test_a_missing_package_is_not_wrong() -> None:
     assert found["batch"].state == "good"
 
 
+def test_what_is_missing_does_not_hide_what_is_too_old() -> None:
+    found = looked(rich=None, click="8.0")["cli"]
+    assert (found.state, found.text) == ("wrong", "without rich; click 8.0 (needs >=8.1)")
+    assert found.remedy == "pip install 'hush[cli]'"
+
+
 def test_an_old_or_new_package_is_wrong() -> None:
     found = looked(rich="12.6.0", pandas="3.0.0")
     assert (found["cli"].state, found["cli"].text) == ("wrong", "rich 12.6.0 (needs >=13)")
@@ -416,6 +422,48 @@ def test_everything_becomes_one_line() -> None:
     assert look("p", "n", lacking).state == "wrong"
     assert look("p", "n", odd) == Finding("p", "n", "wrong", "RuntimeError: a b")
     assert look("p", "n", numpyless).remedy == "pip install 'hush[batch]'"
+
+
+def test_the_home_folder_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, link = tmp_path / "somebody", tmp_path / "link"
+    home.mkdir()
+    link.symlink_to(home)
+
+    def cannot() -> str:
+        raise PermissionError(13, "Permission denied", str(home / "x"))
+
+    def troubled() -> str:
+        raise Noted(f"in {home}. It cannot be written to")
+
+    for folder in (home, link):
+        monkeypatch.setenv("HOME", str(folder))
+        monkeypatch.setenv("USERPROFILE", str(folder))
+        for place in (folder, folder.resolve()):
+            assert look("", "", lambda place=place: f"2 in {place}/.cache/a; b").text == "2 in ~/.cache/a; b"  # type: ignore[misc]
+        assert look("", "", lambda: f"{home}").text == "~"
+        for other in (f"{home}s/x", f"{home}-2", f"/else{home}/x"):
+            assert look("", "", lambda other=other: other).text == other  # type: ignore[misc]
+        assert look("", "", cannot).text == "PermissionError: [Errno 13] Permission denied: '~/x'"
+        assert look("", "", troubled).text == "in ~. It cannot be written to"
+    for nowhere in ("/", ""):
+        monkeypatch.setenv("HOME", nowhere)
+        assert look("", "", lambda: "/a b/ c").text == "/a b/ c"
+
+
+def test_no_check_of_the_doctor_tells_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of kernels, and a Java that does not say what it is."""
+    java = tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text("#!/bin/sh\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+    monkeypatch.setattr(installed, "version_of", lambda name: "4.0.0")
+    monkeypatch.setattr(native, "kept", lambda kernel: native.Kept(str(tmp_path / "kernels"), True))
+    (tmp_path / "kernels").mkdir()
+    found = [look("", "", engine.kernels).text, look("", "", installed.java).text]
+    assert found[0].startswith(f"{len(KERNELS)} of {len(KERNELS)} are compiled, in ~/kernels; ")
+    assert found[1] == "~/jdk/bin/java does not say which version it is"
 
 
 def test_the_command_for_machines() -> None:

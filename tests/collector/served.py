@@ -127,6 +127,7 @@ def serving(
     *,
     plans: Sequence[hush.Plan] = PLANS,
     trainings: Mapping[Training, int] = TRAININGS,
+    host: str = "127.0.0.1",
     **options: Any,
 ) -> Iterator[Served]:
     """Run a collector with plans and trainings (and the people per round of each), on a free port."""
@@ -137,7 +138,7 @@ def serving(
         store.add_training(training.title, Round.first(training), people)
     ready = threading.Event()
     server = make_server(store, settings or Settings(stream_interval=0.05), ready=lambda _: ready.set(), **options)
-    listening = listen("127.0.0.1", 0)
+    listening = listen(host, 0)
     port = listening.getsockname()[1]
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()

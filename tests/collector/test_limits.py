@@ -12,6 +12,7 @@ import pytest
 from hush.collector import formats, protocol, security
 from hush.collector.problems import KINDS, Refused
 from hush.collector.security import RateLimit
+from hush.collector.serve import listen, proxies
 from hush.collector.settings import Settings
 from tests.collector.served import (
     PLAN,
@@ -149,6 +150,21 @@ def test_the_rate_limit_and_proxies(tmp_path: Path) -> None:
         refused = served.client.get("/healthz", headers=head)
         problem(refused, "too-many")
         assert 1 <= int(refused.headers["retry-after"]) <= 10
+
+
+@pytest.mark.parametrize("forwarded", ["127.0.0.1", "192.0.2.1, 127.0.0.0/8"])
+def test_a_proxy_of_ipv4_is_known_on_a_socket_of_ipv6(tmp_path: Path, forwarded: str) -> None:
+    """There it is ::ffff:127.0.0.1."""
+    try:
+        listen("::", 0).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with serving(tmp_path, Settings(rate=0.1, burst=2), forwarded=forwarded, host="::") as served:
+        for address in ("198.51.100.1", "198.51.100.2"):
+            head = {"x-forwarded-for": address}
+            assert [served.client.get("/healthz", headers=head).status_code for _ in range(3)] == [200, 200, 429]
+    assert proxies("a, ::1,10.0.0.0/8 ,192.0.2.1,") == "a,::1,10.0.0.0/8,192.0.2.1,::ffff:10.0.0.0/104,::ffff:192.0.2.1"
+    assert (proxies("*"), proxies("")) == ("*", "")
 
 
 def test_forwarded_addresses_are_not_believed_unless_asked(tmp_path: Path) -> None:

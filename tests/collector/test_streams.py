@@ -65,6 +65,10 @@ def test_nobody_has_all_of_them() -> None:
         for one, same, other in (
             ("192.0.2.1", "192.0.2.1", "192.0.2.2"),
             ("2001:db8::1", "2001:db8::2", "2001:db9::1"),
+            ("::ffff:192.0.2.1", "192.0.2.1", "::ffff:192.0.2.2"),
+            ("64:ff9b::192.0.2.1", "64:ff9b::c000:201", "64:ff9b::192.0.2.2"),  # behind a translator
+            ("64:ff9b::127.0.0.1", "64:ff9b::7f00:1", "192.0.2.2"),  # elsewhere, whatever it says
+            ("a socket", "a socket", "another"),
         ):
             streams = Streams(Settings(streams=3, streams_each=2))
             held = [streams.response(request(address=address), look) for address in (one, same)]
@@ -76,7 +80,7 @@ def test_nobody_has_all_of_them() -> None:
             gc.collect()
             held.append(streams.response(request(address=same), look))
             assert len(streams) == 3
-        for here in ("127.0.0.1", "::1"):
+        for here in ("127.0.0.1", "::1", "::ffff:127.0.0.1", "::ffff:7f00:1"):
             streams = Streams(Settings(streams=3, streams_each=2))
             held = [streams.response(request(address=here), look) for _ in range(3)]
             with pytest.raises(Refused, match="too many streams are open") as refused:

@@ -71,14 +71,18 @@ export function ratio(text: string): number {
 
 export type Raw = string | number | null;
 
+// What a spreadsheet takes for a formula, at the start or after what may part cells: as in src/hush/sheets.py.
+const FORMULA = /(^|[;|\t\r\n])((?:(?![;|\t\r\n])[\s\x00-\x20\x85\ufeff])*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
+const NUMBER = /^[+\-][0-9]+(\.[0-9]+)?$/;
+
 /**
- * Return rows as CSV (RFC 4180). A name that a spreadsheet would take for a formula gets an apostrophe in front, as in
- * the collector's own files.
+ * Return rows as CSV (RFC 4180). What a spreadsheet would take for a formula gets an apostrophe in front, as in the
+ * collector's own files.
  */
 export function csv(rows: readonly (readonly Raw[])[]): string {
   const cell = (value: Raw): string => {
-    const formula = typeof value === "string" && /^([=@]|[+-](?!\d+(\.\d+)?$))/.test(value);
-    const text = `${formula ? "'" : ""}${value ?? ""}`;
+    const named = typeof value === "string" && !NUMBER.test(value);
+    const text = named ? value.replace(FORMULA, "$1'$2") : String(value ?? "");
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");

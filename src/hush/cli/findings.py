@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from hush.cli.program import EXTRAS
@@ -45,9 +47,9 @@ class Absent(Trouble):
 def look(part: str, name: str, check: Callable[[], str]) -> Finding:
     """Look at one thing. Whatever happens, it becomes one line."""
     try:
-        return Finding(part, name, GOOD, check())
+        return Finding(part, name, GOOD, homely(check()))
     except Trouble as trouble:
-        return Finding(part, name, trouble.state, str(trouble), trouble.remedy)
+        return Finding(part, name, trouble.state, homely(str(trouble)), trouble.remedy)
     except ModuleNotFoundError as error:
         library = (error.name or "").partition(".")[0]
         extra = EXTRAS.get(library)
@@ -60,8 +62,20 @@ def look(part: str, name: str, check: Callable[[], str]) -> Finding:
 
 def one_line(error: BaseException) -> str:
     """Return the kind of an error and the beginning of what it says. The doctor reads nobody's data."""
-    text = " ".join(str(error).split())
+    text = homely(" ".join(str(error).split()))
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
+
+
+def homely(text: str) -> str:
+    """Return a text with ~ for the home folder: what the doctor says is shown to others, who need no name of a user."""
+    try:
+        home = Path.home()
+        homes = {str(home), str(home.resolve())} - {home.anchor}
+    except (RuntimeError, OSError):  # there is none
+        return text
+    for name in sorted(homes, key=len, reverse=True):
+        text = re.sub(rf"(?<![\w.~/\\-]){re.escape(name)}(?![\w-]|\.\w)", "~", text)
+    return text
 
 
 def install(extra: str) -> str:

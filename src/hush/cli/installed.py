@@ -124,7 +124,7 @@ def _extra(extra: str, wanted: dict[str, Need], version: Callable[[str], str | N
     ]
     texts = ([f"without {', '.join(lacking)}"] if lacking else []) + wrong
     if texts:
-        return Finding("extras", extra, MISSING if lacking else WRONG, "; ".join(texts), install(extra))
+        return Finding("extras", extra, WRONG if wrong else MISSING, "; ".join(texts), install(extra))
     pairs = ", ".join(f"{name} {here}" for name, here in found.items())
     return Finding("extras", extra, GOOD, pairs if len(found) <= LISTED else f"{len(found)} packages")
 

@@ -46,7 +46,7 @@ class Refused(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print the line."""
-        click.echo(f"hush: {' '.join(self.message.split())}", err=True)
+        click.echo(f"hush: {streams.visible(' '.join(self.message.split()))}", err=True)
 
 
 class Fault(Refused):
@@ -111,6 +111,9 @@ def plainly() -> Iterator[None]:
 
     try:
         yield
+    except click.UsageError as error:
+        vars(error)["message"] = "\n".join(map(streams.visible, error.message.split("\n")))  # final for its heirs alone
+        raise
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except KeyboardInterrupt:

@@ -48,8 +48,13 @@ def _ones(words: Sequence[int]) -> bool:
 
 
 def _positions(words: Sequence[int]) -> bool:
-    counts = (sum(word >> place & 1 for word in words) for place in range(64))
-    return any(_uneven(count, len(words), 64) for count in counts)
+    drawn = b"".join(word.to_bytes(8, "big") for word in words)
+    for at in range(8):  # bytes are counted first, as there are few of them
+        found = Counter(drawn[at::8]).items()
+        ones = (sum(times for byte, times in found if byte >> place & 1) for place in range(8))
+        if any(_uneven(count, len(words), 64) for count in ones):
+            return True
+    return False
 
 
 def _neighbours(words: Sequence[int]) -> bool:

@@ -14,6 +14,7 @@ import click
 
 from hush.cli import completing
 from hush.cli.program import Refused, as_json, program
+from hush.cli.streams import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,7 +128,7 @@ def reproduce(
     if machine:
         as_json({"output": output, "figures": results})
         return
-    click.echo(f"\nNumbers, pictures and claims are in {output}. Claims that do not hold: {failed}.")
+    click.echo(f"\nNumbers, pictures and claims are in {visible(output)}. Claims that do not hold: {failed}.")
 
 
 def catalogue() -> Any:

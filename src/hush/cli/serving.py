@@ -9,6 +9,7 @@ import click
 
 from hush.cli import completing
 from hush.cli.program import RESULT, Refused, as_json, program
+from hush.cli.streams import visible
 
 if TYPE_CHECKING:
     from hush.collector.settings import Settings
@@ -290,7 +291,7 @@ def export(store: str, segments: str | None, output: str, plan_id: str | None, m
     if machine:
         as_json({"plan": plan.id, "reports": reports})
     else:
-        click.echo(f"{reports} reports of plan {plan.id[:12]} written to {output}")
+        click.echo(f"{reports} reports of plan {plan.id[:12]} written to {visible(output)}")
 
 
 @program.command()
@@ -321,7 +322,7 @@ def compact(store: str, segments: str | None, plan_id: str | None, machine: bool
         as_json({"plan": plan.id, "segments": written})
         return
     for segment in made:
-        click.echo(f"{segment.file}: {segment.reports} reports")
+        click.echo(f"{visible(segment.file)}: {segment.reports} reports")
     if not made:
         click.echo("nothing to compact")
 

@@ -28,6 +28,16 @@ def is_unicode() -> bool:
     return (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
 
 
+def visible(text: str) -> str:
+    """Return a text that does nothing to a terminal: what is not printable is written as Python would (`\\x1b`).
+
+    Names of files may hold anything, and somebody else may have chosen them.
+    """
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
+    )
+
+
 def abandon() -> bool:
     """Throw away what a stream could not write, or Python would try again at its end; say if it was the output."""
     lost = False

@@ -9,6 +9,7 @@ from fractions import Fraction
 import click
 from rich.console import Console, RenderableType
 
+from hush.cli import streams
 from hush.estimates import Estimates
 from hush.laws import Row
 from hush.tables import Shown, Table, up
@@ -26,7 +27,7 @@ def console() -> Console:
 def say(*lines: str) -> None:
     """Print sentences: wrapped on a terminal, as they are elsewhere."""
     for line in lines:
-        click.echo(_text(line, soft_wrap=not sys.stdout.isatty()), nl=False)
+        click.echo(_text(streams.visible(line), soft_wrap=not sys.stdout.isatty()), nl=False)
 
 
 def show(shown: Shown) -> None:

@@ -16,6 +16,7 @@ from hush.collector.problems import Refused
 from hush.collector.settings import Role, Settings
 
 MAX_ADDRESSES = 100_000
+TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052
 
 
 def hashed(token: str) -> str:
@@ -76,20 +77,29 @@ class RateLimit:
 
 
 def household(address: str) -> str:
-    """Return what counts as one sender: an address of IPv4, or the first half of one of IPv6."""
-    try:
-        whole = ipaddress.IPv6Address(address.partition("%")[0])
-    except ValueError:
-        return address
-    return str(whole.ipv4_mapped) if whole.ipv4_mapped else whole.packed[:8].hex()
+    """Return what counts as one sender: an address of IPv4, or the first half of one of IPv6.
+
+    Behind a translator (NAT64) everybody has the same first half, and an address of IPv4 in the last 32 bits.
+    """
+    whole = _plain(address)
+    if not isinstance(whole, ipaddress.IPv6Address):
+        return address if whole is None else str(whole)
+    return str(ipaddress.IPv4Address(whole.packed[12:])) if whole in TRANSLATED else whole.packed[:8].hex()
 
 
 def is_here(address: str) -> bool:
     """Return whether an address is of this machine itself."""
+    whole = _plain(address)
+    return whole is not None and whole.is_loopback
+
+
+def _plain(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Read an address, None if it is none. A socket of IPv6 that takes IPv4 too writes the latter as ::ffff:a.b.c.d."""
     try:
-        return ipaddress.ip_address(address).is_loopback
+        whole = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
-        return False
+        return None
+    return getattr(whole, "ipv4_mapped", None) or whole
 
 
 def cors_headers(settings: Settings, request: Request, plan_id: str | None) -> dict[str, str]:

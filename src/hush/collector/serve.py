@@ -5,6 +5,7 @@ SIGTERM and Ctrl-C stop it gracefully: no new connections, requests in flight ar
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -63,7 +64,7 @@ def make_server(
         log_level="warning",
         lifespan="on",
         proxy_headers=bool(forwarded),
-        forwarded_allow_ips=forwarded or None,
+        forwarded_allow_ips=proxies(forwarded) or None,
         server_header=False,
         timeout_graceful_shutdown=GRACE,
         timeout_keep_alive=30,
@@ -71,6 +72,21 @@ def make_server(
         ws="none",
     )
     return _Server(config, ready)
+
+
+def proxies(forwarded: str) -> str:
+    """Return the proxies that are believed, those of IPv4 also as a socket of IPv6 sees them: ::ffff:a.b.c.d."""
+    given = [name.strip() for name in forwarded.split(",") if name.strip()]
+    return ",".join([*given, *filter(None, map(_mapped, given))])
+
+
+def _mapped(name: str) -> str:
+    address, _, bits = name.partition("/")
+    try:
+        network = ipaddress.IPv4Network(name)
+    except ValueError:  # an address of IPv6, a name, or everybody
+        return ""
+    return f"::ffff:{address}/{96 + network.prefixlen}" if bits else f"::ffff:{address}"
 
 
 def listen(host: str, port: int) -> socket.socket:
