@@ -42,7 +42,7 @@ RUN_ELSEWHERE = {
     "tests/engines/test_spark.py": {("docs/spark.md", "py")},
     "tests/web/test_client.py": {("web/README.md", "js")},
     "tests/test_ipums.py": {("docs/data.md", "json")},
-    "tests/test_docs.py": {("docs/operate.md", "ini"), ("docs/cli-reference.md", "sh")},
+    "tests/test_docs.py": {("docs/operate.md", "ini"), ("docs/operate.md", "sh"), ("docs/cli-reference.md", "sh")},
 }
 
 
@@ -77,6 +77,13 @@ def test_the_service_is_one_that_starts() -> None:
     program.commands[command].make_context(command, arguments)
     with pytest.raises(click.UsageError):
         program.commands[command].make_context(command, [*arguments, "--no-such-option"])
+    (byhand,) = (block.text for block in blocks_of(ROOT / "docs" / "operate.md") if block.kind == "sh")
+    folder, start = byhand.splitlines()
+    assert f"WorkingDirectory={folder.removeprefix('cd ')}\n" in unit
+    user, _, first = start.removeprefix("sudo -u ").partition(" ")
+    assert f"User={user}\n" in unit
+    assert line.startswith(first.replace(" plan.json", ""))  # the same program, store and tokens
+    program.commands[command].make_context(command, first.split()[2:])
 
 
 def test_examples_of_the_commands_have_options_that_exist() -> None:

@@ -17,8 +17,11 @@ def dump(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
-def load(text: str | bytes, error: type[HushError], longest: int = MAX_TEXT) -> Any:
-    """Read JSON strictly: a repeated key, NaN or infinity is an error, and so is anything unreadable."""
+def load(text: str | bytes, error: type[HushError], longest: int = MAX_TEXT, *, public: bool = False) -> Any:
+    """Read JSON strictly: a repeated key, NaN or infinity is an error, and so is anything unreadable.
+
+    Of a public text, such as a plan, the error says where it is no JSON.
+    """
     if not isinstance(text, str | bytes):
         raise error("JSON must be given as text or bytes")
     if len(text) > longest:
@@ -26,9 +29,12 @@ def load(text: str | bytes, error: type[HushError], longest: int = MAX_TEXT) -> 
     try:
         plain = text.decode() if isinstance(text, bytes) else text  # UTF-8 and nothing else
         return _DECODER.decode(plain)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as fault:
+        place = ""
+        if public and isinstance(fault, json.JSONDecodeError):
+            place = f": line {fault.lineno}, column {fault.colno}"
         # The parser's message may quote the text; a report or tally is not secret, but a plain rule is enough.
-        raise error("not valid JSON (or a key is repeated, or a number is not finite)") from None
+        raise error(f"not valid JSON{place or ' (or a key is repeated, or a number is not finite)'}") from None
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

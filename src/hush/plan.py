@@ -237,7 +237,8 @@ class Plan(Shown):
         if not isinstance(categorical, str) or categorical not in CATEGORICAL:
             raise DesignError(f"categorical must be one of: {', '.join(CATEGORICAL)}")
         if not isinstance(numeric, str) or (numeric not in NUMERIC and numeric not in BLOCK):
-            raise DesignError(f"numeric must be one of: {', '.join([*NUMERIC, *BLOCK])}")
+            known = ", ".join([*NUMERIC, *BLOCK])
+            raise DesignError(f"numeric must be one of: {known} (hybrid is the paper's HM, piecewise its PM)")
         prior = None if objective == "worst" else histogram(objective)
         if prior is not None and numeric != "minimax":
             raise DesignError('an objective other than "worst" is for numeric="minimax"')
@@ -311,7 +312,7 @@ class Plan(Shown):
         """
         names = ("hush", "title", "epsilon", "k", "weights", "schema", "questions")
         version, title, epsilon, k, weights, schema, items = codec.fields(
-            codec.load(text, PlanError), names, PlanError, "a plan"
+            codec.load(text, PlanError, public=True), names, PlanError, "a plan"
         )
         if type(version) is not int or version != VERSION:
             raise PlanError(f"this is not a plan of version {VERSION}")

@@ -168,12 +168,16 @@ class Categorical:
     def __init__(self, name: str, values: Sequence[str] | Sequence[int], optional: bool = False) -> None:
         _check_name(name)
         _check_flag(optional, name)
+        if not isinstance(values, Sequence) and hasattr(values, "tolist"):  # an array, of numpy or pandas
+            values = values.tolist()
         if isinstance(values, str) or not isinstance(values, Sequence):
             raise SchemaError(f"attribute {name!r}: values must be a list of strings or a list of integers")
         listed: tuple[Any, ...] = tuple(values)
         texts = all(type(value) is str for value in listed)
         if not texts and not all(type(value) is int for value in listed):
-            raise SchemaError(f"attribute {name!r}: values must be all strings or all integers")
+            raise SchemaError(
+                f"attribute {name!r}: values must be all strings or all integers (of an array: .tolist())"
+            )
         if not 2 - optional <= len(listed) <= MAX_CATEGORIES:
             raise SchemaError(f"attribute {name!r}: needs {2 - optional} to {MAX_CATEGORIES} values")
         if len(set(listed)) != len(listed):

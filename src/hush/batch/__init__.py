@@ -10,21 +10,30 @@ The words come from an AES-256 keystream that the operating system keys anew for
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+try:
+    import pyarrow as pa
 
-from hush.batch import columns as _columns
-from hush.batch.columns import Columns, Encoded
-from hush.batch.counting import Counts, total
-from hush.batch.engine import Chunk, chunks_of, in_order, randomise_chunk, record_batch, thread_count
-from hush.batch.keystream import Keystream, Source
-from hush.batch.rows import report_batches, report_schema, row_arrays
-from hush.batch.tables import batches_in
+    from hush.batch import columns as _columns
+    from hush.batch.columns import Columns, Encoded
+    from hush.batch.counting import Counts, total
+    from hush.batch.engine import Chunk, chunks_of, in_order, randomise_chunk, record_batch, thread_count
+    from hush.batch.keystream import Keystream, Source
+    from hush.batch.rows import report_batches, report_schema, row_arrays
+    from hush.batch.tables import batches_in
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] == "hush":
+        raise
+    raise ModuleNotFoundError(f"hush.batch needs {error.name}: pip install 'hush[batch]'", name=error.name) from None
 from hush.columnar import parts
 from hush.errors import PlanError
 from hush.plan import Plan
 from hush.tally import Tally
+
+if TYPE_CHECKING:
+    from hush.batch import files as files
 
 __all__ = [
     "Encoded",
@@ -36,6 +45,12 @@ __all__ = [
     "report_schema",
     "tally",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "files":  # loaded when it is first used, as most tables are in memory
+        return import_module("hush.batch.files")
+    raise AttributeError(f"module 'hush.batch' has no attribute {name!r}")
 
 
 def _checked(plan: Plan) -> Plan:

@@ -143,7 +143,7 @@ def _numbers(attribute: Numeric, column: pa.Array, faults: Faults) -> Array:
     if pa.types.is_decimal(kind):
         column = column.cast(pa.string()).cast(pa.float64())  # rounds once; a direct cast may be off by one
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        faults.add(name, rules.NOT_A_NUMBER, len(column) - nulls)
+        faults.add(name, rules.NOT_A_NUMBER + _hint(kind, "numbers"), len(column) - nulls)
         return np.zeros(len(column))
     missing = _missing(column)
     if missing is not None:
@@ -229,12 +229,28 @@ def _coded(attribute: Categorical, column: pa.Array, missing: Array | None, faul
         faults.add(attribute.name, "must be an entry of the column's dictionary", _among(wild, missing))
         places = np.where(wild, 0, places)
     if (known == REFUSED).any():  # all entries are of a wrong type
-        faults.add(attribute.name, _type_rule(attribute), len(column) - column.null_count)
+        faults.add(attribute.name, _type_rule(attribute, column.type.value_type), len(column) - column.null_count)
     return known[places] if len(known) else np.full(len(column), REFUSED, dtype=np.int16)
 
 
-def _type_rule(attribute: Categorical) -> str:
-    return rules.NOT_A_STRING if isinstance(attribute.values[0], str) else rules.NOT_AN_INTEGER
+def _type_rule(attribute: Categorical, kind: pa.DataType) -> str:
+    if isinstance(attribute.values[0], str):
+        return rules.NOT_A_STRING + _hint(kind, "the declared values")
+    # Texts may be integers that were written out, as in the numbers of a text column.
+    return rules.NOT_AN_INTEGER + _hint(kind, "numbers" if _is_text(kind) else "the declared values")
+
+
+def _hint(kind: pa.DataType, target: str) -> str:
+    """Say what a column of a wrong type is, and what to do: the type is no value."""
+    if pa.types.is_boolean(kind):
+        return f", but the column is boolean: map it to {target} first"
+    if pa.types.is_temporal(kind):
+        return f", but the column has dates or times: turn them into {target} first"
+    if _is_text(kind) and target == "numbers":
+        return ", but the column is text: convert it with pandas.to_numeric"
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return f", but the column has numbers: map them to {target} first"
+    return ""
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -255,7 +271,7 @@ def _lookup(attribute: Categorical, column: pa.Array, missing: Array | None, fau
         return _integer_indices(attribute, integers.astype(np.int64, copy=False))
     if isinstance(attribute.values[0], int) and pa.types.is_floating(column.type):
         return _whole_indices(attribute, column, missing, faults)
-    faults.add(attribute.name, _type_rule(attribute), len(column) - column.null_count)
+    faults.add(attribute.name, _type_rule(attribute, column.type), len(column) - column.null_count)
     return np.full(len(column), REFUSED, dtype=np.int16)
 
 

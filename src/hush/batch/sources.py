@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyarrow import ipc
 from pyarrow import parquet as pq
 
+from hush.batch.tables import present
 from hush.errors import HushError, RecordError
 
 _BUFFER = 1 << 16  # bytes that are read at once, for each column: a row group is never in memory as a whole
@@ -168,9 +169,11 @@ def together(sources: Sequence[Stored], names: Sequence[str]) -> pa.Schema:
     """Return types in which these columns of all sources fit; refuse a column that is missing or repeated."""
     for source in sources:
         for name in names:
-            if (count := source.columns.names.count(name)) != 1:
-                problem = "is there more than once" if count else "is not there (also what is optional needs a column)"
-                raise RecordError(f"{source.path}: column {name!r}: {problem}")
+            if (count := source.columns.names.count(name)) > 1:
+                raise RecordError(f"{source.path}: column {name!r}: is there more than once")
+            if not count:
+                problem = "is not there (also what is optional needs a column)"
+                raise RecordError(f"{source.path}: column {name!r}: {problem}; {present(names, source.columns.names)}")
     fields = []
     for name in names:
         types = list(dict.fromkeys(source.columns.field(name).type for source in sources))

@@ -5,7 +5,7 @@ Errors name the column, never a value; messages of the libraries underneath, whi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,14 +13,32 @@ import numpy as np
 import pyarrow as pa
 
 from hush.errors import RecordError
-from hush.schema import Schema
+from hush.schema import MAX_NAME, Schema
+
+_SHOWN = 10  # how many columns a message lists
+_SEMICOLONS = "there is one column alone: is it separated by semicolons?"
+_NONE = "nor is any other of the schema: do the columns have their names?"
 
 
 def check_names(schema: Schema, names: list[str]) -> None:
     """Refuse a table in which a column of the schema is missing, or there twice."""
     for name in schema.names:
-        if names.count(name) != 1:
-            raise RecordError(f"column {name!r}: {'is not there' if name not in names else 'is there more than once'}")
+        if names.count(name) > 1:
+            raise RecordError(f"column {name!r}: is there more than once")
+        if name not in names:
+            raise RecordError(f"column {name!r}: is not there; {present(schema.names, names)}")
+
+
+def present(wanted: Sequence[str], names: Sequence[object]) -> str:
+    """Say which columns a table has that lacks one of those wanted.
+
+    Names are public, but without a header the first person's values stand in their place: names are shown only if one
+    of them is a name that is wanted.
+    """
+    if not set(wanted) & set(names):
+        return _SEMICOLONS if len(names) == 1 and ";" in str(names[0]) else _NONE
+    shown = ", ".join(repr(str(name)[:MAX_NAME]) for name in names[:_SHOWN])
+    return f"there are: {shown}{', ...' if len(names) > _SHOWN else ''}"
 
 
 def batches_of(schema: Schema, data: Any) -> Iterator[pa.RecordBatch]:

@@ -59,7 +59,7 @@ def randomise(
     from hush.cli import files
     from hush.cli.progress import bar
 
-    made = files.read_plan(plan)
+    made = files.read_plan_before(plan, people, "hush randomise PLAN.json PEOPLE...")
     atomic.check_target(Path(output), overwrite=overwrite, inputs=[plan], what="the reports")
     with bar("checking") as tell:
         count = randomise_file(made, people, output, threads=threads, ids=ids, overwrite=overwrite, progress=tell)
@@ -115,7 +115,7 @@ def tally(
     from hush.cli import files
     from hush.tally import Tally
 
-    made = files.read_plan(plan)
+    made = files.read_plan_before(plan, reports, "hush tally PLAN.json REPORTS...")
     paths = files.expand(reports)
     ready = [path for path in paths if path == "-" or path.lower().endswith(".json")]
     others = [path for path in paths if path not in ready]

@@ -27,12 +27,63 @@ def read(path: str) -> bytes:
 
 def read_plan(path: str) -> Plan:
     """Read a plan, and check all of it."""
-    return _naming(path, Plan.from_json, PlanError)
+    return _naming(path, _plan, PlanError)
+
+
+def read_plan_before(path: str, others: Sequence[str], usage: str) -> Plan:
+    """Read the plan of a command that takes other files after it; say so if it is among those."""
+    try:
+        return read_plan(path)
+    except (HushError, OSError):
+        if any(map(_is_plan, others)):
+            raise PlanError(f"the plan comes first: {usage}") from None
+        raise
+
+
+def _plan(text: bytes) -> Plan:
+    try:
+        return Plan.from_json(text)
+    except HushError:
+        found = _kind(text)
+        if found == "schema":
+            remedy = "make a plan of it with `hush plan schema.json --epsilon 1 -o plan.json`"
+            raise PlanError(f"this is a schema, not a plan: {remedy}") from None
+        if found == "tally":
+            raise PlanError("this is a tally, not a plan") from None
+        raise
+
+
+def _kind(text: bytes) -> str:
+    try:
+        return _kind_of(codec.load(text, PlanError, 2 * codec.MAX_TEXT))
+    except HushError:
+        return ""
+
+
+def _kind_of(value: Any) -> str:
+    """Return what a file seems to be that somebody has given for another: schema, plan, tally or nothing known."""
+    if isinstance(value, list):
+        return "schema" if value and all(isinstance(item, dict) and "name" in item for item in value) else ""
+    names = set(value) if isinstance(value, dict) else set()
+    if names == {"attributes"}:
+        return "schema"
+    if {"schema", "questions"} <= names:
+        return "plan"
+    return "tally" if {"plan", "tally"} <= names else ""
+
+
+def _is_plan(path: str) -> bool:
+    if not path.lower().endswith(".json"):
+        return False
+    try:
+        return _kind(Path(path).read_bytes()) == "plan"
+    except OSError:
+        return False
 
 
 def read_schema(path: str) -> Schema:
     """Read a schema in the friendly form, or as it is in a plan."""
-    return _naming(path, lambda text: friendly(codec.load(text, SchemaError)), SchemaError)
+    return _naming(path, lambda text: friendly(codec.load(text, SchemaError, public=True)), SchemaError)
 
 
 def read_guesses(path: str, schema: Schema) -> dict[str, Any]:
@@ -54,6 +105,8 @@ def collected(text: bytes, plan: Plan | None) -> Tally:
     """Return the tally in a collection file (see `spec/wire.md`), or a tally alone."""
     value = codec.load(text, TallyError, 2 * codec.MAX_TEXT)
     if not isinstance(value, dict) or "tally" not in value:
+        if _kind_of(value) == "plan":
+            raise TallyError("this is a plan, not a tally: `hush tally` makes one from reports")
         if plan is None:
             raise TallyError("this file holds no plan beside a tally: give the plan with --plan")
         return Tally.from_json(plan, text)
@@ -149,4 +202,5 @@ def value_of(field: Attribute, text: str) -> object:
     try:
         return float(text)
     except ValueError:
-        raise RecordError(f"attribute {field.name!r}: must be a number, or {MISSING}") from None
+        rule = f"must be a number, or {MISSING}" if field.optional else "must be a number"
+        raise RecordError(f"attribute {field.name!r}: {rule}") from None

@@ -97,7 +97,7 @@ def reproduce(
             as_json([{"name": name, "paper": figure.PAPER, "title": figure.TITLE} for name, figure in figures])
             return
         for name, figure in figures:
-            click.echo(f"{name:<24}{figure.PAPER:<12}{figure.TITLE}")
+            click.echo(f"{name:<24}{figure.PAPER:<15}{figure.TITLE}")
         return
     frame, runner = (import_module(f"experiments.reproduce.{name}") for name in ("frame", "runner"))
     folder = None if data is None else Path(data)

@@ -21,7 +21,9 @@ STORE = click.option(
     default="sqlite://hush.db",
     show_default=True,
     metavar="URL",
-    help="sqlite://FILE, or postgresql://... for several collectors on one database.",
+    # As in `hush.collector.stores`, which would have to be loaded for the help; a test compares.
+    help="sqlite://FILE (sqlite://hush.db is a file here, sqlite:///var/lib/hush.db one with a full path) or "
+    "postgresql://... for several collectors on one database.",
 )
 
 
@@ -307,12 +309,12 @@ def compact(store: str, segments: str | None, plan_id: str | None, machine: bool
       hush compact --store sqlite://hush.db
     """
     from hush.collector.segments import compact as move
-    from hush.collector.stores import open_store
+    from hush.collector.stores import file_of, open_store
 
     with _failing():
         opened = open_store(store)
         try:
-            tidy = store.startswith("sqlite://")
+            tidy = file_of(store) is not None
             plan = _chosen(opened, plan_id)
             made = move(opened, plan, _folder(store, segments), tidy=tidy)
         finally:
@@ -338,7 +340,10 @@ def _folder(url: str, segments: str | None) -> Path:
     """Return where the segments of a store are: beside its file, or where the operator says."""
     if segments is not None:
         return Path(segments)
-    if not url.startswith("sqlite://"):
+    from hush.collector.stores import file_of
+
+    file = file_of(url)
+    if file is None:
         raise Refused("a store that is no file needs --segments: the folder of its Parquet files")
-    path = Path(url.removeprefix("sqlite://"))
+    path = Path(file)
     return path.with_name(f"{path.name}.segments")

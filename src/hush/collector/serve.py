@@ -5,6 +5,7 @@ SIGTERM and Ctrl-C stop it gracefully: no new connections, requests in flight ar
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import socket
 import sys
@@ -90,15 +91,18 @@ def _mapped(name: str) -> str:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens. Port 0 takes a free one."""
+    """Return a socket that listens. Port 0 takes a free one. What is wrong is said for those who start a collector."""
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
         listening.listen(BACKLOG)
-    except OSError:
+    except OSError as error:
         listening.close()
-        raise
+        why = (error.strerror or str(error)).lower()
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            raise OSError(error.errno, f"port {port} cannot be used: {why}; try --port 0") from None
+        raise OSError(error.errno, f"the address {host} cannot be used: {why}") from None
     return listening
 
 

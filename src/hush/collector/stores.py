@@ -144,14 +144,26 @@ class Store(ABC):
         """Let go of the database. What was committed stays."""
 
 
-def open_store(url: str) -> Store:
-    """Open a store by its URL: sqlite:///path, sqlite://relative/path, or postgresql://..."""
+STORES = "sqlite://FILE (sqlite://hush.db is a file here, sqlite:///var/lib/hush.db one with a full path) or postgresql://..."
+
+
+def file_of(url: str) -> str | None:
+    """Return the file of a SQLite store, by its URL or by its name alone; None for what is no file."""
     if url.startswith("sqlite://"):
+        return url.removeprefix("sqlite://")
+    # A URL that was begun and not finished is a slip, and not the name of a file.
+    return None if not url or "://" in url or url.startswith(("sqlite:", "postgres:", "postgresql:")) else url
+
+
+def open_store(url: str) -> Store:
+    """Open a store: sqlite://FILE, the name of a file alone, or postgresql://..."""
+    file = file_of(url)
+    if file is not None:
         from hush.collector.sqlite import SqliteStore
 
-        return SqliteStore(url.removeprefix("sqlite://"))
+        return SqliteStore(file)
     if url.startswith(("postgresql://", "postgres://")):
         from hush.collector.postgres import PostgresStore
 
         return PostgresStore(url)
-    raise StoreError("the store must be sqlite:///path or postgresql://...")
+    raise StoreError(f"the store must be {STORES}")

@@ -74,7 +74,7 @@ def _socket(port: int | None) -> socket.socket:
     except OSError as error:
         if port is None:
             return listen(HOST, 0)
-        raise DemoError(f"port {port} cannot be used: {(error.strerror or str(error)).lower()}; try --port 0") from None
+        raise DemoError(error.strerror or str(error)) from None
 
 
 @contextmanager

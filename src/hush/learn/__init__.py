@@ -40,7 +40,13 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'hush.learn' has no attribute {name!r}")
-    value = getattr(import_module(f"hush.learn.{_HOME[name]}"), name)
+    try:
+        value = getattr(import_module(f"hush.learn.{_HOME[name]}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "hush":
+            raise
+        needed = f"hush.learn.{name} needs {error.name}: pip install 'hush[learn]'"
+        raise ModuleNotFoundError(needed, name=error.name) from None
     globals()[name] = value
     return value
 
