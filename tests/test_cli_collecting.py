@@ -397,7 +397,8 @@ def test_estimate_refuses() -> None:
     assert "shoe" in refused("estimate", "tally.json", "--attribute", "shoe")
     assert "either" in refused("estimate", "tally.json", "--json", "--csv")
     assert "absent.json: no such file" in refused("estimate", "absent.json")
-    assert "--plan" in refused("estimate", "plan.json")
+    Path("alone.json").write_text(hush.Tally(PLAN).to_json())
+    assert "--plan" in refused("estimate", "alone.json")
 
 
 def test_estimate_draws() -> None:

@@ -219,7 +219,7 @@ def test_dictionaries_are_as_strict_as_plain_columns() -> None:
         with pytest.raises(RecordError, match=r"must be an integer, one of those declared \(2 of 4 rows\)"):
             encode(schema, {"c": pa.array(values).dictionary_encode()})
     assert encoded(schema, {"c": pd.Series([1.0, 3.0]).astype("category")}) == [[0, 2]]
-    with pytest.raises(RecordError, match=r"must be an integer, one of those declared \(2 of 2 rows\)"):
+    with pytest.raises(RecordError, match=r"must be an integer, one of those declared.* \(2 of 2 rows\)"):
         encode(schema, {"c": pa.array(["1", "2"]).dictionary_encode()})
 
 
