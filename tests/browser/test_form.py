@@ -130,6 +130,27 @@ def test_what_the_page_says_is_so(visit: Visit, served: Served, plan: hush.Plan)
     assert 0 <= sure - 100 * math.e / (1 + math.e) < 0.1
 
 
+@pytest.mark.parametrize("plan", [SURVEY, BLOCKS, EVERYTHING, DEAR], ids=["1", "2", "6", "12"])
+def test_a_weak_survey_says_so_first(visit: Visit, served: Served, plan: hush.Plan) -> None:
+    """Above epsilon = 4 nothing reassures; and whatever is below 1 is not shown as 100 %."""
+    page = form(visit, served, plan)
+    promise = page.locator(".promise")
+    expect(promise).to_be_visible()
+    told = promise.text_content() or ""
+    weak = plan.epsilon > 4
+    expect(page.get_by_test_id("weak")).to_have_count(int(weak))
+    assert ("stay here" in told) == ("is not sent" in told) == (not weak)
+    if weak:
+        words = "mostly tells the answer" if plan.k == 1 else "tells much about the answers together"
+        expect(page.get_by_test_id("weak")).to_contain_text(
+            f"This survey protects weakly: at epsilon {plan.epsilon:g} a report {words}."
+        )
+        check_accessible(page)
+    (digits,) = re.findall(r"at most ([\d.]+)\u00a0% of the time", told)
+    exact = 100 / (1 + math.exp(-plan.epsilon))
+    assert exact <= float(digits) < min(100, exact + 10.0 ** -len(digits.partition(".")[2]))
+
+
 def test_the_dice_stay_when_answers_are_mended(visit: Visit, served: Served) -> None:
     """Changing nothing gives the same report, however often; nobody can draw until they like what they see."""
     page = form(visit, served)
