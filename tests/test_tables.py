@@ -146,7 +146,12 @@ def test_what_is_certain_is_shown_as_certain() -> None:
 
 
 def test_a_probability_is_neither_nothing_nor_certain_unless_it_is() -> None:
-    shown = {0: "0.00 %", Fraction(1, 10**9): "< 0.01 %", Fraction(1, 3): "33.33 %", 1: "100.00 %"}
+    shown: dict[int | Fraction, str] = {
+        0: "0.00 %",
+        Fraction(1, 10**9): "< 0.01 %",
+        Fraction(1, 3): "33.33 %",
+        1: "100.00 %",
+    }
     shown[1 - Fraction(1, 10**9)] = "> 99.99 %"
     assert {value: chance(Fraction(value)) for value in shown} == shown
 
