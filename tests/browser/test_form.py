@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 else:
     stats = pytest.importorskip("scipy.stats")
 
-PLANS = (SURVEY, AGE, WAY, EVERYTHING, DEAR, BLOCKS)
+HARDLY = hush.Plan.design(hush.Schema([hush.Categorical("smoker", ["yes", "no"])]), 12.0, title="Hardly hidden")
+PLANS = (SURVEY, AGE, WAY, EVERYTHING, DEAR, BLOCKS, HARDLY)
 BROWSERS_OWN = {"user-agent", "accept-language", "sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform"}
 LOADED = {
     "/pages/style.css",
@@ -149,6 +150,19 @@ def test_a_weak_survey_says_so_first(visit: Visit, served: Served, plan: hush.Pl
     (digits,) = re.findall(r"at most ([\d.]+)\u00a0% of the time", told)
     exact = 100 / (1 + math.exp(-plan.epsilon))
     assert exact <= float(digits) < min(100, exact + 10.0 ** -len(digits.partition(".")[2]))
+
+
+def test_an_answer_that_is_not_certain_is_not_said_to_be(visit: Visit, served: Served) -> None:
+    page = form(visit, served, HARDLY)
+    page.get_by_label("yes").check()
+    page.get_by_role("button", name="See what would be sent").click()
+    page.get_by_test_id("report").wait_for()
+    chances = re.findall(r"probability ([\d.]+)\u00a0%", page.locator(".says").text_content() or "")
+    law = sorted(100 * float(chance) for chance in HARDLY.law("smoker", "yes").values())
+    assert len(chances) == 3
+    for told in map(float, chances):
+        assert min(abs(told - exact) for exact in law) < 0.0005
+        assert 0 < told < 100
 
 
 def test_the_dice_stay_when_answers_are_mended(visit: Visit, served: Served) -> None:
