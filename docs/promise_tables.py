@@ -11,6 +11,7 @@ from hush.exact import WORD, exp_bounds
 from hush.plan import Plan
 from hush.predictions import predict
 from hush.schema import Categorical, Numeric, Schema
+from hush.tables import sure
 
 EPSILONS = [Fraction(text) for text in ("0.1", "0.5", "1", "2", "4", "8")]
 BELIEFS = [Fraction(1, 2), Fraction(1, 10), Fraction(1, 100)]
@@ -32,21 +33,15 @@ def turned(epsilon: Fraction) -> Fraction:
     return 1 - Fraction(channel.threshold, WORD)
 
 
-def _up(share: Fraction) -> str:
-    """Return a percentage, rounded up to three digits: what may not be exceeded is never shown smaller than it is."""
-    percent = 100 * share
-    places = 1 if percent < 99 else 2
-    return f"{math.ceil(percent * 10**places) / 10**places:.{places}f} %"
-
-
 def promises() -> str:
     """What one report can do to a belief."""
-    head = ["epsilon", "odds change at most by", *(f"who was {float(b):.0%} sure" for b in BELIEFS), "answers turned"]
+    before = (f"{float(100 * belief):g} % sure before: at most" for belief in BELIEFS)
+    head = ["epsilon", "odds change at most by", *before, "answers turned"]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for epsilon in EPSILONS:
         factor = math.ceil(exp_bounds(epsilon)[1] * 100) / 100
         cells = [f"{float(epsilon):g}", f"{factor:,.2f}"]
-        cells += [f"at most {_up(at_most(belief, epsilon))}" for belief in BELIEFS]
+        cells += [sure(at_most(belief, epsilon)) for belief in BELIEFS]
         cells.append(f"{float(100 * turned(epsilon)):.3g} %")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

@@ -278,6 +278,20 @@ def test_law_is_short_for_people() -> None:
     assert "For no other value" in alone
 
 
+def test_law_and_plan_at_a_large_epsilon() -> None:
+    """Nothing is shown as certain that is not, and the plan says that it is weak."""
+    Path("two.json").write_text('{"attributes": [{"name": "ill", "values": ["yes", "no"]}]}')
+    assert "Weak: above epsilon = 4" in run("plan", "two.json", "--epsilon", "8", "-o", "weak.json").output
+    shown = run("law", "weak.json", "ill", "--value", "yes", "--value", "no").output
+    assert "can become 99.97 % sure" in shown
+    run("plan", "two.json", "--epsilon", "16", "-o", "weaker.json")
+    shown = run("law", "weaker.json", "ill", "--value", "yes", "--value", "no").output
+    assert "can become 99.99999 % sure" in shown
+    assert "> 99.99 %" in shown
+    assert "< 0.01 %" in shown
+    assert "100" not in shown
+
+
 def test_law_refuses() -> None:
     assert "number" in refused("law", "plan.json", "age", "--value", "old")
     assert "from 0.0 to 120.0" in refused("law", "plan.json", "age", "--value", "121")

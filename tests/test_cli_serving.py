@@ -19,6 +19,7 @@ from pyarrow import parquet as pq
 
 import hush
 from hush import batch
+from hush.cli.serving import _settings
 from hush.client import Collector, randomise
 from hush.collector.security import hashed
 from hush.collector.sqlite import SqliteStore
@@ -150,6 +151,45 @@ def test_serve_with_everything() -> None:
         running.stop()
     with serve("--tickets", "key", "--store", "sqlite://a.db", lines=5):
         assert Path("key").read_text() == key
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("http://127.0.0.1:8010/", "http://127.0.0.1:8010"),
+        ("http://127.0.0.1:8010", "http://127.0.0.1:8010"),
+        ("HTTPS://WWW.Example.org:443/", "https://www.example.org"),
+        ("http://example.org:80", "http://example.org"),
+        ("https://example.org:80", "https://example.org:80"),
+        ("http://[::1]:8010/", "http://[::1]:8010"),
+        ("http://[::80]/", "http://[::80]"),
+        ("*", "*"),
+    ],
+)
+def test_an_origin_is_taken_as_browsers_send_it(written: str, sent: str) -> None:
+    """Otherwise it would never match, and the page would hear that the collector cannot be reached."""
+    for item, plan in ((written, "*"), (f"{PLAN.id}={written}", PLAN.id)):
+        assert _settings(None, (item,), 0.0, None, False).origins == {plan: frozenset([sent])}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("127.0.0.1:8010", "localhost:8010", "www.example.org", "", "null", "//example.org", "http://", "https:///"),
+        *("https://example.org/page.html", "https://example.org//", "https://example.org?a", "https://example.org#a"),
+        *(
+            "https://me@example.org",
+            "https://*.example.org",
+            "https://a b",
+            "https://a:",
+            "https://a:port",
+            "https://a\n",
+        ),
+    ],
+)
+def test_what_is_no_origin_is_refused(written: str) -> None:
+    line = refused("serve", "plan.json", "--store", "sqlite://a.db", "--origin", written)
+    assert "--origin is scheme://host or scheme://host:port, without a path" in line
 
 
 def test_serve_refuses() -> None:

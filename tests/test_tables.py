@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from fractions import Fraction
 from html.parser import HTMLParser
 from typing import Any
 
@@ -10,8 +11,16 @@ import pytest
 from rich.console import Console
 
 import hush
-from hush.tables import MOST, Table, down, up
+from hush.exact import exp_bounds
+from hush.tables import MOST, Table, chance, down, sure, up
 
+WEAK = [
+    (4.0, 1, ""),
+    (4.0, 2, ""),
+    (4.0001, 1, "mostly tells the answer"),
+    (8.0, 1, "mostly tells the answer"),
+    (8.0, 2, "tells much about the answers together"),
+]
 TABLE = Table(
     ("name", "what", "value"),
     [("<script>alert(1)</script>", "a & b", "1.5"), ('"quoted"', "[bold]c[/bold]", "12"), ("日本", "e\u0301", "-3")],
@@ -118,3 +127,41 @@ def test_a_plan_of_many_questions_is_shortened_in_a_notebook_alone() -> None:
     plan = hush.Plan.design(hush.Schema([hush.Categorical(f"c{i}", ["x", "y"]) for i in range(MOST + 5)]), 1.0)
     assert "... 5 more" in plan._repr_html_()
     assert "... 5 more" not in str(plan)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), *map(Fraction, range(1, 17))])
+def test_a_bound_below_one_is_never_shown_as_certain(epsilon: Fraction) -> None:
+    ratio = exp_bounds(epsilon)[1]
+    share = ratio / (1 + ratio)
+    text = sure(share).removesuffix(" %")
+    last = Fraction(1, 10 ** len(text.partition(".")[2]))
+    assert 100 * share <= Fraction(text) < min(Fraction(100), 100 * share + last)  # rounded up in the last digit
+    assert Fraction(text) + last <= 100 or last == Fraction(1, 10)  # no more digits than that takes
+
+
+def test_what_is_certain_is_shown_as_certain() -> None:
+    assert sure(Fraction(1)) == "100.0 %"
+    assert sure(Fraction(9996646, 10_000_000)) == "99.97 %"
+    assert sure(Fraction(731, 1000)) == "73.1 %"
+
+
+def test_a_probability_is_neither_nothing_nor_certain_unless_it_is() -> None:
+    shown: dict[int | Fraction, str] = {
+        0: "0.00 %",
+        Fraction(1, 10**9): "< 0.01 %",
+        Fraction(1, 3): "33.33 %",
+        1: "100.00 %",
+    }
+    shown[1 - Fraction(1, 10**9)] = "> 99.99 %"
+    assert {value: chance(Fraction(value)) for value in shown} == shown
+
+
+@pytest.mark.parametrize(("epsilon", "k", "words"), WEAK)
+def test_a_weak_plan_says_so(epsilon: float, k: int, words: str) -> None:
+    plan = hush.Plan.design(
+        hush.Schema([hush.Categorical("a", ["x", "y"]), hush.Categorical("b", ["x", "y"])]), epsilon, k=k
+    )
+    line = f"Weak: above epsilon = 4 a report {words}."
+    for shown in (str(plan), plan._repr_html_()):
+        assert ("Weak" in shown) == bool(words)
+        assert not words or line in shown

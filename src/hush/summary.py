@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from hush.exact import log_above
 from hush.plan import Plan
 from hush.report import sizes
 from hush.tables import Table, number, up
+
+WEAK = 4
+"""Above this epsilon a report is mostly the answer. As in web/pages/words.ts."""
 
 
 def table(plan: Plan) -> Table:
@@ -21,10 +26,13 @@ def table(plan: Plan) -> Table:
         for question in plan.questions
     ]
     low, high = sizes(plan)
+    tells = "mostly tells the answer" if plan.k == 1 else "tells much about the answers together"
+    weak = (f"Weak: above epsilon = {WEAK} a report {tells}.",) if Fraction(plan.epsilon) > WEAK else ()
     notes = (
         f"Each person answers {plan.k} of {len(plan.questions)} questions, in "
         f"{low if low == high else f'{low} to {high}'} bytes, and it costs epsilon = "
         f"{up(log_above(plan.ratio), 6)} of {plan.epsilon!r}.",
+        *weak,
         f"Plan {plan.id}" + (f" {plan.title!r}" if plan.title else ""),
     )
     return Table(("question", "channel", "epsilon", "bytes", "worst variance"), rows, texts=2, notes=notes)

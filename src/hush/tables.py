@@ -44,6 +44,22 @@ def down(x: float | Fraction, digits: int) -> str:
     return f"{math.floor(Fraction(x) * 10**digits) / 10**digits:,.{digits}f}"
 
 
+def sure(share: Fraction) -> str:
+    """Write a bound on a probability in per cent, rounded up; one below 1 with as many decimals as keep it from 100."""
+    digits = 1
+    while share < 1 and math.ceil(100 * share * 10**digits) == 100 * 10**digits:
+        digits += 1
+    return f"{up(100 * share, digits)} %"
+
+
+def chance(probability: Fraction) -> str:
+    """Write a probability in per cent with two decimals: what is possible is not shown as 0, nor as certain."""
+    text = f"{100 * float(probability):.2f} %"
+    if text == "0.00 %" and probability > 0:
+        return "< 0.01 %"
+    return "> 99.99 %" if text == "100.00 %" and probability < 1 else text
+
+
 def within(low: float, high: float) -> Callable[[float], str]:
     """Return how numbers about an interval are written: so that half of it has two digits."""
     half = (high - low) / 2

@@ -303,6 +303,15 @@ def test_tables_are_folded_on_phones(browser: Browser, served: Served) -> None:
     visit.close()
 
 
+@pytest.mark.parametrize("width", [900, 1000, 1120])
+def test_no_column_of_the_margins_is_cut_off(visit: Visit, served: Served, width: int) -> None:
+    page = dashboard(visit, served)
+    page.set_viewport_size({"width": width, "height": 820})
+    scroll = in_sight(page, "margins").locator(".scroll")
+    expect(scroll.locator("thead th")).to_have_text(["estimate", "predicted", "achieved", "of predicted"])
+    assert scroll.evaluate("element => element.scrollWidth <= element.clientWidth")
+
+
 def test_decimals_line_up(visit: Visit, served: Served) -> None:
     page = dashboard(visit, served)
     for part in (

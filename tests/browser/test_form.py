@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 else:
     stats = pytest.importorskip("scipy.stats")
 
-PLANS = (SURVEY, AGE, WAY, EVERYTHING, DEAR, BLOCKS)
+HARDLY = hush.Plan.design(hush.Schema([hush.Categorical("smoker", ["yes", "no"])]), 12.0, title="Hardly hidden")
+PLANS = (SURVEY, AGE, WAY, EVERYTHING, DEAR, BLOCKS, HARDLY)
 BROWSERS_OWN = {"user-agent", "accept-language", "sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform"}
 LOADED = {
     "/pages/style.css",
@@ -128,6 +129,40 @@ def test_what_the_page_says_is_so(visit: Visit, served: Served, plan: hush.Plan)
     promise = page.locator(".promise").text_content() or ""
     sure = float(re.findall(r"at most ([\d.]+)\u00a0% of the time", promise)[0])
     assert 0 <= sure - 100 * math.e / (1 + math.e) < 0.1
+
+
+@pytest.mark.parametrize("plan", [SURVEY, BLOCKS, EVERYTHING, DEAR], ids=["1", "2", "6", "12"])
+def test_a_weak_survey_says_so_first(visit: Visit, served: Served, plan: hush.Plan) -> None:
+    """Above epsilon = 4 nothing reassures; and whatever is below 1 is not shown as 100 %."""
+    page = form(visit, served, plan)
+    promise = page.locator(".promise")
+    expect(promise).to_be_visible()
+    told = promise.text_content() or ""
+    weak = plan.epsilon > 4
+    expect(page.get_by_test_id("weak")).to_have_count(int(weak))
+    assert ("stay here" in told) == ("is not sent" in told) == (not weak)
+    if weak:
+        words = "mostly tells the answer" if plan.k == 1 else "tells much about the answers together"
+        expect(page.get_by_test_id("weak")).to_contain_text(
+            f"This survey protects weakly: at epsilon {plan.epsilon:g} a report {words}."
+        )
+        check_accessible(page)
+    (digits,) = re.findall(r"at most ([\d.]+)\u00a0% of the time", told)
+    exact = 100 / (1 + math.exp(-plan.epsilon))
+    assert exact <= float(digits) < min(100, exact + 10.0 ** -len(digits.partition(".")[2]))
+
+
+def test_an_answer_that_is_not_certain_is_not_said_to_be(visit: Visit, served: Served) -> None:
+    page = form(visit, served, HARDLY)
+    page.get_by_label("yes").check()
+    page.get_by_role("button", name="See what would be sent").click()
+    page.get_by_test_id("report").wait_for()
+    chances = re.findall(r"probability ([\d.]+)\u00a0%", page.locator(".says").text_content() or "")
+    law = sorted(100 * float(chance) for chance in HARDLY.law("smoker", "yes").values())
+    assert len(chances) == 3
+    for told in map(float, chances):
+        assert min(abs(told - exact) for exact in law) < 0.0005
+        assert 0 < told < 100
 
 
 def test_the_dice_stay_when_answers_are_mended(visit: Visit, served: Served) -> None:

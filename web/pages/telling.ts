@@ -2,7 +2,7 @@
 import type { Plan, Report } from "hush-client";
 import { html } from "./elements";
 import { picture } from "./picture";
-import { content, meaning, profile, raised, sentence, UNSPEAKABLE, type Answers } from "./words";
+import { content, meaning, profile, raised, sentence, UNSPEAKABLE, weakness, type Answers } from "./words";
 
 /** Whether the collector deals the questions by tickets, as it has written into the page. */
 export const dealt = document.documentElement.dataset["tickets"] === "yes";
@@ -20,11 +20,20 @@ export function promise(plan: Plan, cap: number): HTMLElement {
     plan.k === many
       ? "Your report is about all of these questions, with noise."
       : `Your report will be about ${plan.k} of the ${many} questions, ${chosenBy}, with noise.`;
+  const weak = weakness(plan);
+  // That the answers are not sent is true of a weak plan too, but would reassure where a report tells them.
+  const first =
+    weak === ""
+      ? [html("h2", { id: "promise" }, "Your answers stay here"), html("p", {}, `What you answer is not sent. ${asked}`)]
+      : [
+          html("h2", { id: "promise" }, "What is sent says much about you"),
+          html("p", { class: "notice bad", "data-testid": "weak" }, weak),
+          html("p", {}, asked),
+        ];
   return html(
     "section",
     { class: "card promise", "aria-labelledby": "promise" },
-    html("h2", { id: "promise" }, "Your answers stay here"),
-    html("p", {}, `What you answer is not sent. ${asked}`),
+    ...first,
     html("p", {}, html("strong", {}, `ε = ${Number(plan.epsilon)}. `), meaning(epsilon)),
     html("p", {}, html("a", { href: "/explanation" }, "What ε means, and what this does not protect from")),
     html(

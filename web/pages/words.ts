@@ -16,9 +16,20 @@ export const UNSPEAKABLE =
   "So many answers are possible that each of them is too unlikely to write down, for you as for everybody. The bound above " +
   "holds for this one too.";
 
-/** A probability with two digits that mean something, and a sign that stays with them: 4.2 %, 0.031 %. */
+/** A probability with two digits that mean something, and a sign that stays with them: 4.2 %, 0.031 %, 99.97 %. */
 export function percent(probability: number): string {
-  return `${(100 * probability).toLocaleString("en", { maximumSignificantDigits: 2 })}\u00a0%`;
+  let digits = 2;
+  const written = (): string => (100 * probability).toLocaleString("en", { maximumSignificantDigits: digits });
+  while (probability < 1 && digits < 15 && written() === "100") digits++; // what is not certain is not shown as certain
+  return `${written()}\u00a0%`;
+}
+
+/** A bound below 1 in per cent: never too small, and with as many digits as keep it from 100. */
+export function sure(share: number): string {
+  let scale = 10;
+  const up = (): number => Math.ceil(100 * share * scale - 1e-9) / scale;
+  while (share < 1 && scale < 1e12 && up() >= 100) scale *= 10;
+  return `${plain(up())}\u00a0%`;
 }
 
 /** A bound, with three digits at least and never too small: 2.719 is 2.72. */
@@ -135,13 +146,25 @@ function labelled(attribute: Categorical): string[] {
   return [...attribute.values.map(String), UNSAID];
 }
 
+/** A plan with a larger epsilon protects weakly. As in hush/summary.py. */
+const WEAK = 4;
+
+/** Said first of a plan that protects weakly; of others nothing. */
+export function weakness({ epsilon, k }: Plan): string {
+  if (!(Number(epsilon) > WEAK)) return "";
+  const tells = k === 1 ? "mostly tells the answer" : "tells much about the answers together";
+  return (
+    `This survey protects weakly: at epsilon ${Number(epsilon)} a report ${tells}. ` +
+    "That can be reasonable for harmless questions; for others, decline."
+  );
+}
+
 /** What epsilon means, as a factor and as a bet. */
 export function meaning(epsilon: number): string {
   const times = Math.exp(epsilon);
-  const sure = times / (1 + times);
   return (
     `Whatever your answers are, no report is more than ${raised(times)} times likelier to come from you than from ` +
     `somebody with any other answers. Who has two guesses about you, and no idea which is right, picks the right one ` +
-    `at most ${raised(100 * sure)}\u00a0% of the time after seeing your report, instead of 50\u00a0%.`
+    `at most ${sure(times / (1 + times))} of the time after seeing your report, instead of 50\u00a0%.`
   );
 }

@@ -146,11 +146,22 @@ export class Collector {
         wait = Math.max(wait, seconds(response.headers.get("Retry-After")));
       } catch (error) {
         if (error instanceof CollectorError) throw error;
-        problem = new CollectorError(`the collector cannot be reached: ${(error as Error).name}`);
+        problem = new CollectorError(`the collector cannot be reached${this.#perhaps((error as Error).name)}`);
       }
       if (!(attempt < attempts)) throw problem; // also if it is no number
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
+  }
+
+  /**
+   * Returns why a request may have failed. Browsers do not tell a page that is not allowed to ask from a collector that
+   * is down, so both are said, where the page is of another origin.
+   */
+  #perhaps(name: string): string {
+    const own = globalThis.location?.origin;
+    return name !== "TypeError" || !own || own === new URL(this.#url).origin
+      ? `: ${name}`
+      : `, or does not allow this page (start it with --origin ${own})`;
   }
 
   async #once(path: string, init: RequestInit): Promise<{ response: Response; body: Uint8Array }> {

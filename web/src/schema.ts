@@ -82,11 +82,8 @@ export function encode(schema: readonly Attribute[], record: PersonRecord): Inpu
   ensure(isPlain(record), "a record must be a plain object", RecordError);
   const names = new Set<unknown>(schema.map(({ name }) => name));
   // Which one is not said: in a record with names and values swapped it would be a value.
-  ensure(
-    Reflect.ownKeys(record).every((key) => names.has(key)),
-    "the record has an attribute that is not in the schema",
-    RecordError,
-  );
+  if (!Reflect.ownKeys(record).every((key) => names.has(key)))
+    throw new RecordError(`the record has an attribute that is not in the schema; there are: ${few([...names])}`);
   return schema.map((attribute) => {
     const value = Object.hasOwn(record, attribute.name) ? (record[attribute.name] ?? null) : null;
     const rule = (condition: unknown, text: string): void =>
@@ -103,6 +100,10 @@ function isPlain(value: unknown): boolean {
   return prototype === null || Object.hasOwn(prototype as object, "isPrototypeOf");
 }
 
+/** What there is, which is public; of many the first. */
+const few = (all: readonly unknown[]): string =>
+  all.slice(0, 8).map((one) => JSON.stringify(one)).join(", ") + (all.length > 8 ? ", ..." : "");
+
 type Rule = (condition: unknown, text: string) => void;
 
 function position({ low, high, out_of_range }: Numeric, value: unknown, rule: Rule): Input {
@@ -116,6 +117,6 @@ function position({ low, high, out_of_range }: Numeric, value: unknown, rule: Ru
 function index({ values }: Categorical, value: unknown, rule: Rule): Input {
   if (value === null) return values.length;
   const found = (values as readonly unknown[]).indexOf(value);
-  rule(found >= 0, `must be one of the ${values.length} ${typeof values[0]}s declared`);
+  if (found < 0) rule(false, `must be one of the ${values.length} ${typeof values[0]}s declared: ${few(values)}`);
   return found;
 }

@@ -109,6 +109,27 @@ test("a collector that cannot be reached is tried as often as was said", async (
   assert.equal(calls.length, 3);
 });
 
+test("a page of another origin hears that it may not be allowed, and what allows it", async () => {
+  const fails = (error) => () => Promise.reject(error);
+  const message = async (origin, error) => {
+    globalThis.location = { origin, href: `${origin}/page.html` };
+    try {
+      const { collector } = faking({ plan: fails(error) }, { attempts: 1 });
+      return await collector.plan(small.id).then(() => assert.fail(), (caught) => caught.message);
+    } finally {
+      delete globalThis.location;
+    }
+  };
+  assert.equal(
+    await message("http://127.0.0.1:8010", new TypeError("no")),
+    "the collector cannot be reached, or does not allow this page (start it with --origin http://127.0.0.1:8010)",
+  );
+  // On the collector's own pages nothing need be allowed, and what timed out was.
+  assert.equal(await message("https://example.org", new TypeError("no")), "the collector cannot be reached: TypeError");
+  const late = new DOMException("late", "TimeoutError");
+  assert.equal(await message("http://127.0.0.1:8010", late), "the collector cannot be reached: TimeoutError");
+});
+
 test("Retry-After is obeyed, within reason", async () => {
   const waits = [];
   const original = globalThis.setTimeout;

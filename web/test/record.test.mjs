@@ -98,7 +98,26 @@ test("errors name the attribute and the rule, never the value", async () => {
   }
   for (const message of messages) assert.doesNotMatch(message, /Krankheit|777/);
   assert.match(messages[1], /"x".*from 0 to 1/);
-  assert.match(messages[2], /"c".*2 strings/);
+  assert.match(messages[2], /"c": must be one of the 2 strings declared: "a", "b"$/);
+  assert.match(messages.at(-1), /not in the schema; there are: "x", "c"$/);
+});
+
+test("of many categories or attributes the first are named", async () => {
+  const told = (record, plan) => {
+    try {
+      plan.encode(record);
+    } catch (error) {
+      return error.message;
+    }
+    return "";
+  };
+  const many = (n) => Array.from({ length: n }, (_, i) => ({ kind: "categorical", name: `c${i}`, optional: false, values: [1, 2] }));
+  for (const n of [8, 9]) {
+    const plan = { encode: (record) => Plan.prototype.encode.call({ schema: many(n) }, record) };
+    const names = Array.from({ length: 8 }, (_, i) => `"c${i}"`).join(", ") + (n > 8 ? ", ..." : "");
+    assert.equal(told({ d: 1 }, plan), `the record has an attribute that is not in the schema; there are: ${names}`);
+  }
+  assert.equal(told({ x: 0.5, c: 1 }, small), 'attribute "c": must be one of the 2 strings declared: "a", "b"');
 });
 
 test("the words of the system are fresh, and every report is another", () => {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from hush.plan import Plan
 from hush.schema import Numeric
 from hush.tables import down as down
+from hush.tables import sure
 from hush.tables import up as up
 
 if TYPE_CHECKING:
@@ -29,11 +30,10 @@ def quoted(names: Sequence[str]) -> str:
 
 def odds(ratio: Fraction) -> str:
     """Say what a ratio means."""
-    sure = 100 * ratio / (1 + ratio)
     return (
         "Whatever you answered: after seeing your report, nobody's odds between two guesses about you change by more "
-        f"than a factor {up(ratio, 2)}. Who thought two answers equally likely can become {up(sure, 1)} % sure of "
-        "one of them, not more."
+        f"than a factor {up(ratio, 2)}. Who thought two answers equally likely can become {sure(ratio / (1 + ratio))} "
+        "sure of one of them, not more."
     )
 
 

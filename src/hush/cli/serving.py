@@ -56,7 +56,12 @@ SEGMENTS = click.option(
     shell_complete=completing.files,
     help="Lines of ROLE HASH, as `hush token` prints: submit, read or admin.",
 )
-@click.option("--origin", multiple=True, metavar="[PLAN=]URL", help="A web page that may send reports.")
+@click.option(
+    "--origin",
+    multiple=True,
+    metavar="[PLAN=]ORIGIN",
+    help="The origin (https://host, no path) of pages that may send reports.",
+)
 @click.option("--rate", default=0.0, metavar="N", help="Requests per second from one address (0: no limit).")
 @click.option(
     "--tickets",
@@ -185,7 +190,7 @@ def _settings(
     pages: dict[str, set[str]] = {}
     for item in origin:
         plan, found, url = item.rpartition("=")
-        pages.setdefault(plan if found else "*", set()).add(url)
+        pages.setdefault(plan if found else "*", set()).add(_origin(url))
     return Settings(
         tokens={role: frozenset(hashes) for role, hashes in held.items()},
         origins={plan: frozenset(urls) for plan, urls in pages.items()},
@@ -194,6 +199,21 @@ def _settings(
         tickets=tickets is not None,
         ticket_key=b"" if tickets is None else _key(Path(tickets)),
     )
+
+
+def _origin(text: str) -> str:
+    """Return an origin as browsers write it: what is written otherwise would never match, without a word."""
+    import re
+    from urllib.parse import urlsplit
+
+    if text == "*":
+        return text
+    # A name, or an IPv6 address in brackets; international names are written as browsers send them, xn--...
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?", text) is None:
+        raise Refused("--origin is scheme://host or scheme://host:port, without a path, as in https://www.example.org")
+    scheme, place, *_ = urlsplit(text.lower())
+    usual = {"http": ":80", "https": ":443"}.get(scheme, ":")
+    return f"{scheme}://{place.removesuffix(usual)}"
 
 
 def _key(path: Path) -> bytes:

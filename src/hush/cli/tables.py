@@ -12,7 +12,7 @@ from rich.console import Console, RenderableType
 from hush.cli import streams
 from hush.estimates import Estimates
 from hush.laws import Row
-from hush.tables import Shown, Table, up
+from hush.tables import Shown, Table, chance, sure, up
 from hush.tally import Tally
 
 WIDE = 110  # where the output is not a terminal
@@ -57,17 +57,16 @@ def show_law(rows: Sequence[Row], names: Sequence[str], favour: Fraction, ratio:
     shown = []
     for row in rows:
         low, high = min(row.probabilities), max(row.probabilities)
-        cells = [f"{100 * float(probability):.2f} %" for probability in row.probabilities]
+        cells = [chance(probability) for probability in row.probabilities]
         if len(names) > 1:
             cells.append("" if low == 0 else up(high / low, 2))
         shown.append((row.label, *cells))
     last = ["ratio"] if len(names) > 1 else []
     show(Table(("report", *(f"if {name}" for name in names), *last), shown))
     if len(set(names)) > 1:
-        sure = 100 * favour / (1 + favour)
         say(
             f"No report is more than {up(favour, 2)} times likelier for one of these than for another: who "
-            f"thought two of them equally likely can become {up(sure, 1)} % sure, not more."
+            f"thought two of them equally likely can become {sure(favour / (1 + favour))} sure, not more."
         )
     else:
         say(f"For no other value is any of these more than {up(ratio, 2)} times likelier, or less likely.")
