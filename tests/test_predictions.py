@@ -145,7 +145,9 @@ def surveyed(schema: Schema, epsilon: float, people: int, guesses: dict[str, Any
             if isinstance(guess, Guess):
                 ends = (guess.mean - guess.spread, guess.mean + guess.spread)
                 missing = round(1000 * guess.missing)
-                column = [None if world.below(1000) < missing else ends[world.below(2)] for _ in range(people)]
+                column: list[Any] = [
+                    None if world.below(1000) < missing else ends[world.below(2)] for _ in range(people)
+                ]
             else:
                 column = ["aabc"[world.below(4)] for _ in range(people)]
             columns[name] = column

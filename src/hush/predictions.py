@@ -234,7 +234,8 @@ def people_needed(
 
     Margins of means are on the attribute's own scale, those of shares from 0 to 1: name an attribute unless all are
     alike. With one person fewer some margin is larger. A margin falls with n, and by a jump where n becomes large
-    enough for a normal interval: then the answer is often the number of people at the jump.
+    enough for a normal interval: then the answer is often the number of people at the jump. Ask some more in that
+    case, as chance decides how many answer which question.
     """
     _check_margin(margin)
     _check_level(level)
