@@ -2,7 +2,8 @@
 
 Intervals of rare categories need them, and audits, which accuse somebody with error rates of one in a million: they
 hold for every count and far out in the tails. A binomial tail is a regularised incomplete beta function, which has a
-continued fraction that loses no digits there.
+continued fraction that loses no digits there, and knows no difference between whole counts and others: predictions
+put expected ones in.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable
 _TINY = 1e-300
 
 
-def at_least(count: int, n: int, p: float) -> float:
+def at_least(count: float, n: float, p: float) -> float:
     """Return the probability that an event of probability p happens at least `count` times in n."""
     if count <= 0:
         return 1.0
@@ -22,7 +23,7 @@ def at_least(count: int, n: int, p: float) -> float:
     return _beta(p, count, n - count + 1)
 
 
-def at_most(count: int, n: int, p: float) -> float:
+def at_most(count: float, n: float, p: float) -> float:
     """Return the probability that an event of probability p happens at most `count` times in n."""
     if count < 0:
         return 0.0
@@ -31,12 +32,12 @@ def at_most(count: int, n: int, p: float) -> float:
     return _beta(1 - p, n - count, count + 1)
 
 
-def lower_bound(count: int, n: int, miss: float) -> float:
+def lower_bound(count: float, n: float, miss: float) -> float:
     """Return what the probability of an event exceeds, except with probability `miss`, if it happened so often."""
     return 0.0 if count == 0 else _cross(lambda p: at_least(count, n, p) < miss)[0]
 
 
-def upper_bound(count: int, n: int, miss: float) -> float:
+def upper_bound(count: float, n: float, miss: float) -> float:
     """Return what the probability of an event stays below, except with probability `miss`."""
     return 1.0 if count == n else _cross(lambda p: at_most(count, n, p) > miss)[1]
 
@@ -54,7 +55,7 @@ def _cross(before: Callable[[float], bool]) -> tuple[float, float]:
             high = middle
 
 
-def _beta(x: float, a: int, b: int) -> float:
+def _beta(x: float, a: float, b: float) -> float:
     """Return the regularised incomplete beta function I_x(a, b)."""
     if x <= 0:
         return 0.0
@@ -67,7 +68,7 @@ def _beta(x: float, a: int, b: int) -> float:
     return math.exp(log) * _fraction(x, a, b) / a
 
 
-def _fraction(x: float, a: int, b: int) -> float:
+def _fraction(x: float, a: float, b: float) -> float:
     """Return the continued fraction of I_x(a, b), by the modified method of Lentz."""
     c, d = 1.0, 1 / _away(1 - (a + b) * x / (a + 1))
     value = d

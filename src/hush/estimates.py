@@ -23,7 +23,7 @@ from typing import ClassVar, Literal
 
 from hush.channels import Reading
 from hush.errors import EstimateError
-from hush.intervals import Interval, Ratio, Sample, interval, ratio, ratio_interval, summarise
+from hush.intervals import Interval, Ratio, Sample, bounds, ratio, summarise
 from hush.plan import Plan
 from hush.rows import Rows
 from hush.schema import MISSING, Attribute, Numeric
@@ -96,16 +96,13 @@ def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio
         raise EstimateError(f"level must be a number between 0 and {MAX_LEVEL}, such as 0.95")
     rows = []
     for attribute, reading, n, sample in _targets(tally, estimator):
-        scale = _Scale(attribute, reading.symbol)
-        if isinstance(sample, Ratio):
-            point, stderr, bounds = sample.point, sample.stderr, ratio_interval(sample, level)
-        else:
-            point, stderr, bounds = sample.mean, sample.stderr, interval(sample, level)
-        low, high = scale.bounds(bounds)
-        point, stderr = scale.value(point), scale.half * stderr
+        scale = Scale(attribute, reading.symbol)
+        low, high = scale.bounds(bounds(sample, level))
+        point = scale.value(sample.point if isinstance(sample, Ratio) else sample.mean)
+        stderr = scale.half * sample.stderr
         if not math.isnan(point):  # rounding must not push an end of the interval past the point
             low, high = min(low, point), max(high, point)
-        rows.append(Estimate(attribute.name, _category(attribute, reading.symbol), point, stderr, low, high, n))
+        rows.append(Estimate(attribute.name, category_of(attribute, reading.symbol), point, stderr, low, high, n))
     return Estimates(rows, level=level)
 
 
@@ -121,7 +118,7 @@ def points(tally: Tally) -> list[float]:
             else:
                 n = sum(reading.counts)
                 point = math.fsum(map(mul, reading.counts, reading.values)) / n if n else math.nan
-            found.append(_Scale(attributes[reading.attribute], reading.symbol).value(point))
+            found.append(Scale(attributes[reading.attribute], reading.symbol).value(point))
     return found
 
 
@@ -136,9 +133,9 @@ def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") 
         raise EstimateError("the number of malicious reports must be a whole number, 0 or more")
     rows = []
     for attribute, reading, _, sample in _targets(tally, estimator):
-        scale = _Scale(attribute, reading.symbol)
+        scale = Scale(attribute, reading.symbol)
         shift = scale.half * _shift(sample, reading, reports)
-        rows.append(Manipulation(attribute.name, _category(attribute, reading.symbol), shift))
+        rows.append(Manipulation(attribute.name, category_of(attribute, reading.symbol), shift))
     return rows
 
 
@@ -158,8 +155,8 @@ def leverage(plan: Plan) -> list[Manipulation]:
             for point in (-1.0, 1.0):
                 mixed = [value - point * here for value, here in zip(reading.values, presence, strict=True)]
                 ranges.append(max(mixed) - min(mixed))
-            shift = _Scale(attribute, reading.symbol).half * max(ranges)
-            rows.append(Manipulation(attribute.name, _category(attribute, reading.symbol), shift))
+            shift = Scale(attribute, reading.symbol).half * max(ranges)
+            rows.append(Manipulation(attribute.name, category_of(attribute, reading.symbol), shift))
     return rows
 
 
@@ -198,13 +195,14 @@ def _targets(tally: Tally, estimator: Estimator) -> Iterator[tuple[Attribute, Re
             yield attributes[reading.attribute], reading, n, sample
 
 
-def _category(attribute: Attribute, symbol: int | None) -> str | int | None:
+def category_of(attribute: Attribute, symbol: int | None) -> str | int | None:
+    """Return the category of a reading's symbol; None stands for the mean."""
     if symbol is None:
         return None
     return MISSING if isinstance(attribute, Numeric) else attribute.labels[symbol]
 
 
-class _Scale:
+class Scale:
     """Takes values of a channel to the scale of what is estimated."""
 
     def __init__(self, attribute: Attribute, symbol: int | None) -> None:
@@ -217,6 +215,7 @@ class _Scale:
             self._offset = attribute.low / 2 + attribute.high / 2
 
     def value(self, value: float) -> float:
+        """Return a value on this scale."""
         return self._offset + self.half * value
 
     def bounds(self, bounds: Interval) -> Interval:

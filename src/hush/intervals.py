@@ -35,10 +35,11 @@ Interval = tuple[float, float]
 class Sample:
     """What is known of n independent values: their mean, unbiased variance and skewness, and their possible range.
 
-    `rare` is a probability that outputs far from the typical ones have whatever the input.
+    `rare` is a probability that outputs far from the typical ones have whatever the input. In predictions n is the
+    number to be expected, which need not be whole.
     """
 
-    n: int
+    n: float
     mean: float
     variance: float
     skewness: float
@@ -78,13 +79,29 @@ def summarise(counts: Sequence[int], values: Sequence[float], rare: float = 1.0)
     return Sample(n, mean, variance, skewness, smallest, largest, two_valued, rare)
 
 
+def moments(law: Sequence[float], values: Sequence[float], rare: float = 1.0) -> Sample:
+    """Return what is to be expected of one value, given the probability of each: its moments are those of the law."""
+    mean = math.fsum(map(mul, law, values))
+    second = math.fsum(p * (value - mean) ** 2 for p, value in zip(law, values, strict=True))
+    third = math.fsum(p * (value - mean) ** 3 for p, value in zip(law, values, strict=True))
+    skewness = third / second**1.5 if second > 0 else math.inf
+    return Sample(1.0, mean, second, skewness, min(values), max(values), len(set(values)) == 2, rare)
+
+
+def bounds(sample: Sample | Ratio, level: float) -> Interval:
+    """Return the interval of a mean, or of a ratio of means."""
+    return ratio_interval(sample, level) if isinstance(sample, Ratio) else interval(sample, level)
+
+
 def interval(sample: Sample, level: float) -> Interval:
     """Return an interval that contains the mean of the values with probability `level`."""
     if sample.n == 0:
         return -math.inf, math.inf
     if sample.two_valued:
         width = sample.largest - sample.smallest
-        count = round((sample.mean - sample.smallest) / width * sample.n)
+        count = (sample.mean - sample.smallest) / width * sample.n
+        if isinstance(sample.n, int):  # of real reports it is whole but for an error of rounding
+            count = round(count)
         low, high = proportion(count, sample.n, level)
         return sample.smallest + width * low, sample.smallest + width * high
     if sample.normal:
@@ -108,7 +125,7 @@ def _bernstein(sample: Sample, level: float) -> Interval:
     return max(sample.mean - margin, sample.smallest), min(sample.mean + margin, sample.largest)
 
 
-def proportion(count: int, n: int, level: float) -> Interval:
+def proportion(count: float, n: float, level: float) -> Interval:
     """Return an interval for the probability of an event that happened `count` times in n."""
     if min(count, n - count) >= FEW:
         z2 = quantile(level) ** 2
@@ -140,8 +157,13 @@ class Ratio:
         """The standard error to first order (the delta method)."""
         if math.isnan(self.point) or self.numerator.n < 2:
             return math.inf
-        spread = self.numerator.variance - 2 * self.point * self.covariance + self.point**2 * self.denominator.variance
-        return math.sqrt(max(spread, 0.0) / self.numerator.n) / self.denominator.mean
+        return math.sqrt(self.spread / self.numerator.n) / self.denominator.mean
+
+    @property
+    def spread(self) -> float:
+        """The variance of (value - point*presence)."""
+        linear = self.numerator.variance - 2 * self.point * self.covariance + self.point**2 * self.denominator.variance
+        return max(linear, 0.0)
 
 
 def ratio(counts: Sequence[int], values: Sequence[float], presence: Sequence[float], rare: float = 1.0) -> Ratio:

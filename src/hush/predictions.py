@@ -1,26 +1,36 @@
 """What a collection will tell, before anybody is asked: standard errors and margins from the exact channels.
 
-A prediction is an estimate from a crowd of average luck: the counts that a population would give on average are put
-into the same formulas as real ones. Nothing is simulated. The population is a guess: by default the worst one for each
+A prediction is an estimate from a crowd of average luck: the moments that a population's reports have on average are
+put into the same formulas as real ones, and the interval is the one that `hush.estimate` would choose for them, normal
+or not. Nothing is simulated. The population is a guess: by default the one with the largest standard error for each
 target (half of the people at either end of the domain, half holding a category), or what `guesses` say.
+
+Where the choice of the interval is close (just enough reports, or skewness just small enough), some surveys get the
+narrow interval and some the wide one; the prediction is one of the two.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any, ClassVar
 
 from hush.channels import Channel, Reading
 from hush.errors import DesignError
-from hush.intervals import quantile
+from hush.estimates import Scale, category_of
+from hush.intervals import Ratio, Sample, bounds, moments
 from hush.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from hush.rows import R, Rows
 from hush.schema import MISSING, Attribute, Numeric, Schema
 from hush.tables import Table, number, percent
 
+_bounds = lru_cache(maxsize=256)(bounds)  # categories of which the same is assumed have the same
 _GRID = 64
+_STEP = 1.5  # from one epsilon that is tried to the next
+_MOST = 10**18
 
 
 @dataclass(frozen=True)
@@ -94,90 +104,124 @@ def by_target(rows: Iterable[R]) -> dict[tuple[str, str], list[R]]:
     return found
 
 
+@dataclass(frozen=True)
+class Prospect:
+    """What is known of one target before any data: `inclusion` of the people answer, and what one report then says.
+
+    `report` has the moments of one report's value under the population that is assumed, `deviation` its standard
+    deviation; for the mean of an optional attribute they are those of a ratio, and of its linear part.
+    """
+
+    attribute: Attribute
+    symbol: int | None
+    inclusion: float
+    report: Sample | Ratio
+    deviation: float
+
+    def prediction(self, n: int, level: float) -> Prediction:
+        """Return what n people will tell."""
+        scale = Scale(self.attribute, self.symbol)
+        answers = n * self.inclusion
+        low, high = scale.bounds(_bounds(_times(self.report, answers), level))
+        stderr = scale.half * self.deviation / math.sqrt(answers)
+        category = category_of(self.attribute, self.symbol)
+        return Prediction(self.attribute.name, category, stderr, high / 2 - low / 2, answers)
+
+
 def predict(plan: Plan, n: int, *, level: float = 0.95, guesses: Guesses | None = None) -> Predictions:
     """Return what n people will tell: the rows of `hush.estimate`, before any data.
 
-    The margin is half of the width of the normal interval. Each attribute is answered by n times the probability that
-    its question is asked; the ratio estimator is assumed.
+    The margin is half of the width of the interval that `hush.estimate` would choose: a normal one if n is large
+    enough, or a wider one that can be trusted with few. So it is not always in proportion to `stderr`. Each attribute
+    is answered by n times the probability that its question is asked; the ratio estimator is assumed.
     """
     if type(n) is not int or n < 1:
         raise DesignError("n must be a whole number of people, 1 or more")
-    if not 0 < level < 1:
-        raise DesignError("level must be a number between 0 and 1, such as 0.95")
+    _check_level(level)
+    return Predictions((one.prediction(n, level) for one in prospects(plan, guesses)), people=n, level=level)
+
+
+def prospects(plan: Plan, guesses: Guesses | None = None) -> list[Prospect]:
+    """Return what can be known of every target whatever the number of people."""
     known = dict(guesses or {})
     for name in known:
         plan.schema[name]  # raises, and says which there are
-    rows = []
+    found = []
     for question, attributes, inclusion in zip(plan.questions, plan.attributes, plan.inclusions, strict=True):
         channel = question.channel
         for reading in channel.readings([0] * channel.alphabet.size, 0):
             attribute = attributes[reading.attribute]
-            category = _category(attribute, reading.symbol)
-            deviation = math.sqrt(_variance(channel, reading, attribute, category, known.get(attribute.name)))
-            scale = (attribute.high - attribute.low) / 2 if isinstance(attribute, Numeric) and category is None else 1.0
-            answers = n * float(inclusion * reading.share)
-            stderr = scale * deviation / math.sqrt(answers)
-            rows.append(Prediction(attribute.name, category, stderr, quantile(level) * stderr, answers))
-    return Predictions(rows, people=n, level=level)
+            report, variance = _report(channel, reading, attribute, known.get(attribute.name))
+            share = float(inclusion * reading.share)
+            found.append(Prospect(attribute, reading.symbol, share, report, math.sqrt(variance)))
+    return found
 
 
-def _category(attribute: Attribute, symbol: int | None) -> str | int | None:
-    if symbol is None:
-        return None
-    return MISSING if isinstance(attribute, Numeric) else attribute.labels[symbol]
+Report = tuple[Sample | Ratio, float]
+"""The moments of one report's value, and its variance (for a ratio, that of its linear part)."""
 
 
-def _variance(
-    channel: Channel, reading: Reading, attribute: Attribute, category: str | int | None, guess: Any
-) -> float:
-    """Return the variance of one report's value, for the guess or the worst population."""
+def _times(report: Sample | Ratio, n: float) -> Sample | Ratio:
+    """Return what n reports of average luck are."""
+    if isinstance(report, Sample):
+        return replace(report, n=n)
+    return Ratio(replace(report.numerator, n=n), replace(report.denominator, n=n), report.covariance)
+
+
+def _report(channel: Channel, reading: Reading, attribute: Attribute, guess: Any) -> Report:
+    """Return what one report says, for the guess or the worst population."""
     if isinstance(attribute, Numeric):
-        return _numeric_variance(channel, reading, attribute, guess)
-    low, high = reading.values
+        populations, missing = _populations(attribute, guess)
+        return max((_of_numbers(channel, reading, ends, missing) for ends in populations), key=itemgetter(1))
     if guess is None:
-        return max((high - f / _GRID) * (f / _GRID - low) for f in range(_GRID + 1))
+        low, high = reading.values
+        return _of_two(reading, max((f / _GRID for f in range(_GRID + 1)), key=lambda f: (high - f) * (f - low)))
     if not isinstance(guess, Mapping) or not set(guess) <= set(attribute.labels):
         raise DesignError(f"attribute {attribute.name!r}: a guess is a mapping from its categories to shares")
-    share = float(guess.get(category, 0.0))
+    share = float(guess.get(category_of(attribute, reading.symbol), 0.0))
     if not 0 <= share <= 1:
         raise DesignError(f"attribute {attribute.name!r}: a share must be from 0 to 1")
-    return (high - share) * (share - low)
+    return _of_two(reading, share)
 
 
-def _numeric_variance(channel: Channel, reading: Reading, attribute: Numeric, guess: Any) -> float:
+def _populations(attribute: Numeric, guess: Any) -> tuple[list[tuple[float, float]], float]:
+    """Return where the two halves of those present may be, and the share of missing."""
     if guess is None:
-        populations = [(t / _GRID, -t / _GRID) for t in range(_GRID + 1)]
         # The mean of the present is worst known if many are missing; no bound exists if all may be. Half are assumed.
-        missing = 0.5 if attribute.optional else 0.0
-    else:
-        if not isinstance(guess, Guess) or not attribute.low <= guess.mean <= attribute.high or guess.spread < 0:
-            raise DesignError(f"attribute {attribute.name!r}: a guess is a Guess with a mean inside the domain")
-        if not 0 <= guess.missing < 1 or (guess.missing and not attribute.optional):
-            raise DesignError(f"attribute {attribute.name!r}: the share of missing is from 0 to 1, if it is optional")
-        half = (attribute.high - attribute.low) / 2
-        centre, spread = (guess.mean - attribute.low) / half - 1, guess.spread / half
-        populations = [(max(centre - spread, -1.0), min(centre + spread, 1.0))]
-        missing = guess.missing
-    return max(_population_variance(channel, reading, ends, missing) for ends in populations)
+        return [(t / _GRID, -t / _GRID) for t in range(_GRID + 1)], 0.5 if attribute.optional else 0.0
+    if not isinstance(guess, Guess) or not attribute.low <= guess.mean <= attribute.high or guess.spread < 0:
+        raise DesignError(f"attribute {attribute.name!r}: a guess is a Guess with a mean inside the domain")
+    if not 0 <= guess.missing < 1 or (guess.missing and not attribute.optional):
+        raise DesignError(f"attribute {attribute.name!r}: the share of missing is from 0 to 1, if it is optional")
+    half = (attribute.high - attribute.low) / 2
+    centre, spread = (guess.mean - attribute.low) / half - 1, guess.spread / half
+    return [(max(centre - spread, -1.0), min(centre + spread, 1.0))], guess.missing
 
 
-def _population_variance(channel: Channel, reading: Reading, ends: tuple[float, float], missing: float) -> float:
-    """Return the variance of a value if half of the present are at either end."""
-    if len(reading.values) == 2:  # of two values the mean tells the variance
-        low, high = reading.values
-        mean = missing if reading.symbol is not None else sum(ends) / 2
-        return (high - mean) * (mean - low)
+def _of_two(reading: Reading, mean: float) -> Report:
+    """Return what a report of one of two values says: of two values the mean tells the law."""
+    low, high = reading.values
+    up = (mean - low) / (high - low)
+    return moments([1 - up, up], reading.values, reading.rare), (high - mean) * (mean - low)
+
+
+def _of_numbers(channel: Channel, reading: Reading, ends: tuple[float, float], missing: float) -> Report:
+    """Return what a report says if half of the present are at either end."""
+    if len(reading.values) == 2:
+        return _of_two(reading, missing if reading.symbol is not None else sum(ends) / 2)
     laws = [channel.likelihood((t + 1) / 2) or [] for t in ends]
     law = [(1 - missing) * (a + b) / 2 for a, b in zip(*laws, strict=True)]
     if missing:
         law = [a + missing * b for a, b in zip(law, channel.likelihood(None) or [], strict=True)]
-    values: Sequence[float] = reading.values
-    if reading.presence is not None:
-        present = math.fsum(map(lambda p, g: p * g, law, reading.presence))
-        mean = math.fsum(map(lambda p, v: p * v, law, values)) / present
-        values = [(v - mean * g) / present for v, g in zip(values, reading.presence, strict=True)]
-    mean = math.fsum(map(lambda p, v: p * v, law, values))
-    return math.fsum(p * (v - mean) ** 2 for p, v in zip(law, values, strict=True))
+    top = moments(law, reading.values, reading.rare)
+    if reading.presence is None:
+        return top, top.variance
+    bottom = moments(law, reading.presence, reading.rare)
+    products = (
+        p * (v - top.mean) * (g - bottom.mean) for p, v, g in zip(law, reading.values, reading.presence, strict=True)
+    )
+    found = Ratio(top, bottom, math.fsum(products))
+    return found, found.spread / bottom.mean**2
 
 
 # -- the inverse questions
@@ -189,11 +233,31 @@ def people_needed(
     """Return how many people must be asked so that no margin (or none of this attribute) exceeds the given one.
 
     Margins of means are on the attribute's own scale, those of shares from 0 to 1: name an attribute unless all are
-    alike.
+    alike. With one person fewer some margin is larger. A margin falls with n, and by a jump where n becomes large
+    enough for a normal interval: then the answer is often the number of people at the jump. Ask some more in that
+    case, as chance decides how many answer which question.
     """
     _check_margin(margin)
-    rows = _of(predict(plan, 1, level=level, guesses=guesses), plan.schema, attribute)
-    return math.ceil(max((row.margin / margin) ** 2 for row in rows))
+    _check_level(level)
+    asked = _of(prospects(plan, guesses), plan.schema, attribute)
+    # Categories of which the same is assumed have the same margin.
+    distinct = list({(one.inclusion, one.report, Scale(one.attribute, one.symbol).half): one for one in asked}.values())
+
+    def enough(n: int) -> bool:
+        return all(one.prediction(n, level).margin <= margin for one in distinct)
+
+    few, many = 0, 1
+    while not enough(many):
+        few, many = many, 2 * many
+        if many > _MOST:
+            raise DesignError(f"more than {_MOST:.0e} people are needed for this margin")
+    while many - few > 1:
+        middle = (few + many) // 2
+        if enough(middle):
+            many = middle
+        else:
+            few = middle
+    return many
 
 
 def epsilon_needed(
@@ -208,20 +272,27 @@ def epsilon_needed(
 ) -> float:
     """Return the smallest epsilon, to three digits, for which n people give no larger margin than the given one.
 
+    With few people a larger epsilon may give a larger margin: outputs far from the typical ones become so rare that n
+    reports are no longer enough for a normal interval. So epsilons are tried from small to large, each half more than
+    the last, and the first that is enough is refined: it is enough, and a little less is not.
+
     `design(schema, epsilon)` makes the plans; `Plan.design` with its defaults if it is not given.
     """
     _check_margin(margin)
     make = design or Plan.design
 
     def enough(epsilon: float) -> bool:
-        rows = _of(predict(make(schema, epsilon), n, level=level, guesses=guesses), schema, attribute)
-        return max(row.margin for row in rows) <= margin
+        rows = predict(make(schema, epsilon), n, level=level, guesses=guesses)
+        if attribute is not None:
+            schema[attribute]  # raises, and says which there are
+        return max(row.margin for row in rows if attribute in (None, row.attribute)) <= margin
 
-    low, high = float(MIN_EPSILON), float(MAX_EPSILON)
-    if not enough(high):
-        raise DesignError(f"even epsilon = {high} is not enough for this margin with {n} people: ask more of them")
-    if enough(low):
-        return low
+    most = float(MAX_EPSILON)
+    low = high = float(MIN_EPSILON)
+    while not enough(high):
+        if high == most:
+            raise DesignError(f"no epsilon up to {most} is enough for this margin with {n} people: ask more of them")
+        low, high = high, min(float(f"{high * _STEP:.4g}"), most)
     while high / low > 1.002:
         middle = float(f"{math.sqrt(low * high):.4g}")
         if enough(middle):
@@ -236,7 +307,12 @@ def _check_margin(margin: float) -> None:
         raise DesignError("a margin is a number above 0")
 
 
-def _of(rows: Sequence[Prediction], schema: Schema, attribute: str | None) -> list[Prediction]:
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise DesignError("level must be a number between 0 and 1, such as 0.95")
+
+
+def _of(found: Sequence[Prospect], schema: Schema, attribute: str | None) -> list[Prospect]:
     if attribute is not None:
         schema[attribute]  # raises, and says which there are
-    return [row for row in rows if attribute is None or row.attribute == attribute]
+    return [one for one in found if attribute in (None, one.attribute.name)]

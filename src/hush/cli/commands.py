@@ -198,7 +198,9 @@ def predict(
 ) -> None:
     """Predict standard errors and margins before anybody is asked.
 
-    Without guesses the worst population is assumed for each estimate.
+    A margin is half of the width of the interval that `hush estimate` would give. Without guesses the worst population
+    is assumed for each estimate: half of the people at either end. That is for margins, not for comparing mechanisms,
+    as some are at their best just there: compare them with guesses, or by the worst variance of `hush plan`.
 
     \b
     Example:

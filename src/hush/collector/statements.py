@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
 
@@ -24,7 +23,7 @@ from hush.estimates import Estimate, leverage, manipulation
 from hush.exact import log_digits
 from hush.plan import Plan
 from hush.postprocess import distribution
-from hush.predictions import by_target, predict
+from hush.predictions import Prospect, by_target
 from hush.schema import Attribute, Numeric, Schema
 from hush.tally import Tally
 
@@ -97,24 +96,18 @@ def _written(ratio: Fraction) -> str | None:
     return str(ratio) if bits * math.log10(2) < MAX_DIGITS else None
 
 
-def unit_margins(plan: Plan, level: float) -> Mapping[Target, float]:
-    """Return the margins that are predicted for one person: n people have them divided by the root of n."""
-    return {
-        target: max(row.margin for row in rows) for target, rows in by_target(predict(plan, 1, level=level)).items()
-    }
-
-
-def margins(tally: Tally, level: float, rows: list[Estimate], units: Mapping[Target, float]) -> Margins:
+def margins(tally: Tally, level: float, rows: list[Estimate], prospects: list[Prospect]) -> Margins:
     """Return predicted margins beside achieved ones: of several shares the largest of each."""
     found = []
     achieved = {
         target: max((row.high - row.low) / 2 for row in group) if not math.isnan(group[0].point) else math.nan
         for target, group in by_target(rows).items()
     }
-    for target, unit in units.items():
-        predicted = unit / math.sqrt(tally.n) if tally.n else math.nan
+    predicted = by_target(one.prediction(max(tally.n, 1), level) for one in prospects)
+    for target, group in predicted.items():
+        margin = max(row.margin for row in group) if tally.n else math.nan
         width = _width(tally.plan.schema, target)
-        found.append(MarginRow(*target, finite(predicted), finite(achieved[target]), width))
+        found.append(MarginRow(*target, finite(margin), finite(achieved[target]), width))
     return Margins(tally.plan.id, tally.n, level, found)
 
 

@@ -37,6 +37,7 @@ from hush.collector.timeline import Timeline
 from hush.errors import SchemaError
 from hush.estimates import Estimate, estimate
 from hush.plan import Plan
+from hush.predictions import prospects
 from hush.tally import Tally
 
 
@@ -116,11 +117,11 @@ class Views:
 
     async def _margins(self, tally: Tally, level: float) -> bytes:
         plan, rows = tally.plan, await self._rows(tally, level, "ratio")
-        units = await self._shared.get(("units", plan.id, level), 0, lambda: statements.unit_margins(plan, level))
+        known = await self._shared.get(("prospects", plan.id), 0, lambda: prospects(plan))
         return await self._shared.get(
             ("margins", plan.id, level),
             tally.n,
-            lambda: msgspec.json.encode(statements.margins(tally, level, rows, units)),
+            lambda: msgspec.json.encode(statements.margins(tally, level, rows, known)),
         )
 
     async def manipulation(self, request: Request) -> Response:
