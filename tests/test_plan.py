@@ -602,3 +602,19 @@ def test_the_law_is_not_for_two_attributes_together() -> None:
 def test_weighted_sampling_asks_one_question_even_if_more_were_better() -> None:
     assert Plan.design(BINARY, 9.0).k > 1
     assert Plan.design(BINARY, 9.0, sampling="weighted").k == 1
+
+
+def test_a_plan_draws_margins_and_laws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is drawn is in tests/test_plots.py; here, that it is of this plan, with these options."""
+    plan = PLANS["mixed"] if "mixed" in PLANS else next(iter(PLANS.values()))
+    monkeypatch.setattr("hush.plots.margins", lambda *places, **names: (places, names))
+    monkeypatch.setattr("hush.plots.law", lambda *places: places)
+    usual = {"n": 100_000, "level": 0.95, "attributes": (), "guesses": None}
+    assert plan.plot() == ((plan,), usual)
+    assert plan.plot("x", n=7, level=0.5) == ((plan,), {**usual, "n": 7, "level": 0.5, "attributes": ("x",)})
+    assert plan.plot_law("x", 1, 2) == (plan, "x", (1, 2))
+
+
+def test_a_plan_that_is_no_json_says_where() -> None:
+    with pytest.raises(PlanError, match="line 2"):
+        Plan.from_json('{"hush": 1,\n,}')

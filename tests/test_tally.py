@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hush import Categorical, Plan, Report, Schema, Tally, TallyError
+from hush import Categorical, Plan, Report, Schema, Tally, TallyError, estimate
 from hush.channels import Subsets
 from hush.client import randomise_from
 from hush.testing import SeededCoins
@@ -265,3 +265,14 @@ def test_a_tally_keeps_nothing_of_the_lists_it_was_given() -> None:
     copy.add(Report(ONE, bytes(16), ((0, 1),)))
     assert (made.n, made.answered, made.counts) == (1, [1], [[1, 0]])
     assert (copy.n, copy.answered, copy.counts) == (2, [2], [[1, 1]])
+
+
+def test_a_tally_draws_its_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is drawn is in tests/test_plots.py; here, that it is these rows and this schema."""
+    made = Tally(TWO, 400, [200, 200], [[150, 50], [20, 180]])
+    monkeypatch.setattr("hush.plots.estimates", lambda rows, schema: (rows, schema))
+    rows, schema = made.plot(level=0.8)  # type: ignore[attr-defined]
+    assert schema is TWO.schema
+    assert rows == estimate(made, level=0.8)
+    first = TWO.schema.names[0]
+    assert made.plot(first) == (estimate(made).of(first), TWO.schema)

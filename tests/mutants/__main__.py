@@ -370,14 +370,21 @@ def main() -> None:
 
 
 def keep() -> None:
-    """Keep what the last runs found, for the documents; each survivor with the reason why it may live."""
+    """Keep what the last runs found, for the documents; each survivor with the reason why it may live.
+
+    Of a module that was not tried here, what was kept before stays, if it is of the present source.
+    """
     reasons = tomllib.loads(REASONS.read_text(encoding="utf-8"))
+    before = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     results = {}
     for module in MODULES:
         source = module.path.read_text(encoding="utf-8")
         cache = _cache(module)
         last = json.loads(cache.read_text(encoding="utf-8")) if cache.exists() else {"source": ""}
         if last["source"] != digest(source):
+            if before.get(module.name, {}).get("source") == digest(source):
+                results[module.name] = before[module.name]
+                continue
             sys.exit(f"{module.name} has changed since it was tried: python -m tests.mutants {module.name}")
         found = [change.key for change in changes(source, str(module.path))]
         alive = [key for key in found if key not in last["killers"]]

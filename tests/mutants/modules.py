@@ -89,8 +89,8 @@ MODULES = (
     _channel("subset", "grr", "subset"),
     _channel("unary", "oue", "sue"),
     _channel("window", "duchi", "window", "piecewise"),
-    Module("plan", ("tests/test_plan.py", "tests/test_vectors.py")),
+    Module("plan", ("tests/test_plan.py", "tests/test_tables.py", "tests/test_vectors.py")),
     Module("report", ("tests/test_report.py", "tests/test_vectors.py")),
     Module("tally", ("tests/test_tally.py", "tests/test_vectors.py")),
-    Module("estimates", ("tests/test_estimates.py",)),
+    Module("estimates", ("tests/test_estimates.py", "tests/test_rows.py", "tests/test_tables.py")),
 )
