@@ -92,7 +92,7 @@ vectors: $(READY)  ## Write spec/vectors anew
 theory: $(READY)  ## Recompute the paper's theory, with pictures
 	$(BIN)/python experiments/theory.py
 
-reproduce: $(READY)  ## Compute the figures of the paper anew (hours; OPTIONS=--quick; DATA=FOLDER)
+reproduce: $(READY)  ## Compute the figures of the paper anew (an hour or two; OPTIONS=--quick; DATA=FOLDER)
 	$(BIN)/hush reproduce $(OPTIONS) $(if $(DATA),--data $(DATA))
 
 learning: $(READY)  ## Compare ways of learning from people (20 minutes; DATA=FOLDER: on real microdata too)

@@ -9,6 +9,7 @@ from typing import Any
 
 FOLDER = Path(__file__).parent / "reproduction"
 KINDS = {"synthetic": "made-up people", "real": "American Community Survey 2024"}
+VERDICTS = {True: "hold", None: "stay open", False: "do not hold"}
 WORDS = {True: "holds", False: "**does not hold**", None: "open"}
 
 
@@ -40,7 +41,7 @@ def _figures(wanted: Any) -> str:
         if not wanted(first["paper"]):
             continue
         heading = first["title"] if first["paper"] == "beyond" else f"{first['paper']}: {first['title']}"
-        parts.append(f"## {heading}")
+        parts += [f"## {heading}", _about_figure(first["about"], by_kind)]
         for kind, content in by_kind.items():
             about = _about(kind, name, content["settings"])
             parts.append(f"![{heading}, {about}](reproduction/{kind}/{name}.svg)")
@@ -49,12 +50,27 @@ def _figures(wanted: Any) -> str:
     return "\n\n".join(parts)
 
 
+def _about_figure(about: str, by_kind: dict[str, Any]) -> str:
+    """Say what a figure shows, and how its claims fare, in a sentence each."""
+    claims = [claim for content in by_kind.values() for claim in content["claims"]]
+    counts = {word: sum(claim["holds"] is value for claim in claims) for value, word in VERDICTS.items()}
+    if counts["hold"] == len(claims):
+        fate = f"All {len(claims)} claims hold."
+    else:
+        words = [
+            f"{count} {'holds' if (word, count) == ('hold', 1) else word}" for word, count in counts.items() if count
+        ]
+        fate = f"Of {len(claims)} claims {', '.join(words[:-1])}{' and ' if words[:-1] else ''}{words[-1]}."
+    text = about.replace("\n\n", "\0").replace("\n", " ").replace("\0", "\n\n")
+    return f"{text} {fate}" if "\n" not in text else f"{text}\n\n{fate}"
+
+
 def _about(kind: str, name: str, settings: dict[str, Any]) -> str:
     """Say what numbers are from: some are of people, others are computed from channels alone."""
     fields = rows(kind, name)[0]
     if "folds" in fields or "fold" in fields:
         times = f"{settings['repeats']} x {settings['folds']}-fold cross-validation"
-        return f"{KINDS[kind]}, {times}, at most {settings['people']:,} people"
+        return f"{KINDS[kind]}, {times}, at most {settings['learners']:,} people"
     if "stderr" in fields:
         return f"{KINDS[kind]}, {settings['runs']} runs, at most {settings['people']:,} people"
     return "computed from the channels"
@@ -70,7 +86,7 @@ def _table(by_kind: dict[str, Any], measured_on_people: bool) -> str:
                     why = f" {_sentence(claim['why'])}" if claim["why"] else ""
                     data = kind if measured_on_people else "channels"
                     cells = [text, data, WORDS[claim["holds"]], _sentence(claim["measured"]) + why]
-                    lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+                    lines.append(_row(cells))
     return "\n".join(lines)
 
 
@@ -102,5 +118,45 @@ def rows(kind: str, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-TABLES = {"reproduction summary": summary, "reproduction": paper}
-BEYOND_TABLES = {"beyond": beyond}
+def refuted() -> str:
+    """What does not hold, each with what was measured and why."""
+    lines = ["| where | claim | measured, and why |", "|---" * 3 + "|"]
+    for name, by_kind in _kept().items():
+        for kind, content in by_kind.items():
+            for claim in content["claims"]:
+                if claim["holds"] is False:
+                    of_people = "stderr" in rows(kind, name)[0]
+                    where = content["title"] if content["paper"] == "beyond" else content["paper"]
+                    where += f", {KINDS[kind]}" if of_people else ""
+                    words = " ".join(_sentence(part) for part in (claim["measured"], claim["why"]) if part)
+                    lines.append(_row([where, claim["text"], words]))
+    return "\n".join(lines)
+
+
+def people() -> str:
+    """How many people HM needs where hush needs a thousand, for the same error."""
+    found: dict[tuple[str, str], dict[float, dict[str, str]]] = {}
+    for kind in reversed(KINDS):  # real people first
+        if (FOLDER / kind / "fewer_people.csv").exists():
+            for row in rows(kind, "fewer_people"):
+                if row["what"] == "gain":
+                    found.setdefault((row["data"], row["target"]), {})[float(row["epsilon"])] = row
+    epsilons = sorted({epsilon for by_epsilon in found.values() for epsilon in by_epsilon})
+    lines = ["| people, attributes | " + " | ".join(f"epsilon {epsilon:g}" for epsilon in epsilons) + " |"]
+    lines.append("|---" * (len(epsilons) + 1) + "|")
+    for (data, target), by_epsilon in found.items():
+        cells = []
+        for epsilon in epsilons:
+            row = by_epsilon[epsilon]
+            times, error = float(row["value"]), float(row["stderr"])
+            cells.append(f"{1000 * float(row['exact']):,.0f} ({1000 * times:,.0f} ± {1000 * error:,.0f})")
+        lines.append(_row([f"{data}, {target}", *cells]))
+    return "\n".join(lines)
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+TABLES = {"reproduction summary": summary, "refuted": refuted, "reproduction": paper}
+BEYOND_TABLES = {"fewer people": people, "beyond": beyond}
