@@ -51,7 +51,7 @@ demo: $(READY_DEMO)  ## A collector, a million made-up people who answer it, tru
 	@$(BIN)/python -m hush.demo $(OPTIONS)
 
 test: $(READY)  ## Run the tests
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal --durations=12 --durations-min=5
 
 spark: $(READY_SPARK)  ## Test on Spark, in an environment of its own (400 MB); needs Java 17
 	$(SPARK)/bin/python -m pytest -q tests/engines/test_spark.py

@@ -1,6 +1,6 @@
 """Tests on the other supported Pythons: `make versions`.
 
-    python tests/release/versions.py [--fast] [INTERPRETER...]
+    python tests/release/versions.py [--fast] [--newest] [INTERPRETER...]
 
 Looks for an interpreter of each version that `pyproject.toml` names, and of the next, on the path and among pyenv's;
 what is not here is skipped, and told. Each gets an environment of its own, `.venv-versions/X.Y`. `--fast` runs the core
@@ -104,6 +104,7 @@ def main() -> None:
     """Find, run, and tell of each version what came of it."""
     parser = argparse.ArgumentParser(description="Run tests on the other supported Pythons.")
     parser.add_argument("--fast", action="store_true", help="the core alone")
+    parser.add_argument("--newest", action="store_true", help="only the newest that is here")
     parser.add_argument("interpreters", nargs="*", help="these, instead of those that are found")
     options = parser.parse_args()
     own = ".".join(map(str, sys.version_info[:2]))
@@ -114,6 +115,10 @@ def main() -> None:
     for wanted in [] if options.interpreters else versions():
         chosen[wanted] = next((path for path in interpreters(wanted) if version(path) == wanted), None)
     told, bad = [], False
+    if options.newest:
+        for number in [number for number, path in chosen.items() if path is not None and number != own][:-1]:
+            told.append(f"{number}: left out, as the newest alone was asked for")
+            del chosen[number]
     for number, interpreter in chosen.items():
         if interpreter is None:
             told.append(f"{number}: SKIPPED, there is no such interpreter here")
