@@ -14,6 +14,7 @@ import pytest
 
 import hush
 from hush import batch
+from hush.batch.tables import present
 from hush.cli import files
 from hush.cli.commands import program
 from hush.collector.stores import STORES, StoreError, file_of, open_store
@@ -160,6 +161,13 @@ def test_without_a_header_the_first_person_is_not_shown() -> None:
     line = refused("randomise", "plan.json", "people.csv", "-o", "reports.parquet")
     assert PRIVATE not in line
     assert "do the columns have their names?" in line
+
+
+def test_a_value_that_is_called_like_an_attribute_shows_no_others() -> None:
+    """Without a header, the first person's answer happens to be the name of an attribute."""
+    wanted = ("age", "income", "overtime")
+    assert PRIVATE not in present(wanted, ["overtime", PRIVATE, "41"])
+    assert "'incme'" in present(wanted, ["overtime", "age", "incme"])
 
 
 def test_semicolons_are_recognised() -> None:

@@ -51,6 +51,14 @@ def test_shares_are_predicted_by_their_formula() -> None:
         assert row.stderr == pytest.approx(expected)
 
 
+def test_a_spread_that_nobody_can_have_is_refused() -> None:
+    """On 0 to 20 around 4 it is at most 8: a fifth of the people at 20, the others at 0."""
+    plan = Plan.design(Schema([Numeric("x", 0, 20)]), 1.0)
+    assert predict(plan, 1000, guesses={"x": Guess(4, 8)})
+    with pytest.raises(DesignError, match="attribute 'x': no people"):
+        predict(plan, 1000, guesses={"x": Guess(4, 8.01)})
+
+
 @pytest.mark.parametrize("options", [{}, {"numeric": "piecewise", "categorical": "oue"}, {"k": 3}, {"budget": "split"}])
 def test_what_is_predicted_comes_true(options: dict[str, Any]) -> None:
     """The standard error of an estimate from 60,000 people is within 12 % of the prediction; seeded.
@@ -116,7 +124,7 @@ def test_the_worst_case_is_no_better_than_any_guess(name: str) -> None:
             if isinstance(attribute, Numeric):
                 width = attribute.high - attribute.low
                 guesses[attribute.name] = Guess(
-                    attribute.low + share * width, 0.2 * width, 0.4 if attribute.optional else 0
+                    attribute.low + share * width, share * (1 - share) * width, 0.4 if attribute.optional else 0
                 )
             else:
                 guesses[attribute.name] = {attribute.labels[0]: share}

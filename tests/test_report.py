@@ -114,9 +114,11 @@ def test_an_edited_json_report_is_refused_or_valid(name: str, data: st.DataObjec
     at = data.draw(st.integers(0, len(text) - 1))
     edited = text[:at] + data.draw(st.text(max_size=2)) + text[at + data.draw(st.integers(0, 2)) :]
     try:
-        Report.from_json(PLANS[name], edited)
+        read = Report.from_json(PLANS[name], edited)
     except ReportError:
         return
+    assert Report.from_json(PLANS[name], read.to_json()) == read
+    assert Report.decode(PLANS[name], read.encode()) == read
 
 
 def changed(report: Report, at: int, value: int) -> bytes:

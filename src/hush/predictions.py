@@ -195,6 +195,8 @@ def _populations(attribute: Numeric, guess: Any) -> tuple[list[tuple[float, floa
         raise DesignError(f"attribute {attribute.name!r}: the share of missing is from 0 to 1, if it is optional")
     half = (attribute.high - attribute.low) / 2
     centre, spread = (guess.mean - attribute.low) / half - 1, guess.spread / half
+    if spread**2 > 1 - centre**2 + 1e-9:  # that of people at the two ends alone
+        raise DesignError(f"attribute {attribute.name!r}: no people in the domain are spread so far around this mean")
     return [(max(centre - spread, -1.0), min(centre + spread, 1.0))], guess.missing
 
 

@@ -28,7 +28,7 @@ from hush.errors import HushError, PlanError
 from hush.ledger import Ledger
 from hush.plan import Plan
 from hush.report import ID_SIZE, Report
-from hush.schema import Record
+from hush.schema import Record, Schema
 from hush.series import Series
 from hush.tickets import SIGNATURE_SIZE, answer_ticket
 
@@ -82,12 +82,16 @@ class Collector:
             self._plans[plan_id] = Plan.from_json(self._get(f"/plans/{plan_id}"), plan_id)
         return self._plans[plan_id]
 
-    def answer(self, plan: Plan | str, record: Record, *, series: Series | None = None) -> Receipt:
+    def answer(
+        self, plan: Plan | str, record: Record, *, series: Series | None = None, schema: Schema | None = None
+    ) -> Receipt:
         """Answer a plan with a record, once, and send the report. A bad record is refused before anything is drawn.
 
-        With a series (`hush.Series`) the answers come from its memory, for a collection that is repeated.
+        With a series (`hush.Series`) the answers come from its memory, for a collection that is repeated. With a
+        schema, for who takes plans that the server chooses, a plan of any other is refused before the record is looked
+        at: with bounds of its choice a server could find a number by the plans about which a device is silent.
         """
-        found = plan if isinstance(plan, Plan) else self.plan(plan)
+        found = self._asked(plan, schema)
         if series is not None:
             if self._ledger is not None and self._ledger.path != series.ledger.path:
                 raise CollectorError("the series must be in the collector's own ledger, so that there is one cap")
@@ -95,13 +99,19 @@ class Collector:
         report = randomise(found, record) if self._ledger is None else self._ledger.randomise(found, record)
         return self.submit(report)
 
-    def answer_ticket(self, plan: Plan | str, record: Record) -> Receipt:
+    def _asked(self, plan: Plan | str, schema: Schema | None) -> Plan:
+        found = plan if isinstance(plan, Plan) else self.plan(plan)
+        if schema is not None and found.schema != schema:
+            raise CollectorError("this plan is about another schema than the one that this device answers")
+        return found
+
+    def answer_ticket(self, plan: Plan | str, record: Record, *, schema: Schema | None = None) -> Receipt:
         """Answer the questions that the collector deals: for collectors that take no others.
 
         With a ledger the ticket is kept with the report, so that sending again sends both again. There are no tickets
-        for a series: they would deal other questions each time, and in the end all of them.
+        for a series: they would deal other questions each time, and in the end all of them. `schema` is as in `answer`.
         """
-        found = plan if isinstance(plan, Plan) else self.plan(plan)
+        found = self._asked(plan, schema)
         found.schema.encode(record)  # before anything is fetched
         if self._ledger is not None and (kept := self._ledger.ticket(found)) is not None:
             return self.submit(self._ledger.randomise(found, record), headers={"Hush-Ticket": kept})

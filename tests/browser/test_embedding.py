@@ -52,6 +52,14 @@ def hosting(folder: Path) -> Iterator[str]:
         server.server_close()
 
 
+def site_in(folder: Path) -> Path:
+    """Make a folder for a page of one's own, with the client beside it."""
+    site = folder / "site"
+    site.mkdir()
+    (site / "hush.js").write_bytes(pages.static()["hush.js"].content)
+    return site
+
+
 def block_of(page: str) -> str:
     """Return the one page that a document shows."""
     (found,) = re.findall(r"```html\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
@@ -60,9 +68,7 @@ def block_of(page: str) -> str:
 
 def test_the_page_of_the_package(visit: Visit, tmp_path: Path) -> None:
     """It prepares a report and sends that one, as soon as it is loaded."""
-    site = tmp_path / "site"
-    site.mkdir()
-    (site / "hush.js").write_bytes(pages.static()["hush.js"].content)
+    site = site_in(tmp_path)
     visit.allowed = ("status of 404",)
     with (
         hosting(site) as origin,
@@ -80,9 +86,7 @@ def test_the_page_of_the_package(visit: Visit, tmp_path: Path) -> None:
 def test_a_page_of_another_origin(visit: Visit, tmp_path: Path, allowed: bool) -> None:
     """It answers where the collector allows the page; otherwise browsers keep it from the plan."""
     block = block_of("docs/browser.md")
-    site = tmp_path / "site"
-    site.mkdir()
-    (site / "hush.js").write_bytes(pages.static()["hush.js"].content)
+    site = site_in(tmp_path)
     visit.allowed = ("status of 404", "CORS", "ERR_FAILED")
     with hosting(site) as origin:
         origins = {"*": frozenset([origin if allowed else "https://elsewhere.example"])}
@@ -110,9 +114,7 @@ def test_the_page_that_sends_telemetry(visit: Visit, tmp_path: Path) -> None:
     """It answers by itself, with what the browser says of the page; the second visit sends the same, which is known."""
     blocks = {block.file: block.text for block in blocks_of(ROOT / "docs" / "telemetry.md") if block.file}
     plan = hush.Plan.design(friendly(json.loads(blocks["schema.json"])), 1.0, title="how the page does, spring")
-    site = tmp_path / "site"
-    site.mkdir()
-    (site / "hush.js").write_bytes(pages.static()["hush.js"].content)
+    site = site_in(tmp_path)
     visit.allowed = ("status of 404",)
     with (
         hosting(site) as origin,

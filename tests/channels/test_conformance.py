@@ -292,7 +292,6 @@ def test_every_field_of_a_channel_is_checked(name: str) -> None:
             assert changed.to_json() == values | {field: junk}  # nothing was silently mended
 
 
-PART = small_window(Fraction(1), 7, 2).to_json()
 BROKEN: dict[str, tuple[str, dict[str, object], str]] = {
     "threshold of no multiple": ("window-5-2", {"threshold": "12345678901234567891"}, "must divide"),
     "window as wide as all": ("window-5-2", {"width": 5}, "width"),

@@ -335,6 +335,18 @@ def test_a_ledger_bounds_what_is_answered(served: Served, tmp_path: Path) -> Non
     assert served.tally(PLAN).n == 0
 
 
+def test_a_plan_of_another_schema_is_refused_before_the_record_is_read(served: Served) -> None:
+    """Whatever the record is, so that it tells nothing: a server cannot find a number by moving its bounds."""
+    collector = quick(served.url)
+    other = hush.Schema([hush.Numeric("age", 0, 41)])
+    for answer in (collector.answer, collector.answer_ticket):
+        for record in (RECORD, {"age": 41}, {"age": 42}, {}):
+            with pytest.raises(CollectorError, match="another schema"):
+                answer(PLAN.id, record, schema=other)
+    assert served.tally(PLAN).n == 0
+    assert collector.answer(PLAN.id, RECORD, schema=PLAN.schema).new
+
+
 def test_a_series_answers_from_memory(tmp_path: Path) -> None:
     """Three weeks of one state are three reports with one answer, and cost its epsilon once."""
     weeks = [dataclasses.replace(PLAN, title=f"week {week}") for week in range(3)]

@@ -32,10 +32,10 @@ def check_names(schema: Schema, names: list[str]) -> None:
 def present(wanted: Sequence[str], names: Sequence[object]) -> str:
     """Say which columns a table has that lacks one of those wanted.
 
-    Names are public, but without a header the first person's values stand in their place: names are shown only if one
-    of them is a name that is wanted.
+    Names are public, but without a header the first person's values stand in their place, and one of them may happen to
+    be the name of an attribute: names are shown only if half of those wanted are among them.
     """
-    if not set(wanted) & set(names):
+    if 2 * len(set(wanted) & set(names)) < len(wanted):
         return _SEMICOLONS if len(names) == 1 and ";" in str(names[0]) else _NONE
     shown = ", ".join(repr(str(name)[:MAX_NAME]) for name in names[:_SHOWN])
     return f"there are: {shown}{', ...' if len(names) > _SHOWN else ''}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from hush.cli.program import RESULT, Refused, as_json, program
 from hush.cli.streams import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hush.collector.settings import Settings
     from hush.collector.stores import Store
     from hush.plan import Plan
@@ -149,22 +152,17 @@ def _announce(address: str, plans: list[str], trainings: list[str], machine: boo
         click.echo(f"hush: {url}")
 
 
-def _failing() -> Any:
+@contextmanager
+def _failing() -> Iterator[None]:
     """Turn what a store or socket refuses into one line."""
-    from contextlib import contextmanager
-
     from hush.errors import HushError
 
-    @contextmanager
-    def inner() -> Any:
-        try:
-            yield
-        except OSError as error:
-            raise Refused(f"{error.strerror or error}") from None
-        except HushError as error:
-            raise Refused(str(error)) from None
-
-    return inner()
+    try:
+        yield
+    except OSError as error:
+        raise Refused(f"{error.strerror or error}") from None
+    except HushError as error:
+        raise Refused(str(error)) from None
 
 
 def _settings(
@@ -301,15 +299,9 @@ def export(store: str, segments: str | None, output: str, plan_id: str | None, m
       hush export --store sqlite://hush.db -o reports
     """
     from hush.collector.segments import export as write
-    from hush.collector.stores import open_store
 
-    with _failing():
-        opened = open_store(store)
-        try:
-            plan = _chosen(opened, plan_id)
-            reports = write(opened, plan, _folder(store, segments), Path(output))
-        finally:
-            opened.close()
+    with _opened(store, plan_id) as (opened, plan):
+        reports = write(opened, plan, _folder(store, segments), Path(output))
     if machine:
         as_json({"plan": plan.id, "reports": reports})
     else:
@@ -329,16 +321,10 @@ def compact(store: str, segments: str | None, plan_id: str | None, machine: bool
       hush compact --store sqlite://hush.db
     """
     from hush.collector.segments import compact as move
-    from hush.collector.stores import file_of, open_store
+    from hush.collector.stores import file_of
 
-    with _failing():
-        opened = open_store(store)
-        try:
-            tidy = file_of(store) is not None
-            plan = _chosen(opened, plan_id)
-            made = move(opened, plan, _folder(store, segments), tidy=tidy)
-        finally:
-            opened.close()
+    with _opened(store, plan_id) as (opened, plan):
+        made = move(opened, plan, _folder(store, segments), tidy=file_of(store) is not None)
     if machine:
         written = [{"file": segment.file, "reports": segment.reports} for segment in made]
         as_json({"plan": plan.id, "segments": written})
@@ -347,6 +333,19 @@ def compact(store: str, segments: str | None, plan_id: str | None, machine: bool
         click.echo(f"{visible(segment.file)}: {segment.reports} reports")
     if not made:
         click.echo("nothing to compact")
+
+
+@contextmanager
+def _opened(url: str, plan_id: str | None) -> Iterator[tuple[Store, Plan]]:
+    """Open a store for a plan of it; what fails is said in a line."""
+    from hush.collector.stores import open_store
+
+    with _failing():
+        opened = open_store(url)
+        try:
+            yield opened, _chosen(opened, plan_id)
+        finally:
+            opened.close()
 
 
 def _chosen(store: Store, plan_id: str | None) -> Plan:
