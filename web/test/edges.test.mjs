@@ -1,0 +1,61 @@
+// The ends of rules, and what is seldom reached. Written with a mutation tester at hand (docs/mutants.md): each of these
+// tests fails for a change that no other noticed.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hush } from "./words.mjs";
+
+const { Ledger, MemoryStore, Plan } = hush;
+const R = 1n << 64n;
+const HALF = R >> 1n;
+
+/** The canonical text of values: keys in order, bounds as floats. */
+function canonical(value, key) {
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item)).join(",")}]`;
+  if (typeof value === "bigint") return `"${value}"`;
+  if (typeof value !== "object" || value === null) {
+    return JSON.stringify(value) + (/^(low|high)$/.test(key) && Number.isInteger(value) ? ".0" : "");
+  }
+  return `{${Object.keys(value).sort().map((name) => `"${name}":${canonical(value[name], name)}`).join(",")}}`;
+}
+
+const number = (name, change = {}) => ({ kind: "numeric", name, low: 0, high: 1, out_of_range: "error", optional: false, ...change });
+const category = (name, values = ["a", "b"], change = {}) => ({ kind: "categorical", name, values, optional: false, ...change });
+const subset = (threshold = HALF + 1n, size = 2, weight = 1) => ({ kind: "subset", size, weight, threshold });
+
+/** A plan of questions, each a channel and its attributes. */
+const planOf = (questions, change = {}) =>
+  Plan.parse(
+    canonical({
+      hush: 1,
+      title: "",
+      epsilon: "16.0",
+      k: 1,
+      weights: null,
+      schema: questions.flatMap(([, ...attributes]) => attributes),
+      questions: questions.map(([channel, ...attributes]) => ({ channel, attributes: attributes.map(({ name }) => name) })),
+      ...change,
+    }),
+  );
+
+test("likelihoods keep their digits where they are smallest", async () => {
+  // 64 of 1024 numbers, all half way: every corner is as likely as any other, whatever the threshold.
+  const numbers = Array.from({ length: 1024 }, (_, i) => number(`x${i}`));
+  const cube = { kind: "cube", size: 1024, sample: 64, agree: 33, threshold: HALF };
+  const plan = await planOf([[cube, ...numbers]]);
+  let ways = 1n;
+  for (let i = 1n; i <= 64n; i++) ways = (ways * (960n + i)) / i;
+  const right = 1 / Number(ways << 64n);
+  const output = Array.from({ length: 64 }, (_, i) => 2 * i);
+  const found = hush.likelihood(plan, 0, output, Object.fromEntries(numbers.map(({ name }) => [name, 0.5])));
+  assert.ok(Math.abs(found / right - 1) < 1e-12, `${found} is not ${right}`);
+});
+
+test("what was spent is written with all of its digits, and no more", async () => {
+  const ledger = await Ledger.open({ cap: 3.00405, store: new MemoryStore() });
+  assert.equal(ledger.cap, "3.00405");
+  for (const [i, epsilon] of ["1.0", "1.0", "1.001", "0.00105"].entries()) {
+    const plan = await planOf([[subset(), category("c")]], { epsilon, title: `${i}` });
+    await ledger.randomise(plan, { c: "a" });
+  }
+  assert.equal(await ledger.spent(), "3.00205");
+});
