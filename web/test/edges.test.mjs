@@ -38,16 +38,18 @@ const planOf = (questions, change = {}) =>
   );
 
 test("likelihoods keep their digits where they are smallest", async () => {
-  // 64 of 1024 numbers, all half way: every corner is as likely as any other, whatever the threshold.
-  const numbers = Array.from({ length: 1024 }, (_, i) => number(`x${i}`));
-  const cube = { kind: "cube", size: 1024, sample: 64, agree: 33, threshold: HALF };
-  const plan = await planOf([[cube, ...numbers]]);
-  let ways = 1n;
+  // All numbers are half way: every corner is as likely as any other, whatever the threshold.
+  const halves = (numbers) => Object.fromEntries(numbers.map(({ name }) => [name, 0.5]));
+  const some = (count) => Array.from({ length: count }, (_, i) => number(`x${i}`));
+  const close = (found, right) => assert.ok(Math.abs(found / right - 1) < 1e-12, `${found} is not ${right}`);
+  const cube = await planOf([[{ kind: "cube", size: 1024, sample: 64, agree: 33, threshold: HALF }, ...some(1024)]]);
+  let ways = 1n; // to choose 64 of 1024
   for (let i = 1n; i <= 64n; i++) ways = (ways * (960n + i)) / i;
-  const right = 1 / Number(ways << 64n);
-  const output = Array.from({ length: 64 }, (_, i) => 2 * i);
-  const found = hush.likelihood(plan, 0, output, Object.fromEntries(numbers.map(({ name }) => [name, 0.5])));
-  assert.ok(Math.abs(found / right - 1) < 1e-12, `${found} is not ${right}`);
+  const first = Array.from({ length: 64 }, (_, i) => 2 * i);
+  close(hush.likelihood(cube, 0, first, halves(some(1024))), 1 / Number(ways << 64n));
+  const signs = await planOf([[{ kind: "signs", size: 1000, threshold: HALF + HALF / 2n }, ...some(1000)]]);
+  const corner = Array.from({ length: 500 }, (_, i) => 2 * i);
+  close(hush.likelihood(signs, 0, corner, halves(some(1000))), 2 ** -1000);
 });
 
 test("what was spent is written with all of its digits, and no more", async () => {
