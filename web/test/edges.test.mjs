@@ -2,7 +2,7 @@
 // tests fails for a change that no other noticed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hush } from "./words.mjs";
+import { hush, small } from "./words.mjs";
 
 const { Ledger, MemoryStore, Plan } = hush;
 const R = 1n << 64n;
@@ -60,4 +60,45 @@ test("what was spent is written with all of its digits, and no more", async () =
     await ledger.randomise(plan, { c: "a" });
   }
   assert.equal(await ledger.spent(), "3.00205");
+});
+
+test("errors have their names, and are all of one family", () => {
+  for (const name of ["HushError", "PlanError", "RecordError", "ReportError", "LedgerError", "BudgetError", "CollectorError"]) {
+    const error = new hush[name]("why");
+    assert.equal(error.name, name);
+    assert.equal(String(error), `${name}: why`);
+    assert.ok(error instanceof hush.HushError);
+  }
+  assert.ok(new hush.BudgetError("why") instanceof hush.LedgerError);
+  const { status, kind } = new hush.CollectorError("why");
+  assert.deepEqual([status, kind], [undefined, ""]);
+});
+
+test("the version is that of plans and reports", () => {
+  assert.equal(hush.VERSION, JSON.parse(small.text).hush);
+  assert.equal(hush.VERSION, hush.randomise(small, { x: 0.5, c: "a" }).encode()[0]);
+});
+
+test("what cannot be read is refused for that, before anything else is looked at", async () => {
+  const bytes = new TextEncoder().encode(small.text);
+  const at = small.text.indexOf('"title":"') + 9;
+  await assert.rejects(Plan.parse(Uint8Array.of(...bytes.slice(0, at), 0xff, ...bytes.slice(at))), /not UTF-8/);
+  await assert.rejects(Plan.parse(small.text.slice(1)), /not JSON/);
+  const { answers, ...rest } = hush.randomise(small, { x: 0.5, c: "a" }).toJSON();
+  assert.throws(() => hush.Report.fromJSON(small, { ...rest, answer: answers }), /must have the fields/);
+});
+
+test("large integers are written in digits alone", async () => {
+  for (const [before, after] of [["", "x"], ["", ".0"], ["", "n"], [" ", ""], ["+", ""], ["0x", ""], ["", "\\n"]]) {
+    const text = small.text.replace(/"threshold":"(\d+)"/, `"threshold":"${before}$1${after}"`);
+    assert.notEqual(text, small.text);
+    await assert.rejects(Plan.parse(text), /from 1 to 2\^64 - 1, as a string/, after);
+  }
+});
+
+test("a text that is too long is refused before it is read", async () => {
+  const most = 2 ** 24;
+  await assert.rejects(Plan.parse(" ".repeat(most)), /not JSON/);
+  await assert.rejects(Plan.parse(" ".repeat(most + 1)), /shorter/);
+  await assert.rejects(Plan.parse(new Uint8Array(most + 1)), /shorter/);
 });
