@@ -155,6 +155,12 @@ class Mixture(Channel):
 
     # -- the device
 
+    def prepare(self) -> None:
+        """Compute where the parts begin, and what they need."""
+        self._starts, self._limits  # noqa: B018
+        for part in self.parts:
+            part.prepare()
+
     def answer(self, inputs: Sequence[Input], coins: Coins) -> Output:
         """Choose a part with one word; another rounds the input and draws from the part."""
         index = bisect_right(self._limits, coins.word())
