@@ -37,9 +37,9 @@ class Coins(ABC):
             return 0
         excess = WORD % n
         while True:
-            product = self.word() * n
-            if product & (WORD - 1) >= excess:
-                return product >> 64
+            found, rest = divmod(self.word() * n, WORD)
+            if rest >= excess:
+                return found
 
     def toss(self, threshold: int) -> bool:
         """Return True with probability threshold/2^64."""

@@ -6,26 +6,27 @@ g + 1/2 steps up or down, with equal probability, and its magnitude g = j*M + i 
     f(g) = w_i * F(j),    0 <= i < M,    w_0 >= w_1 >= ... >= w_{M-1},
 
 where F falls like a power. The binary digits of a geometric number are independent, so j is made of them: digit k is 1
-with probability D_k/2^64, of odds r_k = D_k/(2^64 - D_k), for k = 0..m, and F(j) is the product of the odds of its ones.
+with probability D_k/2^64, of odds r_k = D_k/(2^64 - D_k), for k = 0..m; F(j) is the product of the odds of its ones.
 
 **Privacy.** From a number that ends in t ones to the next one F falls by the factor R_t = r_0*...*r_{t-1} / r_t.
 The constructor checks that w_{M-1}*R_t >= w_0 for all t < m, so f never increases below 2^m periods. Two inputs are at
 most M steps apart, and so are their magnitudes for one output: f differs by at most R, the largest R_t. The ratio is
 exactly R, as all of them occur.
 
-**Finite.** Outputs lie at most `reach` steps outside the domain; sums beyond are reported as the farthest output. It takes
-all g >= h with h = reach-1+x (or M-x), and digit m alone leads so far. Summing f <= R*f(.+M) over these g leaves the
-last period before 2^m unmatched, with probability at most L = (1-p_m)*p_0*...*p_{m-1}, where p_k = D_k/2^64, while those of
-digit m, p_m, need not be matched R times: so the ratio of the sums is at most R if (R-1)*p_m >= L, which the constructor
-checks too. With the reach of `hush.design` the farthest outputs have probabilities below 2^-48; it moves the mean by no
-more than that, and it bounds what one malicious report can do.
+**Finite.** Outputs lie at most `reach` steps outside the domain; sums beyond are reported as the farthest output. It
+takes all g >= h, where h = reach-1+x at one end and reach-1+M-x at the other. Digit m alone always leads so far. Sum
+f(g) <= R*f(g+M) over these g: the last period before 2^m has no match, and has a probability of at most
+L = (1-p_m)*p_0*...*p_{m-1}, where p_k = D_k/2^64; but the share p_m of digit m counts R times on the right, and once is
+enough. So the ratio of the sums is at most R if (R-1)*p_m >= L, which the constructor checks too. With the reach of
+`hush.design` a farthest output has a probability below 2^-34. It moves the mean by no more than that, and it bounds
+what one malicious report can do.
 
 **Mean and variance.** The noise is symmetric. Its variance follows from the independent digits. Rounding the input adds
 at most a quarter of a step squared.
 
-**The same draws.** A word for each digit, one (rarely more) for i, one for the sign: the same for every input and output.
+**The same draws.** A word for each digit, one (rarely more) for i, one for the sign, whatever the input and output.
 
-Instances: Laplace (w_i = e^(-eps*i/M): Dwork et al. 2006, on a lattice as in Ghosh et al. 2009, but between its points);
+Instances: Laplace (w_i = e^(-eps*i/M): Dwork et al. 2006, on a lattice as in Ghosh et al. 2009, but between points);
 SCDF (Soria-Comas and Domingo-Ferrer 2013) and Staircase (Geng et al. 2015), where w is 1 up to some m and e^-eps from
 there on. As printed in Wang et al. (2019), the densities of the last two do not add up to 1: see docs/errata.md.
 """
@@ -63,6 +64,7 @@ class Additive(Channel):
     reach: int
 
     kind: ClassVar[str] = "additive"
+    made: ClassVar[tuple[str, ...]] = ("_table", "_total")
 
     def __post_init__(self) -> None:
         require(isinstance(self.runs, tuple) and len(self.runs) > 0, "an additive channel has runs of weights")
@@ -131,7 +133,7 @@ class Additive(Channel):
     @cached_property
     def _whole(self) -> int:
         """The unit of `_periods`: one for each choice of a word for every digit."""
-        return WORD ** len(self.decays)
+        return 1 << 64 * len(self.decays)
 
     @cached_property
     def _periods(self) -> list[int]:
@@ -139,7 +141,7 @@ class Additive(Channel):
         found = [prod(WORD - decay for decay in self.decays)]
         for decay in self.decays[:-1]:
             found += [other // (WORD - decay) * decay for other in found]
-        return found[: (self.reach + self.steps) // self.steps + 1]
+        return [*found[: self.reach // self.steps + 2], 0]
 
     def _mass(self, magnitude: int) -> Fraction:
         """Return the probability of a magnitude, of both signs."""
@@ -238,10 +240,6 @@ class Additive(Channel):
         before = accumulate((length for length, _ in self.runs), initial=0)
         weights = (weight for _, weight in self.runs)
         return searchable(ends, WORD), list(zip([0, *ends], weights, before, strict=False))
-
-    def prepare(self) -> None:
-        """Compute the table of the runs."""
-        self._table, self._total, self.alphabet  # noqa: B018
 
     def draw(self, state: State, coins: Coins) -> Output:
         """Add noise. A word for each digit of the period, one (rarely more) for the step, one for the sign."""

@@ -71,6 +71,8 @@ class Channel(ABC):
     """The protocol that everything else relies on: plan, client, report, tally and estimates."""
 
     kind: ClassVar[str]
+    made: ClassVar[tuple[str, ...]] = ()
+    """The cached properties that draws read: `prepare` makes them."""
 
     # -- what it is
 
@@ -128,6 +130,8 @@ class Channel(ABC):
 
     def prepare(self) -> None:
         """Compute now whatever draws need and the channel alone decides, so that the first draw is like all others."""
+        for name in ("alphabet", *self.made):
+            getattr(self, name)
 
     @abstractmethod
     def state(self, inputs: Sequence[Input], coins: Coins) -> State:

@@ -69,6 +69,7 @@ class Cube(SignChannel):
     threshold: int
 
     kind: ClassVar[str] = "cube"
+    made: ClassVar[tuple[str, ...]] = ("tails", "corners")
 
     def __post_init__(self) -> None:
         codec.integer(self.size, 1, MAX_ATTRIBUTES, PlanError, "the size of a cube channel")
@@ -152,10 +153,6 @@ class Cube(SignChannel):
         for m in range(1, self.sample):
             rows.append([1 << m, *(also + without for also, without in pairwise(rows[-1]))])
         return rows
-
-    def prepare(self) -> None:
-        """Compute how many corners there are of each kind."""
-        self.tails, self.corners  # noqa: B018
 
     def draw(self, state: State, coins: Coins) -> Output:
         """Draw the dimensions, choose near or not by a coin, then draw the rank of a corner of that kind.

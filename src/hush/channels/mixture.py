@@ -42,6 +42,7 @@ class Mixture(Channel):
     parts: tuple[Window, ...]
 
     kind: ClassVar[str] = "mixture"
+    made: ClassVar[tuple[str, ...]] = ("_starts", "_limits")
 
     def __post_init__(self) -> None:
         require(isinstance(self.shares, tuple) and isinstance(self.parts, tuple), "a mixture has parts")
@@ -157,7 +158,7 @@ class Mixture(Channel):
 
     def prepare(self) -> None:
         """Compute where the parts begin, and what they need."""
-        self._starts, self._limits  # noqa: B018
+        super().prepare()
         for part in self.parts:
             part.prepare()
 

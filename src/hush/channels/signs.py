@@ -52,12 +52,11 @@ def near_corners(size: int) -> int:
 
 def rounded_signs(inputs: Sequence[Input], coins: Coins) -> int:
     """Round every input in [0, 1] to a sign, plus as a one: the bits of an integer. One word each."""
-    top = 1 << len(inputs)  # keeps the integer at its length whatever the signs
-    v = top
+    digits = bytearray(len(inputs))  # the last one first; integers would grow with the signs
     for j, u in enumerate(inputs):
         assert isinstance(u, float)
-        v |= rounds_up(u, coins.word()) << j
-    return v ^ top
+        digits[-1 - j] = 48 + rounds_up(u, coins.word())
+    return int(digits, 2)
 
 
 def rounding_signs(inputs: Sequence[Input]) -> dict[State, Fraction]:
@@ -201,7 +200,8 @@ class Signs(SignChannel):
             many = self._changes(coins)
             while 2 * many.bit_count() < self.size:
                 many = self._changes(coins)
-        return members(state ^ (few if near else many))
+        length = every + 1  # a bit that keeps the integers at their length
+        return members((state | length) ^ (few if near else many) ^ length)
 
     def _changes(self, coins: Coins) -> int:
         """Return a uniform corner: a word for every 64 signs, the lowest first."""

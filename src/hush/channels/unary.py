@@ -42,6 +42,7 @@ class Unary(Indicator):
     other: int
 
     kind: ClassVar[str] = "unary"
+    made: ClassVar[tuple[str, ...]] = ("_digits",)
 
     def __post_init__(self) -> None:
         self._check_size()
@@ -89,10 +90,6 @@ class Unary(Indicator):
     def _digits(self) -> tuple[bool, ...]:
         """The binary digits of Q/2^64, highest first, down to the last 1."""
         return tuple(digit == "1" for digit in f"{self.other:064b}".rstrip("0"))
-
-    def prepare(self) -> None:
-        """Compute the digits."""
-        self._digits  # noqa: B018
 
     def draw(self, state: State, coins: Coins) -> Output:
         """Return the set of categories with a 1: first all bits with q, then the true one anew with p."""

@@ -75,6 +75,7 @@ class Window(Channel):
     optional: bool = False
 
     kind: ClassVar[str] = "window"
+    made: ClassVar[tuple[str, ...]] = ("_steps", "_search")
 
     def __post_init__(self) -> None:
         size, width, threshold = self.size, self.width, self.threshold
@@ -239,15 +240,10 @@ class Window(Channel):
         points = [(a + total) * _UNIT // (2 * total) / _UNIT for a in self._window_sums]
         return points, [1.0 / (b - a) for a, b in pairwise(points)]
 
-    def prepare(self) -> None:
-        """Compute the grid and the steps."""
-        self._steps  # noqa: B018
-        if self.levels != "even":
-            self._search  # noqa: B018
-
     @cached_property
     def _search(self) -> list[float]:
-        return searchable(self.grid[0], math.inf)
+        """The grid, to be searched."""
+        return [] if self.levels == "even" else searchable(self.grid[0], math.inf)
 
     @cached_property
     def _steps(self) -> tuple[int, int]:

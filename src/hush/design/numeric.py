@@ -28,7 +28,7 @@ EPSILON_STAR = math.log(
 """Below this epsilon (about 0.61) the Hybrid Mechanism is Duchi et al.'s: Lemma 3 of the paper."""
 
 _CELLS = range(1024, 4097)  # sizes that are tried for the Piecewise Mechanism
-_TAIL = 48  # binary digits by which additive noise has decayed where its outputs end
+_TAIL = 52  # binary digits by which additive noise has decayed where its outputs end, but for one period
 _FINE = 35  # lattice steps per unit of epsilon: rounding then adds less than 1e-4 of the Laplace variance
 
 
@@ -83,8 +83,11 @@ def hybrid(epsilon: Fraction, optional: bool = False) -> Channel:
 
 
 def _periods(epsilon: Fraction) -> int:
-    """Return how many periods it takes until noise that decays by e^-epsilon has decayed by 2^-48."""
-    return math.ceil(_TAIL * math.log(2) / epsilon)
+    """Return how many periods there are until noise that decays by e^-epsilon in each has decayed by 2^-52.
+
+    Not more, as rare digits are rounded in 64 bits.
+    """
+    return math.floor(_TAIL * math.log(2) / epsilon)
 
 
 def _fitting(epsilon: Fraction, steps: int) -> int:
@@ -98,7 +101,7 @@ def _fitting(epsilon: Fraction, steps: int) -> int:
     return max(reach, 2)
 
 
-def _decays(epsilon: Fraction, steps: int, reach: int) -> tuple[int, ...]:
+def decays_of(epsilon: Fraction, steps: int, reach: int) -> tuple[int, ...]:
     """Return the digits of periods that decay by e^-epsilon: each as rare as the ones below it permit."""
     bound = exp_bounds(epsilon)[0]
     decays: list[int] = []
@@ -129,7 +132,7 @@ def laplace(epsilon: Fraction, optional: bool = False) -> Additive:
     unit = 1 << 51
     # Rounding up keeps the last weight above that of the next period. Rational bounds, as libraries differ in exp.
     weights = [math.ceil(unit / exp_bounds(epsilon * i / steps)[0]) for i in range(steps)]
-    return Additive(tuple((1, weight) for weight in weights), _decays(epsilon, steps, reach), reach)
+    return Additive(tuple((1, weight) for weight in weights), decays_of(epsilon, steps, reach), reach)
 
 
 def _two_level(epsilon: Fraction, share: float) -> Additive:
@@ -150,7 +153,7 @@ def _two_level(epsilon: Fraction, share: float) -> Additive:
                 break
     steps, flat = best
     reach = _fitting(epsilon, steps)
-    decays = _decays(epsilon, steps, reach)
+    decays = decays_of(epsilon, steps, reach)
     unit = 1 << 51
     runs = ((flat, unit), (steps - flat, math.ceil(unit / min(falls(decays[:-1])))))
     return Additive(runs, decays, reach)
