@@ -124,7 +124,8 @@ def fused(plan: Plan) -> Iterator[tuple[dict[str, Any], list[int]]]:
         if u * steps - s != share or Fraction(u) * steps <= s + share:
             continue
         made += 1
-        word = low + (pick.below(1 << 40) << 24) if isinstance(channel, Window) else int(share * WORD)
+        inside = pick.below(channel.threshold >> 24) << 24 if isinstance(channel, Window) else 0
+        word = inside + low if isinstance(channel, Window) else int(share * WORD)
         yield {"x": u}, [*head, word, *(pick.word() for _ in range(14))]
 
 
