@@ -15,7 +15,7 @@ TESTING := 'hypothesis>=6.100' 'pytest>=8.3'
 EPOCH := SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct)
 READY_WEB := web/node_modules/.ready
 
-.PHONY: help theory learning demo test check bench limit docs vectors mutants spark web notices screenshots reproduce dist versions clean
+.PHONY: help theory learning demo test check bench limit docs vectors stopwatch mutants spark web notices screenshots reproduce dist versions clean
 
 help:  ## Show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -85,6 +85,9 @@ limit: $(READY)  ## Compute the least variance that any unbiased mechanism can h
 
 mutants: $(READY)  ## Break the source in small ways: do tests notice? (half an hour; OPTIONS='MODULE --survivors' or --keep)
 	$(BIN)/python -m tests.mutants $(OPTIONS)
+
+stopwatch: $(READY)  ## Measure what times of reports give away, on the worst plans (minutes; KEEP=--keep: for the documents)
+	$(BIN)/python -m tests.statistical.stopwatch $(KEEP)
 
 vectors: $(READY)  ## Write spec/vectors anew
 	$(BIN)/python spec/generate.py

@@ -23,7 +23,7 @@ from hush.design.joint import cells
 from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
 from hush.plan import Plan, Question
 from hush.report import Report
-from hush.schema import Categorical, Numeric, Schema
+from hush.schema import Attribute, Categorical, Numeric, Schema
 from hush.tally import Tally
 from hush.testing import ListedCoins, RecordedCoins, SeededCoins
 
@@ -393,7 +393,7 @@ def bad_channels() -> dict[str, Any]:
     for kind, why, change in changes:
         question = texts[kind]["questions"][0]
         bad.append((f"{kind}: {why}", texts[kind] | {"questions": [question | {"channel": channels[kind] | change}]}))
-    fits = {
+    fits: dict[str, tuple[list[Attribute], str]] = {
         "a number": ([number], "subset"),
         "a category": ([letter], "additive"),
         "an optional number": ([maybe], "additive"),
