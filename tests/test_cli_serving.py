@@ -26,6 +26,7 @@ from hush.collector.sqlite import SqliteStore
 from hush.collector.stores import STORES
 from hush.learn.rounds import Round
 from hush.learn.training import Training
+from tests.collector.served import BOUGHT, POINT
 from tests.test_cli import refused, run
 
 SCHEMA = hush.Schema([hush.Numeric("age", 0, 120), hush.Categorical("os", ["linux", "mac", "other"])])
@@ -130,7 +131,7 @@ def test_serve_answers_what_is_in_flight_when_it_is_stopped() -> None:
 def test_serve_with_everything() -> None:
     token, line = run("token", "submit").stdout.splitlines()
     Path("tokens").write_text(f"# devices\n{line}  # spring\n\n")
-    training = Training("a name", "logistic", 2, 4.0, 3, 1.0)
+    training = Training("a name", "logistic", POINT, BOUGHT, 4.0, 3, 1.0)
     Path("round.json").write_text(Round.first(training).to_json())
     options = ["--tokens", "tokens", "--origin", f"{PLAN.id}=https://a.example", "--origin", "https://b.example"]
     options += ["--training", "round.json=5", "--tickets", "key", "--keep", "tallies", "--rate", "100", "--check-ids"]
@@ -139,7 +140,7 @@ def test_serve_with_everything() -> None:
         assert httpx.get(f"{running.url}/plans/{PLAN.id}").status_code == 401
         collector = Collector(running.url, token=token)
         assert collector.answer_ticket(PLAN.id, RECORD).new
-        assert collector.train("a name", [0.1, 0.2], 1, epsilon=4.0).new
+        assert collector.train("a name", {"a": 0.1, "b": 0.2}, "no", epsilon=4.0).new
         for origin, wanted in (("https://a.example", "https://a.example"), ("https://b.example", None)):
             answer = httpx.get(f"{running.url}/plans/{PLAN.id}", headers={"origin": origin})
             assert answer.headers.get("access-control-allow-origin") == wanted
@@ -197,7 +198,7 @@ def test_serve_refuses() -> None:
     Path("bad.json").write_text("{}")
     Path("tokens").write_text("submit nohash\n")
     Path("key").write_text("short")
-    Path("round.json").write_text(Round.first(Training("a/b", "logistic", 2, 4.0, 3, 1.0)).to_json())
+    Path("round.json").write_text(Round.first(Training("a/b", "logistic", POINT, BOUGHT, 4.0, 3, 1.0)).to_json())
     cases: dict[str, list[str]] = {
         "no plan": [],
         "absent.json": ["absent.json"],

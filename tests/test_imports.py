@@ -42,16 +42,18 @@ def test_the_whole_flow_needs_the_standard_library_alone() -> None:
 LEARNING = """
 from hush.learn import Features, Round, Training, gradient, held_out, step
 import hush
-features = Features(hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b", "c"])]))
-training = Training("t", "logistic", len(features.names), 8.0, 2, 0.5, centre=(0.1, 0.2, 0.3), selection=(1, 1, 0.1))
+schema = hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b", "c"])])
+assert Features(schema).names == ("x", "c=a", "c=b")
+label = hush.Categorical("bought", ["no", "yes"])
+training = Training("t", "logistic", schema, label, 8.0, 2, 0.5, centre=(0.1, 0.2, 0.3), selection=(1, 1, 0.1))
 round = Round.first(training)
 for _ in range(2):
     round = Round.from_json(round.to_json())
     tally = hush.Tally(round.plan)
     for _ in range(20):
-        tally.add(gradient(round, features.of({"x": 0.5, "c": "a"}), 1))
+        tally.add(gradient(round, {"x": 0.5, "c": "a"}, "yes"))
     round = step(round, tally)
-held_out(round, features.of({"x": 0.5, "c": "b"}), -1)
+held_out(round, {"x": 0.5, "c": "b"}, "no")
 print(round.done, *training.model(round.result)[0], "numpy" in sys.modules, "random" in sys.modules)
 """
 

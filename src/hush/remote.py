@@ -17,9 +17,9 @@ import re
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from hush import codec
@@ -31,6 +31,9 @@ from hush.report import ID_SIZE, Report
 from hush.schema import Record, Schema
 from hush.series import Series
 from hush.tickets import SIGNATURE_SIZE, answer_ticket
+
+if TYPE_CHECKING:
+    from hush.learn.training import Training
 
 MAX_ANSWER = 16 << 20
 REPORT = "application/vnd.hush.report"
@@ -146,23 +149,30 @@ class Collector:
 
         return Round.from_json(self._get(f"/trainings/{quote(training, safe='')}/round"))
 
-    def train(self, training: str, x: Sequence[float], y: float, *, epsilon: float | None = None) -> Receipt:
-        """Take part in the current round of a training.
+    def train(
+        self, training: str | Training, record: Record, label: object, *, epsilon: float | None = None
+    ) -> Receipt:
+        """Take part in the current round of a training, with a record and a label as it describes them.
 
         The server says what a round costs, and could say so again under another name. So there must be a bound:
         `epsilon`, the most that this report may cost, or a ledger, whose cap holds for everything together.
+
+        The server also says which records and labels fit, and can notice that a device refuses. With a ledger it can
+        say so once for each name. Given the `Training` itself, from the app, in place of its name, a device refuses a
+        round of any other before it looks at the record.
         """
         from hush.learn.rounds import gradient
 
         if self._ledger is None and epsilon is None:
             raise CollectorError("taking part in a training needs a ledger, or the most epsilon that it may cost")
-        round_ = self.round(training)
-        if round_.training.title != training:
+        name = training if isinstance(training, str) else training.title
+        round_ = self.round(name)
+        if training not in (round_.training, round_.training.title):
             raise CollectorError("the collector sent a round of another training")
         if epsilon is not None and round_.training.epsilon > epsilon:
             raise CollectorError("a round of this training costs more epsilon than was allowed")
-        report = gradient(round_, x, y, self._ledger)
-        path = f"/trainings/{quote(training, safe='')}/gradients?round={round_.number}"
+        report = gradient(round_, record, label, self._ledger)
+        path = f"/trainings/{quote(name, safe='')}/gradients?round={round_.number}"
         return _receipt(self._send(path, report.encode(), REPORT, {}), report.id)
 
     # -- the network

@@ -48,7 +48,9 @@ FEW = hush.Plan.design(  # symbols alone, in 16 bits
 )
 FEW_RECORD: dict[str, Any] = {"x": 0.5, "c": "b"}
 PLANS = (PLAN, ALL, WIDE, FEW)
-TRAINING = Training("tiny", "logistic", 2, 4.0, 3, 1.0)
+POINT = hush.Schema([hush.Numeric("a", -1, 1), hush.Numeric("b", -1, 1)])
+BOUGHT = hush.Categorical("bought", ["no", "yes"])
+TRAINING = Training("tiny", "logistic", POINT, BOUGHT, 4.0, 3, 1.0)
 TRAININGS = {TRAINING: 4}
 
 TOKENS: dict[Role, str] = {"submit": "s" * 20, "read": "r" * 20, "admin": "a" * 20}

@@ -350,6 +350,12 @@ def test_statistics_of_too_many_features_are_refused() -> None:
         LinearRegression(method="statistics").fit(x, y)
 
 
+def test_too_many_features_are_refused() -> None:
+    x = np.zeros((10, 1024), dtype=np.float32)
+    with pytest.raises(DesignError, match="the number of features must be an integer from 1 to 1023"):
+        LogisticRegression().fit(x, np.arange(10) % 2)
+
+
 def test_bad_targets_are_refused() -> None:
     x, y, _ = known(50, 3, False)
     with pytest.raises(ValueError, match="one class"):
