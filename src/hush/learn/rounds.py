@@ -44,6 +44,7 @@ from hush.schema import Record
 from hush.tally import Tally
 
 VERSION = 2
+_TINY = 1e-150  # no sum or difference of a gradient's larger coordinates is subnormal, but for 0
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class Round:
         inputs, y = training.features(record), target(training.label, label)
         score = math.fsum(a * b for a, b in zip(inputs, self.weights, strict=True))
         slope = training.loss_function.slope(score, y)
-        vector = [slope * inputs[j] for j in self.coordinates]
+        vector = [_flushed(slope * inputs[j]) for j in self.coordinates]
         if training.gradient != VECTOR:
             return {f"g{j}": _clipped(value / training.bound) for j, value in enumerate(vector)}
         size = min(math.sqrt(math.fsum(value * value for value in vector)) / training.radius, 1.0)
@@ -239,6 +240,11 @@ def _answer(round: Round, plan: Plan, record: Callable[[], Record], ledger: Ledg
 def _check_open(round: Round) -> None:  # noqa: A002
     if round.done:
         raise PlanError("this training is over")
+
+
+def _flushed(value: float) -> float:
+    """Return 0 for numbers so small that processors may take long over them: that would tell them by the time."""
+    return value if abs(value) > _TINY else 0.0
 
 
 def _clipped(value: float, bound: float = 1.0) -> float:
