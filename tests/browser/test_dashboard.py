@@ -23,7 +23,8 @@ from hush.collector import formats
 from hush.collector.security import hashed
 from hush.collector.settings import Settings
 from hush.learn.training import Training
-from tests.browser.surveys import RECORD, SCHEMA, SURVEY, fill, press_button, review
+from tests.browser.surveys import RECORD, SCHEMA, SURVEY, fill, review
+from tests.browser.surveys import send as send_report
 from tests.browser.visits import Visit, check_accessible, check_width
 from tests.collector.served import BOUGHT, POINT, Served, serving
 
@@ -130,8 +131,7 @@ def test_it_follows_an_answer_given_in_the_form(visit: Visit, served: Served) ->
     form = waiting.value
     fill(form)
     review(form)
-    press_button(form, "Send my report")
-    form.get_by_test_id("done").wait_for()
+    send_report(form)
     expect(page.get_by_test_id("report-count")).to_have_text(f"{before + 1:,}")
     assert visit.hosts() == {served.url.removeprefix("http://")}
     assert len([asked for asked in visit.asked if asked.path.startswith("/dashboard")]) == 1
