@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 from typing import Any
@@ -17,9 +18,10 @@ import hush
 from hush import Categorical, DesignError, Numeric, Plan, PlanError, RecordError, Schema, batch
 from hush.batch import engine, native
 from hush.batch.columns import Columns, Encoded
-from hush.batch.draws import below, clamped
+from hush.batch.draws import below, clamped, quotient
 from hush.batch.kernels import KERNELS
 from hush.batch.keystream import Keystream, _zeros
+from hush.exact import WORD
 from hush.testing import SeededStreams
 
 SCHEMA = Schema([Numeric("age", 0, 120), Numeric("income", 0, 1e5, optional=True), Categorical("os", ["a", "b", "c"])])
@@ -158,7 +160,7 @@ def test_a_call_in_the_middle_of_a_call_disturbs_nothing(monkeypatch: pytest.Mon
     plan = Plan.design(SCHEMA, 1.0)
     held = batch.encode(plan, population(3000))
     alone = batch._randomise_from(SeededStreams(1), plan, held, 1, True)
-    kernel = KERNELS["uneven"]
+    kernel = KERNELS["window"]
     inside: list[bool] = []
 
     def interrupted(*arguments: Any) -> Any:
@@ -168,7 +170,7 @@ def test_a_call_in_the_middle_of_a_call_disturbs_nothing(monkeypatch: pytest.Mon
             inside.clear()
         return kernel(*arguments)
 
-    monkeypatch.setitem(KERNELS, "uneven", interrupted)
+    monkeypatch.setitem(KERNELS, "window", interrupted)
     assert batch._randomise_from(SeededStreams(1), plan, held, 1, True).equals(alone)
 
 
@@ -216,16 +218,43 @@ def test_rejected_words_are_drawn_again() -> None:
     assert (int(picked), at) == (1, 3)
 
 
+def test_a_choice_of_one_takes_no_word() -> None:
+    picked, at = _below(np.array([5, 6], dtype=np.uint64), 0, 2, np.uint64(1), np.uint64(0))
+    assert (int(picked), at) == (0, 0)
+
+
 @native.compiled
 def _below(words: Any, at: int, limit: int, n: Any, excess: Any) -> Any:
     return below(native.pointer(words), at, limit, n, excess)
 
 
+def test_quotients_by_multiplication_are_those_of_division() -> None:
+    choose = random.Random(4)
+    divisors = [
+        1,
+        2,
+        3,
+        (1 << 52) - 1,
+        1 << 51,
+        *(choose.randrange(1, 1 << choose.randrange(1, 53)) for _ in range(300)),
+    ]
+    for divisor in divisors:
+        inverse = min(WORD // divisor, WORD - 1)
+        times = choose.randrange(1, min(4096, WORD // divisor) + 1) * divisor  # up to the whole of a run
+        for n in {0, 1, divisor - 1, divisor, times - 1, times, choose.randrange(times), WORD - 1} - {WORD}:
+            assert int(_quotient(np.uint64(n), np.uint64(divisor), np.uint64(inverse))) == n // divisor
+
+
+@native.compiled
+def _quotient(n: Any, divisor: Any, inverse: Any) -> Any:
+    return quotient(n, divisor, inverse)
+
+
 def test_kernels_that_were_kept_know_all_their_sources() -> None:
     """Numba looks at one file only; a change of another must not leave old machine code in use."""
-    from hush.batch.kernels import uneven_kernel
+    from hush.batch.kernels import window_kernel
 
-    assert uneven_kernel._cache._cache_file._source_stamp == native._sources()  # type: ignore[attr-defined]
+    assert window_kernel._cache._cache_file._source_stamp == native._sources()  # type: ignore[attr-defined]
 
 
 def test_hush_itself_does_not_import_the_batch_engine() -> None:

@@ -194,7 +194,7 @@ def ask(
     count: int, k: int, weights: Array, excess: Array, people: int, words: Words, space: Workspace
 ) -> tuple[Array, Array]:
     """Draw the questions that each person answers, k of so many, one after the other; count how often each is asked."""
-    if k == count:
+    if k == count and not len(weights):
         everything = np.tile(np.arange(count, dtype=np.int16), people) if count > 1 else _FIRST[:people]
         return everything, np.full(count, people)
     asked, counts = space.fresh(people * k, np.int16), np.zeros(count, dtype=np.int64)
