@@ -148,15 +148,20 @@ def test_files_that_change_between_the_two_readings_are_refused(monkeypatch: pyt
     after_checking(lambda: Path("people.parquet").write_bytes(b"PAR1"))
 
 
+@pytest.mark.parametrize("way", ["nameless", "beside"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, MemoryError])
-def test_of_a_failure_nothing_stays(error: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_failure_nothing_stays(error: type[BaseException], way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = batch.randomise_batches
 
     def interrupted(*arguments: Any, **options: Any) -> Iterator[pa.RecordBatch]:
         yield from draw(*arguments, **options)
-        assert len(inside()) == 2 + Path("reports.parquet").exists()
+        assert len(inside()) == 1 + (way == "beside") + Path("reports.parquet").exists()
         raise error
 
+    if way == "beside":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    elif not hasattr(os, "O_TMPFILE"):
+        pytest.skip("files here always have a name")
     write()
     monkeypatch.setattr(batch, "randomise_batches", interrupted)
     with pytest.raises(error):
@@ -167,6 +172,15 @@ def test_of_a_failure_nothing_stays(error: type[BaseException], monkeypatch: pyt
         randomise_file(PLAN, "people.parquet", "reports.parquet", overwrite=True)
     assert inside() == {"people.parquet", "reports.parquet"}
     assert Path("reports.parquet").read_text() == "older"
+
+
+def test_what_a_killed_run_left_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    write()
+    Path(".reports.parquet.0123abcd.part").write_text("drawn")
+    monkeypatch.setattr(files, "People", None)  # not called
+    for overwrite in (False, True):
+        with pytest.raises(FileExistsError, match=r"was killed.*epsilon twice"):
+            randomise_file(PLAN, "people.parquet", "reports.parquet", overwrite=overwrite)
 
 
 def test_files_are_not_overwritten_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:

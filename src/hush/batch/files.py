@@ -2,7 +2,8 @@
 
 Files of people are read twice. First every row is checked, and an error counts all that is wrong; only then is
 anything drawn and written. The second time rows are checked again, as a file may change. Reports appear under their
-name when all of them are written and on disk, or never.
+name when all of them are written and on disk, or never: until then their file has no name where the system allows it,
+so that nothing of a run that is killed can be read, and its people can be randomised again (`hush.atomic`).
 
 Whoever randomises the same people twice and publishes both results has spent their epsilon twice.
 """
@@ -19,7 +20,7 @@ import pyarrow as pa
 from pyarrow import ipc
 from pyarrow import parquet as pq
 
-from hush.atomic import check_target, replacing
+from hush.atomic import check_remainders, check_target, replacing
 from hush.batch.csv_files import CSV, CsvSource
 from hush.batch.rows import check_schema, report_schema
 from hush.batch.sources import ArrowSource, ParquetSource, Stored, recut, refuse, together
@@ -149,7 +150,9 @@ def randomise_file(
     """Randomise the people in files (see `People`) into a file of reports; return how many people there are.
 
     The reports are written as Parquet, or as an Arrow IPC file (.arrow) or stream (.arrows), by the suffix. If any row
-    does not fit the schema nothing is drawn, and nothing written.
+    does not fit the schema nothing is drawn, and nothing written. If an earlier run for this file was killed and left
+    what it had drawn, which it does only where a file must have a name, that is refused too: the people in it have been
+    randomised once.
     """
     from hush.batch import check_batches, randomise_batches
 
@@ -157,11 +160,12 @@ def randomise_file(
     if not ends(target, (*PARQUET, *ARROW)):
         raise ReportError(f"{target}: a file of reports ends in one of: {', '.join((*PARQUET, *ARROW))}")
     check_target(target, overwrite=overwrite)
+    check_remainders(target)
     people = People(plan.schema, source)
     check_target(target, overwrite=overwrite, inputs=people.files, what="the reports")
     count = check_batches(plan, _Told(people.batches(), people.rows, "checking", progress))
     told = _Told(people.batches(), count, "randomising", progress)
-    with replacing(target, overwrite=overwrite) as file:
+    with replacing(target, overwrite=overwrite, drawn=True) as file:
         with _writing(file, target, report_schema(plan, ids=ids)) as write:
             for batch in randomise_batches(plan, told, threads=threads, ids=ids):
                 write(batch)
