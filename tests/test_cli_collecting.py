@@ -84,7 +84,7 @@ def test_randomise_takes_several_files() -> None:
     [
         ("age,os\n1,mac\n", "people.csv: column 'income': is not there"),
         ("age,os,income\n777,mac,\n777,mac,3\n", "column 'age': must be from 0.0 to 120.0"),
-        ("age,os,income\nseven,mac,\n", "people.csv: column 'age': must be a finite number (1 of 1 rows)"),
+        ("age,os,income\nseven,mac,\n", "people.csv: column 'age': must be a finite number (some rows)"),
         ("age,os,income\n7,bsd,\n", "column 'os': must be one of the 3 values declared"),
         ("age,os,income\n7,,\n", "column 'os': is missing, and not declared optional"),
         ("age,os,income\n7\n", "must have as many fields as the header"),
@@ -99,6 +99,17 @@ def test_randomise_refuses_people_and_shows_no_value(text: str, why: str) -> Non
         assert value not in line
     assert not list(Path().glob(".*"))
     assert not Path("reports.parquet").exists()
+
+
+def test_randomise_counts_bad_rows_only_if_asked() -> None:
+    said = set()
+    for text in ("age,os,income\n777,mac,\n7,mac,3\n7,mac,3\n", "age,os,income\n7,mac,\n777,mac,3\n777,mac,3\n"):
+        Path("people.csv").write_text(text)
+        said.add(refused("randomise", "plan.json", "people.csv", "-o", "reports.parquet"))
+    assert len(said) == 1
+    line = refused("randomise", "plan.json", "people.csv", "-o", "reports.parquet", "--count-bad-rows")
+    assert line.endswith("(2 of 3 rows)\n")
+    assert "exact and private" in " ".join(run("randomise", "--help").output.split())
 
 
 def test_randomise_refuses_files() -> None:

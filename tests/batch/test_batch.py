@@ -88,11 +88,18 @@ def test_a_bad_table_is_refused_before_anything_is_drawn(monkeypatch: pytest.Mon
     people = population(200_000)
     people["age"][-1] = 121
     for call in (batch.randomise, batch.collect):
-        with pytest.raises(RecordError, match=r"column 'age': .* \(1 of 200000 rows\)"):
+        with pytest.raises(RecordError, match=r"column 'age': .* \(some rows\)$"):
             call(plan, people)
-    stream = batch.randomise_batches(plan, pa.table(people).to_batches())
-    with pytest.raises(RecordError, match=r"\(1 of 200000 rows\)"):
-        next(stream)
+        with pytest.raises(RecordError, match=r"column 'age': .* \(1 of 200000 rows\)$"):
+            call(plan, people, count_bad_rows=True)
+    batches = pa.table(people).to_batches()
+    for count_bad_rows, said in ((False, "some rows"), (True, "1 of 200000 rows")):
+        stream = batch.randomise_batches(plan, batches, count_bad_rows=count_bad_rows)
+        with pytest.raises(RecordError, match=rf"\({said}\)$"):
+            next(stream)
+        for check in (batch.encode, batch.check_batches):
+            with pytest.raises(RecordError, match=rf"\({said}\)$"):
+                check(plan, pa.table(people), count_bad_rows=count_bad_rows)
 
 
 def test_a_stream_of_batches_is_randomised_as_it_comes() -> None:
