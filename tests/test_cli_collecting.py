@@ -84,7 +84,7 @@ def test_randomise_takes_several_files() -> None:
     [
         ("age,os\n1,mac\n", "people.csv: column 'income': is not there"),
         ("age,os,income\n777,mac,\n777,mac,3\n", "column 'age': must be from 0.0 to 120.0"),
-        ("age,os,income\nseven,mac,\n", "people.csv: column 'age': must be a finite number (1 of 1 rows)"),
+        ("age,os,income\nseven,mac,\n", "people.csv: column 'age': must be a finite number (some rows)"),
         ("age,os,income\n7,bsd,\n", "column 'os': must be one of the 3 values declared"),
         ("age,os,income\n7,,\n", "column 'os': is missing, and not declared optional"),
         ("age,os,income\n7\n", "must have as many fields as the header"),
@@ -99,6 +99,17 @@ def test_randomise_refuses_people_and_shows_no_value(text: str, why: str) -> Non
         assert value not in line
     assert not list(Path().glob(".*"))
     assert not Path("reports.parquet").exists()
+
+
+def test_randomise_counts_bad_rows_only_if_asked() -> None:
+    said = set()
+    for text in ("age,os,income\n777,mac,\n7,mac,3\n7,mac,3\n", "age,os,income\n7,mac,\n777,mac,3\n777,mac,3\n"):
+        Path("people.csv").write_text(text)
+        said.add(refused("randomise", "plan.json", "people.csv", "-o", "reports.parquet"))
+    assert len(said) == 1
+    line = refused("randomise", "plan.json", "people.csv", "-o", "reports.parquet", "--count-bad-rows")
+    assert line.endswith("(2 of 3 rows)\n")
+    assert "exact and private" in " ".join(run("randomise", "--help").output.split())
 
 
 def test_randomise_refuses_files() -> None:
@@ -121,34 +132,65 @@ def test_randomise_never_replaces_what_it_reads() -> None:
         assert Path(output).read_bytes() == before
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to catch")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_to_end_leaves_nothing_behind(number: signal.Signals) -> None:
-    # Whoever runs the tests may ignore the signal, as nohup does, and children would inherit that.
-    code = """
-import signal, sys, time
+SLOW = """
+import os, signal, sys, time
 import hush.batch
 from hush.cli import main
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if sys.argv.pop(1) == "beside" and hasattr(os, "O_TMPFILE"):
+    del os.O_TMPFILE
 draw = hush.batch.randomise_batches
 
 def slow(*arguments, **options):
     yield from draw(*arguments, **options)
+    print("drawn", flush=True)
     time.sleep(60)
 
 hush.batch.randomise_batches = slow
-sys.argv[1:] = ["randomise", "plan.json", "people.parquet", "-o", "reports.parquet"]
 main()
 """
-    before = set(Path().iterdir())
-    with subprocess.Popen([sys.executable, "-c", code]) as process:  # noqa: S603
-        while not list(Path().glob(".reports.parquet.*.part")):
-            assert process.poll() is None
-            time.sleep(0.02)
+
+
+def stopped(number: signal.Signals, way: str) -> int:
+    """Run `hush randomise` as far as to where all is drawn, send it a signal, and return how it ended."""
+    # Whoever runs the tests may ignore the signal, as nohup does, and children would inherit that.
+    command = [sys.executable, "-c", SLOW, way, "randomise", "plan.json", "people.parquet", "-o", "reports.arrows"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+        assert process.stdout is not None
+        assert process.stdout.readline() == "drawn\n"
         process.send_signal(number)
-        assert process.wait(30) == 128 + number
+        return process.wait(30)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to catch")
+@pytest.mark.parametrize("way", ["nameless", "beside"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_end_leaves_nothing_behind(number: signal.Signals, way: str) -> None:
+    before = set(Path().iterdir())
+    assert stopped(number, way) == 128 + number
     assert set(Path().iterdir()) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files here always have a name")
+def test_a_kill_leaves_nothing_behind() -> None:
+    before = set(Path().iterdir())
+    assert stopped(signal.SIGKILL, "nameless") == -signal.SIGKILL
+    assert set(Path().iterdir()) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_where_a_kill_leaves_something_it_is_said_what_another_run_would_cost() -> None:
+    before = set(Path().iterdir())
+    assert stopped(signal.SIGKILL, "beside") == -signal.SIGKILL
+    (left,) = set(Path().iterdir()) - before
+    assert left.stat().st_size
+    assert left.stat().st_mode & 0o077 == 0
+    line = refused("randomise", "plan.json", "people.parquet", "-o", "reports.arrows")
+    assert line.startswith(f"hush: {left}: was left by a run that was killed")
+    assert "spends their epsilon twice" in line
+    left.unlink()
+    run("randomise", "plan.json", "people.parquet", "-o", "reports.arrows")
 
 
 def test_handlers_are_given_back() -> None:

@@ -195,7 +195,7 @@ def test_a_column_of_a_wrong_type_is_answered_by_what_to_do(column: str, values:
     frame = pd.DataFrame({"overtime": [1.0, 2.0], "dept": ["it", "law"], "code": [1, 2]}).assign(**{column: values})
     said = message(frame, schema)
     assert said.startswith(f"column '{column}': must be")
-    assert f"{hint} (2 of 2 rows)" in said
+    assert f"{hint} (some rows)" in said
 
 
 # -- words in Python

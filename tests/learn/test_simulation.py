@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from hush import Tally, batch
+from hush.batch import keystream
 from hush.batch.columns import Encoded
 from hush.channels import Cube
 from hush.estimates import points
@@ -422,3 +423,17 @@ def test_nobody_is_asked_twice(model: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert set(asked.values()) == {1}
     assert set(asked) <= set(x[:, 0].tolist())
     assert (0.4 if model.early_stopping else 0.99) * n < sum(sizes) <= n
+
+
+def test_a_seed_gives_the_same_words_whichever_stream_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    def words() -> list[int]:
+        room = np.zeros(10 + keystream.SPARE, dtype=np.uint64)
+        source_for("a").stream(3).fill(room, 10)
+        return [int(word) for word in room[:10]]
+
+    found = []
+    for kind in (keystream.CounterStream, keystream.SealedStream):
+        monkeypatch.setattr(keystream, "fastest", lambda kind=kind: kind)
+        monkeypatch.setattr(simulation, "fastest", lambda kind=kind: kind, raising=False)
+        found.append(words())
+    assert found[0] == found[1]

@@ -33,6 +33,11 @@ THREADS = click.option("--threads", type=click.IntRange(1), metavar="N", help="H
 )
 @THREADS
 @click.option("--ids", is_flag=True, help="Give every report a random id.")
+@click.option(
+    "--count-bad-rows",
+    is_flag=True,
+    help="Say in an error how many rows break a rule. The number is exact and private: keep it out of logs.",
+)
 @OVERWRITE
 @RESULT
 def randomise(
@@ -41,6 +46,7 @@ def randomise(
     output: str,
     threads: int | None,
     ids: bool,
+    count_bad_rows: bool,
     overwrite: bool,
     machine: bool,
 ) -> None:
@@ -62,7 +68,16 @@ def randomise(
     made = files.read_plan_before(plan, people, "hush randomise PLAN.json PEOPLE...")
     atomic.check_target(Path(output), overwrite=overwrite, inputs=[plan], what="the reports")
     with bar("checking") as tell:
-        count = randomise_file(made, people, output, threads=threads, ids=ids, overwrite=overwrite, progress=tell)
+        count = randomise_file(
+            made,
+            people,
+            output,
+            threads=threads,
+            ids=ids,
+            overwrite=overwrite,
+            progress=tell,
+            count_bad_rows=count_bad_rows,
+        )
     size = Path(output).stat().st_size
     if machine:
         as_json({"plan": made.id, "people": count, "bytes": size, "output": output})

@@ -232,8 +232,7 @@ class LinearRegression(RegressorMixin, PrivateModel):  # type: ignore[misc]
         scaled, outside = scaled_rows(targets[:, None], ends)
         if outside:
             warnings.warn(
-                f"{outside} of {len(scaled)} targets lie outside target_range and are clipped; state its public bounds",
-                stacklevel=2,
+                "some targets lie outside target_range and are clipped; state its public bounds", stacklevel=2
             )
         seed = self._seed()
         outcome = self._fit(*self._deal(x, scaled[:, 0], seed), seed)

@@ -106,8 +106,8 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         scaled, outside = scaled_rows(values, self._ranges(values.shape[1]))
         if outside and reset:
             warnings.warn(
-                f"{outside} of {scaled.size} values lie outside feature_range and are clipped; state public bounds of "
-                "the features, in feature_range or as a schema",
+                "some values lie outside feature_range and are clipped; state public bounds of the features, in "
+                "feature_range or as a schema",
                 stacklevel=3,
             )
         return scaled
