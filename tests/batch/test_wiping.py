@@ -137,7 +137,7 @@ def test_a_kernel_that_fails_leaves_no_secrets(recorded: Recorded, monkeypatch: 
         seen.append(job.scratch_floats.any() or job.scratch.any())
         raise MemoryError
 
-    for name, kind in (("default", "uneven"), ("signs-70", "signs")):
+    for name, kind in (("default", "window"), ("signs-70", "signs")):
         kernel = KERNELS[kind]
         monkeypatch.setitem(KERNELS, kind, failing)
         with pytest.raises(MemoryError):
