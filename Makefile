@@ -83,7 +83,7 @@ bench: $(READY)  ## Measure speed, as ratios within one run (minutes; KEEP=--kee
 limit: $(READY)  ## Compute the least variance that any unbiased mechanism can have (minutes)
 	$(BIN)/python experiments/limit.py
 
-mutants: $(READY)  ## Break the source in small ways: do tests notice? (half an hour; OPTIONS='MODULE --survivors' or --keep)
+mutants: $(READY)  ## Break the source in small ways: do tests notice? (an hour or two; OPTIONS='MODULE --survivors' or --keep)
 	$(BIN)/python -m tests.mutants $(OPTIONS)
 
 stopwatch: $(READY)  ## Measure what times of reports give away, on the worst plans (minutes; KEEP=--keep: for the documents)

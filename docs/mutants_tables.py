@@ -45,8 +45,13 @@ def survivors() -> str:
         for survivor in result["survivors"]:
             where, change = survivor["change"].split(": ", 1)
             before, after = change.split(" -> ")
-            lines.append(f"- {where}: `{before}` becomes `{after}`. {survivor['why']}")
+            lines.append(f"- {where}: {_code(before)} becomes {_code(after)}. {survivor['why']}")
     return "\n".join(lines).strip()
+
+
+def _code(text: str) -> str:
+    """Code in Markdown: with fences of two where it has backticks itself, as templates of JavaScript do."""
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 TABLES = {"modules": modules, "survivors": survivors}

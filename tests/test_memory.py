@@ -14,7 +14,7 @@ from hush import Categorical, Numeric, Plan, Schema, Tally
 from hush.channels import Output, Window
 from hush.coins import Coins
 from hush.exact import WORD, exp_bounds
-from hush.memory import ask, cost_of, level, new, recall
+from hush.memory import ask, cost_of, define, level, new, recall
 from hush.report import Report
 from hush.schema import Input
 from hush.testing import SeededCoins
@@ -332,6 +332,41 @@ def test_every_channel_can_be_repeated(name: str) -> None:
     assert new(first, notes) == []
     assert {answers(coins, plan, record, notes) for _ in range(5)} == {found}
     Report(plan, bytes(16), found)
+
+
+# -- what is asked, and of which definitions
+
+
+def test_a_state_has_all_attributes_of_its_question() -> None:
+    """Categories and what is missing stand beside levels; a level stands for its share of the way."""
+    schema = Schema([Categorical("c", [0, 1]), Numeric("x", 0, 1), Categorical("d", [0, 1, 2]), Numeric("y", 0, 1)])
+    plan = Plan.design(schema, 4.0, joint=[("c", "x"), ("d", "y")], k=2)
+    assert [question.attributes for question in plan.questions] == [("c", "x"), ("d", "y")]
+    for x, y in product((0.0, 0.3, 0.75, 1.0), repeat=2):
+        notes = Notes()
+        first, second = ask(SeededCoins(6), plan, [1, x, 2, y], [None, 5, None, 3], notes)
+        kept = [int(value) for (kind, _, _), value in notes.kept.items() if kind == "dither"]
+        levels = [level(x, 5, kept[0]), level(y, 3, kept[1])]
+        assert [first.state, second.state] == [f"[1,{levels[0]}]", f"[2,{levels[1]}]"]
+        assert first.inputs == (1, levels[0] / 4)
+        assert second.inputs == (2, levels[1] / 2)
+    both = Plan.design(Schema([Numeric("x", 0, 1, optional=True)]), 1.0)
+    (missing,) = ask(SeededCoins(7), both, [None], [3], Notes())
+    assert (missing.inputs, missing.state) == ((None,), "[null]")
+
+
+def test_definitions_are_kept_and_another_one_is_named() -> None:
+    notes = Notes()
+    assert define(TWO, notes) is None
+    assert [(kind, subject) for kind, subject, _ in notes.kept] == [("attribute", "a"), ("attribute", "b")]
+    kept = dict(notes.kept)
+    assert define(BOTH, notes) is None  # another epsilon, the same attributes
+    wider = Plan.design(Schema([*TWO.schema.attributes, Numeric("x", 0, 1)]), 1.0)
+    other = Plan.design(Schema([Categorical("a", [0, 1]), Categorical("b", [1, 0])]), 1.0)
+    assert define(other, notes) == "b"
+    assert notes.kept == kept
+    assert define(wider, notes) is None
+    assert notes.kept.keys() - kept.keys() == {("attribute", "x", "")}
 
 
 # -- attacks and estimates

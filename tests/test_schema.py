@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -222,12 +223,14 @@ BAD_ATTRIBUTES: list[tuple[Callable[[], object], str]] = [
     (lambda: Categorical("x", ["a", MISSING]), "printable"),
     (lambda: Categorical("x", ["a", "b" * 257]), "printable"),
     (lambda: Categorical("x", ["a", "\x00"]), "printable"),
+    (lambda: Categorical("x", ["a", "b"], optional=1), "optional must be True or False"),  # type: ignore[arg-type]
     (lambda: Categorical("x", [1, 2**53]), "below 2\\^53"),
     (lambda: Schema([]), "1 to 1024"),
     (lambda: Schema([Numeric(f"x{i}", 0, 1) for i in range(1025)]), "1 to 1024"),
     (lambda: Schema([Numeric("x", 0, 1), Categorical("x", [1, 2])]), "more than once"),
     (lambda: Schema(Numeric("x", 0, 1)), "a list of attributes"),  # type: ignore[arg-type]
     (lambda: Schema(["x"]), "Numeric and Categorical"),  # type: ignore[list-item]
+    (lambda: Schema([Numeric("x", 0, 1), "y"]), "Numeric and Categorical"),  # type: ignore[list-item]
 ]
 
 
@@ -244,6 +247,64 @@ def test_limits_are_reached() -> None:
     Numeric("x", -8e307, 8e307)
 
 
+def test_the_ends_of_every_rule_are_allowed() -> None:
+    assert MISSING == "(missing)"
+    for make in (lambda name: Numeric(name, 0, 1), lambda name: Categorical(name, [1, 2])):
+        assert make("x" * 128).name == "x" * 128
+    assert Categorical("x", ["a" * 256, "b"]).encode("a" * 256) == 0
+    top = 2**53 - 1
+    assert Categorical("x", [top, -top]).encode(-top) == 1
+    assert Numeric("x", 0, 1e-300).encode(1e-300) == 1
+    with pytest.raises(SchemaError, match="below 2\\^53"):
+        Categorical("x", [0, -(2**53)])
+    with pytest.raises(SchemaError, match="1e-300"):
+        Numeric("x", 0, 9e-301)
+
+
+@pytest.mark.parametrize("count", [8, 9])
+def test_of_many_names_or_values_eight_are_listed(count: int) -> None:
+    values = [f"v{i}" for i in range(count)]
+    listed = ", ".join(map(repr, values[:8])) + (", ..." if count > 8 else "")
+    with pytest.raises(RecordError) as caught:
+        Categorical("x", values).encode("w")
+    assert str(caught.value) == f"attribute 'x': must be one of the {count} values declared: {listed}"
+    schema = Schema([Numeric(name, 0, 1) for name in values])
+    with pytest.raises(SchemaError) as unknown:
+        schema["w"]
+    assert str(unknown.value) == f"no attribute is called 'w'; there are: {listed}"
+    with pytest.raises(RecordError, match=f"there are: {listed}$"):
+        schema.encode({"w": 1})
+
+
+def test_attributes_and_schemas_are_values() -> None:
+    """Equal if they say the same, to be found in sets, shown without what is only there for speed, and replaced."""
+
+    def make() -> tuple[Any, ...]:
+        attributes = (Categorical("os", ["linux", "mac"]), Numeric("x", -0.5, 1))
+        return (*attributes, Schema(attributes))
+
+    one, other = make(), make()
+    assert one == other
+    assert len({*one, *other}) == 3
+    assert repr(one[0]) == "Categorical(name='os', values=('linux', 'mac'), optional=False)"
+    assert repr(one[2]) == f"Schema(attributes=({one[0]!r}, {one[1]!r}))"
+    assert Schema.from_json(one[2].to_json()) == one[2]
+    fewer = replace(one[2], attributes=one[:1])
+    assert fewer.names == ("os",)
+    assert fewer.encode({"os": "mac"}) == [1]
+    assert fewer["os"] is one[0]
+    with pytest.raises(SchemaError, match="no attribute is called 'x'"):
+        fewer["x"]
+
+
+def test_arrays_of_values_are_welcome() -> None:
+    array: Callable[[list[Any]], Any] = np.array
+    assert Categorical("code", array([40, 41])).values == (40, 41)
+    assert Categorical("os", array(["linux", "mac"])).encode("mac") == 1
+    with pytest.raises(SchemaError, match="all strings or all integers"):
+        Categorical("code", array([1.5, 2.5]))
+
+
 def test_a_schema_finds_attributes_by_name() -> None:
     assert MIXED["os"].name == "os"
     with pytest.raises(SchemaError, match="'nobody'"):
@@ -254,7 +315,7 @@ def test_a_schema_reads_back_strictly() -> None:
     values = MIXED.to_json()
     assert Schema.from_json(values) == MIXED
     assert Numeric("x", -0.0, 1).to_json()["low"].hex() == "0x0.0p+0"
-    for change in ({"extra": 1}, {"kind": "other"}, {"kind": 5}, {"low": 0}, {"optional": "no"}):
+    for change in ({"extra": 1}, {"kind": "other"}, {"kind": 5}, {"low": 0}, {"low": -0.0}, {"optional": "no"}):
         with pytest.raises(SchemaError):
             Schema.from_json([values[0] | change])
     broken: list[Any] = [None, {}, [None], [[]], "x"]

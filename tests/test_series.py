@@ -274,6 +274,7 @@ def test_a_bad_record_leaves_no_trace(series: Series) -> None:
 
 
 def test_names_and_levels_are_checked(ledger: Ledger) -> None:
+    assert Series(ledger, "x" * 128, 1025).name == "x" * 128
     for name in ("", "a\nb", "x" * 129, 5):
         with pytest.raises(LedgerError, match="name of a series"):
             Series(ledger, name)  # type: ignore[arg-type]
@@ -320,11 +321,17 @@ def test_the_total_is_said_in_plain_words(series: Series) -> None:
         "reports of this series, nobody's odds between two histories whose states change, and change back, at the "
         "same times move by more than a factor 2.8. Whether and when your state changed is not hidden."
     )
+    series.randomise(weekly(1), {"mood": "good"})
+    assert series.history() == History("mood", 2, 1, 1, spent=Fraction(1), fresh=Fraction(2))
+    assert "You have answered 'mood' twice." in str(series.history())
+    series.randomise(weekly(2), {"mood": "bad"})
+    assert "Your answer was in 2 different states" in str(series.history())
     words = str(History("mood", 52, 2, 3, Fraction(3), Fraction(104)))
     assert "52 times. Your answers to 2 questions were in 3 different states" in words
     assert "epsilon = 3; with fresh noise each time it would have been 104" in words
     assert "factor 20.1." in words
     assert "factor 22,026.5." in str(History("mood", 52, 1, 10, Fraction(10), Fraction(52)))
+    assert "factor 729,416.4." in str(History("mood", 52, 1, 10, Fraction(27, 2), Fraction(52)))
     for spent in (14, 65, 1000):  # e^14 is 1.2 million
         assert "factor that has more than six digits." in str(History("a", 52, 1, 9, Fraction(spent), Fraction(1)))
 

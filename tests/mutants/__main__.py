@@ -1,357 +1,92 @@
 """Break the source in small ways and look whether a test notices: `python -m tests.mutants [MODULE ...]`.
 
-The tests of a module are collected once. Then every change gets a process of its own, a copy of the one that has
-everything loaded, in which the code of one function is exchanged and the tests that reach its lines are run, quick
-ones first, until one fails. What is run on import (constants, defaults) is changed before anything is imported.
-A test that takes far longer than before counts as failed: some changes make loops endless.
-
-The result is kept in docs/measured/mutants.json; why a change may live is written in survivors.toml, by hand.
+`copies` tries modules of Python, `scripts` those of the browser client. The test that noticed a change is remembered in
+.mutants. With `--keep` the changes that live are kept in docs/measured/mutants.json; why each may live is written in
+survivors.toml, by hand.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import gc
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import json
 import os
-import resource
-import signal
 import sys
 import tempfile
 import time
 import tomllib
-import traceback
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import pytest
-from hypothesis import Phase, settings
-
-from tests.mutants.changes import Change, changes, digest, probed
-from tests.mutants.modules import MODULES, ROOT, Module
+from tests.mutants import changes, copies, scripts
+from tests.mutants.modules import CACHE, MODULES, ROOT, Module
 
 KEPT = ROOT / "docs" / "measured" / "mutants.json"
 REASONS = Path(__file__).with_name("survivors.toml")
-CACHE = ROOT / ".mutants"
-MEMORY = 8 << 30
-BROKEN = 3
-KILLED, SURVIVED = "killed", "survived"
 
 
-class Jobs:
-    """Copies of this process, a few at a time. Each writes a line and ends."""
-
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
-        self._running: dict[int, tuple[Path, Callable[[int, str], None]]] = {}
-        self._folder = Path(tempfile.mkdtemp(prefix="mutants"))
-
-    def start(self, work: Callable[[], str], done: Callable[[int, str], None]) -> None:
-        """Do some work in a copy of this process; then `done` is given its exit status and its line."""
-        while len(self._running) >= self._workers:
-            self._reap()
-        pid = os.fork()
-        if not pid:
-            _child(work, self._folder / str(os.getpid()))
-        self._running[pid] = (self._folder / str(pid), done)
-
-    def wait(self) -> None:
-        """Wait for all."""
-        while self._running:
-            self._reap()
-
-    def _reap(self) -> None:
-        pid, status = os.wait()
-        file, done = self._running.pop(pid)
-        text = file.read_text(encoding="utf-8") if file.exists() else ""
-        file.unlink(missing_ok=True)
-        if status == BROKEN << 8:
-            sys.exit(f"the tester itself failed: {text}")
-        done(status, text)
-
-
-def _child(work: Callable[[], str], file: Path) -> None:
-    quiet = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(quiet, descriptor)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    try:
-        file.write_text(work(), encoding="utf-8")
-    except BaseException:  # whatever it was, it must not go on as a second main process
-        file.write_text(traceback.format_exc(), encoding="utf-8")
-        os._exit(BROKEN)
-    os._exit(0)
-
-
-class Tester:
-    """A plugin of pytest: instead of running the tests once, it runs them for every change."""
-
-    def __init__(self, module: Module, todo: Sequence[Change], hints: dict[str, str], jobs: Jobs) -> None:
-        self._module, self._todo, self._hints, self._jobs = module, todo, hints, jobs
-        self.killers: dict[str, str] = {}
-        self.reached: dict[str, int] = {}
-        self.later: list[Change] = []
-
-    def pytest_sessionstart(self) -> None:
-        """Do not let Hypothesis look for the smallest example: any will do."""
-        _quick_hypothesis()
-
-    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        """Keep the cases that are about the module."""
-        items[:] = _wanted(self._module, items)
-
-    def pytest_runtestloop(self, session: Any) -> bool:
-        """Run every test by itself, to see what it reaches; then all changes."""
-        session.config._tmp_path_factory.getbasetemp()
-        gc.collect()
-        gc.freeze()
-        seconds: dict[str, float] = {}
-        lines: dict[str, set[int]] = {}
-        functions = _functions(self._module)
-        code = probed(self._module.path.read_text(encoding="utf-8"), str(self._module.path))
-        for item in session.items:
-            self._jobs.start(partial(_reach, item, code, functions), _learn(item.nodeid, seconds, lines))
-        self._jobs.wait()
-        self._say(f"{len(session.items)} tests, {sum(seconds.values()):.0f} s")
-        for change in self._todo:
-            reaching = [item for item in session.items if lines[item.nodeid].intersection(change.lines)]
-            hint = self._hints.get(change.key, "")
-            reaching.sort(key=lambda item: (item.nodeid != hint, seconds[item.nodeid]))
-            self.reached[change.key] = len(reaching)
-            name = change.function or ""
-            new, live = inside(change.code, name), functions[name]
-            if any(len(new.co_freevars) != len(function.__code__.co_freevars) for function in live):
-                self.later.append(change)
-                continue
-            self._jobs.start(partial(attempt, new, live, reaching, seconds), self._note(change))
-        self._jobs.wait()
-        return True
-
-    def _say(self, text: str) -> None:
-        print(f"{self._module.name}: {text}", file=sys.stderr, flush=True)
-
-    def _note(self, change: Change) -> Callable[[int, str], None]:
-        def note(status: int, text: str) -> None:
-            if status or text != SURVIVED:
-                self.killers[change.key] = text.removeprefix(KILLED).strip() or f"signal {status & 127}"
-
-        return note
-
-
-def _quick_hypothesis() -> None:
-    settings.register_profile("mutants", settings.get_profile("hush"), phases=(Phase.explicit, Phase.generate))
-    settings.load_profile("mutants")
-
-
-def _wanted(module: Module, items: Iterable[Any]) -> list[Any]:
-    def parameters(item: Any) -> dict[str, Any]:
-        return item.callspec.params if hasattr(item, "callspec") else {}
-
-    return [item for item in items if module.wants(item.nodeid.split("::")[0], parameters(item))]
-
-
-def _reach(item: Any, code: CodeType, functions: dict[str, list[FunctionType]]) -> str:
-    """Return how long a test takes and the lines of the module that it reaches."""
-    reached = set[int]()
-    for name, live in functions.items():
-        for function in live:
-            function.__code__ = inside(code, name)
-            function.__globals__["__reached__"] = reached.add
-    start = time.process_time()
-    _run(item)
-    return json.dumps([time.process_time() - start, sorted(reached)])
-
-
-def _run(item: Any) -> None:
-    """Run a test and nothing around it: no report is made of why it failed, which would take most of the time."""
-    state = item.session._setupstate
-    state.setup(item)
-    with contextlib.suppress(pytest.skip.Exception):
-        item.runtest()
-    state.teardown_exact(None)
-
-
-def _learn(name: str, seconds: dict[str, float], lines: dict[str, set[int]]) -> Callable[[int, str], None]:
-    def learn(status: int, text: str) -> None:
-        if status:
-            sys.exit(f"{name} fails as it is: {status}, {text}")
-        seconds[name], reached = json.loads(text)
-        lines[name] = set(reached)
-
-    return learn
-
-
-def _functions(module: Module) -> dict[str, list[FunctionType]]:
-    """Return the functions of a module that are alive, by name, however they are wrapped."""
-    path, found = str(module.path), dict[str, list[FunctionType]]()
-    gc.unfreeze()
-    for thing in gc.get_objects():
-        if type(thing) is not FunctionType or "<" in thing.__code__.co_qualname:  # not those within others
-            continue
-        if thing.__code__.co_filename == path:
-            found.setdefault(thing.__code__.co_qualname, []).append(thing)
-    gc.freeze()
-    return found
-
-
-def inside(code: CodeType, name: str) -> CodeType:
-    """Return the code of a function in that of its module."""
-    for part in name.split("."):
-        code = next(one for one in code.co_consts if isinstance(one, CodeType) and one.co_name == part)
-    return code
-
-
-def attempt(new: CodeType, live: list[FunctionType], items: list[Any], seconds: dict[str, float]) -> str:
-    """Exchange the code of a function, run the tests, and return the first that fails."""
-    for function in live:
-        function.__code__ = new
-    for item in items:
-        signal.setitimer(signal.ITIMER_PROF, 0.5 + 8 * seconds[item.nodeid])  # ends the process if it rings
-        try:
-            _run(item)
-        except BaseException:
-            return f"{KILLED} {item.nodeid}"
-    return SURVIVED
-
-
-class Loader(importlib.machinery.SourceFileLoader):
-    """Loads a module that was changed."""
-
-    def __init__(self, change: Change, name: str, path: str) -> None:
-        super().__init__(name, path)
-        self._change = change
-
-    def get_code(self, fullname: str) -> CodeType:
-        """Return the changed code."""
-        return self._change.code
-
-
-class Finder(importlib.abc.MetaPathFinder):
-    """Finds one module in its changed form."""
-
-    def __init__(self, module: Module, change: Change) -> None:
-        self._module, self._change = module, change
-
-    def find_spec(self, name: str, path: object, target: ModuleType | None = None) -> Any:
-        """Return the changed module, if it is that."""
-        if name != self._module.dotted:
-            return None
-        loader = Loader(self._change, name, str(self._module.path))
-        return importlib.util.spec_from_file_location(
-            name,
-            self._module.path,
-            loader=loader,
-            submodule_search_locations=[str(self._module.path.parent)]
-            if self._module.path.stem == "__init__"
-            else None,
-        )
-
-
-class Only:
-    """A plugin of pytest that keeps the cases about a module."""
-
-    def __init__(self, module: Module) -> None:
-        self._module = module
-
-    def pytest_sessionstart(self) -> None:
-        """Do not let Hypothesis look for the smallest example."""
-        _quick_hypothesis()
-
-    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        """Keep the cases that are about the module."""
-        items[:] = _wanted(self._module, items)
-
-
-def _whole(module: Module, change: Change, tests: Sequence[str], seconds: float) -> str:
-    """Run all tests of a module with a change that is there from the beginning."""
-    sys.meta_path.insert(0, Finder(module, change))
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    code = pytest.main([*_arguments(tests), "-x"], plugins=[Only(module)])
-    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED):
-        raise RuntimeError(f"pytest ended with {code!r}")  # not even an import that fails ends so
-    return f"{KILLED} exit {int(code)}" if code else SURVIVED
-
-
-def _arguments(tests: Sequence[str]) -> list[str]:
-    temporary = tempfile.mkdtemp(prefix="mutants")
-    quiet = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    return [*tests, *quiet, f"--basetemp={temporary}", f"--rootdir={ROOT}"]
+def digest(module: Module) -> str:
+    """Return a name for what the source of a module does."""
+    source = module.path.read_text(encoding="utf-8")
+    return scripts.digest(source) if module.script else changes.digest(source)
 
 
 def test(module: Module, options: argparse.Namespace) -> None:
     """Try all changes of a module, remember what noticed each, and print those that live."""
-    source = module.path.read_text(encoding="utf-8")
-    found = changes(source, str(module.path))
-    cache = _cache(module)
-    old = json.loads(cache.read_text(encoding="utf-8")) if cache.exists() else {"killers": {}}
-    killers: dict[str, str] = old["killers"]
-    known = set(killers) if options.survivors and old["source"] == digest(source) else set[str]()
-    todo = [change for change in found if change.key not in known]
-    jobs = Jobs(options.workers)
     start = time.monotonic()
-    tester = Tester(module, [change for change in todo if change.function], killers, jobs)
-    done = {change.key: killers[change.key] for change in found if change.key in known}
-    if options.whole:
-        tester.later = [change for change in todo if change.function][:: options.whole]
+    old = _last(module)
+    killers: dict[str, str] = old.get("killers", {})
+    known = killers if options.survivors and old["source"] == digest(module) else {}
+    if module.script:
+        result = scripts.tried(module, known, killers, options.workers)
     else:
-        pid = os.fork()  # a process that has loaded hush cannot load it again, changed
-        if not pid:
-            pytest.main(_arguments(module.tests), plugins=[tester])
-            cache.with_suffix(".part").write_text(
-                json.dumps([tester.killers, tester.reached, [change.key for change in tester.later]]), encoding="utf-8"
-            )
-            os._exit(0)
-        os.waitpid(pid, 0)
-        part, reached, later = json.loads(cache.with_suffix(".part").read_text(encoding="utf-8"))
-        cache.with_suffix(".part").unlink()
-        done |= part
-        tester.later = [change for change in todo if change.key in later or not change.function]
-    tests = module.tests if options.whole else module.first
-    for change in tester.later:
-        jobs.start(partial(_whole, module, change, tests, options.limit), _record(change.key, done))
-    jobs.wait()
-    alive = [change.key for change in found if change.key not in done]
-    if options.whole:
-        alive = [change.key for change in tester.later if change.key not in done]
-        differ = sorted(change.key for change in tester.later if (change.key in done) != (change.key in killers))
-        print(f"{module.name}: {len(tester.later)} tried as a whole; {len(differ)} differ", *differ, sep="\n  ")
-        return
-    cache.write_text(json.dumps({"source": digest(source), "killers": done}), encoding="utf-8")
-    print(f"{module.name}: {len(done)} of {len(found)} killed, {time.monotonic() - start:.0f} s", flush=True)
+        found = _changes(module)
+        todo = [change for change in found if change.key not in known]
+        result = copies.tried(module, todo, killers, options.workers, options.limit)
+        result.found = [change.key for change in found]
+    result.killers |= {key: known[key] for key in result.found if key in known}
+    values = {"source": digest(module), "found": result.found, "killers": result.killers}
+    _cache(module).write_text(json.dumps(values), encoding="utf-8")
+    alive = [key for key in result.found if key not in result.killers]
+    share = f"{len(result.killers)} of {len(result.found)} noticed"
+    print(f"{module.name}: {share}, {time.monotonic() - start:.0f} s", flush=True)
     for key in alive:
-        print(f"    {'' if reached.get(key, 1) else 'NOT REACHED '}{key}", flush=True)
+        print(f"    {'NOT REACHED ' if key in result.missed else ''}{key}", flush=True)
+
+
+def compare(module: Module, options: argparse.Namespace) -> None:
+    """Try some changes the long way, before anything is imported, and print those that come out otherwise."""
+    killers = _last(module)["killers"]
+    some = [change for change in _changes(module) if change.function][:: options.whole]
+    noticed = copies.whole(module, some, module.tests, options.workers, options.limit)
+    differ = sorted(change.key for change in some if (change.key in noticed) != (change.key in killers))
+    print(f"{module.name}: {len(some)} tried as a whole; {len(differ)} differ", *differ, sep="\n  ")
+
+
+def _changes(module: Module) -> list[changes.Change]:
+    return changes.changes(module.path.read_text(encoding="utf-8"), str(module.path))
 
 
 def _cache(module: Module) -> Path:
     return CACHE / f"{module.name.replace('/', '-')}.json"
 
 
-def _record(key: str, done: dict[str, str]) -> Callable[[int, str], None]:
-    def record(status: int, text: str) -> None:
-        if status or text != SURVIVED:
-            done[key] = text.removeprefix(KILLED).strip() or f"signal {status & 127}"
-
-    return record
+def _last(module: Module) -> dict[str, Any]:
+    """Return what the last run found, of whatever source."""
+    cache = _cache(module)
+    found: dict[str, Any] = json.loads(cache.read_text(encoding="utf-8")) if cache.exists() else {"source": ""}
+    return found
 
 
 def main() -> None:
     """Read the arguments, and try the modules."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("modules", nargs="*", help="as in channels/window; all if none is named")
+    parser.add_argument("modules", nargs="*", help="as in channels/window or web/plan; all if none is named")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--survivors", action="store_true", help="only what survived the last time")
     parser.add_argument(
         "--keep", action="store_true", help="keep what the last runs found, for the documents; try nothing"
     )
-    parser.add_argument("--whole", type=int, help="change every so-many-th before the import, and compare")
+    parser.add_argument("--whole", type=int, help="of Python: change every so-many-th before the import, and compare")
     parser.add_argument("--limit", type=float, default=30, help="processor seconds for a change on import")
     options = parser.parse_args()
     os.environ["CI"] = "1"  # the same examples every time
@@ -365,31 +100,32 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
         tempfile.tempdir = folder  # everything temporary goes in there, and away at the end
         for module in MODULES:
-            if not options.modules or module.name in options.modules:
+            if options.modules and module.name not in options.modules:
+                continue
+            if not options.whole:
                 test(module, options)
+            elif not module.script:
+                compare(module, options)
 
 
 def keep() -> None:
     """Keep what the last runs found, for the documents; each survivor with the reason why it may live.
 
-    Of a module that was not tried here, what was kept before stays, if it is of the present source.
+    Of a module that was not tried here since its source changed, what was kept before stays, and a line says so.
     """
     reasons = tomllib.loads(REASONS.read_text(encoding="utf-8"))
     before = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     results = {}
     for module in MODULES:
-        source = module.path.read_text(encoding="utf-8")
-        cache = _cache(module)
-        last = json.loads(cache.read_text(encoding="utf-8")) if cache.exists() else {"source": ""}
-        if last["source"] != digest(source):
-            if before.get(module.name, {}).get("source") == digest(source):
-                results[module.name] = before[module.name]
-                continue
-            sys.exit(f"{module.name} has changed since it was tried: python -m tests.mutants {module.name}")
-        found = [change.key for change in changes(source, str(module.path))]
-        alive = [key for key in found if key not in last["killers"]]
-        survivors = [{"change": key, "why": reasons.get(module.name, {}).get(key, "")} for key in alive]
-        results[module.name] = {"source": last["source"], "mutants": len(found), "survivors": survivors}
+        last = _last(module)
+        if last["source"] == digest(module):
+            alive = [key for key in last["found"] if key not in last["killers"]]
+            survivors = [{"change": key, "why": reasons.get(module.name, {}).get(key, "")} for key in alive]
+            results[module.name] = {"source": last["source"], "mutants": len(last["found"]), "survivors": survivors}
+        elif module.name in before:
+            results[module.name] = before[module.name]
+        if results.get(module.name, {}).get("source") != digest(module):
+            print(f"{module.name} was not tried since it changed: make mutants OPTIONS={module.name}", file=sys.stderr)
     KEPT.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

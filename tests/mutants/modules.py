@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent.parent
+CACHE = ROOT / ".mutants"
 EPSILONS = (Fraction(1, 2), Fraction(4))
 CHANNELS = "tests/channels/"
 KINDS = ("additive", "cells", "cube", "mixture", "signs", "subset", "unary", "window")
@@ -24,6 +25,11 @@ class Module:
     channels: tuple[str, ...] = ("",)
 
     @property
+    def script(self) -> bool:
+        """Whether it is one of the browser client, in TypeScript."""
+        return self.name.startswith("web/")
+
+    @property
     def first(self) -> tuple[str, ...]:
         """The tests for what is run on import, which are collected again for every change: not the long ones."""
         return tuple(file for file in self.tests if not self.name.startswith("channels/") or file != CONFORMANCE)
@@ -31,6 +37,8 @@ class Module:
     @property
     def path(self) -> Path:
         """Where the source lies."""
+        if self.script:
+            return ROOT / "web" / "src" / f"{self.name.removeprefix('web/')}.ts"
         return ROOT / "src" / "hush" / f"{self.name}.py"
 
     @property
@@ -50,6 +58,15 @@ class Module:
             few = parameters.get("epsilon", EPSILONS[0]) in EPSILONS
             return few and (not name or name.startswith(self.channels))
         return True
+
+
+@dataclass
+class Result:
+    """What came of trying a module: all changes, what noticed each, and those that no test reaches, where known."""
+
+    found: list[str] = field(default_factory=list)
+    killers: dict[str, str] = field(default_factory=dict)
+    missed: set[str] = field(default_factory=set)
 
 
 def _channel(name: str, *channels: str) -> Module:
@@ -75,6 +92,14 @@ FEW = (
     "cells-3",
 )
 INDICATOR = (f"{CHANNELS}test_subset.py", f"{CHANNELS}test_unary.py", EDGES, CONFORMANCE)
+SCRIPTS = (*KINDS, "alphabet", "channel", "index")
+
+
+def _script(name: str, *first: str) -> Module:
+    """A file of the browser client, and which of its tests come first: all belong to every file, as they are quick."""
+    others = sorted({"collector", "edges", "ledger", "plan", "record", "report", "vectors"} - set(first))
+    return Module(f"web/{name}", tuple(f"test/{test}.test.mjs" for test in (*first, *others)))
+
 
 MODULES = (
     Module("channels/__init__", (CONFORMANCE,), FEW),
@@ -93,4 +118,26 @@ MODULES = (
     Module("report", ("tests/test_report.py", "tests/test_vectors.py")),
     Module("tally", ("tests/test_tally.py", "tests/test_vectors.py")),
     Module("estimates", ("tests/test_estimates.py", "tests/test_rows.py", "tests/test_tables.py")),
+    Module("intervals", ("tests/test_intervals.py", "tests/test_estimates.py")),
+    Module("schema", ("tests/test_schema.py",)),
+    Module("client", ("tests/test_client.py", "tests/test_vectors.py")),
+    Module("coins", ("tests/test_coins.py",)),
+    Module("ledger", ("tests/test_ledger.py", "tests/test_tickets.py")),
+    Module("memory", ("tests/test_memory.py",)),
+    Module("series", ("tests/test_series.py",)),
+    Module("tickets", ("tests/test_tickets.py",)),
+    *(_script(f"channels/{name}", "vectors", "report", "plan") for name in sorted(SCRIPTS)),
+    _script("client", "vectors", "record"),
+    _script("coins", "vectors", "record"),
+    _script("collector", "collector"),
+    _script("errors", "collector", "record"),
+    _script("exact", "vectors", "ledger"),
+    _script("index", "vectors"),
+    _script("json", "plan", "report"),
+    _script("ledger", "ledger", "collector"),
+    _script("plan", "plan", "vectors"),
+    _script("report", "report", "vectors"),
+    _script("schema", "record", "plan"),
+    _script("stores", "ledger"),
+    _script("tickets", "collector"),
 )

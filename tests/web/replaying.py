@@ -27,6 +27,8 @@ ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"
 BUILT = ROOT / "src" / "hush" / "collector" / "static" / "hush.js"
 NODE = shutil.which("node")
+RECORD = os.environ.get("HUSH_WEB_RECORD")
+"""A file to which questions and answers are added, for tests/mutants: other clients are asked the same."""
 
 needs_node = pytest.mark.skipif(NODE is None, reason="the browser client is tested with Node, which is not here")
 
@@ -49,7 +51,13 @@ def ask(path: Path, lines: Iterable[dict[str, Any]], module: Path = BUILT) -> li
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     done = node("test/replay.mjs", path, HUSH_MODULE=module.as_uri())
     assert done.returncode == 0, done.stderr[-2000:]
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    if RECORD is not None and module == BUILT:
+        questions = path.read_text(encoding="utf-8").splitlines()
+        with Path(RECORD).open("a", encoding="utf-8") as file:
+            for question, answer in zip(questions, answers, strict=True):
+                file.write(f'{{"question": {question}, "answer": {json.dumps(answer)}}}\n')
+    return answers
 
 
 class Borders(Coins):

@@ -1,0 +1,104 @@
+// The ends of rules, and what is seldom reached. Written with a mutation tester at hand (docs/mutants.md): each of these
+// tests fails for a change that no other noticed.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hush, small } from "./words.mjs";
+
+const { Ledger, MemoryStore, Plan } = hush;
+const R = 1n << 64n;
+const HALF = R >> 1n;
+
+/** The canonical text of values: keys in order, bounds as floats. */
+function canonical(value, key) {
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item)).join(",")}]`;
+  if (typeof value === "bigint") return `"${value}"`;
+  if (typeof value !== "object" || value === null) {
+    return JSON.stringify(value) + (/^(low|high)$/.test(key) && Number.isInteger(value) ? ".0" : "");
+  }
+  return `{${Object.keys(value).sort().map((name) => `"${name}":${canonical(value[name], name)}`).join(",")}}`;
+}
+
+const number = (name, change = {}) => ({ kind: "numeric", name, low: 0, high: 1, out_of_range: "error", optional: false, ...change });
+const category = (name, values = ["a", "b"], change = {}) => ({ kind: "categorical", name, values, optional: false, ...change });
+const subset = (threshold = HALF + 1n, size = 2, weight = 1) => ({ kind: "subset", size, weight, threshold });
+
+/** A plan of questions, each a channel and its attributes. */
+const planOf = (questions, change = {}) =>
+  Plan.parse(
+    canonical({
+      hush: 1,
+      title: "",
+      epsilon: "16.0",
+      k: 1,
+      weights: null,
+      schema: questions.flatMap(([, ...attributes]) => attributes),
+      questions: questions.map(([channel, ...attributes]) => ({ channel, attributes: attributes.map(({ name }) => name) })),
+      ...change,
+    }),
+  );
+
+test("likelihoods keep their digits where they are smallest", async () => {
+  // All numbers are half way: every corner is as likely as any other, whatever the threshold.
+  const halves = (numbers) => Object.fromEntries(numbers.map(({ name }) => [name, 0.5]));
+  const some = (count) => Array.from({ length: count }, (_, i) => number(`x${i}`));
+  const close = (found, right) => assert.ok(Math.abs(found / right - 1) < 1e-12, `${found} is not ${right}`);
+  const cube = await planOf([[{ kind: "cube", size: 1024, sample: 64, agree: 33, threshold: HALF }, ...some(1024)]]);
+  let ways = 1n; // to choose 64 of 1024
+  for (let i = 1n; i <= 64n; i++) ways = (ways * (960n + i)) / i;
+  const first = Array.from({ length: 64 }, (_, i) => 2 * i);
+  close(hush.likelihood(cube, 0, first, halves(some(1024))), 1 / Number(ways << 64n));
+  const signs = await planOf([[{ kind: "signs", size: 1000, threshold: HALF + HALF / 2n }, ...some(1000)]]);
+  const corner = Array.from({ length: 500 }, (_, i) => 2 * i);
+  close(hush.likelihood(signs, 0, corner, halves(some(1000))), 2 ** -1000);
+});
+
+test("what was spent is written with all of its digits, and no more", async () => {
+  const ledger = await Ledger.open({ cap: 3.00405, store: new MemoryStore() });
+  assert.equal(ledger.cap, "3.00405");
+  for (const [i, epsilon] of ["1.0", "1.0", "1.001", "0.00105"].entries()) {
+    const plan = await planOf([[subset(), category("c")]], { epsilon, title: `${i}` });
+    await ledger.randomise(plan, { c: "a" });
+  }
+  assert.equal(await ledger.spent(), "3.00205");
+});
+
+test("errors have their names, and are all of one family", () => {
+  for (const name of ["HushError", "PlanError", "RecordError", "ReportError", "LedgerError", "BudgetError", "CollectorError"]) {
+    const error = new hush[name]("why");
+    assert.equal(error.name, name);
+    assert.equal(String(error), `${name}: why`);
+    assert.ok(error instanceof hush.HushError);
+  }
+  assert.ok(new hush.BudgetError("why") instanceof hush.LedgerError);
+  const { status, kind } = new hush.CollectorError("why");
+  assert.deepEqual([status, kind], [undefined, ""]);
+});
+
+test("the version is that of plans and reports", () => {
+  assert.equal(hush.VERSION, JSON.parse(small.text).hush);
+  assert.equal(hush.VERSION, hush.randomise(small, { x: 0.5, c: "a" }).encode()[0]);
+});
+
+test("what cannot be read is refused for that, before anything else is looked at", async () => {
+  const bytes = new TextEncoder().encode(small.text);
+  const at = small.text.indexOf('"title":"') + 9;
+  await assert.rejects(Plan.parse(Uint8Array.of(...bytes.slice(0, at), 0xff, ...bytes.slice(at))), /not UTF-8/);
+  await assert.rejects(Plan.parse(small.text.slice(1)), /not JSON/);
+  const { answers, ...rest } = hush.randomise(small, { x: 0.5, c: "a" }).toJSON();
+  assert.throws(() => hush.Report.fromJSON(small, { ...rest, answer: answers }), /must have the fields/);
+});
+
+test("large integers are written in digits alone", async () => {
+  for (const [before, after] of [["", "x"], ["", ".0"], ["", "n"], [" ", ""], ["+", ""], ["0x", ""], ["", "\\n"]]) {
+    const text = small.text.replace(/"threshold":"(\d+)"/, `"threshold":"${before}$1${after}"`);
+    assert.notEqual(text, small.text);
+    await assert.rejects(Plan.parse(text), /from 1 to 2\^64 - 1, as a string/, after);
+  }
+});
+
+test("a text that is too long is refused before it is read", async () => {
+  const most = 2 ** 24;
+  await assert.rejects(Plan.parse(" ".repeat(most)), /not JSON/);
+  await assert.rejects(Plan.parse(" ".repeat(most + 1)), /shorter/);
+  await assert.rejects(Plan.parse(new Uint8Array(most + 1)), /shorter/);
+});
