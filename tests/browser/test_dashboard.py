@@ -85,7 +85,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         assert found.client.get("/pages/vega.js").status_code == 200  # made once; charts need not wait for it then
         client = Collector(found.url)
         for i in range(6):  # two rounds of three
-            client.train("tiny", [0.5, -0.25 * (i % 3)], float(i % 2) * 2 - 1, epsilon=4.0)
+            client.train("tiny", [0.5, -0.25 * (i % 3)], float(i % 2) * 2 - 1, epsilon=4.0, person=str(i))
         yield found
 
 

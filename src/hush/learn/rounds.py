@@ -27,6 +27,7 @@ from numbers import Real
 from typing import Any
 
 from hush import codec
+from hush.answered import Person
 from hush.client import randomise
 from hush.errors import DesignError, PlanError, RecordError, TallyError
 from hush.estimates import points
@@ -205,20 +206,22 @@ class Round:
         return cls(Training(**values), number, *lists, averaged, Plan.from_json(codec.dump(plan)))
 
 
-def gradient(round: Round, x: Sequence[float], y: float, ledger: Ledger | None = None) -> Report:  # noqa: A002
+def gradient(round: Round, x: Sequence[float], y: float, ledger: Ledger | Person | None = None) -> Report:  # noqa: A002
     """Return one person's private gradient: on the device.
 
     `x` are the features, `y` the target: -1 or 1 for a class, or a number in [-1, 1] for the squared loss. With a
-    ledger the person answers once in a training, and never spends more than the ledger's cap.
+    ledger the person answers once in a training, and never spends more than the ledger's cap. Without one every call
+    draws anew and costs the epsilon of the training again: `Collector.train` remembers what it has sent.
     """
     _check_open(round)
     return _answer(round, round.plan, round.record(x, y), ledger)
 
 
-def held_out(round: Round, x: Sequence[float], y: float, ledger: Ledger | None = None) -> Report:  # noqa: A002
+def held_out(round: Round, x: Sequence[float], y: float, ledger: Ledger | Person | None = None) -> Report:  # noqa: A002
     """Return how large the loss of the weights so far is for one person, privately: on the device.
 
-    Whoever answers this takes part in no round. The plan is `round.training.loss_plan(round.number)`.
+    Whoever answers this takes part in no round. The plan is `round.training.loss_plan(round.number)`. For `ledger` see
+    `gradient`.
     """
     return _answer(round, round.training.loss_plan(round.number), round.loss_record(x, y), ledger)
 
@@ -238,7 +241,7 @@ def check_target(y: float) -> None:
         raise RecordError("the target must be a number from -1 to 1")
 
 
-def _answer(round: Round, plan: Plan, record: Record, ledger: Ledger | None) -> Report:  # noqa: A002
+def _answer(round: Round, plan: Plan, record: Record, ledger: Ledger | Person | None) -> Report:  # noqa: A002
     if ledger is None:
         return randomise(plan, record)
     return ledger.randomise(plan, record, once=round.training.family)
