@@ -1,11 +1,10 @@
 /** A survey in one browser: questions, the report that is shown, and what becomes of it.
  *
  * The report that is shown under "Your report" is kept in the ledger of this browser before it is shown: it is the one
- * that is sent, however often others are drawn for show. Answers can be mended before it is sent, but the dice stay:
- * the same answers give the same report again.
+ * that is sent, however often others are drawn for show. Answers can be mended before it is sent, in the page that drew
+ * it, but the dice stay: the same answers give the same report again. No other report of this plan is ever drawn.
  */
 import { CollectorError, HushError, LedgerError, Report, randomise, type Collector, type Ledger, type Plan } from "hush-client";
-import { Dice } from "./dice";
 import { button, byId, html } from "./elements";
 import { field, type Field } from "./fields";
 import { bytes, explained, promise } from "./telling";
@@ -40,7 +39,6 @@ export class Survey {
   private answers: Answers = {};
   private readonly fields: Field[];
   private readonly form: HTMLFormElement;
-  private dice = new Dice();
 
   constructor(
     private readonly collector: Collector,
@@ -58,6 +56,7 @@ export class Survey {
     if (state === "arrived") await this.done(false);
     else if (state === "sending") await this.waiting("Your report has been drawn, but may not have arrived.");
     else if (state === "drawn") await this.kept();
+    else if (state === "withdrawn") this.declined();
     else this.ask();
   }
 
@@ -113,12 +112,16 @@ export class Survey {
     say("Drawing your report …");
     let report: Report;
     try {
-      report = await this.collector.prepare(this.plan, this.answers, this.dice.rewind());
+      report = this.ledger.mendable(this.plan)
+        ? await this.ledger.amend(this.plan, this.answers)
+        : await this.collector.prepare(this.plan, this.answers);
     } catch (error) {
+      // Another tab may have sent the report meanwhile, or withdrawn it.
+      if (error instanceof LedgerError && (await this.state())) await this.open();
       say(`No report was drawn: ${reason(error)}.`);
       return;
     }
-    if (!this.dice.rolled) return this.open(); // another tab has drawn a report meanwhile: this page cannot explain it
+    if (!this.ledger.mendable(this.plan)) return this.open(); // another tab has drawn it: this page cannot explain it
     say("");
     const heading = html("h2", {}, "Your report");
     const sent = html("div", { "data-testid": "report" }, ...explained(report, this.answers));
@@ -133,7 +136,7 @@ export class Survey {
     const actions = html(
       "div",
       { class: "row" },
-      button("Send my report", () => void this.send(report.id), { class: "primary" }),
+      button("Send my report", () => void this.send(report), { class: "primary" }),
       again,
       button("Change my answers", () => void this.change()),
     );
@@ -142,53 +145,73 @@ export class Survey {
     begin(heading);
   }
 
-  /** A report that was drawn earlier and never sent: the answers are gone with the page that held them. */
+  /** A report that was drawn earlier, or in another tab, and never sent: this page has neither answers nor dice. */
   private async kept(): Promise<void> {
     const entry = await this.ledger.entry(this.plan);
     if (entry === undefined) return this.ask();
     const kept = Report.decode(this.plan, entry.report);
     say("");
-    const text = "It was drawn from your answers in this browser, and nothing has been sent. The answers were not kept.";
+    const text =
+      "It was drawn from your answers in this browser, and nothing has been sent. The answers were not kept, so they " +
+      "cannot be changed any more: this report is sent, or none.";
     const actions = html(
       "div",
       { class: "row" },
-      button("Send my report", () => void this.send(kept.id), { class: "primary" }),
-      button("Answer again", () => void this.change()),
+      button("Send my report", () => void this.send(kept), { class: "primary" }),
+      button("Never send it", () => void this.decline()),
     );
     const heading = html("h2", {}, "A report of yours is ready");
     show(html("section", { "data-testid": "kept" }, heading, html("p", {}, text), bytes(kept), actions));
     begin(heading);
   }
 
+  /** Let the answers be mended. The report stays as it is until the new ones are there. */
   private async change(): Promise<void> {
-    try {
-      await this.ledger.withdraw(this.plan);
-    } catch (error) {
-      return say(`The answers cannot be changed: ${reason(error)}.`); // another tab has sent it meanwhile
+    if ((await this.state()) !== "drawn") {
+      await this.open();
+      return say("The answers cannot be changed any more: the report was sent, or withdrawn, in another tab.");
     }
     this.ask();
     this.fields[0]?.focus();
   }
 
+  private async decline(): Promise<void> {
+    try {
+      await this.ledger.withdraw(this.plan);
+    } catch (error) {
+      return say(`The report cannot be held back: ${reason(error)}.`); // another tab has sent it meanwhile
+    }
+    this.declined();
+  }
+
+  private declined(): void {
+    say("");
+    const heading = html("h2", {}, "You have not answered");
+    const text =
+      "A report was drawn in this browser, and it was decided never to send it. No other is drawn: whoever could draw " +
+      "until they like what they see would send more about themselves than is promised.";
+    show(html("section", { "data-testid": "declined" }, heading, html("p", {}, text)));
+    begin(heading);
+  }
+
   // -- sending
 
   /** Send the report that is shown, and no other. */
-  private async send(id?: string): Promise<void> {
+  private async send(shown?: Report): Promise<void> {
     const before = await this.state();
-    if (id !== undefined && before === undefined) return this.open(); // it was withdrawn in another tab
+    if (before === "withdrawn") return this.open(); // in another tab
     say("Sending …");
     // From here on it cannot be withdrawn, and nothing that tells the answers from it is needed any more.
-    this.dice = new Dice();
     this.answers = {};
     this.form.reset();
     for (const item of place.querySelectorAll("button")) item.disabled = true;
     try {
-      await this.collector.send(this.plan, id);
+      await this.collector.send(this.plan, shown);
       await this.done(true);
     } catch (error) {
       if (error instanceof LedgerError) {
         await this.open();
-        say("Another report was drawn in another tab. This is it, and nothing was sent from here.");
+        say("The answers were changed in another tab. This is the report of those, and nothing was sent from here.");
       } else if (error instanceof CollectorError && error.kind === "plan-closed") this.late(before === "sending");
       else await this.waiting(`Your report has not arrived: ${reason(error)}.`);
     }

@@ -1,5 +1,4 @@
 /** A collector, seen from a device: fetch a plan, check it, answer it once, send the report until it has arrived. */
-import type { Coins } from "./coins.js";
 import { CollectorError, ensure } from "./errors.js";
 import { fields, parsed } from "./json.js";
 import { Ledger } from "./ledger.js";
@@ -44,7 +43,6 @@ export class Collector {
   readonly #options: Required<Omit<CollectorOptions, "ledger" | "token">> & { token: string | undefined };
   readonly #ledger: Promise<Ledger>;
   readonly #plans = new Map<string, Plan>();
-  readonly #tickets = new Map<string, Ticket | undefined>();
 
   constructor(url: string, options: CollectorOptions = {}) {
     const { ledger, token, attempts = 6, pause = 500, timeout = 10_000, tickets = "auto" } = options;
@@ -64,31 +62,26 @@ export class Collector {
 
   /**
    * Draws the report to a plan and keeps it in the ledger, where nothing has left the device yet; or returns the one
-   * that is kept. A bad record is refused before anything about it is asked of the collector. For `coins` see
-   * `Ledger.randomise`.
+   * that is kept. A bad record is refused before anything about it is asked of the collector. `Ledger.amend` mends the
+   * answers of a report that was prepared and never sent.
    */
-  async prepare(plan: Plan, record: PersonRecord, coins?: Coins): Promise<Report> {
+  async prepare(plan: Plan, record: PersonRecord): Promise<Report> {
     const ledger = await this.#ledger;
-    const kept = await ledger.entry(plan);
-    if (kept) return Report.decode(plan, kept.report);
+    if (await ledger.entry(plan)) return ledger.randomise(plan, record); // which draws nothing
     plan.encode(record);
-    // A ticket is good until its report is sent: whoever changes their answers needs no other.
-    const ticket = this.#tickets.get(plan.id) ?? (await this.#ticket(plan));
-    this.#tickets.set(plan.id, ticket);
-    return ledger.randomise(plan, record, ticket, coins);
+    return ledger.randomise(plan, record, await this.#ticket(plan));
   }
 
   /**
    * Sends the report that is kept for a plan until it has arrived. Sending again is harmless: it counts once. With the
-   * id of a report, only that one is sent.
+   * report that was shown, only that one is sent.
    */
-  async send(plan: Plan, id?: string): Promise<Receipt> {
+  async send(plan: Plan, shown?: Report): Promise<Receipt> {
     const ledger = await this.#ledger;
-    const { report, ticket } = await ledger.sending(plan, id);
+    const { report, ticket } = await ledger.sending(plan, shown);
     const headers = ticket === undefined ? {} : { "Hush-Ticket": ticket };
     const receipt = await this.submit(Report.decode(plan, report), headers);
     await ledger.arrived(plan);
-    this.#tickets.delete(plan.id);
     return receipt;
   }
 

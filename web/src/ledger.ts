@@ -1,6 +1,6 @@
 /** The ledger: a device's memory of what it has answered, and what that cost. */
 import { randomiseFrom } from "./client.js";
-import { type Coins, SystemCoins } from "./coins.js";
+import { Dice } from "./dice.js";
 import { BudgetError, ensure, LedgerError } from "./errors.js";
 import { decimal, decimalText } from "./exact.js";
 import type { Plan } from "./plan.js";
@@ -25,8 +25,14 @@ export interface LedgerOptions {
  *
  * Every answer is one transaction: it is on disk before it is returned, and two tabs that ask at once get one report.
  * Lose the database and its protection is lost too.
+ *
+ * A plan has one draw, whatever becomes of it: whoever could look at a report, discard it and draw another would send
+ * what pleases, which says more than the plan promises. The words of a draw stay in the memory of this object, until
+ * its report is sent, so that answers can be mended: see `amend`. They are nowhere else.
  */
 export class Ledger {
+  readonly #dice = new Map<string, { dice: Dice; report: string }>();
+
   private constructor(
     readonly store: Store,
     /** The most that all answers together may cost: a decimal number. */
@@ -55,15 +61,16 @@ export class Ledger {
 
   /**
    * Answers a plan once: returns the stored report, without a look at the record; or draws one and stores it before it
-   * is returned. A plan that would take the total above the cap is a BudgetError, and nothing is drawn or stored.
-   *
-   * `coins` are for pages that let people mend their answers before anything is sent: with the same words again, the
-   * same answers give the same report, and nobody can draw until they like what they see.
+   * is returned. A plan that would take the total above the cap is a BudgetError, and nothing is drawn or stored. One
+   * whose answer was withdrawn is a LedgerError.
    */
-  async randomise(plan: Plan, record: PersonRecord, ticket?: Ticket, coins: Coins = new SystemCoins()): Promise<Report> {
+  async randomise(plan: Plan, record: PersonRecord, ticket?: Ticket): Promise<Report> {
     let report: Report | undefined;
+    const dice = new Dice();
+    let drawn = false;
     await this.#update(({ cap, entries }) => {
       const stored = entries.find((entry) => entry.plan === plan.id);
+      ensure(stored?.state !== "withdrawn", GONE, LedgerError);
       if (stored) report = Report.decode(plan, stored.report);
       if (report) return undefined;
       const spent = total(entries);
@@ -72,7 +79,8 @@ export class Ledger {
         `this plan costs ${plan.epsilon}; of a cap of ${cap} this device has spent ${decimalText(spent)}`,
         BudgetError,
       );
-      report = ticket ? answerTicket(plan, record, ticket.id, coins) : randomiseFrom(coins, plan, record);
+      report = made(plan, record, dice, ticket?.id);
+      drawn = true;
       const entry: Entry = {
         plan: plan.id,
         title: plan.title,
@@ -83,7 +91,36 @@ export class Ledger {
       };
       return [...entries, entry];
     });
+    if (drawn) this.#dice.set(plan.id, { dice, report: report!.id });
     return report!;
+  }
+
+  /** Whether the answer to a plan was drawn by this object, in this page, and not sent: only then it can be mended. */
+  mendable(plan: Plan): boolean {
+    return this.#dice.has(plan.id);
+  }
+
+  /**
+   * Replaces an answer that was drawn by this object and never sent by that of another record, with the same words: the
+   * same record gives the same report again, so mending is no way to draw until one likes what one sees. The words do
+   * not depend on a record, so what is sent has the law of the plan. Another page, or this one once it was loaded
+   * again, does not have them, and is refused.
+   */
+  async amend(plan: Plan, record: PersonRecord): Promise<Report> {
+    const held = this.#dice.get(plan.id);
+    let report: Report | undefined;
+    await this.#update(({ entries }) =>
+      entries.map((entry) => {
+        if (entry.plan !== plan.id || entry.state !== "drawn" || !held) return entry;
+        const { id } = Report.decode(plan, entry.report);
+        if (id !== held.report) return entry;
+        report = made(plan, record, held.dice.rewind(), entry.ticket === undefined ? undefined : id);
+        return { ...entry, report: report.encode() };
+      }),
+    );
+    ensure(report, "only a report that was drawn in this page, and never sent, can be mended", LedgerError);
+    this.#dice.set(plan.id, { dice: held!.dice, report: report.id });
+    return report;
   }
 
   /** Returns all answers, in the order in which they were drawn. */
@@ -104,31 +141,35 @@ export class Ledger {
   }
 
   /**
-   * Notes that the answer to a plan is about to leave the device, and returns it. With the id of a report it is refused
-   * if another one is kept: somebody in another tab may have answered meanwhile.
+   * Notes that the answer to a plan is about to leave the device, and returns it. With the report that was shown it is
+   * refused if another one is kept: answers may have been mended in another tab meanwhile.
    */
-  sending(plan: Plan, id?: string): Promise<Entry> {
+  sending(plan: Plan, shown?: Report): Promise<Entry> {
     return this.#move(plan, ({ state, report }) => {
-      const same = id === undefined || Report.decode(plan, report).id === id;
-      ensure(same, "another report is kept for this plan", LedgerError);
+      ensure(state !== "withdrawn", GONE, LedgerError);
+      // By all of it: with the same dice a mended report may have the same id.
+      ensure(!shown || String(shown.encode()) === String(report), "another report is kept for this plan", LedgerError);
       return state === "arrived" ? state : "sending";
     });
   }
 
   /** Notes that the collector has the answer to a plan. */
   arrived(plan: Plan): Promise<Entry> {
-    return this.#move(plan, () => "arrived");
+    return this.#move(plan, ({ state }) => {
+      ensure(state !== "withdrawn", GONE, LedgerError);
+      return "arrived";
+    });
   }
 
   /**
-   * Forgets the answer to a plan, and what it cost. It is refused once sending it was tried: the report may have
-   * arrived whether or not the device heard of it, and what is known cannot be taken back.
+   * Notes that the answer to a plan is never to be sent, in any tab and for good. No other is drawn in its place, and
+   * its cost stays: the person has seen it. It is refused once sending it was tried: the report may have arrived whether
+   * or not the device heard of it, and what is known cannot be taken back.
    */
-  async withdraw(plan: Plan): Promise<void> {
-    await this.#update(({ entries }) => {
-      const kept = entries.filter((entry) => entry.plan !== plan.id || entry.state !== "drawn");
-      ensure(kept.length < entries.length, "there is no answer to this plan that was never sent", LedgerError);
-      return kept;
+  withdraw(plan: Plan): Promise<Entry> {
+    return this.#move(plan, ({ state }) => {
+      ensure(state === "drawn" || state === "withdrawn", "sending this report was tried: it may have arrived", LedgerError);
+      return "withdrawn";
     });
   }
 
@@ -138,6 +179,7 @@ export class Ledger {
       entries.map((entry) => (entry.plan === plan.id ? (moved = { ...entry, state: next(entry) }) : entry)),
     );
     ensure(moved, "this device has no answer to this plan", LedgerError);
+    this.#dice.delete(plan.id); // the words would tell the answers from the report, and are needed no more
     return moved;
   }
 
@@ -148,6 +190,13 @@ export class Ledger {
       return entries && { ...book, entries };
     });
   }
+}
+
+const GONE = "the answer to this plan was withdrawn: it is not sent, and no other is drawn";
+
+/** Draws a report of a record; one under a ticket has the ticket's id. */
+function made(plan: Plan, record: PersonRecord, dice: Dice, ticket: string | undefined): Report {
+  return ticket === undefined ? randomiseFrom(dice, plan, record) : answerTicket(plan, record, ticket, dice);
 }
 
 const total = (entries: readonly Entry[]): bigint => entries.reduce((sum, { epsilon }) => sum + decimal(epsilon), 0n);

@@ -1,8 +1,11 @@
 /** Where a ledger keeps its book: in the browser's database, or in memory. */
 import { ensure, LedgerError } from "./errors.js";
 
-/** How far an answer has come. Only one that was merely drawn may be withdrawn: nothing of it has left the device. */
-export type State = "drawn" | "sending" | "arrived";
+/**
+ * How far an answer has come. Only one that was merely drawn may be withdrawn: nothing of it has left the device, and
+ * nothing ever will. It stays in the book, so that no other is drawn in its place.
+ */
+export type State = "drawn" | "sending" | "arrived" | "withdrawn";
 
 /** An answer of this device: a report, which is already private, and what it cost. Never a record. */
 export interface Entry {

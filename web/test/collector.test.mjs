@@ -177,18 +177,20 @@ test("receipts for something else are refused, and the report has not arrived", 
   }
 });
 
-test("prepared is not sent, and can be withdrawn", async () => {
+test("prepared is not sent, can be mended, and withdrawn for good", async () => {
   const ledger = await ledgerOf();
   const { collector, of } = faking({ ticket: none, reports: receipt }, { ledger });
   const report = await collector.prepare(small, record);
   assert.equal(of("reports").length, 0);
   assert.deepEqual(await collector.prepare(small, { x: 0, c: "b" }), report);
   assert.equal((await ledger.entry(small)).state, "drawn");
+  assert.deepEqual(await ledger.amend(small, record), report);
   await ledger.withdraw(small);
-  await assert.rejects(collector.send(small), hush.LedgerError);
+  for (const act of [() => collector.send(small), () => collector.prepare(small, record), () => collector.answer(small, record)]) {
+    await assert.rejects(act(), /withdrawn/);
+  }
   assert.equal(of("reports").length, 0);
-  await collector.answer(small, record);
-  assert.notEqual(hex(of("reports")[0].init.body), hex(report.encode()));
+  assert.equal(of("ticket").length, 1);
 });
 
 test("a ticket deals the questions and the id, and is kept with the report", async () => {

@@ -1,4 +1,4 @@
-// The ledger: one report per plan, an exact cap, and what has left the device cannot be withdrawn.
+// The ledger: one draw per plan whatever becomes of it, an exact cap, and what has left the device cannot be withdrawn.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { asked, indexedDB } from "./database.mjs";
@@ -14,12 +14,13 @@ const stores = {
   database: () => ({ name: `test ${names++}` }),
 };
 
-/** A plan of this epsilon. Its channel is hardly more than a fair coin, and so within any. */
-async function costing(epsilon, title) {
-  const subset = `{"kind":"subset","size":2,"threshold":"${(1n << 63n) + 1n}","weight":1}`;
+/** A plan of this epsilon. Its channel is hardly more than a fair coin, or die, and so within any. */
+async function costing(epsilon, title, sides = 2, threshold = (1n << 64n) / BigInt(sides) + 1n) {
+  const subset = `{"kind":"subset","size":${sides},"threshold":"${threshold}","weight":1}`;
+  const values = JSON.stringify(["a", "b", "c"].slice(0, sides));
   return Plan.parse(
     `{"epsilon":"${epsilon}","hush":1,"k":1,"questions":[{"attributes":["c"],"channel":${subset}}],"schema":[{"kind":` +
-      `"categorical","name":"c","optional":false,"values":["a","b"]}],"title":"${title}","weights":null}`,
+      `"categorical","name":"c","optional":false,"values":${values}}],"title":"${title}","weights":null}`,
   );
 }
 
@@ -80,17 +81,101 @@ for (const [kind, place] of Object.entries(stores)) {
     const first = await ledger.randomise(small, record);
     await assert.rejects(ledger.randomise(other, record), BudgetError);
     await assert.rejects(ledger.withdraw(other), LedgerError);
-    await ledger.withdraw(small);
-    assert.equal(await ledger.spent(), "0.0");
-    const second = await ledger.randomise(small, record);
-    assert.notEqual(second.id, first.id);
-    assert.equal((await ledger.sending(small)).state, "sending");
+    assert.equal((await ledger.sending(small, first)).state, "sending");
     await assert.rejects(ledger.withdraw(small), LedgerError);
     assert.equal((await ledger.arrived(small)).state, "arrived");
     assert.equal((await ledger.sending(small)).state, "arrived");
     await assert.rejects(ledger.withdraw(small), LedgerError);
     assert.equal((await ledger.entry(small)).state, "arrived");
     assert.equal(await ledger.spent(), "1.0");
+  });
+
+  test(`${kind}: what was withdrawn is never sent, and nothing is drawn in its place`, async () => {
+    const where = place();
+    const ledger = await Ledger.open({ cap: 1, ...where });
+    const report = await ledger.randomise(small, record);
+    const tab = await Ledger.open(where); // another tab, or the next visit
+    assert.equal((await tab.withdraw(small)).state, "withdrawn");
+    for (const each of [ledger, tab, await Ledger.open(where)]) {
+      await assert.rejects(each.randomise(small, record), /withdrawn/);
+      await assert.rejects(each.amend(small, record), LedgerError);
+      await assert.rejects(each.sending(small), /withdrawn/);
+      await assert.rejects(each.sending(small, report), /withdrawn/);
+      await assert.rejects(each.arrived(small), /withdrawn/);
+      assert.equal((await each.withdraw(small)).state, "withdrawn");
+      assert.equal(await each.spent(), "1.0"); // somebody has seen it
+      await assert.rejects(each.randomise(await titled("another"), record), BudgetError);
+    }
+  });
+
+  test(`${kind}: nobody draws until it pleases`, async () => {
+    // Of the 3 outputs of a fair die, one pleases. 200 draws miss it with probability (2/3)^200, below 1e-35.
+    const die = await costing("0.001", "die", 3);
+    const answer = async (ledger) => (await ledger.randomise(die, { c: "a" })).answers[0][1];
+    /** Looks, withdraws what does not please, and asks again, in this tab and as the next visit. */
+    const pleased = async (forgetful) => {
+      const where = place();
+      const seen = new Set();
+      for (let attempt = 0; attempt < 200; attempt++) {
+        const ledger = await Ledger.open({ cap: 1, ...where });
+        const output = await answer(ledger).catch(() => undefined);
+        if (output !== undefined) seen.add(output);
+        if (output === 2) return seen;
+        await ledger.withdraw(die);
+        if (forgetful) await ledger.store.update((book) => ({ ...book, entries: [] })); // as it was once
+      }
+      return seen;
+    };
+    assert.ok((await pleased(true)).has(2));
+    assert.equal((await pleased(false)).size, 1);
+  });
+
+  test(`${kind}: answers are mended with the same dice, by the object that drew, until they are sent`, async () => {
+    const where = place();
+    const ledger = await Ledger.open({ cap: 1, ...where });
+    await assert.rejects(ledger.amend(small, record), LedgerError);
+    assert.equal(ledger.mendable(small), false);
+    const first = await ledger.randomise(small, record);
+    const other = { x: 0.125, c: "b" };
+    const [[question]] = first.answers;
+    for (let i = 0; i < 3; i++) {
+      const mended = await ledger.amend(small, other);
+      assert.equal(mended.answers[0][0], question); // it is drawn before the record is looked at
+      assert.deepEqual(await ledger.randomise(small, record), mended); // and kept in place of the first
+      assert.deepEqual(await ledger.amend(small, record), first);
+    }
+    await assert.rejects(ledger.amend(small, { x: 7, c: "a" }), RecordError);
+    assert.deepEqual(await ledger.randomise(small, record), first);
+    assert.equal(await ledger.spent(), "1.0");
+    const tab = await Ledger.open(where);
+    assert.equal(tab.mendable(small), false);
+    await assert.rejects(tab.amend(small, other), /in this page/);
+    assert.deepEqual(await tab.randomise(small, other), first);
+    assert.equal(ledger.mendable(small), true);
+    // What one tab shows is not sent once another has mended it, not even under the same id.
+    const words = await Ledger.open({ cap: 1, ...place() });
+    const nearly = await costing("1.0", "nearly certain", 2, (1n << 63n) + (1n << 61n));
+    let shown = await words.randomise(nearly, { c: "a" });
+    let mended = await words.amend(nearly, { c: "b" });
+    assert.equal(mended.id, shown.id);
+    assert.notDeepEqual(mended.answers, shown.answers);
+    await assert.rejects(words.sending(nearly, shown), /another report/);
+    await words.sending(nearly, mended);
+    await tab.sending(small);
+    await assert.rejects(ledger.amend(small, other), /never sent/); // another tab has sent it
+    await ledger.sending(small);
+    assert.equal(ledger.mendable(small), false); // the words are gone
+  });
+
+  test(`${kind}: a report under a ticket keeps its id and questions when it is mended`, async () => {
+    const ledger = await Ledger.open({ cap: 1, ...place() });
+    const ticket = { id: "ab".repeat(16), signature: "cd".repeat(16) };
+    const first = await ledger.randomise(small, record, ticket);
+    const mended = await ledger.amend(small, { x: 0.125, c: "b" });
+    assert.equal(mended.id, ticket.id);
+    assert.deepEqual(mended.answers.map(([at]) => at), hush.questionsOf(small, ticket.id));
+    assert.deepEqual(await ledger.amend(small, record), first);
+    assert.equal((await ledger.entry(small)).ticket, ticket.signature);
   });
 
   test(`${kind}: the cap is fixed when the ledger is made`, async () => {
