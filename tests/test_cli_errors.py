@@ -272,7 +272,7 @@ def test_streams_that_are_no_files() -> None:
 
 @contextmanager
 def auditing(**handlers: signal.Handlers) -> Iterator[subprocess.Popen[str]]:
-    """Run an audit that takes hours, with these signals ignored or not, whatever whoever runs the tests ignores.
+    """Run an audit that takes hours, with these handlers of signals, and not with those of the test run.
 
     Under nohup SIGHUP is ignored, and SIGINT in a background job: children inherit that.
     """
@@ -300,7 +300,7 @@ def catches(pid: int, number: int) -> bool:
     return bool(int(mask, 16) >> (number - 1) & 1)
 
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="what a process catches is seen in /proc")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc shows the handlers of a process")
 
 
 @linux
@@ -326,7 +326,7 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
 
 @linux
 def test_these_tests_end_under_nohup(tmp_path: Path) -> None:
-    """Where SIGHUP is ignored, whoever waits for it to end something would wait for ever."""
+    """SIGHUP is ignored there, so a test that waits for its effect would wait for ever."""
     tests = f"{Path(__file__)}::test_signals"
     command = ["nohup", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", tests]
     root = Path(__file__).parent.parent

@@ -10,7 +10,7 @@ import pytest
 
 from tests.sessions import PLAYED, ROOT, Session, numberless
 
-pytestmark = pytest.mark.timeout(900)  # a page has a dozen commands, each of which may take a minute or two
+pytestmark = pytest.mark.timeout(900)  # a page has a dozen commands, and each may take a minute or two
 
 
 @pytest.fixture(autouse=True)

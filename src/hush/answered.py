@@ -1,16 +1,16 @@
-"""What this process has answered, where no ledger is open: the same plan gets the same report for as long as it runs.
+"""The answers of a process without a ledger: the same plan gets the same report for as long as the process runs.
 
 An application that cannot reach a collector tries again, and a server that keeps each report and says that it failed
 makes it try as often as it likes. If every try drew anew, the average of the reports would be the record. So a report
-is drawn once, and sent again. This memory is of the whole process, whatever objects and threads ask, and has no cap; a
-`Ledger` has one, and outlives the process.
+is drawn once, and sent again. All objects and threads of the process share this memory. It has no cap; a `Ledger` has
+one, and outlives the process.
 
 **One person.** A second record for the same plan is either another person's, or the same person's who has changed. The
 process must say which: answers with a name (`person=`) are kept by name, and a name has one report for each plan,
 whatever the record has become.
 
-**Forks.** A child remembers what was drawn before it was forked. What is drawn later it cannot know, so the words of a
-report are not drawn but follow, by SHAKE-256, from a secret key that all of a family have (it is made when hush is
+**Forks.** A child remembers the draws before it was forked, and cannot see those after it. So the words of a report are
+not drawn but follow, by SHAKE-256, from a secret key that all of a family have (it is made when hush is
 imported), the plan, the name and the record: parent and child make the same report of the same record, and independent
 ones of different records. A report under a ticket, and one that excludes others (a training), depends on more than
 that. Only the process that imported hush makes these; its children are refused, and need a ledger.
@@ -129,7 +129,7 @@ class _Words(Coins):
 
 
 def _secret(purpose: str, plan: Plan, name: str | None, inputs: list[Input]) -> bytes:
-    """Return 32 bytes that look random to whoever lacks the key, and are other ones for everything else."""
+    """Return 32 bytes that look random to everybody without the key, and differ for different arguments."""
     values = [None if value is None else value + 0 for value in inputs]  # -0.0 is 0.0
     text = repr((purpose, plan.id, name, values)).encode("utf-8", "backslashreplace")
     return hashlib.shake_256(b"hush answer " + hush._KEY + text).digest(32)

@@ -4,7 +4,7 @@
     receipt = collector.answer(plan_id, {"age": 41, "smoker": "no"})
 
 The id of a plan is the hash of its text, and the text is checked as a whole, its privacy included: a device need not
-trust the server for either. A plan is answered once: whoever tries again sends the *same* report, which the collector
+trust the server for either. A plan is answered once: a second try sends the *same* report, which the collector
 counts once. With a ledger the report is on disk before it is sent, and there is a cap; without one this process
 remembers it for as long as it runs (`hush.answered`). Only the standard library is used.
 """

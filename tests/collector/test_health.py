@@ -113,7 +113,7 @@ def test_a_version_that_has_changed_is_noticed(served: Served) -> None:
 
 
 def test_health_waits_for_no_commit(served: Served) -> None:
-    """Whoever commits holds the lock of the store, for as long as the disk takes."""
+    """A commit holds the lock of the store, for as long as the disk takes."""
     with served.store._lock:
         found = ThreadPoolExecutor(1).submit(served.client.get, "/healthz").result(60)
     assert found.status_code == 200

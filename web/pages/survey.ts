@@ -188,8 +188,8 @@ export class Survey {
     say("");
     const heading = html("h2", {}, "You have not answered");
     const text =
-      "A report was drawn in this browser, and it was decided never to send it. No other is drawn: whoever could draw " +
-      "until they like what they see would send more about themselves than is promised.";
+      "A report was drawn in this browser, and you decided never to send it. No other is drawn: people who draw until " +
+      "they like the report would send more about themselves than is promised.";
     show(html("section", { "data-testid": "declined" }, heading, html("p", {}, text)));
     begin(heading);
   }

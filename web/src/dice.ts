@@ -3,7 +3,7 @@ import { Coins, SystemCoins } from "./coins.js";
 
 /**
  * Words of the system's generator that are remembered. Otherwise people could change their answers and change them back
- * until they like what they see, and what is sent would say more about them than the plan promises.
+ * until they like the report, and it would say more about them than the plan promises.
  */
 export class Dice extends Coins {
   readonly #system = new SystemCoins();

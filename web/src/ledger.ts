@@ -26,9 +26,9 @@ export interface LedgerOptions {
  * Every answer is one transaction: it is on disk before it is returned, and two tabs that ask at once get one report.
  * Lose the database and its protection is lost too.
  *
- * A plan has one draw, whatever becomes of it: whoever could look at a report, discard it and draw another would send
- * what pleases, which says more than the plan promises. The words of a draw stay in the memory of this object, until
- * its report is sent, so that answers can be mended: see `amend`. They are nowhere else.
+ * A plan has one draw. Somebody who could look at a report, discard it and draw another would send one that pleases,
+ * which says more than the plan promises. The words of a draw stay in the memory of this object, until its report is
+ * sent, so that answers can be mended: see `amend`. They are nowhere else.
  */
 export class Ledger {
   readonly #dice = new Map<string, { dice: Dice; report: string }>();
@@ -102,8 +102,8 @@ export class Ledger {
 
   /**
    * Replaces an answer that was drawn by this object and never sent by that of another record, with the same words: the
-   * same record gives the same report again, so mending is no way to draw until one likes what one sees. The words do
-   * not depend on a record, so what is sent has the law of the plan. Another page, or this one once it was loaded
+   * same record gives the same report again, so mending is no way to draw until one likes the report. The words do
+   * not depend on a record, so the report that is sent has the law of the plan. Another page, or this one once it was loaded
    * again, does not have them, and is refused.
    */
   async amend(plan: Plan, record: PersonRecord): Promise<Report> {

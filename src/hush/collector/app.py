@@ -130,7 +130,7 @@ class Collector:
         return handle
 
     def _refusal(self, endpoint: Endpoint, error: Exception) -> Refused:
-        """Return what an error means to whoever asked: their body is wrong, or the store is, or the collector."""
+        """Return the problem for an error: the body is wrong, or the store fails, or the collector made a mistake."""
         if isinstance(error, NotHeld):
             return Refused("not-found", str(error))
         if isinstance(error, InputError) and endpoint.reads:

@@ -77,7 +77,7 @@ def failing(what: str = "used") -> Iterator[None]:
 
 
 def place_of(path: Path) -> tuple[int, int]:
-    """Return what tells a file from another one that has taken its name."""
+    """Return the device and number of a file: another file that has taken its name has others."""
     found = path.stat()
     return found.st_dev, found.st_ino
 

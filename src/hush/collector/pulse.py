@@ -1,7 +1,7 @@
 """Whether the store can be read: one look at a time, in a thread of its own, and nobody waits for it for ever.
 
 A store that hangs must not take the threads that others need, nor one more with every question about its health. So
-whoever asks while a look goes on waits for that one.
+a question that comes while a look goes on waits for that look.
 """
 
 from __future__ import annotations
@@ -37,6 +37,6 @@ class Pulse:
 
 
 def _seen(look: asyncio.Future[None]) -> None:
-    """Read what became of a look that everybody has given up, or asyncio complains that nobody did."""
+    """Read the result of a look that everybody has given up, or asyncio complains that nobody did."""
     if not look.cancelled():
         look.exception()

@@ -5,7 +5,7 @@ are kept, and returns when all that is durable, in one transaction. If it raises
 sent again: either nothing was counted, or (if the answer of a database was lost) all was, under ids that are known
 then. What is wrong with one submission is its outcome, and never fails the others.
 
-Whatever the database complains about is a `StoreError`, of every method.
+Every method raises a `StoreError` if its database fails.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class NotHeld(InputError):
 
 @contextmanager
 def understanding() -> Iterator[None]:
-    """Blame the store for what it holds and nobody can read: whoever asks has not given it."""
+    """Blame the store for its own content that cannot be read: nobody has sent that with this request."""
     try:
         yield
     except NotHeld:
