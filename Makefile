@@ -10,7 +10,7 @@ READY_DOCS := $(VENV)/.ready-docs
 SPARK := .venv-spark
 READY_SPARK := $(SPARK)/.ready
 # What the tests on Spark need besides Spark; dev would bring everything.
-TESTING := 'hypothesis>=6.100' 'pytest>=8.3'
+TESTING := 'hypothesis>=6.100' 'pytest>=8.3' 'pytest-timeout>=2.3'
 # Archives have the time of the last commit, so that building them again gives the same bytes.
 EPOCH := SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct)
 READY_WEB := web/node_modules/.ready

@@ -22,7 +22,7 @@ from pyarrow import parquet as pq
 from rich.progress import Progress
 
 import hush
-from hush import plots, tables
+from hush import engines, plots, tables
 from hush.batch.files import tally_files
 from hush.cli import files, progress
 from tests.test_cli import refused, run
@@ -222,13 +222,14 @@ def test_tally_holds_the_plan_and_all_reports() -> None:
     assert text == "6,000 reports. Written to tally.json.\n"
     whole = json.loads(Path("tally.json").read_text())
     assert whole == {"hush": 1, "plan": json.loads(PLAN.to_json()), "tally": whole["tally"]}
-    assert hush.Tally.from_json(PLAN, json.dumps(whole["tally"])) == tally_files(PLAN, ["a.parquet", "b.arrow"])
+    assert hush.Tally.from_json(Path("tally.json").read_text()) == tally_files(PLAN, ["a.parquet", "b.arrow"])
     assert run("tally", "plan.json", "a.parquet", "b.arrow").output == Path("tally.json").read_text()
 
 
 def test_tallies_are_added_to_reports_and_to_each_other() -> None:
     first = collected("north.json")
-    Path("south.json").write_text(first.to_json())  # a tally alone will do, as the plan is given
+    Path("south.json").write_text(first.to_json())  # a program writes what the command line writes
+    assert Path("south.json").read_bytes() == Path("north.json").read_bytes()
     run("tally", "plan.json", "*th.json", "reports.parquet", "-o", "all.json")
     assert files.read_tally("all.json") == first + first + first
     run("tally", "plan.json", "-", "-o", "again.json", stdin=first.to_json())
@@ -265,8 +266,10 @@ def test_tally_refuses() -> None:
     tally = collected()
     assert "another plan" in refused("tally", "other.json", "reports.parquet")
     assert "tally.json" in refused("tally", "other.json", "tally.json")
-    Path("bare.json").write_text(tally.to_json())
-    assert "bare.json: this tally belongs to another plan" in refused("tally", "other.json", "bare.json")
+    assert "tally.json: this tally belongs to another plan" in refused("tally", "other.json", "tally.json")
+    Path("bare.json").write_text(json.dumps(json.loads(tally.to_json())["tally"]))
+    assert "fields hush, plan, tally" in refused("tally", "plan.json", "bare.json")
+    Path("bare.json").unlink()
     assert "more than once" in refused("tally", "plan.json", "tally.json", "*.json")
     assert "more than once" in refused("tally", "plan.json", "reports.parquet", "./reports.parquet")
     assert "another file" in refused("tally", "plan.json", "tally.json", "-o", "tally.json")
@@ -327,7 +330,7 @@ def test_a_folder_has_the_same_files_for_every_engine() -> None:
     reports("reports/deep/b.parquet")
     for given in ("reports", "reports/**", "rep*"):
         whole = run("tally", "plan.json", given).output
-        assert hush.Tally.from_json(PLAN, json.dumps(json.loads(whole)["tally"])).n == 2 * PEOPLE
+        assert hush.Tally.from_json(whole, PLAN).n == 2 * PEOPLE
         assert run("tally", "plan.json", given, "--engine", "duckdb").output == whole
 
 
@@ -346,7 +349,7 @@ def test_a_folder_has_the_same_files_for_every_engine() -> None:
         lambda whole: whole.update(tally=3),
     ],
 )
-def test_a_collection_file_is_checked_in_full(change: Any) -> None:
+def test_a_tally_is_checked_in_full(change: Any) -> None:
     collected()
     whole = json.loads(Path("tally.json").read_text())
     change(whole)
@@ -355,7 +358,7 @@ def test_a_collection_file_is_checked_in_full(change: Any) -> None:
 
 
 def test_numbers_that_json_cannot_write_are_refused() -> None:
-    text = files.collection(collected()).replace('"high":120.0', '"high":1e999')
+    text = collected().to_json().replace('"high":120.0', '"high":1e999')
     Path("tally.json").write_text(text)
     assert "tally.json: a number is not finite" in refused("estimate", "tally.json")
 
@@ -387,7 +390,7 @@ def test_estimate_prints_csv() -> None:
 
 def test_estimate_prints_a_table() -> None:
     tally = hush.Tally(PLAN)
-    empty = files.collection(tally)
+    empty = tally.to_json()
     text = run("estimate", "-", stdin=empty).output
     assert "unknown" in text
     assert "From 0 reports" in text
@@ -421,15 +424,9 @@ def test_numbers_have_as_many_digits_as_their_interval_is_worth(bounds: tuple[fl
     assert list(map(tables.within(low, high), bounds)) == shown
 
 
-def test_estimate_takes_a_tally_alone_with_its_plan() -> None:
-    tally = collected()
-    Path("bare.json").write_text(tally.to_json())
-    assert "--plan" in refused("estimate", "bare.json")
-    with_plan = run("estimate", "bare.json", "--plan", "plan.json").output
-    assert (
-        with_plan == run("estimate", "tally.json").output == run("estimate", "tally.json", "--plan", "plan.json").output
-    )
-    assert "another" in refused("estimate", "bare.json", "--plan", "other.json")
+def test_estimate_takes_a_tally_of_the_plan_that_is_named() -> None:
+    collected()
+    assert run("estimate", "tally.json").output == run("estimate", "tally.json", "--plan", "plan.json").output
     assert "another" in refused("estimate", "tally.json", "--plan", "other.json")
 
 
@@ -439,15 +436,14 @@ def test_estimate_refuses() -> None:
     assert "shoe" in refused("estimate", "tally.json", "--attribute", "shoe")
     assert "either" in refused("estimate", "tally.json", "--json", "--csv")
     assert "absent.json: no such file" in refused("estimate", "absent.json")
-    Path("alone.json").write_text(hush.Tally(PLAN).to_json())
-    assert "--plan" in refused("estimate", "alone.json")
+    assert "this is a plan, not a tally" in refused("estimate", "plan.json")
 
 
 def test_estimate_draws() -> None:
     collected()
     run("estimate", "tally.json", "--picture", "a.svg")
     assert Path("a.svg").read_text().startswith("<svg")
-    Path("empty.json").write_text(files.collection(hush.Tally(PLAN)))
+    Path("empty.json").write_text(hush.Tally(PLAN).to_json())
     assert "nobody" in run("estimate", "empty.json", "--picture", "b.svg", code=2).stderr
 
 
@@ -472,8 +468,8 @@ def test_a_missing_library_says_what_to_install(
     for name in list(sys.modules):
         if name.split(".")[0] == library or name.startswith(("hush.batch", "hush.engines.")):
             monkeypatch.delitem(sys.modules, name)
-    for name in ("batch", "engines.duckdb", "engines.spark"):
-        monkeypatch.delattr(f"hush.{name}", raising=False)
+    for module, name in ((hush, "batch"), (engines, "duckdb"), (engines, "spark")):
+        monkeypatch.delitem(vars(module), name, raising=False)  # asking for the attribute would load it
     monkeypatch.setitem(sys.modules, library, None)
     Path("reports.parquet").touch()
     assert f"this needs the library {library}: pip install 'hush[{extra}]'" in refused(*command)

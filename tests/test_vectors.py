@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from spec import generate
 
-from hush import HushError, Plan, RecordError, Report, ReportError, Tally
+from hush import HushError, Plan, RecordError, Report, ReportError, Tally, codec
 from hush.channels import CHANNELS, Additive, Window
 from hush.client import randomise_from
 from hush.exact import exp_bounds
@@ -58,7 +58,7 @@ def test_words_in_reports_out(name: str) -> None:
         assert Report.decode(plan, bytes.fromhex(vector["report"])) == report
         assert Report.from_json(plan, vector["json"]) == report
         tally.add(report)
-    assert tally.to_json() == file["tally"]["json"]
+    assert codec.dump(json.loads(tally.to_json())["tally"]) == file["tally"]["json"]
     assert tally.encode().hex() == file["tally"]["binary"]
     assert Tally.decode(plan, bytes.fromhex(file["tally"]["binary"])) == tally
 

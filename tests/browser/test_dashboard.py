@@ -86,7 +86,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         assert found.client.get("/pages/vega.js").status_code == 200  # made once; charts need not wait for it then
         client = Collector(found.url)
         for i in range(6):  # two rounds of three
-            client.train("tiny", {"a": 0.5, "b": -0.25 * (i % 3)}, BOUGHT.values[i % 2], epsilon=4.0)
+            client.train("tiny", {"a": 0.5, "b": -0.25 * (i % 3)}, BOUGHT.values[i % 2], epsilon=4.0, person=str(i))
         yield found
 
 

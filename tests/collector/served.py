@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -103,7 +104,12 @@ class Served:
         return self.client.post(self.path("reports", plan), content=body, headers=head)
 
     def tally(self, plan: hush.Plan) -> hush.Tally:
-        return hush.Tally.from_json(plan, self.client.get(self.path("tally", plan)).content)
+        return hush.Tally.from_json(self.client.get(self.path("tally", plan)).content, plan)
+
+    def waiting(self) -> int:
+        """Return how many submissions wait for a commit."""
+        (found,) = re.findall(r"^hush_waiting (\d+)$", self.client.get("/metrics").text, re.M)
+        return int(found)
 
     def raw(self, *pieces: bytes, timeout: float = 10.0) -> bytes:
         """Send bytes as they are, and return everything that comes back until the collector closes."""

@@ -42,7 +42,7 @@ def play(served: Served, training: Training, values: Sequence[Any], monkeypatch:
     with monkeypatch.context() as patch:
         patch.setattr(hush.client, "SystemCoins", lambda: coins)
         for record, bought in population(1, ROUNDS * PEOPLE):
-            assert Collector(served.url).train(training, record, values[bought], epsilon=EPSILON).new
+            assert Collector(served.url).train(training, record, values[bought], epsilon=EPSILON, fresh=True).new
     last: Round = Collector(served.url).round(training.title)
     assert last.done
     return last

@@ -95,7 +95,7 @@ def randomise(
     "--output",
     metavar="FILE",
     shell_complete=completing.files,
-    help="Write plan and tally here. [default: standard output]",
+    help="Write the tally here, with its plan. [default: standard output]",
 )
 @click.option(
     "--engine",
@@ -139,7 +139,7 @@ def tally(
     total = sum((files.read_tally(path, made) for path in ready), Tally(made))
     if others:
         total += _count(made, others, engine, threads)
-    text = files.collection(total)
+    text = total.to_json()
     if output is None:
         as_it_is(text)
         return
@@ -186,7 +186,7 @@ def _dataframe(plan: Plan, paths: list[str]) -> Any:
     "--plan",
     metavar="PLAN.json",
     shell_complete=completing.files,
-    help="The plan, if the file holds a tally alone.",
+    help="Refuse a tally of any other plan.",
 )
 @click.option("--level", type=float, default=0.95, show_default=True, help="Probability of the intervals.")
 @click.option(

@@ -13,6 +13,7 @@ from dataclasses import fields
 from typing import Any
 
 from hush import codec
+from hush.answered import Person
 from hush.errors import LedgerError, PlanError
 from hush.learn import labels
 from hush.learn.training import Training
@@ -40,19 +41,26 @@ def from_json(value: Any) -> Training:
     return Training(**values)
 
 
-def keep(training: Training, ledger: Ledger) -> None:
+def keep(training: Training, ledger: Ledger | Person) -> None:
     """Keep the schema and the label of a training, or refuse those that differ from what is kept under its title.
 
     This costs nothing, draws nothing, and stays if the record is then refused: it does not depend on the record.
     """
     wanted = [training.schema.to_json(), labels.to_json(training.label)]
     description = hashlib.sha256(codec.dump(wanted).encode()).hexdigest()
-    with ledger.transaction() as connection:
-        connection.execute(_TABLE)
-        connection.execute("insert or ignore into trainings values (?, ?)", (training.title, description))
-        (known,) = connection.execute("select description from trainings where title = ?", (training.title,)).fetchone()
-    if known != description:
+    if _first(training.title, description, ledger) != description:
         raise LedgerError(
             f"the training {training.title!r} had other features or another label when this device first saw it; "
             "a training with a changed description needs another title"
         )
+
+
+def _first(title: str, description: str, ledger: Ledger | Person) -> str:
+    """Return the description that is kept under a title: this one, if there was none."""
+    if isinstance(ledger, Person):
+        return ledger.described(title, description)
+    with ledger.transaction() as connection:
+        connection.execute(_TABLE)
+        connection.execute("insert or ignore into trainings values (?, ?)", (title, description))
+        row = connection.execute("select description from trainings where title = ?", (title,)).fetchone()
+    return str(row[0])

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hush import codec
+from hush.answered import Person
 from hush.client import randomise
 from hush.errors import DesignError, PlanError, TallyError
 from hush.estimates import points
@@ -204,21 +205,33 @@ class Round:
         return cls(descriptions.from_json(training), number, *lists, averaged, Plan.from_json(codec.dump(plan)))
 
 
-def gradient(round: Round, record: Record, label: object, ledger: Ledger | None = None) -> Report:  # noqa: A002
+def gradient(
+    round: Round,  # noqa: A002
+    record: Record,
+    label: object,
+    ledger: Ledger | Person | None = None,
+) -> Report:
     """Return one person's private gradient: on the device.
 
     `record` and `label` are as the training describes them (`Training.schema`, `Training.label`), or are refused before
     anything is drawn. With a ledger the person answers once in a training, never spends more than the ledger's cap, and
-    takes no other schema or label under the same title.
+    takes no other schema or label under the same title. Without one every call draws anew and costs the epsilon of the
+    training again: `Collector.train` remembers what it has sent.
     """
     _check_open(round)
     return _answer(round, round.plan, lambda: round.record(record, label), ledger)
 
 
-def held_out(round: Round, record: Record, label: object, ledger: Ledger | None = None) -> Report:  # noqa: A002
+def held_out(
+    round: Round,  # noqa: A002
+    record: Record,
+    label: object,
+    ledger: Ledger | Person | None = None,
+) -> Report:
     """Return how large the loss of the weights so far is for one person, privately: on the device.
 
-    Whoever answers this takes part in no round. The plan is `round.training.loss_plan(round.number)`.
+    Whoever answers this takes part in no round. The plan is `round.training.loss_plan(round.number)`. For `ledger` see
+    `gradient`.
     """
     plan = round.training.loss_plan(round.number)
     return _answer(round, plan, lambda: round.loss_record(record, label), ledger)
@@ -230,7 +243,12 @@ def step(round: Round, tally: Tally) -> Round:  # noqa: A002
     return round.moved(round.mean_gradient(tally))
 
 
-def _answer(round: Round, plan: Plan, record: Callable[[], Record], ledger: Ledger | None) -> Report:  # noqa: A002
+def _answer(
+    round: Round,  # noqa: A002
+    plan: Plan,
+    record: Callable[[], Record],
+    ledger: Ledger | Person | None,
+) -> Report:
     if ledger is None:
         return randomise(plan, record())
     descriptions.keep(round.training, ledger)  # before the record is looked at
