@@ -10,12 +10,16 @@ READY_DOCS := $(VENV)/.ready-docs
 SPARK := .venv-spark
 READY_SPARK := $(SPARK)/.ready
 # What the tests on Spark need besides Spark; dev would bring everything.
-TESTING := 'hypothesis>=6.100' 'pytest>=8.3'
+TESTING := 'hypothesis>=6.100' 'pytest>=8.3' 'pytest-timeout>=2.3'
 # Archives have the time of the last commit, so that building them again gives the same bytes.
 EPOCH := SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct)
 READY_WEB := web/node_modules/.ready
+# The client in Go needs the standard library alone: nothing is downloaded.
+GO := cd clients/go && GOFLAGS= GOWORK=off GOPROXY=off GOTOOLCHAIN=local
+# Tests for arm64, where compilers fuse what must not be fused. An arm64 machine has run them already.
+QEMU := $(firstword $(shell command -v qemu-aarch64-static qemu-aarch64))
 
-.PHONY: help theory learning demo test check bench limit docs vectors mutants spark web notices screenshots reproduce dist versions clean
+.PHONY: help theory learning demo test check bench limit docs vectors stopwatch mutants spark web go go-tests notices screenshots reproduce dist versions clean
 
 help:  ## Show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -65,6 +69,18 @@ check: $(READY)  ## Format, lint, types, import contracts
 web: $(READY_WEB)  ## Build the browser client and the pages into src/hush/collector/static; needs Node
 	cd web && npm run --silent build
 
+go:  ## Test the client in Go, on an emulated arm64 too if there is qemu-user; needs Go
+	@if command -v go >/dev/null; then $(MAKE) --no-print-directory go-tests; \
+	else echo "SKIPPED: the client in Go is not tested, as there is no Go here"; fi
+
+go-tests:
+	@$(GO) && unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then echo "gofmt would change $$unformatted"; exit 1; fi
+	$(GO) go vet ./...
+	$(GO) go test ./...
+	@if [ "$$(go env GOARCH)" = arm64 ]; then echo "arm64 is what the tests ran on"; \
+	elif [ -z "$(QEMU)" ]; then echo "SKIPPED: the client in Go is not tested on arm64, as there is no qemu-user here"; \
+	else set -x; $(GO) GOARCH=arm64 CGO_ENABLED=0 go test -short -exec $(QEMU) ./...; fi
+
 notices: $(READY)  ## Write anew the licences of the charts that collectors serve; needs Node (then make web)
 	cd web && node notices.mjs $$(../$(BIN)/python -c 'import vl_convert as v; print(*v.__path__, v.__version__)')
 
@@ -85,6 +101,9 @@ limit: $(READY)  ## Compute the least variance that any unbiased mechanism can h
 
 mutants: $(READY)  ## Break the source in small ways: do tests notice? (an hour or two; OPTIONS='MODULE --survivors' or --keep)
 	$(BIN)/python -m tests.mutants $(OPTIONS)
+
+stopwatch: $(READY)  ## Measure what times of reports give away, on the worst plans (minutes; KEEP=--keep: for the documents)
+	$(BIN)/python -m tests.statistical.stopwatch $(KEEP)
 
 vectors: $(READY)  ## Write spec/vectors anew
 	$(BIN)/python spec/generate.py
@@ -112,4 +131,4 @@ docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are e
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 clean:  ## Remove everything that these targets made
-	rm -rf demo .mutants web/node_modules web/dist $(VENV) $(SPARK) .venv-peers .venv-versions docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf demo .mutants clients/go/hush-answer clients/go/*.test web/node_modules web/dist $(VENV) $(SPARK) .venv-peers .venv-versions docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

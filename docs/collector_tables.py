@@ -56,6 +56,11 @@ def limits() -> str:
             "431, or the connection is closed",
         ),
         ("a body", f"{most.body_timeout:g} seconds", "408"),
+        (
+            "the rest of a body that was refused, if the connection is closed then",
+            f"{_size(protocol.LINGER_BYTES)}, {protocol.LINGER_SECONDS:g} seconds",
+            "it is closed",
+        ),
         ("waiting for a commit", f"{most.queue:,} submissions, {_size(most.queue_bytes)}", "503"),
         ("streams, counted when they are asked for", loopback, "503, 429"),
         ("with `--rate`: requests at once", f"{most.burst}, of at most {security.MAX_ADDRESSES:,} addresses", "429"),

@@ -26,6 +26,7 @@ import reproduction_tables  # noqa: E402
 import series_tables  # noqa: E402
 import speed_tables  # noqa: E402
 import speed_targets  # noqa: E402
+import stopwatch_tables  # noqa: E402
 
 LIMITS = json.loads((FOLDER.parent / "experiments" / "results" / "limit.json").read_text())
 ENGINES = json.loads((FOLDER.parent / "benchmarks" / "engines.json").read_text())["rows"]
@@ -154,6 +155,7 @@ PAGES = {
     "reproduction.md": reproduction_tables.TABLES,
     "beyond.md": reproduction_tables.BEYOND_TABLES,
     "mutants.md": mutants_tables.TABLES,
+    "threat-model.md": stopwatch_tables.TABLES,
     "decisions/0012-training.md": learning_tables.DECISION,
 }
 

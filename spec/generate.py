@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hush import codec
-from hush.channels import Cube, Signed, Window
+from hush.channels import Additive, Cube, Mixture, Signed, Window
 from hush.channels.window import ROUNDING
 from hush.client import randomise_from
 from hush.coins import Coins
@@ -23,7 +23,7 @@ from hush.design.joint import cells
 from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
 from hush.plan import Plan, Question
 from hush.report import Report
-from hush.schema import Categorical, Numeric, Schema
+from hush.schema import Attribute, Categorical, Numeric, Schema
 from hush.tally import Tally
 from hush.testing import ListedCoins, RecordedCoins, SeededCoins
 
@@ -99,7 +99,34 @@ def plans() -> dict[str, Plan]:
         MIXED, 1.0, numeric="duchi", sampling="weighted", importance={"age": 3, "code": 0.1}
     )
     result["wide"] = Plan.design(wide, 1.0)
+    for name in ("piecewise", "hybrid", "laplace"):
+        result[f"rounding-{name}"] = Plan.design(Schema([Numeric("x", 0, 1)]), 2.0, numeric=name, title="rounding")
     return result
+
+
+def fused(plan: Plan) -> Iterator[tuple[dict[str, Any], list[int]]]:
+    """Records and words for which u*n - s, computed as one operation that rounds once, gives another report.
+
+    The product lies half an interval of words above s, so that it is not rounded up; before it was rounded to a float64
+    it was larger.
+    """
+    channel = plan.questions[0].channel
+    head: list[int] = []
+    if isinstance(channel, Mixture):
+        head, channel = [0], channel.parts[0]
+    steps = channel.last if isinstance(channel, Window) else channel.steps if isinstance(channel, Additive) else 0
+    pick = SeededCoins(5)
+    made = 0
+    while steps and made < 12:
+        s, low = pick.below(steps - 1), pick.below(ROUNDING)
+        share = Fraction(2 * low + 1, 2 * ROUNDING)  # where the word with these lower bits rounds
+        u = float((s + share) / steps)
+        if u * steps - s != share or Fraction(u) * steps <= s + share:
+            continue
+        made += 1
+        inside = pick.below(channel.threshold >> 24) << 24 if isinstance(channel, Window) else 0
+        word = inside + low if isinstance(channel, Window) else int(share * WORD)
+        yield {"x": u}, [*head, word, *(pick.word() for _ in range(14))]
 
 
 def record(plan: Plan, pick: Coins, corner: int | None) -> dict[str, Any]:
@@ -148,14 +175,21 @@ def good(plan: Plan) -> list[tuple[dict[str, Any], Report]]:
         coins = RecordedCoins(source)
         report = randomise_from(coins, plan, values)
         assert randomise_from(ListedCoins(coins.words), plan, values) == report
-        vector = {
-            "record": values,
-            "words": [f"{word:016x}" for word in coins.words],
-            "report": report.encode().hex(),
-            "json": report.to_json(),
-        }
-        result.append((vector, report))
+        result.append((_vector(values, coins.words, report), report))
+    for values, words in fused(plan) if "rounding" in plan.title else ():
+        coins = RecordedCoins(ListedCoins(words))
+        report = randomise_from(coins, plan, values)
+        result.append((_vector(values, coins.words, report), report))
     return result
+
+
+def _vector(values: dict[str, Any], words: list[int], report: Report) -> dict[str, Any]:
+    return {
+        "record": values,
+        "words": [f"{word:016x}" for word in words],
+        "report": report.encode().hex(),
+        "json": report.to_json(),
+    }
 
 
 def bad_records(plan: Plan) -> Iterator[dict[str, Any]]:
@@ -258,7 +292,7 @@ def vectors(name: str, plan: Plan) -> dict[str, Any]:
         "plan": plan.to_json(),
         "id": plan.id,
         "good": [vector for vector, _ in cases],
-        "tally": {"json": tally.to_json(), "binary": tally.encode().hex()},
+        "tally": {"json": codec.dump(json.loads(tally.to_json())["tally"]), "binary": tally.encode().hex()},
         "bad_records": [*bad_records(plan)],
         "bad_reports": [*bad_reports(plan, cases[4][1]), *both_signs(plan, cases[4][1])],
         "bad_json": [*bad_json(cases[4][1])],
@@ -314,6 +348,85 @@ def bad_plans() -> dict[str, Any]:
     }
 
 
+def bad_channels() -> dict[str, Any]:
+    """Plans that must not load because of a channel of one of the other kinds, or one that does not fit."""
+    number, letter = Numeric("x", 0, 1), Categorical("c", ["a", "b", "d"])
+    maybe, numbers = Numeric("x", 0, 1, optional=True), [Numeric(name, 0, 1) for name in "abcd"]
+    made = {
+        "additive": Plan.design(Schema([number]), 1.0, numeric="staircase"),
+        "mixture": Plan.design(Schema([number]), 1.0, numeric="hybrid"),
+        "subset": Plan.design(Schema([letter]), 1.0),
+        "unary": Plan.design(Schema([letter]), 1.0, categorical="oue"),
+        "signs": Plan.design(Schema(numbers), 1.0, numeric="duchi-multi"),
+        "cube": Plan.design(Schema(numbers), 4.0, numeric="cube"),
+        "cells": Plan(Schema([number, letter]), Fraction(2), 1, (Question(("x", "c"), cells(Fraction(2), (None, 3))),)),
+    }
+    texts = {kind: json.loads(plan.to_json()) for kind, plan in made.items()}
+    channels = {kind: text["questions"][0]["channel"] for kind, text in texts.items()}
+    decays = channels["additive"]["decays"]
+    runs = channels["additive"]["runs"]
+    changes: list[tuple[str, str, dict[str, Any]]] = [
+        ("additive", "a decay too few", {"decays": decays[1:]}),
+        ("additive", "a decay too many", {"decays": [*decays, decays[-1]]}),
+        ("additive", "a period likelier than the one before", {"decays": [str(WORD // 2 + 1), *decays[1:]]}),
+        ("additive", "a decay that breaks epsilon", {"decays": [str(int(decays[0]) - 2**40), *decays[1:]]}),
+        ("additive", "a last decay too small for the ends", {"decays": [*decays[:-1], "1"], "reach": runs[0][0] * 2}),
+        ("additive", "weights that rise", {"runs": [[length, 7 + i] for i, (length, _) in enumerate(runs)]}),
+        ("additive", "a reach shorter than the domain", {"reach": 1}),
+        ("mixture", "shares that do not add up", {"shares": ["1", "2"]}),
+        ("mixture", "one part", {"shares": [str(WORD)], "parts": channels["mixture"]["parts"][:1]}),
+        ("subset", "a threshold that breaks epsilon", {"threshold": str(int(channels["subset"]["threshold"]) + 1)}),
+        ("subset", "sets of everything", {"weight": 3}),
+        ("subset", "another number of categories", {"size": 4}),
+        ("unary", "an other bit that breaks epsilon", {"other": str(int(channels["unary"]["other"]) - 2**50)}),
+        ("unary", "a true bit no likelier than the others", {"true": channels["unary"]["other"]}),
+        ("signs", "a threshold that breaks epsilon", {"threshold": str(int(channels["signs"]["threshold"]) + 1)}),
+        ("signs", "another number of attributes", {"size": 3}),
+        ("cube", "a threshold that breaks epsilon", {"threshold": str(int(channels["cube"]["threshold"]) + 1)}),
+        ("cube", "corners near that are not", {"agree": channels["cube"]["sample"] // 2}),
+        ("cube", "a sample larger than the cube", {"sample": 5, "agree": 5}),
+        ("cells", "a threshold that breaks epsilon", {"threshold": str(int(channels["cells"]["threshold"]) + 1)}),
+        ("cells", "a number for a category", {"sizes": [None, None]}),
+        ("cells", "a category for a number", {"sizes": [2, 3]}),
+    ]
+    bad = []
+    for kind, why, change in changes:
+        question = texts[kind]["questions"][0]
+        bad.append((f"{kind}: {why}", texts[kind] | {"questions": [question | {"channel": channels[kind] | change}]}))
+    fits: dict[str, tuple[list[Attribute], str]] = {
+        "a number": ([number], "subset"),
+        "a category": ([letter], "additive"),
+        "an optional number": ([maybe], "additive"),
+    }
+    for what, (attributes, kind) in fits.items():
+        schema, question = Schema(attributes), texts[kind]["questions"][0] | {"attributes": [attributes[0].name]}
+        bad.append((f"{kind}: for {what}", texts[kind] | {"schema": schema.to_json(), "questions": [question]}))
+    return {
+        "about": "plans with a channel that must be refused, beside plans that are good",
+        "good": [plan.to_json() for plan in made.values()],
+        "bad": [{"why": why, "text": codec.dump(values)} for why, values in bad],
+    }
+
+
+def printables() -> dict[str, Any]:
+    """Titles that are printable, and titles that are not."""
+    good = ["", " ", "a b", "é", "e\u0301", "☂", "ウィンドウズ", "\U0001f600", "\u00b7", "\uff1d", "\u0e01", "~"]
+    bad = [
+        *("\n", "\t", "\x00", "\x1f", "\x7f", "\x80", "\x9f"),  # Cc
+        *("\u00ad", "\u200b", "\u200e", "\u202e", "\u2066", "\ufeff", "\U000e0001"),  # Cf
+        *("\u00a0", "\u2003", "\u3000", "\u2028", "\u2029"),  # Zs but the space, Zl, Zp
+        *("\ue000", "\U000f0000", "\U0010fffd"),  # Co
+        *("\u0378", "\uffff", "\U0001ffff"),  # Cn
+    ]
+    plan = Plan.design(Schema([Numeric("x", 0, 1)]), 1.0, numeric="duchi")
+    values = json.loads(plan.to_json())
+    return {
+        "about": "plans whose title is printable, and plans that must be refused because it is not",
+        "good": [codec.dump(values | {"title": text}) for text in good],
+        "bad": [{"why": f"U+{ord(text):04X}", "text": codec.dump(values | {"title": text})} for text in bad],
+    }
+
+
 def coins() -> dict[str, Any]:
     """What is made of words."""
     cases = []
@@ -338,7 +451,13 @@ def exponentials() -> dict[str, Any]:
 def files() -> dict[str, dict[str, Any]]:
     """Every file, by name."""
     result = {f"channel-{name}": vectors(name, plan) for name, plan in plans().items()}
-    return result | {"bad-plans": bad_plans(), "coins": coins(), "exp": exponentials()}
+    return result | {
+        "bad-plans": bad_plans(),
+        "bad-channels": bad_channels(),
+        "printable": printables(),
+        "coins": coins(),
+        "exp": exponentials(),
+    }
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from hush.coins import Coins
 from hush.design.categorical import grr, oue, subset, sue
 from hush.design.joint import cells, cube
 from hush.design.numeric import (
+    decays_of,
     duchi,
     hybrid,
     laplace,
@@ -55,16 +56,15 @@ def small_mixture(epsilon: Fraction, optional: bool = False) -> Mixture:
 
 def small_additive(epsilon: Fraction, shape: Callable[[int], float], steps: int) -> Additive:
     """Additive noise with a short reach, so that its law can be listed."""
-    lower = exp_bounds(epsilon)[0]
-    decay = -(-WORD * lower.denominator // lower.numerator)
     runs: list[tuple[int, int]] = []
     for i in range(steps):
-        weight = math.ceil(shape(i) * 2**40)
+        weight = math.ceil(shape(i) * 2**40 * (1 + 2**-12 * (shape(i) < 1)))  # rare digits are rounded
         if runs and runs[-1][1] == weight:
             runs[-1] = (runs[-1][0] + 1, weight)
         else:
             runs.append((1, weight))
-    return Additive(tuple(runs), decay, 4 * steps)
+    reach = (4 if epsilon < 8 else 3) * steps
+    return Additive(tuple(runs), decays_of(epsilon, steps, reach), reach)
 
 
 def small_cube(epsilon: Fraction, size: int, sample: int, agree: int) -> Cube:

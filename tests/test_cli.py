@@ -46,9 +46,9 @@ def run(*arguments: str, code: int = 0, stdin: str | None = None) -> Result:
     return result
 
 
-def refused(*arguments: str, stdin: str | None = None) -> str:
+def refused(*arguments: str, stdin: str | None = None, code: int = 2) -> str:
     """Return the one line that says why."""
-    result = run(*arguments, code=2, stdin=stdin)
+    result = run(*arguments, code=code, stdin=stdin)
     assert result.stdout == ""
     line = result.stderr
     assert line.startswith("hush: ")
@@ -384,6 +384,7 @@ def test_the_help_knows_every_mechanism() -> None:
     assert {*NUMERIC, *BLOCK, *CATEGORICAL} <= words
 
 
+@pytest.mark.timeout(900)
 def test_the_sessions_in_the_documents_are_real() -> None:
     """Run what the documents show, one block after the other; `...` stands for anything.
 

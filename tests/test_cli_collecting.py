@@ -22,7 +22,7 @@ from pyarrow import parquet as pq
 from rich.progress import Progress
 
 import hush
-from hush import plots, tables
+from hush import engines, plots, tables
 from hush.batch.files import tally_files
 from hush.cli import files, progress
 from tests.test_cli import refused, run
@@ -84,7 +84,7 @@ def test_randomise_takes_several_files() -> None:
     [
         ("age,os\n1,mac\n", "people.csv: column 'income': is not there"),
         ("age,os,income\n777,mac,\n777,mac,3\n", "column 'age': must be from 0.0 to 120.0"),
-        ("age,os,income\nseven,mac,\n", "people.csv: column 'age': must be a finite number (1 of 1 rows)"),
+        ("age,os,income\nseven,mac,\n", "people.csv: column 'age': must be a finite number (some rows)"),
         ("age,os,income\n7,bsd,\n", "column 'os': must be one of the 3 values declared"),
         ("age,os,income\n7,,\n", "column 'os': is missing, and not declared optional"),
         ("age,os,income\n7\n", "must have as many fields as the header"),
@@ -99,6 +99,17 @@ def test_randomise_refuses_people_and_shows_no_value(text: str, why: str) -> Non
         assert value not in line
     assert not list(Path().glob(".*"))
     assert not Path("reports.parquet").exists()
+
+
+def test_randomise_counts_bad_rows_only_if_asked() -> None:
+    said = set()
+    for text in ("age,os,income\n777,mac,\n7,mac,3\n7,mac,3\n", "age,os,income\n7,mac,\n777,mac,3\n777,mac,3\n"):
+        Path("people.csv").write_text(text)
+        said.add(refused("randomise", "plan.json", "people.csv", "-o", "reports.parquet"))
+    assert len(said) == 1
+    line = refused("randomise", "plan.json", "people.csv", "-o", "reports.parquet", "--count-bad-rows")
+    assert line.endswith("(2 of 3 rows)\n")
+    assert "exact and private" in " ".join(run("randomise", "--help").output.split())
 
 
 def test_randomise_refuses_files() -> None:
@@ -121,34 +132,65 @@ def test_randomise_never_replaces_what_it_reads() -> None:
         assert Path(output).read_bytes() == before
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to catch")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_to_end_leaves_nothing_behind(number: signal.Signals) -> None:
-    # Whoever runs the tests may ignore the signal, as nohup does, and children would inherit that.
-    code = """
-import signal, sys, time
+SLOW = """
+import os, signal, sys, time
 import hush.batch
 from hush.cli import main
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if sys.argv.pop(1) == "beside" and hasattr(os, "O_TMPFILE"):
+    del os.O_TMPFILE
 draw = hush.batch.randomise_batches
 
 def slow(*arguments, **options):
     yield from draw(*arguments, **options)
+    print("drawn", flush=True)
     time.sleep(60)
 
 hush.batch.randomise_batches = slow
-sys.argv[1:] = ["randomise", "plan.json", "people.parquet", "-o", "reports.parquet"]
 main()
 """
-    before = set(Path().iterdir())
-    with subprocess.Popen([sys.executable, "-c", code]) as process:  # noqa: S603
-        while not list(Path().glob(".reports.parquet.*.part")):
-            assert process.poll() is None
-            time.sleep(0.02)
+
+
+def stopped(number: signal.Signals, way: str) -> int:
+    """Run `hush randomise` as far as to where all is drawn, send it a signal, and return how it ended."""
+    # Whoever runs the tests may ignore the signal, as nohup does, and children would inherit that.
+    command = [sys.executable, "-c", SLOW, way, "randomise", "plan.json", "people.parquet", "-o", "reports.arrows"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+        assert process.stdout is not None
+        assert process.stdout.readline() == "drawn\n"
         process.send_signal(number)
-        assert process.wait(30) == 128 + number
+        return process.wait(30)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to catch")
+@pytest.mark.parametrize("way", ["nameless", "beside"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_end_leaves_nothing_behind(number: signal.Signals, way: str) -> None:
+    before = set(Path().iterdir())
+    assert stopped(number, way) == 128 + number
     assert set(Path().iterdir()) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files here always have a name")
+def test_a_kill_leaves_nothing_behind() -> None:
+    before = set(Path().iterdir())
+    assert stopped(signal.SIGKILL, "nameless") == -signal.SIGKILL
+    assert set(Path().iterdir()) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_where_a_kill_leaves_something_it_is_said_what_another_run_would_cost() -> None:
+    before = set(Path().iterdir())
+    assert stopped(signal.SIGKILL, "beside") == -signal.SIGKILL
+    (left,) = set(Path().iterdir()) - before
+    assert left.stat().st_size
+    assert left.stat().st_mode & 0o077 == 0
+    line = refused("randomise", "plan.json", "people.parquet", "-o", "reports.arrows")
+    assert line.startswith(f"hush: {left}: was left by a run that was killed")
+    assert "spends their epsilon twice" in line
+    left.unlink()
+    run("randomise", "plan.json", "people.parquet", "-o", "reports.arrows")
 
 
 def test_handlers_are_given_back() -> None:
@@ -180,13 +222,14 @@ def test_tally_holds_the_plan_and_all_reports() -> None:
     assert text == "6,000 reports. Written to tally.json.\n"
     whole = json.loads(Path("tally.json").read_text())
     assert whole == {"hush": 1, "plan": json.loads(PLAN.to_json()), "tally": whole["tally"]}
-    assert hush.Tally.from_json(PLAN, json.dumps(whole["tally"])) == tally_files(PLAN, ["a.parquet", "b.arrow"])
+    assert hush.Tally.from_json(Path("tally.json").read_text()) == tally_files(PLAN, ["a.parquet", "b.arrow"])
     assert run("tally", "plan.json", "a.parquet", "b.arrow").output == Path("tally.json").read_text()
 
 
 def test_tallies_are_added_to_reports_and_to_each_other() -> None:
     first = collected("north.json")
-    Path("south.json").write_text(first.to_json())  # a tally alone will do, as the plan is given
+    Path("south.json").write_text(first.to_json())  # a program writes what the command line writes
+    assert Path("south.json").read_bytes() == Path("north.json").read_bytes()
     run("tally", "plan.json", "*th.json", "reports.parquet", "-o", "all.json")
     assert files.read_tally("all.json") == first + first + first
     run("tally", "plan.json", "-", "-o", "again.json", stdin=first.to_json())
@@ -223,8 +266,10 @@ def test_tally_refuses() -> None:
     tally = collected()
     assert "another plan" in refused("tally", "other.json", "reports.parquet")
     assert "tally.json" in refused("tally", "other.json", "tally.json")
-    Path("bare.json").write_text(tally.to_json())
-    assert "bare.json: this tally belongs to another plan" in refused("tally", "other.json", "bare.json")
+    assert "tally.json: this tally belongs to another plan" in refused("tally", "other.json", "tally.json")
+    Path("bare.json").write_text(json.dumps(json.loads(tally.to_json())["tally"]))
+    assert "fields hush, plan, tally" in refused("tally", "plan.json", "bare.json")
+    Path("bare.json").unlink()
     assert "more than once" in refused("tally", "plan.json", "tally.json", "*.json")
     assert "more than once" in refused("tally", "plan.json", "reports.parquet", "./reports.parquet")
     assert "another file" in refused("tally", "plan.json", "tally.json", "-o", "tally.json")
@@ -285,7 +330,7 @@ def test_a_folder_has_the_same_files_for_every_engine() -> None:
     reports("reports/deep/b.parquet")
     for given in ("reports", "reports/**", "rep*"):
         whole = run("tally", "plan.json", given).output
-        assert hush.Tally.from_json(PLAN, json.dumps(json.loads(whole)["tally"])).n == 2 * PEOPLE
+        assert hush.Tally.from_json(whole, PLAN).n == 2 * PEOPLE
         assert run("tally", "plan.json", given, "--engine", "duckdb").output == whole
 
 
@@ -304,7 +349,7 @@ def test_a_folder_has_the_same_files_for_every_engine() -> None:
         lambda whole: whole.update(tally=3),
     ],
 )
-def test_a_collection_file_is_checked_in_full(change: Any) -> None:
+def test_a_tally_is_checked_in_full(change: Any) -> None:
     collected()
     whole = json.loads(Path("tally.json").read_text())
     change(whole)
@@ -313,7 +358,7 @@ def test_a_collection_file_is_checked_in_full(change: Any) -> None:
 
 
 def test_numbers_that_json_cannot_write_are_refused() -> None:
-    text = files.collection(collected()).replace('"high":120.0', '"high":1e999')
+    text = collected().to_json().replace('"high":120.0', '"high":1e999')
     Path("tally.json").write_text(text)
     assert "tally.json: a number is not finite" in refused("estimate", "tally.json")
 
@@ -345,7 +390,7 @@ def test_estimate_prints_csv() -> None:
 
 def test_estimate_prints_a_table() -> None:
     tally = hush.Tally(PLAN)
-    empty = files.collection(tally)
+    empty = tally.to_json()
     text = run("estimate", "-", stdin=empty).output
     assert "unknown" in text
     assert "From 0 reports" in text
@@ -379,15 +424,9 @@ def test_numbers_have_as_many_digits_as_their_interval_is_worth(bounds: tuple[fl
     assert list(map(tables.within(low, high), bounds)) == shown
 
 
-def test_estimate_takes_a_tally_alone_with_its_plan() -> None:
-    tally = collected()
-    Path("bare.json").write_text(tally.to_json())
-    assert "--plan" in refused("estimate", "bare.json")
-    with_plan = run("estimate", "bare.json", "--plan", "plan.json").output
-    assert (
-        with_plan == run("estimate", "tally.json").output == run("estimate", "tally.json", "--plan", "plan.json").output
-    )
-    assert "another" in refused("estimate", "bare.json", "--plan", "other.json")
+def test_estimate_takes_a_tally_of_the_plan_that_is_named() -> None:
+    collected()
+    assert run("estimate", "tally.json").output == run("estimate", "tally.json", "--plan", "plan.json").output
     assert "another" in refused("estimate", "tally.json", "--plan", "other.json")
 
 
@@ -397,15 +436,14 @@ def test_estimate_refuses() -> None:
     assert "shoe" in refused("estimate", "tally.json", "--attribute", "shoe")
     assert "either" in refused("estimate", "tally.json", "--json", "--csv")
     assert "absent.json: no such file" in refused("estimate", "absent.json")
-    Path("alone.json").write_text(hush.Tally(PLAN).to_json())
-    assert "--plan" in refused("estimate", "alone.json")
+    assert "this is a plan, not a tally" in refused("estimate", "plan.json")
 
 
 def test_estimate_draws() -> None:
     collected()
     run("estimate", "tally.json", "--picture", "a.svg")
     assert Path("a.svg").read_text().startswith("<svg")
-    Path("empty.json").write_text(files.collection(hush.Tally(PLAN)))
+    Path("empty.json").write_text(hush.Tally(PLAN).to_json())
     assert "nobody" in run("estimate", "empty.json", "--picture", "b.svg", code=2).stderr
 
 
@@ -430,8 +468,8 @@ def test_a_missing_library_says_what_to_install(
     for name in list(sys.modules):
         if name.split(".")[0] == library or name.startswith(("hush.batch", "hush.engines.")):
             monkeypatch.delitem(sys.modules, name)
-    for name in ("batch", "engines.duckdb", "engines.spark"):
-        monkeypatch.delattr(f"hush.{name}", raising=False)
+    for module, name in ((hush, "batch"), (engines, "duckdb"), (engines, "spark")):
+        monkeypatch.delitem(vars(module), name, raising=False)  # asking for the attribute would load it
     monkeypatch.setitem(sys.modules, library, None)
     Path("reports.parquet").touch()
     assert f"this needs the library {library}: pip install 'hush[{extra}]'" in refused(*command)

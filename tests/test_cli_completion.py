@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     plan = hush.Plan.design(files.friendly(ATTRIBUTES), 1.0)
     Path("plan.json").write_text(plan.to_json())
-    Path("tally.json").write_text(files.collection(hush.Tally(plan)))
+    Path("tally.json").write_text(hush.Tally(plan).to_json())
 
 
 def completed(words: str) -> list[str]:

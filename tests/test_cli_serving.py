@@ -26,6 +26,7 @@ from hush.collector.sqlite import SqliteStore
 from hush.collector.stores import STORES
 from hush.learn.rounds import Round
 from hush.learn.training import Training
+from tests.collector.served import BOUGHT, POINT
 from tests.test_cli import refused, run
 
 SCHEMA = hush.Schema([hush.Numeric("age", 0, 120), hush.Categorical("os", ["linux", "mac", "other"])])
@@ -79,10 +80,10 @@ def held(*plans: hush.Plan) -> None:
     store.close()
 
 
-def refused_by(*arguments: str) -> str:
-    """Return the one line that a process says before it ends with 2."""
+def refused_by(*arguments: str, code: int = 2) -> str:
+    """Return the one line that a process says before it ends."""
     result = subprocess.run([*HUSH, *arguments], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
-    assert (result.returncode, result.stdout) == (2, "")
+    assert (result.returncode, result.stdout) == (code, "")
     assert re.fullmatch(r"hush: [^\n]+\n", result.stderr), result.stderr
     return result.stderr
 
@@ -130,7 +131,7 @@ def test_serve_answers_what_is_in_flight_when_it_is_stopped() -> None:
 def test_serve_with_everything() -> None:
     token, line = run("token", "submit").stdout.splitlines()
     Path("tokens").write_text(f"# devices\n{line}  # spring\n\n")
-    training = Training("a name", "logistic", 2, 4.0, 3, 1.0)
+    training = Training("a name", "logistic", POINT, BOUGHT, 4.0, 3, 1.0)
     Path("round.json").write_text(Round.first(training).to_json())
     options = ["--tokens", "tokens", "--origin", f"{PLAN.id}=https://a.example", "--origin", "https://b.example"]
     options += ["--training", "round.json=5", "--tickets", "key", "--keep", "tallies", "--rate", "100", "--check-ids"]
@@ -139,13 +140,13 @@ def test_serve_with_everything() -> None:
         assert httpx.get(f"{running.url}/plans/{PLAN.id}").status_code == 401
         collector = Collector(running.url, token=token)
         assert collector.answer_ticket(PLAN.id, RECORD).new
-        assert collector.train("a name", [0.1, 0.2], 1, epsilon=4.0).new
+        assert collector.train("a name", {"a": 0.1, "b": 0.2}, "no", epsilon=4.0).new
         for origin, wanted in (("https://a.example", "https://a.example"), ("https://b.example", None)):
             answer = httpx.get(f"{running.url}/plans/{PLAN.id}", headers={"origin": origin})
             assert answer.headers.get("access-control-allow-origin") == wanted
         key = Path("key").read_text()
         assert Path("key").stat().st_mode & 0o777 == 0o600
-        assert refused_by("serve", "plan.json", "--store", "sqlite://a.db") == (
+        assert refused_by("serve", "plan.json", "--store", "sqlite://a.db", code=4) == (
             "hush: another process has this store open; SQLite serves one collector, PostgreSQL many\n"
         )
         running.stop()
@@ -197,14 +198,13 @@ def test_serve_refuses() -> None:
     Path("bad.json").write_text("{}")
     Path("tokens").write_text("submit nohash\n")
     Path("key").write_text("short")
-    Path("round.json").write_text(Round.first(Training("a/b", "logistic", 2, 4.0, 3, 1.0)).to_json())
+    Path("round.json").write_text(Round.first(Training("a/b", "logistic", POINT, BOUGHT, 4.0, 3, 1.0)).to_json())
     cases: dict[str, list[str]] = {
         "no plan": [],
         "absent.json": ["absent.json"],
         "bad.json": ["bad.json"],
         "--keep must be": ["plan.json", "--keep", "nothing"],
         f"the store must be {STORES}": ["plan.json", "--store", "mysql://x"],
-        "the store cannot be opened": ["plan.json", "--store", "sqlite://nowhere/hush.db"],
         "ROLE HASH": ["plan.json", "--tokens", "tokens"],
         "tokens cannot be read": ["plan.json", "--tokens", "absent"],
         "64 hexadecimal": ["plan.json", "--tickets", "key"],
@@ -224,6 +224,14 @@ def test_serve_refuses() -> None:
         line = refused_by("serve", "plan.json", "--port", str(taken.getsockname()[1]))
         assert line == f"hush: port {taken.getsockname()[1]} cannot be used: address already in use; try --port 0\n"
     assert "the address 203.0.113.1 cannot be used" in refused_by("serve", "plan.json", "--host", "203.0.113.1")
+
+
+def test_a_store_that_fails_has_a_code_of_its_own() -> None:
+    """A script may try again after that: nothing is wrong with the command."""
+    Path("text.db").write_text("this is no database" * 100)
+    for store in ("sqlite://nowhere/hush.db", "sqlite://text.db", "postgresql://nobody@127.0.0.1:1/none"):
+        for command in (["serve", "plan.json"], ["export", "-o", "out"], ["compact", "--segments", "segments"]):
+            assert "the store cannot be opened" in refused(*command, "--store", store, code=4)
 
 
 def test_a_store_keeps_what_it_kept() -> None:
@@ -262,7 +270,7 @@ def collected(url: str) -> hush.Tally:
 def test_export_and_compact() -> None:
     with serve("plan.json", lines=4) as running:
         wanted = collected(running.url)
-        assert "another process" in refused("export", "-o", "out")
+        assert "another process" in refused("export", "-o", "out", code=4)
         running.stop()
     result = run("export", "-o", "out")
     assert result.output == f"320 reports of plan {PLAN.id[:12]} written to out\n"
@@ -280,7 +288,7 @@ def test_export_and_compact() -> None:
     with_ids = [path for path in Path("after").iterdir() if "report" in pq.read_schema(path).names]
     assert len(with_ids) == 1
     with serve(lines=4) as running:  # and what was compacted is still counted, once
-        tally = hush.Tally.from_json(PLAN, httpx.get(f"{running.url}/plans/{PLAN.id}/tally").content)
+        tally = hush.Tally.from_json(httpx.get(f"{running.url}/plans/{PLAN.id}/tally").content, PLAN)
         assert tally == wanted
         running.stop()
     segment = next(Path("hush.db.segments").iterdir())

@@ -181,7 +181,8 @@ def test_on_a_terminal_it_goes_on_and_counts_what_comes(
         person = {name: SMALL[name][0].as_py() for name in SCHEMA.names}
         assert Collector(address).answer(plan_id, person).new
         terminal.read("1 report from browsers; 2,001 in all.")
-        assert Collector(address).answer(plan_id, person).new
+        assert not Collector(address).answer(plan_id, person).new  # the same report, as this is the same process
+        assert Collector(address).answer(plan_id, person, person="another").new
         process.send_signal(signal.SIGINT)
         terminal.read("Ended in good order. 2 reports from browsers; 2,002 in all.")
         assert process.wait(30) == 0
@@ -210,10 +211,10 @@ def test_once_ends_on_a_terminal_too(
 # -- refusals
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 2) -> str:
     with pytest.raises(SystemExit) as ended:
         main(list(arguments))
-    assert ended.value.code == 2
+    assert ended.value.code == code
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("hush: ")
     return line
@@ -228,7 +229,7 @@ def test_refusals_are_one_line(
         assert f"port {port} cannot be used: address already in use" in refused(capsys, "--port", port)
     Path("file").write_text("")
     assert "file: " in refused(capsys, "--picture", "file/x.svg")
-    assert "the store cannot be opened" in refused(capsys, "--store", "file/x.db")
+    assert "the store cannot be opened" in refused(capsys, "--store", "file/x.db", code=4)
     for arguments in ("--people 0", "--people 20000000", "--level 1", "--seed -1", "--port 65536", "--picture x.gif"):
         assert arguments.split()[0] in refused(capsys, *arguments.split())
     assert "epsilon" in refused(capsys, "--epsilon", "99")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +33,7 @@ plan = hush.Plan.from_json(hush.Plan.design(schema, 1.0).to_json())
 tally = hush.Tally(plan)
 for _ in range(200):
     tally.add(hush.Report.decode(plan, hush.randomise(plan, {"x": 0.5, "c": "a"}).encode()))
-rows = hush.estimate(hush.Tally.from_json(plan, tally.to_json()))
+rows = hush.estimate(hush.Tally.from_json(tally.to_json(, plan)))
 print(len(rows))
 """
 
@@ -42,16 +45,18 @@ def test_the_whole_flow_needs_the_standard_library_alone() -> None:
 LEARNING = """
 from hush.learn import Features, Round, Training, gradient, held_out, step
 import hush
-features = Features(hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b", "c"])]))
-training = Training("t", "logistic", len(features.names), 8.0, 2, 0.5, centre=(0.1, 0.2, 0.3), selection=(1, 1, 0.1))
+schema = hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b", "c"])])
+assert Features(schema).names == ("x", "c=a", "c=b")
+label = hush.Categorical("bought", ["no", "yes"])
+training = Training("t", "logistic", schema, label, 8.0, 2, 0.5, centre=(0.1, 0.2, 0.3), selection=(1, 1, 0.1))
 round = Round.first(training)
 for _ in range(2):
     round = Round.from_json(round.to_json())
     tally = hush.Tally(round.plan)
     for _ in range(20):
-        tally.add(gradient(round, features.of({"x": 0.5, "c": "a"}), 1))
+        tally.add(gradient(round, {"x": 0.5, "c": "a"}, "yes"))
     round = step(round, tally)
-held_out(round, features.of({"x": 0.5, "c": "b"}), -1)
+held_out(round, {"x": 0.5, "c": "b"}, "no")
 print(round.done, *training.model(round.result)[0], "numpy" in sys.modules, "random" in sys.modules)
 """
 
@@ -86,9 +91,56 @@ def test_learning_loads_what_it_needs_and_no_more() -> None:
 def test_every_public_name_loads() -> None:
     for name in hush.__all__:
         assert getattr(hush, name) is not None
-    assert set(hush.__all__) <= set(dir(hush))
+    assert {*hush.__all__, *hush._MODULES} <= set(dir(hush))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         hush.nothing  # noqa: B018
+
+
+PAGES = [
+    *SOURCE.parent.glob("*.md"),
+    *(SOURCE.parent / "docs").rglob("*.md"),
+    *(SOURCE.parent / "docs").glob("*.ipynb"),
+]
+REACHED = """
+import sys
+from operator import attrgetter
+first = ""
+for name in sys.argv[1:]:
+    if name.partition(".")[0] != first:
+        first = name.partition(".")[0]
+        for module in [module for module in sys.modules if module.partition(".")[0] == "hush"]:
+            del sys.modules[module]
+        import hush
+    try:
+        attrgetter(name)(hush)
+    except ModuleNotFoundError as error:
+        if (error.name or "hush").partition(".")[0] == "hush":
+            raise
+"""
+
+
+def test_every_name_in_the_documents_is_reached_from_hush() -> None:
+    """`import hush` is enough, whatever else was imported before; a library that is not here may be missing."""
+    names: set[str] = set()
+    for page in PAGES:
+        found = re.findall(r"(?<![\w.])hush\.([A-Za-z]\w*(?:\.[A-Za-z]\w*)*)", page.read_text())
+        names |= {name for name in found if _exists(name)}
+    assert {"client.Collector", "remote.CollectorError", "plots.save", "batch.files.randomise_file"} <= names
+    command = [sys.executable, "-c", REACHED, *sorted(names)]
+    env = os.environ | {"PYTHONPATH": str(SOURCE)}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=env)  # noqa: S603
+    assert result.returncode == 0, result.stderr
+
+
+def _exists(name: str) -> bool:
+    """Say whether hush has something of this name; other things are files (`hush.db`) and content types."""
+    try:
+        pkgutil.resolve_name(f"hush.{name}")
+    except AttributeError:
+        return False
+    except ModuleNotFoundError as error:
+        return (error.name or "hush").partition(".")[0] != "hush"
+    return True
 
 
 def test_the_public_names_are_listed_once() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import hush
-from hush import BudgetError, Ledger, LedgerError, Plan, RecordError
+from hush import BudgetError, Ledger, LedgerError, Plan, RecordError, StoreError
 from hush.coins import SystemCoins
 from tests.cases import MIXED, RECORD
 
@@ -110,7 +110,7 @@ def test_a_new_ledger_needs_a_cap(tmp_path: Path) -> None:
     for cap in (0, -1.0, 1001, float("nan"), True, "1"):
         with pytest.raises(LedgerError, match="must be a number"):
             Ledger(tmp_path / "ledger", cap=cap)  # type: ignore[arg-type]
-    with pytest.raises(LedgerError, match="cannot be made"):
+    with pytest.raises(StoreError, match="cannot be made"):
         Ledger(tmp_path / "nowhere" / "ledger", cap=1.0)
     assert [*tmp_path.iterdir()] == []
 
@@ -118,13 +118,13 @@ def test_a_new_ledger_needs_a_cap(tmp_path: Path) -> None:
 def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
     path.write_bytes(b"something else entirely, and long enough to be read as a header" * 20)
-    with pytest.raises(LedgerError, match="cannot be used"):
+    with pytest.raises(StoreError, match="cannot be used"):
         Ledger(path)
 
 
 def test_a_ledger_that_disappears_is_not_made_anew(ledger: Ledger) -> None:
     ledger.path.unlink()
-    with pytest.raises(LedgerError, match="cannot be used"):
+    with pytest.raises(StoreError, match="cannot be used"):
         ledger.randomise(plan("a"), RECORD)
     assert not ledger.path.exists()
 
@@ -141,7 +141,7 @@ def test_a_ledger_stays_the_same_file(ledger: Ledger, tmp_path: Path, monkeypatc
 def test_paths_that_cannot_be_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for path in (tmp_path / "file" / "ledger", tmp_path / ("x" * 300), "a\0b", 5):
-        with pytest.raises(LedgerError):
+        with pytest.raises((LedgerError, StoreError)):
             Ledger(path, cap=1.0)  # type: ignore[arg-type]
 
 
@@ -150,15 +150,24 @@ def test_a_damaged_ledger_is_refused(ledger: Ledger, change: str) -> None:
     with sqlite3.connect(ledger.path) as connection:
         connection.execute(change)
     connection.close()
-    with pytest.raises(LedgerError):
+    with pytest.raises(StoreError):
         Ledger(ledger.path)
+
+
+def test_a_damaged_report_is_the_fault_of_the_ledger(ledger: Ledger) -> None:
+    ledger.randomise(plan("a"), RECORD)
+    with sqlite3.connect(ledger.path) as connection:
+        connection.execute("update answers set report = x'00'")
+    connection.close()
+    with pytest.raises(StoreError, match="report that cannot be read"):
+        ledger.randomise(plan("a"), RECORD)
 
 
 def test_a_newer_version_is_refused(ledger: Ledger) -> None:
     with sqlite3.connect(ledger.path) as connection:
         connection.execute("update settings set version = 2")
     connection.close()
-    with pytest.raises(LedgerError, match="version 1"):
+    with pytest.raises(StoreError, match="version 1"):
         ledger.randomise(plan("a"), RECORD)
 
 

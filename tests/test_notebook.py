@@ -33,6 +33,7 @@ def test_it_is_kept_without_outputs(notebook: Any) -> None:
 
 # What the kernel's own libraries warn of at their end is theirs; warnings inside of the notebook are errors.
 @pytest.mark.filterwarnings("default")
+@pytest.mark.timeout(900)
 def test_it_runs_and_shows_tables_and_pictures(notebook: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))  # not those of whoever runs the tests

@@ -297,7 +297,7 @@ def test_a_damaged_memory_is_refused(ledger: Ledger, kind: str) -> None:
     with sqlite3.connect(ledger.path) as connection:
         connection.execute("update memories set value = '[much' where kind = ?", (kind,))
     connection.close()
-    with pytest.raises(hush.HushError):
+    with pytest.raises(hush.StoreError):
         series.randomise(weekly(1, STEPS), {"steps": 5})
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from tests.sessions import PLAYED, ROOT, Session, numberless
 
+pytestmark = pytest.mark.timeout(900)  # a page has a dozen commands, and each may take a minute or two
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

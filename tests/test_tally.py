@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from functools import reduce
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hush import Categorical, Plan, Report, Schema, Tally, TallyError, estimate
+from hush import Categorical, Plan, PlanError, Report, Schema, Tally, TallyError, estimate
 from hush.channels import Subsets
 from hush.client import randomise_from
 from hush.testing import SeededCoins
@@ -80,9 +81,10 @@ def test_adding_leaves_the_parts_as_they_were() -> None:
 @given(NAMES, st.integers(0, 30), st.integers(0, 5))
 def test_tallies_travel_in_both_forms(name: str, n: int, seed: int) -> None:
     plan, original = PLANS[name], tally(name, n, seed)
-    assert Tally.from_json(plan, original.to_json()) == original
+    assert Tally.from_json(original.to_json(), plan) == original
+    assert Tally.from_json(original.to_json()) == original
     assert Tally.decode(plan, original.encode()) == original
-    assert Tally.from_json(plan, json.dumps(json.loads(original.to_json()), indent=1)) == original
+    assert Tally.from_json(json.dumps(json.loads(original.to_json()), indent=1), plan) == original
 
 
 def test_large_counts_travel() -> None:
@@ -93,7 +95,7 @@ def test_large_counts_travel() -> None:
         vector[1] = n
     big = Tally(plan, 4 * n, [n] * 4, counts)
     assert Tally.decode(plan, big.encode()) == big
-    assert Tally.from_json(plan, big.to_json()) == big
+    assert Tally.from_json(big.to_json(), plan) == big
     assert (big + big).n == 8 * n
 
 
@@ -108,7 +110,7 @@ def test_other_plans_are_refused_and_nothing_changes() -> None:
     with pytest.raises(TallyError, match="different plans"):
         target + tally("titled", 1)
     with pytest.raises(TallyError, match="another plan"):
-        Tally.from_json(PLANS["titled"], target.to_json())
+        Tally.from_json(target.to_json(), PLANS["titled"])
     with pytest.raises(TallyError, match="another plan"):
         Tally.decode(PLANS["titled"], target.encode())
     with pytest.raises(TallyError, match="only reports"):
@@ -143,7 +145,7 @@ def test_other_plans_are_refused_and_nothing_changes() -> None:
 def test_tallies_that_cannot_be_are_refused(change: dict[str, Any], rule: str) -> None:
     values = json.loads(tally("grr", 3, 4).to_json())
     with pytest.raises(TallyError, match=rule):
-        Tally.from_json(PLANS["grr"], json.dumps(values | change))
+        Tally.from_json(json.dumps(values | {"tally": values["tally"] | change}), PLANS["grr"])
 
 
 def impossible(name: str, index: int, vector: list[int]) -> Tally:
@@ -195,9 +197,8 @@ TWO = Plan.design(Schema([Categorical("c", ["a", "b"]), Categorical("d", ["a", "
 def test_the_bytes_of_a_tally() -> None:
     small = Tally(TWO, 300, [200, 100], [[199, 1], [0, 100]])
     assert small.encode() == b"\x01" + bytes.fromhex(TWO.id) + bytes.fromhex("ac02 c801 c701 01 64 00 64")
-    assert small.to_json() == (
-        f'{{"answered":[200,100],"counts":[[199,1],[0,100]],"hush":1,"n":300,"plan":"{TWO.id}"}}'
-    )
+    counted = f'{{"answered":[200,100],"counts":[[199,1],[0,100]],"hush":1,"n":300,"plan":"{TWO.id}"}}'
+    assert small.to_json() == f'{{"hush":1,"plan":{TWO.to_json()},"tally":{counted}}}'
     for broken in (
         b"\x00" + small.encode()[1:],
         b"\x02" + small.encode()[1:],
@@ -207,8 +208,39 @@ def test_the_bytes_of_a_tally() -> None:
         with pytest.raises(TallyError):
             Tally.decode(TWO, broken)
     for version in ("true", "0", "2", "1.0", '"1"'):
-        with pytest.raises(TallyError, match="version 1"):
-            Tally.from_json(TWO, small.to_json().replace('"hush":1', f'"hush":{version}'))
+        for before in ("{", ","):  # the file's, and that of the counts
+            text = small.to_json().replace(f'{before}"hush":1', f'{before}"hush":{version}')
+            with pytest.raises(TallyError, match="version 1"):
+                Tally.from_json(text, TWO)
+        with pytest.raises((TallyError, PlanError)):
+            Tally.from_json(small.to_json().replace('"hush":1', f'"hush":{version}'))
+
+
+def test_a_tally_holds_its_plan() -> None:
+    """A reader needs nothing else; one that knows the plan takes no other, whatever the counts say of themselves."""
+    small = Tally(TWO, 300, [200, 100], [[199, 1], [0, 100]])
+    assert Tally.from_json(small.to_json().encode()).plan == TWO
+    values = json.loads(small.to_json())
+    other = json.loads(replace(TWO, title="other").to_json())
+    with pytest.raises(TallyError, match="another plan"):
+        Tally.from_json(json.dumps(values | {"plan": other}))
+    with pytest.raises(TallyError, match="another plan"):
+        Tally.from_json(json.dumps(values | {"plan": other}), TWO)
+    with pytest.raises(TallyError, match="another plan"):
+        Tally.from_json(small.to_json(), ONE)
+    weaker = values["plan"] | {"epsilon": "0.5"}  # a plan that claims more than it keeps
+    with pytest.raises(PlanError):
+        Tally.from_json(json.dumps(values | {"plan": weaker}))
+    others: list[Any] = [values["tally"], values["plan"], [], {"plan": 1}]
+    for alone in others:
+        with pytest.raises(TallyError, match="exactly the fields"):
+            Tally.from_json(json.dumps(alone), TWO)
+    with pytest.raises(TallyError, match="not finite"):
+        Tally.from_json(json.dumps(values).replace('"0.5"', "1e999").replace('"1.0"', "1e999"))
+    with pytest.raises(TallyError, match="another plan"):
+        Tally.from_json(json.dumps(values | {"plan": "\ud800"}), TWO)
+    with pytest.raises(TallyError, match="text first"):
+        Tally.from_json(TWO, small.to_json())  # type: ignore[arg-type]
 
 
 def test_the_ends_of_what_a_tally_may_hold() -> None:

@@ -9,10 +9,23 @@ Names are imported when they are first used, so that a device loads only the cod
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hush import audits as audits
+    from hush import batch as batch
+    from hush import client as client
+    from hush import collector as collector
+    from hush import design as design
+    from hush import engines as engines
+    from hush import exact as exact
+    from hush import learn as learn
+    from hush import panels as panels
+    from hush import plots as plots
+    from hush import remote as remote
+    from hush import testing as testing
     from hush.audits import audit
     from hush.client import randomise
     from hush.errors import (
@@ -21,11 +34,14 @@ if TYPE_CHECKING:
         DesignError,
         EstimateError,
         HushError,
+        InputError,
         LedgerError,
+        NetworkError,
         PlanError,
         RecordError,
         ReportError,
         SchemaError,
+        StoreError,
         TallyError,
     )
     from hush.estimates import Estimate, Estimates, Manipulation, estimate, manipulation
@@ -40,6 +56,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+# Made at once, so that this process and all that it forks later have the same: see `hush.answered`.
+_PROCESS, _KEY = os.getpid(), os.urandom(32)
+
 _HOMES = {
     "audits": ["audit"],
     "client": ["randomise"],
@@ -49,11 +68,14 @@ _HOMES = {
         "DesignError",
         "EstimateError",
         "HushError",
+        "InputError",
         "LedgerError",
+        "NetworkError",
         "PlanError",
         "RecordError",
         "ReportError",
         "SchemaError",
+        "StoreError",
         "TallyError",
     ],
     "estimates": ["Estimate", "Estimates", "Manipulation", "estimate", "manipulation"],
@@ -81,9 +103,11 @@ __all__ = [
     "Guess",
     "History",
     "HushError",
+    "InputError",
     "Ledger",
     "LedgerError",
     "Manipulation",
+    "NetworkError",
     "Numeric",
     "Plan",
     "PlanError",
@@ -95,6 +119,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Series",
+    "StoreError",
     "Tally",
     "TallyError",
     "audit",
@@ -110,7 +135,11 @@ __all__ = [
 ]
 
 
-_MODULES = ("batch", "learn")  # loaded when they are first used, as they need more than the standard library
+_MODULES = (
+    *("audits", "batch", "client", "collector", "design", "engines", "exact", "learn", "panels", "plots", "remote"),
+    "testing",
+)
+"""Modules that are loaded when they are first used: some need more than the standard library, none is always needed."""
 
 
 def __getattr__(name: str) -> object:
@@ -124,4 +153,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
+import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows has none
+    fcntl = None  # type: ignore[assignment]
+
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))  # Windows has no last one
 """Errors of writing: a disk that is full, more than one may have or a file can hold, a broken disk."""
+
+_PART = ".part"
+_NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
+_REMAINS = (
+    "was left by a run that was killed: the people in it have been randomised once already. If anybody else could read "
+    "it, randomising them again spends their epsilon twice. Remove it to go on"
+)
 
 
 def check_target(
@@ -40,32 +54,156 @@ def check_target(
 
 
 @contextmanager
-def replacing(path: Path, *, overwrite: bool) -> Iterator[IO[bytes]]:
-    """Write a file beside, and put it in its place when it is on disk. Of a failure nothing stays."""
+def replacing(path: Path, *, overwrite: bool, drawn: bool = False) -> Iterator[IO[bytes]]:
+    """Write a file without a name, and name it when it is on disk. Of a failure nothing stays, and nothing of a kill.
+
+    Not every system has files without a name. Elsewhere the file is written beside under another name, for its owner's
+    eyes alone, and a kill leaves it there. `drawn` is for what is drawn at random from people: then such a remainder is
+    refused, before anything is drawn again.
+    """
     check_target(path, overwrite=overwrite)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    file = _opened(beside, path)
+    if drawn:
+        check_remainders(path)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_PART}")
+    if overwrite:
+        _check_name(beside, path)
+    file = _nameless(path.parent)
+    nameless, mode = file is not None, 0
+    if file is None:
+        file, mode = _opened(beside, path)
     try:
         with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        check_target(path, overwrite=overwrite)  # it may have appeared meanwhile
-        beside.replace(path)
+            if nameless:
+                _name(file, beside, path, overwrite)
+        if not nameless:
+            _move(beside, path, overwrite)
+            with suppress(OSError):  # not before: under its other name it is nobody else's to read
+                path.chmod(mode)
     except BaseException as error:  # an interrupt too
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):  # the first error says more
+            beside.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is None and error.errno in NO_ROOM:
             raise OSError(error.errno, error.strerror, str(path)) from None  # the system does not say which file
         raise
     _sync(path.parent)
 
 
-def _opened(beside: Path, path: Path) -> IO[bytes]:
-    """Open the file beside; an error names the file that was asked for."""
+def check_remainders(path: Path) -> None:
+    """Refuse to draw for a file if an earlier run was killed and left what it had drawn.
+
+    Its people are in it with their noise. Drawn again they have two reports, and whoever sees both learns twice as much
+    about them. Only their owner knows whether anybody has seen the first ones, so nothing is removed here.
+    """
+    remainder = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}{re.escape(_PART)}")
+    for found in sorted(path.parent.iterdir()):
+        if remainder.fullmatch(found.name) is None:
+            continue
+        with suppress(FileNotFoundError):  # its run has just ended
+            if _is_held(found):
+                raise FileExistsError(errno.EEXIST, "is being written by another run at this moment", str(found))
+            if found.stat().st_size:  # into an empty one nothing was drawn
+                raise FileExistsError(errno.EEXIST, _REMAINS, str(found))
+
+
+def _check_name(beside: Path, path: Path) -> None:
+    """Refuse a name that leaves no room for the other one, now rather than when all is written."""
     try:
-        return beside.open("xb")
+        os.lstat(beside)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def _nameless(folder: Path) -> IO[bytes] | None:
+    """Open a file that has no name, and is gone with its process; None where there is no such thing.
+
+    Nobody else can open it, so it may have the permissions of the result from the start.
+    """
+    if not hasattr(os, "O_TMPFILE"):
+        return None
+    try:
+        handle = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
+    except OSError:
+        return None  # this file system has none; if there is another reason, the file beside it will meet it too
+    if not Path(f"/proc/self/fd/{handle}").exists():
+        os.close(handle)
+        return None  # it could not be named
+    return os.fdopen(handle, "wb")
+
+
+def _name(file: IO[bytes], beside: Path, path: Path, overwrite: bool) -> None:
+    """Give a file without a name its own. Only if that is taken, and may be replaced, it has another for a moment."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        # With a folder's handle Python asks for the file behind /proc/self/fd, and otherwise for that link itself.
+        source = f"/proc/self/fd/{file.fileno()}"
+        try:
+            os.link(source, path.name, dst_dir_fd=folder)
+        except FileExistsError:
+            check_target(path, overwrite=overwrite)  # it may have appeared meanwhile
+            if not overwrite:
+                raise FileExistsError(errno.EEXIST, "exists already, and is not overwritten", str(path)) from None
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            os.fchmod(file.fileno(), 0o600)  # until it has its own name, as a kill may come in between
+            os.link(source, beside.name, dst_dir_fd=folder)
+            _move(beside, path, overwrite)
+            os.fchmod(file.fileno(), mode)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    finally:
+        os.close(folder)
+
+
+def _move(beside: Path, path: Path, overwrite: bool) -> None:
+    check_target(path, overwrite=overwrite)  # it may have appeared meanwhile
+    beside.replace(path)
+
+
+def _opened(beside: Path, path: Path) -> tuple[IO[bytes], int]:
+    """Open the file beside for its owner alone, and return it with the permissions that a new file would have.
+
+    An error names the file that was asked for. What a new file's permissions are depends on the process and on the
+    folder, so an empty one is made to see: whoever could open it then could read on when something is in it.
+    """
+    try:
+        handle = os.open(beside, _NEW, 0o666)
+        try:
+            mode = stat.S_IMODE(os.fstat(handle).st_mode)
+        finally:
+            os.close(handle)
+        beside.unlink()
+        handle = os.open(beside, _NEW, 0o600)
     except OSError as error:
         raise OSError(error.errno, error.strerror or "cannot be written", str(path)) from None
+    _hold(handle)
+    return os.fdopen(handle, "wb"), mode
+
+
+def _hold(handle: int) -> bool:
+    """Lock an open file until it is closed, be it by a kill. Say whether that was possible."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_held(path: Path) -> bool:
+    """Say whether a process that lives has locked a file, as far as the system can tell."""
+    try:
+        handle = os.open(path, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        return fcntl is not None and not _hold(handle)
+    finally:
+        os.close(handle)
 
 
 def _sync(folder: Path) -> None:

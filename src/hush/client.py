@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 def randomise(plan: Plan, record: Record) -> Report:
     """Return a fresh random report of a record, as private as the plan says.
 
-    The whole record is checked first; a bad one is refused before any randomness is drawn. Two reports of the
-    same record cost twice the epsilon: a device that may be asked again should use a `Ledger`.
+    The whole record is checked first; a bad one is refused before any randomness is drawn. Every call draws anew, and
+    two reports of the same record cost twice the epsilon: a device that may be asked again uses a `Ledger`, or
+    `hush.client.Collector`, which remembers what it has sent.
     """
     if not isinstance(plan, Plan):
         raise PlanError("randomise(plan, record) needs a Plan first")

@@ -21,7 +21,7 @@ from numbers import Real
 from pathlib import Path
 
 from hush.client import randomise
-from hush.errors import BudgetError, LedgerError
+from hush.errors import BudgetError, InputError, LedgerError, StoreError
 from hush.plan import Plan
 from hush.report import Report
 from hush.schema import Record
@@ -78,7 +78,7 @@ class Ledger:
                 os.link(draft, self.path)
             _sync(self.path.parent)
         except (OSError, ValueError, sqlite3.Error) as error:
-            raise LedgerError(f"the ledger cannot be made: {error}") from None
+            raise StoreError(f"the ledger cannot be made: {error}") from None
         finally:
             with suppress(OSError, ValueError):
                 draft.unlink()
@@ -99,7 +99,7 @@ class Ledger:
             finally:
                 connection.close()  # rolls back what was not committed
         except sqlite3.Error as error:
-            raise LedgerError(f"the ledger cannot be used: {error}") from None
+            raise StoreError(f"the ledger cannot be used: {error}") from None
 
     @property
     def cap(self) -> Fraction:
@@ -111,7 +111,7 @@ class Ledger:
     def _cap(connection: sqlite3.Connection) -> Fraction:
         row = connection.execute("select version, cap from settings").fetchone()
         if row is None or row[0] != VERSION:
-            raise LedgerError(f"this ledger is not of version {VERSION}")
+            raise StoreError(f"this ledger is not of version {VERSION}")
         return _fraction(row[1])
 
     @staticmethod
@@ -142,7 +142,10 @@ class Ledger:
     def stored(connection: sqlite3.Connection, plan: Plan) -> Report | None:
         """Return the same within a transaction."""
         row = connection.execute("select report from answers where plan = ?", (plan.id,)).fetchone()
-        return None if row is None else Report.decode(plan, row[0])
+        try:
+            return None if row is None else Report.decode(plan, row[0])
+        except InputError:
+            raise StoreError("the ledger holds a report that cannot be read") from None
 
     def ticket(self, plan: Plan) -> str | None:
         """Return the signature of the ticket under which a plan was answered, or None."""
@@ -201,7 +204,7 @@ def _fraction(text: str) -> Fraction:
     try:
         return Fraction(text)
     except ValueError:
-        raise LedgerError("the ledger holds a number that cannot be read") from None
+        raise StoreError("the ledger holds a number that cannot be read") from None
 
 
 def _sync(folder: Path) -> None:

@@ -14,7 +14,7 @@ from hush import codec
 from hush.channels import Output
 from hush.client import questions
 from hush.coins import Coins
-from hush.errors import LedgerError
+from hush.errors import StoreError
 from hush.exact import WORD, exp_bounds, log_above
 from hush.plan import Plan
 from hush.schema import Input
@@ -48,7 +48,7 @@ def ask(coins: Coins, plan: Plan, inputs: Sequence[Input], levels: Sequence[int 
         text = codec.dump(questions(plan, coins))
         memory.keep(text, "questions", form)
     asked = []
-    for index in codec.load(text, LedgerError):
+    for index in codec.load(text, StoreError):
         span = plan.spans[index]
         state: list[Input] = []
         values: list[Input] = []
@@ -61,7 +61,7 @@ def ask(coins: Coins, plan: Plan, inputs: Sequence[Input], levels: Sequence[int 
             if word is None:
                 word = str(coins.word())
                 memory.keep(word, "dither", dither)
-            state.append(at := level(value, count, codec.big(word, LedgerError, "a dither of the ledger")))
+            state.append(at := level(value, count, codec.big(word, StoreError, "a dither of the ledger")))
             values.append(at / (count - 1))
         asked.append(Asked(index, subjects[index], tuple(values), codec.dump(state)))
     return asked
@@ -96,7 +96,7 @@ def recall(coins: Coins, plan: Plan, asked: Sequence[Asked], memory: Memory) -> 
         if text is None:
             text = codec.dump(channel.answer(item.inputs, coins))
             memory.keep(text, "answer", item.subject, item.state)
-        answers.append((item.index, channel.alphabet.from_json(codec.load(text, LedgerError))))
+        answers.append((item.index, channel.alphabet.from_json(codec.load(text, StoreError))))
     return tuple(answers)
 
 

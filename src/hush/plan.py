@@ -100,6 +100,8 @@ class Plan(Shown):
                 f"{_named(worst)}: with this channel a report costs more than epsilon = {self.epsilon!r}: "
                 f"about {_log(self.ratio):.6g}"
             )
+        for question in self.questions:  # now, not at the first draw: its time would say something about the record
+            question.channel.prepare()
 
     # -- what it is
 

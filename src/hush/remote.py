@@ -4,8 +4,9 @@
     receipt = collector.answer(plan_id, {"age": 41, "smoker": "no"})
 
 The id of a plan is the hash of its text, and the text is checked as a whole, its privacy included: a device need not
-trust the server for either. With a ledger the report is on disk before it is sent, so that sending again, after a
-crash too, sends the *same* report, which the collector counts once. Only the standard library is used.
+trust the server for either. A plan is answered once: a second try sends the *same* report, which the collector
+counts once. With a ledger the report is on disk before it is sent, and there is a cap; without one this process
+remembers it for as long as it runs (`hush.answered`). Only the standard library is used.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ import re
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from hush import codec
+from hush.answered import Person
 from hush.client import randomise
-from hush.errors import HushError, PlanError
+from hush.errors import BudgetError, InputError, LedgerError, NetworkError, PlanError
 from hush.ledger import Ledger
 from hush.plan import Plan
 from hush.report import ID_SIZE, Report
@@ -32,13 +34,16 @@ from hush.schema import Record, Schema
 from hush.series import Series
 from hush.tickets import SIGNATURE_SIZE, answer_ticket
 
+if TYPE_CHECKING:
+    from hush.learn.training import Training
+
 MAX_ANSWER = 16 << 20
 REPORT = "application/vnd.hush.report"
 RETRIED = (408, 425, 429, 500, 502, 503, 504)
 
 
-class CollectorError(HushError):
-    """A collector that could not be reached, or that refused what was sent."""
+class CollectorError(NetworkError):
+    """A collector that could not be reached, or that refused what was sent: `status` and `kind` say how."""
 
     def __init__(self, message: str, status: int | None = None, kind: str = "") -> None:
         super().__init__(message)
@@ -47,14 +52,23 @@ class CollectorError(HushError):
 
 @dataclass(frozen=True)
 class Receipt:
-    """The collector's word that a report is durable. `new`: it was counted by this request, not by an earlier one."""
+    """The collector's word that a report is durable.
+
+    `new`: it was counted by this request, not by an earlier one. An earlier one may be a try of the same call whose
+    answer was lost, or came too late.
+    """
 
     id: str
     new: bool
 
 
 class Collector:
-    """A collector at an address. `attempts` and `pause` bound how long is tried: pauses double, more or less."""
+    """A collector at an address. `attempts` and `pause` bound how long is tried: pauses double, more or less.
+
+    Without a ledger the answers of this process are remembered while it runs, by all collectors together. A process
+    that answers for several people names each of them (`person`), or has a ledger for each. With `fresh` nothing is
+    remembered: every call draws anew and costs the plan's epsilon again, also one that follows a failure.
+    """
 
     def __init__(
         self,
@@ -68,7 +82,7 @@ class Collector:
     ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise CollectorError("the address of a collector begins with https:// (or http://)")
+            raise InputError("the address of a collector begins with https:// (or http://)")
         self._url = url.rstrip("/")
         self._ledger, self._token, self._timeout = ledger, token, timeout
         self._attempts, self._pause = max(1, attempts), pause
@@ -83,38 +97,70 @@ class Collector:
         return self._plans[plan_id]
 
     def answer(
-        self, plan: Plan | str, record: Record, *, series: Series | None = None, schema: Schema | None = None
+        self,
+        plan: Plan | str,
+        record: Record,
+        *,
+        series: Series | None = None,
+        schema: Schema | None = None,
+        person: str | None = None,
+        fresh: bool = False,
     ) -> Receipt:
         """Answer a plan with a record, once, and send the report. A bad record is refused before anything is drawn.
 
-        With a series (`hush.Series`) the answers come from its memory, for a collection that is repeated. With a
-        schema, for who takes plans that the server chooses, a plan of any other is refused before the record is looked
-        at: with bounds of its choice a server could find a number by the plans about which a device is silent.
+        Asked again, the device sends the same report again. With a series (`hush.Series`) the answers come from its
+        memory, for a collection that is repeated. With a schema, for devices that take plans that the server chooses, a
+        plan of any other is refused before the record is looked at: with bounds of its choice a server could find a
+        number by the plans about which a device is silent.
+
+        Without a ledger a second record for the same plan is a LedgerError, unless `person` says whose each is, or
+        `fresh` asks for a new draw, which costs the plan's epsilon again.
         """
+        book = self._book(person, fresh, series)
         found = self._asked(plan, schema)
         if series is not None:
-            if self._ledger is not None and self._ledger.path != series.ledger.path:
-                raise CollectorError("the series must be in the collector's own ledger, so that there is one cap")
             return self.submit(series.randomise(found, record))
-        report = randomise(found, record) if self._ledger is None else self._ledger.randomise(found, record)
-        return self.submit(report)
+        return self.submit(randomise(found, record) if book is None else book.randomise(found, record))
+
+    def _book(self, person: str | None, fresh: bool, series: Series | None = None) -> Ledger | Person | None:
+        """Return where answers are remembered: in the ledger, in this process, or nowhere."""
+        ledger = self._ledger
+        if series is not None and ledger is not None and ledger.path != series.ledger.path:
+            raise LedgerError("the series must be in the collector's own ledger, so that there is one cap")
+        if person is None and not fresh:
+            return Person() if ledger is None else ledger
+        if ledger is not None or series is not None:
+            raise LedgerError("a ledger is one person's, and answers a plan once: person and fresh are for none")
+        if person is not None and fresh:
+            raise LedgerError("give either person, whose report is kept, or fresh, which keeps none")
+        return None if fresh else Person(person)
 
     def _asked(self, plan: Plan | str, schema: Schema | None) -> Plan:
         found = plan if isinstance(plan, Plan) else self.plan(plan)
         if schema is not None and found.schema != schema:
-            raise CollectorError("this plan is about another schema than the one that this device answers")
+            raise PlanError("this plan is about another schema than the one that this device answers")
         return found
 
-    def answer_ticket(self, plan: Plan | str, record: Record, *, schema: Schema | None = None) -> Receipt:
+    def answer_ticket(
+        self,
+        plan: Plan | str,
+        record: Record,
+        *,
+        schema: Schema | None = None,
+        person: str | None = None,
+        fresh: bool = False,
+    ) -> Receipt:
         """Answer the questions that the collector deals: for collectors that take no others.
 
-        With a ledger the ticket is kept with the report, so that sending again sends both again. There are no tickets
-        for a series: they would deal other questions each time, and in the end all of them. `schema` is as in `answer`.
+        The ticket is kept with the report, so that sending again sends both again. There are no tickets for a series:
+        they would deal other questions each time, and in the end all of them. `schema`, `person` and `fresh` are as in
+        `answer`.
         """
+        book = self._book(person, fresh)
         found = self._asked(plan, schema)
         found.schema.encode(record)  # before anything is fetched
-        if self._ledger is not None and (kept := self._ledger.ticket(found)) is not None:
-            return self.submit(self._ledger.randomise(found, record), headers={"Hush-Ticket": kept})
+        if book is not None and (kept := book.ticket(found)) is not None:
+            return self.submit(book.randomise(found, record), headers={"Hush-Ticket": kept})
         ticket = codec.load(self._get(f"/plans/{found.id}/ticket"), CollectorError)
         id_, _, signature = codec.fields(ticket, ("id", "questions", "signature"), CollectorError, "a ticket")
         id_ = codec.hexadecimal(id_, ID_SIZE, CollectorError, "the id of a ticket")
@@ -123,11 +169,11 @@ class Collector:
         def draw(plan: Plan, record: Record) -> Report:
             return answer_ticket(plan, record, id_)
 
-        if self._ledger is None:
+        if book is None:
             report = draw(found, record)
         else:
-            report = self._ledger.randomise(found, record, draw=draw, ticket=signature)
-            signature = self._ledger.ticket(found) or signature
+            report = book.randomise(found, record, draw=draw, ticket=signature)
+            signature = book.ticket(found) or signature
         return self.submit(report, headers={"Hush-Ticket": signature})
 
     def submit(self, report: Report, headers: dict[str, str] | None = None) -> Receipt:
@@ -146,23 +192,39 @@ class Collector:
 
         return Round.from_json(self._get(f"/trainings/{quote(training, safe='')}/round"))
 
-    def train(self, training: str, x: Sequence[float], y: float, *, epsilon: float | None = None) -> Receipt:
-        """Take part in the current round of a training.
+    def train(
+        self,
+        training: str | Training,
+        record: Record,
+        label: object,
+        *,
+        epsilon: float | None = None,
+        person: str | None = None,
+        fresh: bool = False,
+    ) -> Receipt:
+        """Take part in a training with a record and a label as it describes them: once in all its rounds.
 
         The server says what a round costs, and could say so again under another name. So there must be a bound:
-        `epsilon`, the most that this report may cost, or a ledger, whose cap holds for everything together.
+        `epsilon`, the most that this report may cost, or a ledger, whose cap holds for everything together. `person`
+        and `fresh` are as in `answer`.
+
+        The server also says which records and labels fit, and can notice that a device refuses. It can say so once for
+        each name. Given the `Training` itself, from the app, in place of its name, a device refuses a round of any
+        other before it looks at the record.
         """
         from hush.learn.rounds import gradient
 
+        book = self._book(person, fresh)
         if self._ledger is None and epsilon is None:
-            raise CollectorError("taking part in a training needs a ledger, or the most epsilon that it may cost")
-        round_ = self.round(training)
-        if round_.training.title != training:
+            raise LedgerError("taking part in a training needs a ledger, or the most epsilon that it may cost")
+        name = training if isinstance(training, str) else training.title
+        round_ = self.round(name)
+        if training not in (round_.training, round_.training.title):
             raise CollectorError("the collector sent a round of another training")
         if epsilon is not None and round_.training.epsilon > epsilon:
-            raise CollectorError("a round of this training costs more epsilon than was allowed")
-        report = gradient(round_, x, y, self._ledger)
-        path = f"/trainings/{quote(training, safe='')}/gradients?round={round_.number}"
+            raise BudgetError("a round of this training costs more epsilon than was allowed")
+        report = gradient(round_, record, label, book)
+        path = f"/trainings/{quote(name, safe='')}/gradients?round={round_.number}"
         return _receipt(self._send(path, report.encode(), REPORT, {}), report.id)
 
     # -- the network

@@ -6,6 +6,7 @@ any order, on any number of machines, gives equal tallies.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -141,24 +142,28 @@ class Tally:
     # -- JSON
 
     def to_json(self) -> str:
-        """Return the JSON form."""
-        return codec.dump(
-            {
-                "hush": VERSION,
-                "plan": self.plan.id,
-                "n": self.n,
-                "answered": self.answered,
-                "counts": self.counts,
-            }
-        )
+        """Return the JSON form, which holds the plan too: `hush tally` writes it, and `hush estimate` reads it."""
+        counted = {
+            "hush": VERSION,
+            "plan": self.plan.id,
+            "n": self.n,
+            "answered": self.answered,
+            "counts": self.counts,
+        }
+        return f'{{"hush":{VERSION},"plan":{self.plan.to_json()},"tally":{codec.dump(counted)}}}'
 
     @classmethod
-    def from_json(cls, plan: Plan, text: str | bytes) -> Tally:
-        """Read the JSON form of a tally of this plan. Anything else is a TallyError."""
+    def from_json(cls, text: str | bytes, plan: Plan | None = None) -> Tally:
+        """Read the JSON form, and check all of it, the plan included. With a plan, refuse a tally of any other."""
+        if not isinstance(plan, Plan | None) or isinstance(text, Plan):
+            raise TallyError("Tally.from_json(text, plan) needs a text first, and then perhaps a Plan")
+        value = codec.load(text, TallyError, 2 * codec.MAX_TEXT)
+        outer, design, tally = codec.fields(value, ("hush", "plan", "tally"), TallyError, "a tally")
         names = ("hush", "plan", "n", "answered", "counts")
-        version, plan_id, n, answered, counts = codec.fields(codec.load(text, TallyError), names, TallyError, "a tally")
-        if type(version) is not int or version != VERSION:
+        version, plan_id, n, answered, counts = codec.fields(tally, names, TallyError, "the counts of a tally")
+        if any(type(number) is not int or number != VERSION for number in (outer, version)):
             raise TallyError(f"this is not a tally of version {VERSION}")
+        plan = cls._planned(design, plan)
         if plan_id != plan.id:
             raise TallyError("this tally belongs to another plan")
         vectors: list[Any] = codec.listed(counts, TallyError, "counts")
@@ -168,6 +173,19 @@ class Tally:
             codec.listed(answered, TallyError, "answered"),
             [codec.listed(vector, TallyError, "a vector of counts") for vector in vectors],
         )
+
+    @staticmethod
+    def _planned(design: Any, known: Plan | None) -> Plan:
+        """Return the plan of a tally. One that is known is compared by its hash, and need not be checked again."""
+        try:
+            text = codec.dump(design)
+        except ValueError:  # 1e999 is read as infinity, which cannot be written
+            raise TallyError("a number is not finite") from None
+        if known is None:
+            return Plan.from_json(text)
+        if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != known.id:
+            raise TallyError("this tally belongs to another plan")
+        return known
 
     # -- binary
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 from typing import Any
@@ -17,9 +18,10 @@ import hush
 from hush import Categorical, DesignError, Numeric, Plan, PlanError, RecordError, Schema, batch
 from hush.batch import engine, native
 from hush.batch.columns import Columns, Encoded
-from hush.batch.draws import below, clamped
+from hush.batch.draws import below, clamped, quotient
 from hush.batch.kernels import KERNELS
-from hush.batch.keystream import Keystream, _zeros
+from hush.batch.keystream import Keystream
+from hush.exact import WORD
 from hush.testing import SeededStreams
 
 SCHEMA = Schema([Numeric("age", 0, 120), Numeric("income", 0, 1e5, optional=True), Categorical("os", ["a", "b", "c"])])
@@ -88,11 +90,18 @@ def test_a_bad_table_is_refused_before_anything_is_drawn(monkeypatch: pytest.Mon
     people = population(200_000)
     people["age"][-1] = 121
     for call in (batch.randomise, batch.collect):
-        with pytest.raises(RecordError, match=r"column 'age': .* \(1 of 200000 rows\)"):
+        with pytest.raises(RecordError, match=r"column 'age': .* \(some rows\)$"):
             call(plan, people)
-    stream = batch.randomise_batches(plan, pa.table(people).to_batches())
-    with pytest.raises(RecordError, match=r"\(1 of 200000 rows\)"):
-        next(stream)
+        with pytest.raises(RecordError, match=r"column 'age': .* \(1 of 200000 rows\)$"):
+            call(plan, people, count_bad_rows=True)
+    batches = pa.table(people).to_batches()
+    for count_bad_rows, said in ((False, "some rows"), (True, "1 of 200000 rows")):
+        stream = batch.randomise_batches(plan, batches, count_bad_rows=count_bad_rows)
+        with pytest.raises(RecordError, match=rf"\({said}\)$"):
+            next(stream)
+        for check in (batch.encode, batch.check_batches):
+            with pytest.raises(RecordError, match=rf"\({said}\)$"):
+                check(plan, pa.table(people), count_bad_rows=count_bad_rows)
 
 
 def test_a_stream_of_batches_is_randomised_as_it_comes() -> None:
@@ -158,7 +167,7 @@ def test_a_call_in_the_middle_of_a_call_disturbs_nothing(monkeypatch: pytest.Mon
     plan = Plan.design(SCHEMA, 1.0)
     held = batch.encode(plan, population(3000))
     alone = batch._randomise_from(SeededStreams(1), plan, held, 1, True)
-    kernel = KERNELS["uneven"]
+    kernel = KERNELS["window"]
     inside: list[bool] = []
 
     def interrupted(*arguments: Any) -> Any:
@@ -168,24 +177,17 @@ def test_a_call_in_the_middle_of_a_call_disturbs_nothing(monkeypatch: pytest.Mon
             inside.clear()
         return kernel(*arguments)
 
-    monkeypatch.setitem(KERNELS, "uneven", interrupted)
+    monkeypatch.setitem(KERNELS, "window", interrupted)
     assert batch._randomise_from(SeededStreams(1), plan, held, 1, True).equals(alone)
 
 
-def test_words_are_cleared_after_use() -> None:
-    plan = Plan.design(SCHEMA, 1.0)
-    batch.randomise(plan, population(100), threads=1)
-    spaces = engine._spare.workspaces
-    assert spaces
-    assert not any(space.room("words", 1000, np.uint64).any() for space in spaces)
-
-
 def test_memory_does_not_grow_with_what_is_left_of_a_block() -> None:
-    size = len(_zeros._buffer)
     plan = Plan.design(Schema([Numeric("x", 0, 1)]), 1.0, numeric="laplace")
+    sizes = set()
     for _ in range(3):
         batch.collect(plan, {"x": np.zeros(30_000)}, threads=1)
-    assert len(_zeros._buffer) == size
+        sizes.add(tuple(len(space._secrets["words"]) for space in engine._spare.workspaces))
+    assert len(sizes) == 1
 
 
 def test_many_rows_for_each_person_make_smaller_chunks() -> None:
@@ -216,16 +218,43 @@ def test_rejected_words_are_drawn_again() -> None:
     assert (int(picked), at) == (1, 3)
 
 
+def test_a_choice_of_one_takes_no_word() -> None:
+    picked, at = _below(np.array([5, 6], dtype=np.uint64), 0, 2, np.uint64(1), np.uint64(0))
+    assert (int(picked), at) == (0, 0)
+
+
 @native.compiled
 def _below(words: Any, at: int, limit: int, n: Any, excess: Any) -> Any:
     return below(native.pointer(words), at, limit, n, excess)
 
 
+def test_quotients_by_multiplication_are_those_of_division() -> None:
+    choose = random.Random(4)
+    divisors = [
+        1,
+        2,
+        3,
+        (1 << 52) - 1,
+        1 << 51,
+        *(choose.randrange(1, 1 << choose.randrange(1, 53)) for _ in range(300)),
+    ]
+    for divisor in divisors:
+        inverse = min(WORD // divisor, WORD - 1)
+        times = choose.randrange(1, min(4096, WORD // divisor) + 1) * divisor  # up to the whole of a run
+        for n in {0, 1, divisor - 1, divisor, times - 1, times, choose.randrange(times), WORD - 1} - {WORD}:
+            assert int(_quotient(np.uint64(n), np.uint64(divisor), np.uint64(inverse))) == n // divisor
+
+
+@native.compiled
+def _quotient(n: Any, divisor: Any, inverse: Any) -> Any:
+    return quotient(n, divisor, inverse)
+
+
 def test_kernels_that_were_kept_know_all_their_sources() -> None:
     """Numba looks at one file only; a change of another must not leave old machine code in use."""
-    from hush.batch.kernels import uneven_kernel
+    from hush.batch.kernels import window_kernel
 
-    assert uneven_kernel._cache._cache_file._source_stamp == native._sources()  # type: ignore[attr-defined]
+    assert window_kernel._cache._cache_file._source_stamp == native._sources()  # type: ignore[attr-defined]
 
 
 def test_hush_itself_does_not_import_the_batch_engine() -> None:

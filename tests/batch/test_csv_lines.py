@@ -94,7 +94,7 @@ def test_a_quote_that_opens_nothing_is_text() -> None:
 def test_a_quoted_field_ends_with_its_quote() -> None:
     """Else a quote that was not doubled, or not closed, hides people: here 2 is closed by the opening quote of 4."""
     message = refused('x,note\n1,a\n2,"open\n3,b\n4,"c"\n')
-    assert message.endswith("a quoted field must end with its quote, and a quote in it is written twice (1 fields)")
+    assert message.endswith("a quoted field must end with its quote, and a quote in it is written twice (some fields)")
 
 
 def test_rows_that_are_lost_in_another_way_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

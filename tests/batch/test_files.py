@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,10 @@ def test_bad_rows_are_counted_and_nothing_is_drawn(
     monkeypatch.setattr(batch, "randomise_batches", None)  # not called
     write(1000, **columns)
     with pytest.raises(RecordError, match=why) as caught:
+        randomise_file(PLAN, "people.parquet", "reports.parquet", count_bad_rows=True)
+    with pytest.raises(RecordError) as plain:
         randomise_file(PLAN, "people.parquet", "reports.parquet")
+    assert str(plain.value) == re.sub(r"\(\d+ of 1000 rows\)$", "(some rows)", str(caught.value))
     assert "777" not in str(caught.value)
     assert "secret" not in str(caught.value)
     assert inside() == {"people.parquet"}
@@ -121,8 +125,10 @@ def test_bad_rows_are_counted_and_nothing_is_drawn(
 def test_bad_fields_of_csv_are_counted_and_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "randomise_batches", None)  # not called
     Path("people.csv").write_text("os,age,income\n" + "mac,7,\nmac,secret,\n" * 50)
-    with pytest.raises(RecordError, match=r"people.csv: column 'age': must be a finite number \(50 of 100 rows\)"):
-        randomise_file(PLAN, "people.csv", "reports.parquet")
+    rule = "people.csv: column 'age': must be a finite number"
+    for count_bad_rows, said in ((False, "some rows"), (True, "50 of 100 rows")):
+        with pytest.raises(RecordError, match=rf"^{rule} \({said}\)$"):
+            randomise_file(PLAN, "people.csv", "reports.parquet", count_bad_rows=count_bad_rows)
     assert inside() == {"people.csv"}
 
 
@@ -130,8 +136,8 @@ def test_files_that_change_between_the_two_readings_are_refused(monkeypatch: pyt
     def after_checking(change: Callable[[], Any]) -> None:
         check = batch.check_batches
 
-        def checked(plan: hush.Plan, batches: Iterator[pa.RecordBatch]) -> int:
-            count = check(plan, batches)
+        def checked(plan: hush.Plan, batches: Iterator[pa.RecordBatch], **options: Any) -> int:
+            count = check(plan, batches, **options)
             change()
             return count
 
@@ -148,15 +154,20 @@ def test_files_that_change_between_the_two_readings_are_refused(monkeypatch: pyt
     after_checking(lambda: Path("people.parquet").write_bytes(b"PAR1"))
 
 
+@pytest.mark.parametrize("way", ["nameless", "beside"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, MemoryError])
-def test_of_a_failure_nothing_stays(error: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_failure_nothing_stays(error: type[BaseException], way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = batch.randomise_batches
 
     def interrupted(*arguments: Any, **options: Any) -> Iterator[pa.RecordBatch]:
         yield from draw(*arguments, **options)
-        assert len(inside()) == 2 + Path("reports.parquet").exists()
+        assert len(inside()) == 1 + (way == "beside") + Path("reports.parquet").exists()
         raise error
 
+    if way == "beside":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    elif not hasattr(os, "O_TMPFILE"):
+        pytest.skip("files here always have a name")
     write()
     monkeypatch.setattr(batch, "randomise_batches", interrupted)
     with pytest.raises(error):
@@ -167,6 +178,15 @@ def test_of_a_failure_nothing_stays(error: type[BaseException], monkeypatch: pyt
         randomise_file(PLAN, "people.parquet", "reports.parquet", overwrite=True)
     assert inside() == {"people.parquet", "reports.parquet"}
     assert Path("reports.parquet").read_text() == "older"
+
+
+def test_what_a_killed_run_left_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    write()
+    Path(".reports.parquet.0123abcd.part").write_text("drawn")
+    monkeypatch.setattr(files, "People", None)  # not called
+    for overwrite in (False, True):
+        with pytest.raises(FileExistsError, match=r"was killed.*epsilon twice"):
+            randomise_file(PLAN, "people.parquet", "reports.parquet", overwrite=overwrite)
 
 
 def test_files_are_not_overwritten_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:

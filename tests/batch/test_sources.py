@@ -79,9 +79,9 @@ def rows(people: People) -> list[dict[str, Any]]:
     return [row for batch in people.batches() for row in batch.to_pylist()]
 
 
-def refused(path: Any, schema: hush.Schema = SCHEMA) -> str:
+def refused(path: Any, schema: hush.Schema = SCHEMA, **options: Any) -> str:
     with pytest.raises(RecordError) as caught:
-        rows(People(schema, path))
+        rows(People(schema, path, **options))
     message = str(caught.value)
     assert PRIVATE not in message
     assert caught.value.__cause__ is None
@@ -265,14 +265,19 @@ def test_csv_is_read_as_people_write_it() -> None:
 )
 def test_what_is_no_number_is_counted(text: str) -> None:
     cell = f'"{text}"'
-    message = refused(as_csv("age,os,code\n" + f"1,mac,3\n{cell},mac,3\n" * 4))
-    assert message == "people.csv: column 'age': must be a finite number (4 of 8 rows)"
+    path, rule = as_csv("age,os,code\n" + f"1,mac,3\n{cell},mac,3\n" * 4), "must be a finite number"
+    assert refused(path) == f"people.csv: column 'age': {rule} (some rows)"
+    assert refused(path, count_bad_rows=True) == f"people.csv: column 'age': {rule} (4 of 8 rows)"
 
 
 @pytest.mark.parametrize("text", ["x", "1.5", "0x3", " 3", "1e0", "9" * 19, "٣"])
 def test_what_is_no_integer_is_counted(text: str) -> None:
-    message = refused(as_csv("age,os,code\n" + f'1,mac,70\n1,mac,"{text}"\n' * 3))
-    assert message == "people.csv: column 'code': must be an integer, one of those declared (3 of 6 rows)"
+    path, rule = (
+        as_csv("age,os,code\n" + f'1,mac,70\n1,mac,"{text}"\n' * 3),
+        "must be an integer, one of those declared",
+    )
+    assert refused(path) == f"people.csv: column 'code': {rule} (some rows)"
+    assert refused(path, count_bad_rows=True) == f"people.csv: column 'code': {rule} (3 of 6 rows)"
 
 
 def test_a_cell_that_was_not_converted_is_no_value_of_any_schema(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +297,15 @@ def test_rows_of_another_length_are_counted_over_all_blocks(monkeypatch: pytest.
     text = "age,os,code\n" + "1,mac,3\n" * 300
     assert len(rows(People(SCHEMA, as_csv(text)))) == 300
     text += f"1,mac\n{PRIVATE},mac,3,4\n" + "1,mac,3\n" * 300 + "1\n"
-    assert refused(as_csv(text)) == "people.csv: must have as many fields as the header (3 of 603 rows)"
+    rule = "people.csv: must have as many fields as the header"
+    assert refused(as_csv(text)) == f"{rule} (some rows)"
+    assert refused("people.csv", count_bad_rows=True) == f"{rule} (3 of 603 rows)"
+
+
+def test_odd_quotes_are_counted_only_if_asked() -> None:
+    path = as_csv('age,os,code\n1,"mac"x,3\n1,"mac"x,3\n')
+    assert refused(path).endswith("is written twice (some fields)")
+    assert refused(path, count_bad_rows=True).endswith("is written twice (2 fields)")
 
 
 @pytest.mark.parametrize(

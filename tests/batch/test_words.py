@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -12,53 +14,85 @@ import pytest
 from hush import Categorical, Numeric, Plan, Schema, Tally, batch
 from hush.batch import engine
 from hush.batch.columns import encode
-from hush.channels import Subset, Window
+from hush.channels import Additive, Subset, Window
 from hush.channels.window import ROUNDING
 from hush.design.categorical import oue, subset
-from hush.exact import WORD, aligned_threshold, exp_bounds
+from hush.design.numeric import laplace, signs
+from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
 from hush.plan import Question
 from hush.testing import SeededStreams
 from tests.batch.dealing import deal, reports_of
-from tests.cases import MIXED, any_record, plans, uneven_window
+from tests.cases import MIXED, any_record, plans, small_cube, uneven_window
 
 
-def one_question(attribute: Any, channel: Any, epsilon: float = 1.0) -> Plan:
-    return Plan(Schema([attribute]), Fraction(str(epsilon)), 1, (Question((attribute.name,), channel),))
+def one_question(schema: Schema, channel: Any) -> Plan:
+    return Plan(schema, Fraction(1), 1, (Question(schema.names, channel),))
+
+
+def categories(size: int) -> Schema:
+    return Schema([Categorical("c", list(range(size)))])
+
+
+def numbers(count: int) -> Schema:
+    return Schema([Numeric(f"x{i}", 0, i + 1) for i in range(count)])
+
+
+def all_but_one(size: int) -> Plan:
+    """Sets that leave out one category: which one needs no word if the true one is in the set."""
+    return one_question(
+        categories(size), Subset(size, size - 1, largest_threshold(exp_bounds(Fraction(1))[0], size - 1, 1))
+    )
 
 
 def more_plans() -> dict[str, Plan]:
     """Plans at the edges of the engine: sets of 63 to 200 members, wide cubes, close knots, weights, many questions."""
     found = {}
     for size in (63, 64, 65, 128, 129, 200):
-        field = Categorical("c", list(range(size)))
-        found[f"subset-{size}"] = one_question(field, subset(Fraction(1), size))
-        found[f"unary-{size}"] = one_question(field, oue(Fraction(1), size))
-    lower = exp_bounds(Fraction(1))[0]
-    field = Categorical("c", list("abcd"))
-    bar = WORD * 3 * lower.numerator // (3 * lower.numerator + lower.denominator)
-    found["all but one"] = one_question(field, Subset(4, 3, bar))
-    found["close knots"] = one_question(Numeric("x", -3, 5), uneven_window(Fraction(1)))
-    threshold = aligned_threshold(lower, 1, 3, ROUNDING)
-    found["far knots"] = one_question(Numeric("x", 0, 1), Window(4, 1, threshold, (-(1 << 30), -1, 1, 1 << 30)))
-    numbers = Schema([Numeric(f"x{i}", 0, i + 1) for i in range(70)])
-    found["signs-70"] = Plan.design(numbers, 1.0, numeric="duchi-multi")
-    found["cube-70"] = Plan.design(numbers, 12.0, numeric="cube")
+        found[f"subset-{size}"] = one_question(categories(size), subset(Fraction(1), size))
+        found[f"unary-{size}"] = one_question(categories(size), oue(Fraction(1), size))
+    found["close knots"] = one_question(Schema([Numeric("x", -3, 5)]), uneven_window(Fraction(1)))
+    threshold = aligned_threshold(exp_bounds(Fraction(1))[0], 1, 3, ROUNDING)
+    found["far knots"] = one_question(numbers(1), Window(4, 1, threshold, (-(1 << 30), -1, 1, 1 << 30)))
+    found["signs-70"] = Plan.design(numbers(70), 1.0, numeric="duchi-multi")
+    found["cube-70"] = Plan.design(numbers(70), 12.0, numeric="cube")
     found["weighted"] = Plan.design(MIXED, 1.0, sampling="weighted", importance={"age": 9.0})
     found["many"] = Plan.design(Schema([Categorical(f"c{i}", [1, 2, 3]) for i in range(130)]), 8.0, k=5)
-    found["hybrid optional"] = Plan.design(MIXED, 2.0, numeric="hybrid", k=4)
+    found["hybrid optional"] = Plan.design(MIXED, 4.0, numeric="hybrid", k=4)
     return found
 
 
-PLANS = plans() | more_plans()
+def small_plans() -> dict[str, Plan]:
+    """Plans with a choice of one, which takes no word, and others at the edges of words."""
+    one = Fraction(1)
+    found = {"all but one": all_but_one(4), "all but one of 70": all_but_one(70)}
+    for size in (1, 2, 64, 65, 128):
+        found[f"signs-{size}"] = one_question(numbers(size), signs(one, size))
+    found["one dimension"] = one_question(numbers(3), small_cube(one, 3, 1, 1))
+    found["all agree"] = one_question(numbers(4), small_cube(one, 4, 4, 4))
+    found["sample of 64"] = one_question(numbers(100), small_cube(one, 100, 64, 36))
+    fine, coarse = laplace(one), laplace(Fraction("0.01"))
+    found["light runs"] = one_question(numbers(1), replace(fine, runs=((20, 2), (fine.steps - 20, 1))))
+    found["one step"] = one_question(numbers(1), Additive(((1, 1),), coarse.decays, coarse.reach))
+    found["one question, weighted"] = replace(found["all but one"], weights=(3,))
+    return found
+
+
+PLANS = plans() | more_plans() | small_plans()
 
 
 def edges(plan: Plan) -> list[int]:
     """Words that fall on thresholds, or are drawn again because they are in the excess of a range."""
     found = {0, 1, 2, 1 << 11, WORD - 1, WORD - 2, WORD >> 1, (WORD >> 1) - 1}
     for question in plan.questions[:8]:
-        for name in ("threshold", "true", "other", "decay"):
+        for name in ("threshold", "true", "other"):
             value = getattr(question.channel, name, 0)
             found |= {max(value - 1, 0), value, value + 1}
+        if isinstance(question.channel, Additive):
+            for decay in question.channel.decays:
+                found |= {decay - 1, decay}
+            ends = list(accumulate(length * weight for length, weight in question.channel.runs))
+            for end in ends[:-1]:  # the first word of a run, and the one before it
+                found |= {-(-WORD * end // ends[-1]), -(-WORD * end // ends[-1]) - 1}
     return sorted(found)
 
 

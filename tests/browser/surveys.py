@@ -21,6 +21,7 @@ SCHEMA = hush.Schema(
 )
 SURVEY = hush.Plan.design(SCHEMA, 1.0, title="Life in town")
 OFTEN = 1 << 32
+CHECK, SEND = "Check my answers", "These are my answers: send my report"
 
 
 def mostly(attribute: str) -> hush.Plan:
@@ -77,13 +78,19 @@ def fill(page: Page) -> None:
     press("Tab")
     page.keyboard.type("town 47")
     press("Tab")
-    expect(page.get_by_role("button", name="See what would be sent")).to_be_focused()
+    expect(page.get_by_role("button", name=CHECK)).to_be_focused()
 
 
 def review(page: Page) -> None:
-    """Go on to what would be sent."""
+    """Go on to the step before the report is drawn."""
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Your report", exact=True)).to_be_focused()
+    expect(page.get_by_role("heading", name="Are these your answers?", exact=True)).to_be_focused()
+
+
+def send(page: Page) -> None:
+    """Send the report, and wait until it has arrived."""
+    press_button(page, SEND)
+    page.get_by_test_id("done").wait_for()
 
 
 def press_button(page: Page, name: str) -> None:
@@ -97,8 +104,24 @@ def press_button(page: Page, name: str) -> None:
     raise AssertionError(f"the keyboard does not reach {name!r}")
 
 
-def shown_bytes(page: Page) -> bytes:
-    """Return the report that a page shows as the one that is sent."""
-    text = page.get_by_test_id("bytes").first.text_content()
+def shown_bytes(page: Page, where: str = "report") -> bytes:
+    """Return a report that a page shows: the one that was sent, or an example."""
+    text = page.get_by_test_id(where).get_by_test_id("bytes").text_content()
     assert text is not None
     return bytes.fromhex(text)
+
+
+def kept_bytes(page: Page, plan: hush.Plan) -> bytes:
+    """Return the report that the ledger of a browser keeps, which no page shows before it has arrived."""
+    found: list[int] = page.evaluate(
+        """async (id) => {
+            const open = indexedDB.open("hush ledger");
+            const db = await new Promise((done) => (open.onsuccess = () => done(open.result)));
+            const request = db.transaction("book").objectStore("book").get(0);
+            const book = await new Promise((done) => (request.onsuccess = () => done(request.result)));
+            db.close();
+            return book.entries.filter((entry) => entry.plan === id).flatMap((entry) => [...entry.report]);
+        }""",
+        plan.id,
+    )
+    return bytes(found)

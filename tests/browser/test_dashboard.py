@@ -23,9 +23,10 @@ from hush.collector import formats
 from hush.collector.security import hashed
 from hush.collector.settings import Settings
 from hush.learn.training import Training
-from tests.browser.surveys import RECORD, SCHEMA, SURVEY, fill, press_button, review
+from tests.browser.surveys import RECORD, SCHEMA, SURVEY, fill, review
+from tests.browser.surveys import send as send_report
 from tests.browser.visits import Visit, check_accessible, check_width
-from tests.collector.served import Served, serving
+from tests.collector.served import BOUGHT, POINT, Served, serving
 
 PEOPLE = 40_000
 HOSTILE = hush.Plan.design(
@@ -46,7 +47,7 @@ WIDE = hush.Plan.design(
     title="wide",
     categorical="oue",
 )
-TRAINING = Training("tiny", "logistic", 2, 4.0, 3, 1.0)
+TRAINING = Training("tiny", "logistic", POINT, BOUGHT, 4.0, 3, 1.0)
 QUICK = Settings(stream_interval=0.1)
 
 
@@ -85,7 +86,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         assert found.client.get("/pages/vega.js").status_code == 200  # made once; charts need not wait for it then
         client = Collector(found.url)
         for i in range(6):  # two rounds of three
-            client.train("tiny", [0.5, -0.25 * (i % 3)], float(i % 2) * 2 - 1, epsilon=4.0)
+            client.train("tiny", {"a": 0.5, "b": -0.25 * (i % 3)}, BOUGHT.values[i % 2], epsilon=4.0, person=str(i))
         yield found
 
 
@@ -130,8 +131,7 @@ def test_it_follows_an_answer_given_in_the_form(visit: Visit, served: Served) ->
     form = waiting.value
     fill(form)
     review(form)
-    press_button(form, "Send my report")
-    form.get_by_test_id("done").wait_for()
+    send_report(form)
     expect(page.get_by_test_id("report-count")).to_have_text(f"{before + 1:,}")
     assert visit.hosts() == {served.url.removeprefix("http://")}
     assert len([asked for asked in visit.asked if asked.path.startswith("/dashboard")]) == 1

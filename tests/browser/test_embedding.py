@@ -67,7 +67,7 @@ def block_of(page: str) -> str:
 
 
 def test_the_page_of_the_package(visit: Visit, tmp_path: Path) -> None:
-    """It prepares a report and sends that one, as soon as it is loaded."""
+    """It answers as soon as it is loaded."""
     site = site_in(tmp_path)
     visit.allowed = ("status of 404",)
     with (

@@ -25,14 +25,18 @@ from hush.collector.settings import Settings
 from tests.browser.surveys import (
     AGE,
     BLOCKS,
+    CHECK,
     DEAR,
     EVERYTHING,
     RECORD,
+    SEND,
     SURVEY,
     WAY,
     fill,
+    kept_bytes,
     press_button,
     review,
+    send,
     shown_bytes,
 )
 from tests.browser.visits import Visit, check_accessible, check_width
@@ -67,22 +71,24 @@ def form(visit: Visit, served: Served, plan: hush.Plan = SURVEY) -> Page:
 
 
 def test_filled_by_keyboard_explained_and_sent_once(visit: Visit, served: Served) -> None:
-    """Exactly one report leaves, which is the one that was shown, and of the record nothing does."""
+    """Exactly one report leaves, which is then shown, and of the record nothing does."""
     page = form(visit, served)
     fill(page)
     review(page)
     assert not visit.posts
-    expect(page.get_by_text("You are asked about")).to_have_count(1)
+    expect(page.get_by_role("main")).to_contain_text("They stay on this device.")
+    told = page.get_by_test_id("answers").locator("dd").all_text_contents()
+    assert told == ["41", "bicycle", "31,415.92", "(I would rather not say)", "region C", "town 47"]
+    press_button(page, SEND)
+    expect(page.get_by_role("status")).to_have_text("Your report has arrived. Thank you.")
+    expect(page.get_by_text("This report is about")).to_have_count(1)
     says = page.locator(".says").first.text_content()
     assert says is not None
     assert says.startswith("This very answer would be sent by someone")
     assert "by you with probability" in says
-    sent = shown_bytes(page)
-    press_button(page, "Send my report")
-    expect(page.get_by_role("status")).to_have_text("Your report has arrived. Thank you.")
     assert [post.path for post in visit.posts] == [f"/plans/{SURVEY.id}/reports"]
+    sent = shown_bytes(page)
     assert visit.posts[0].body == sent
-    assert shown_bytes(page) == sent
     report = hush.Report.decode(SURVEY, sent)
     counted = served.tally(SURVEY)
     expected = hush.Tally(SURVEY)
@@ -106,9 +112,17 @@ def test_filled_by_keyboard_explained_and_sent_once(visit: Visit, served: Served
 def test_what_the_page_says_is_so(visit: Visit, served: Served, plan: hush.Plan) -> None:
     """The probabilities that it shows are those of the exact law, and bounds are rounded up."""
     page = form(visit, served, plan)
+    check_bounds(page, plan)
     fill(page)
     review(page)
-    ((index, output),) = hush.Report.decode(plan, shown_bytes(page)).answers
+    check_told(page, plan, "example")
+    send(page)
+    check_told(page, plan, "report")
+
+
+def check_told(page: Page, plan: hush.Plan, where: str) -> None:
+    """Check what the page says about one report."""
+    ((index, output),) = hush.Report.decode(plan, shown_bytes(page, where)).answers
     (name,) = plan.questions[index].attributes
     expect(page.locator(".asked em")).to_have_text(name)
     says = page.locator(".says").first.text_content() or ""
@@ -119,7 +133,10 @@ def test_what_the_page_says_is_so(visit: Visit, served: Served, plan: hush.Plan)
     for value, told in zip([*people, RECORD[name]], chances, strict=True):
         exact = plan.law(name, float(value) if name == "age" else value)[output]
         assert float(told) / 100 == pytest.approx(float(exact), rel=0.05)  # two digits
-    page.get_by_text("Change my answers").click()
+
+
+def check_bounds(page: Page, plan: hush.Plan) -> None:
+    """Check what the page promises."""
     page.get_by_text("Checked on this device").click()
     told = page.locator(".promise li").nth(1).text_content() or ""
     bounds = [float(text) for text in re.findall(r"([\d.]+) times likelier|about ([\d.]+)\.$", told)[0] if text]
@@ -155,8 +172,9 @@ def test_a_weak_survey_says_so_first(visit: Visit, served: Served, plan: hush.Pl
 def test_an_answer_that_is_not_certain_is_not_said_to_be(visit: Visit, served: Served) -> None:
     page = form(visit, served, HARDLY)
     page.get_by_label("yes").check()
-    page.get_by_role("button", name="See what would be sent").click()
-    page.get_by_test_id("report").wait_for()
+    page.get_by_role("button", name=CHECK).click()
+    page.get_by_test_id("example").wait_for()
+    expect(page.get_by_role("main")).not_to_contain_text("stay on this device")  # nothing reassures where it is weak
     chances = re.findall(r"probability ([\d.]+)\u00a0%", page.locator(".says").text_content() or "")
     law = sorted(100 * float(chance) for chance in HARDLY.law("smoker", "yes").values())
     assert len(chances) == 3
@@ -165,55 +183,108 @@ def test_an_answer_that_is_not_certain_is_not_said_to_be(visit: Visit, served: S
         assert 0 < told < 100
 
 
-def test_the_dice_stay_when_answers_are_mended(visit: Visit, served: Served) -> None:
-    """Changing nothing gives the same report, however often; nobody can draw until they like what they see."""
+def offline(visit: Visit, page: Page) -> bytes:
+    """Commit the answers while the collector cannot be reached, and return the report that was drawn."""
+    visit.context.set_offline(True)
+    press_button(page, SEND)
+    page.get_by_test_id("waiting").wait_for()
+    drawn = kept_bytes(page, SURVEY)
+    assert len(drawn) > 20
+    return drawn
+
+
+def test_nothing_is_drawn_before_the_answers_are_final(visit: Visit, served: Served) -> None:
+    """They may be changed until then; there is no report that could be liked or not."""
     page = form(visit, served)
     fill(page)
-    review(page)
-    first = shown_bytes(page)
-    for _ in range(3):
+    for age in ("50", "41"):
+        page.get_by_label("age", exact=True).fill(age)
+        page.get_by_role("button", name=CHECK).click()
+        expect(page.get_by_test_id("answers").locator("dd").first).to_have_text(age)
+        assert kept_bytes(page, SURVEY) == b""
         page.get_by_role("button", name="Change my answers").click()
-        page.get_by_role("button", name="See what would be sent").click()
-        page.get_by_test_id("report").wait_for()
-        assert shown_bytes(page) == first
-    asked = page.locator(".asked").text_content()
-    page.get_by_role("button", name="Change my answers").click()
-    page.get_by_label("age", exact=True).fill("99")
-    page.get_by_role("button", name="See what would be sent").click()
-    page.get_by_test_id("report").wait_for()
-    assert page.locator(".asked").text_content() == asked  # the question is drawn before the record is looked at
+        expect(page.get_by_label("age", exact=True)).to_have_value(age)
+    assert kept_bytes(page, SURVEY) == b""
+    assert not visit.posts
 
 
-def test_only_the_report_that_is_shown_is_sent(visit: Visit, served: Served) -> None:
-    """Another tab discards it and draws another one: this tab, which has not shown that one, does not send it."""
-    page = form(visit, served)
+def test_once_it_is_drawn_it_is_that_one_and_it_is_not_shown(visit: Visit, served: Served) -> None:
+    """Reload, go away and back, answer in a tab that was open before, and in a new one: it is seen when it is sent."""
+    visit.allowed = ("ERR_FAILED",)
+    early, page = form(visit, served), form(visit, served)
     fill(page)
     review(page)
-    shown = shown_bytes(page)
-    other = form(visit, served)
-    other.get_by_role("button", name="Answer again").click()
-    fill(other)
-    review(other)
-    assert shown_bytes(other) != shown
-    page.get_by_role("button", name="Send my report").click()
-    expect(page.get_by_role("status")).to_contain_text("another tab")
-    assert not visit.posts
-    assert shown_bytes(page) == shown_bytes(other)  # it is shown now, and may be sent
-    page.get_by_role("button", name="Send my report").click()
+    visit.context.route("**/reports", lambda route: route.abort())
+    press_button(page, SEND)
+    page.get_by_test_id("waiting").wait_for()
+    drawn = kept_bytes(page, SURVEY)
+
+    def check(tab: Page) -> None:
+        tab.get_by_test_id("waiting").wait_for()
+        expect(tab.get_by_test_id("bytes")).to_have_count(0)
+        expect(tab.get_by_role("main").get_by_role("button")).to_have_text(["Send it again"])
+        assert kept_bytes(tab, SURVEY) == drawn
+
+    check(page)
+    page.reload()
+    check(page)
+    page.goto(f"{served.url}/explanation")
+    page.go_back()
+    check(page)
+    check(form(visit, served))
+    early.bring_to_front()
+    fill(early)
+    review(early)
+    press_button(early, SEND)
+    expect(early.get_by_role("status")).to_contain_text("The answers from this page were not used.")
+    check(early)
+    visit.context.unroute("**/reports")
+    page.bring_to_front()
+    page.get_by_role("button", name="Send it again").click()
     page.get_by_test_id("done").wait_for()
-    assert [post.body for post in visit.posts] == [shown_bytes(other)]
+    assert shown_bytes(page) == drawn
+    assert {post.body for post in visit.posts} == {drawn}
+    assert served.tally(SURVEY).n == 1
 
 
 def test_a_report_of_another_tab_is_not_explained_as_ones_own(visit: Visit, served: Served) -> None:
     page, other = form(visit, served), form(visit, served)
+    other.bring_to_front()
     fill(other)
     review(other)
+    send(other)
     page.bring_to_front()
     fill(page)
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="A report of yours is ready")).to_be_visible()
+    review(page)
+    send(page)
+    expect(page.get_by_role("status")).to_contain_text("This browser has answered this survey before.")
     assert page.locator(".says").count() == 0
     assert shown_bytes(page) == shown_bytes(other)
+    assert len({post.body for post in visit.posts}) == 1
+
+
+def test_a_report_that_was_drawn_and_not_sent_can_only_be_sent(visit: Visit, served: Served) -> None:
+    """The browser ended between two steps: the page offers to send, shows nothing, and asks nothing anew."""
+    page = form(visit, served)
+    page.get_by_test_id("form").wait_for()
+    page.evaluate(
+        """async ([id, record]) => {
+            const { Collector, Ledger } = await import("/pages/hush.js");
+            const collector = new Collector(location.origin, { ledger: await Ledger.open(), tickets: false });
+            await collector.prepare(await collector.plan(id), record);
+        }""",
+        [SURVEY.id, RECORD],
+    )
+    drawn = kept_bytes(page, SURVEY)
+    page.reload()
+    expect(page.get_by_role("heading", name="A report of yours is ready")).to_be_focused()
+    check_accessible(page)
+    expect(page.get_by_test_id("bytes")).to_have_count(0)
+    expect(page.get_by_role("main").get_by_role("button")).to_have_text(["Send my report"])
+    assert not visit.posts
+    page.get_by_role("button", name="Send my report").click()
+    page.get_by_test_id("done").wait_for()
+    assert [post.body for post in visit.posts] == [drawn]
 
 
 def test_nothing_about_the_answers_stays_once_it_is_sent(visit: Visit, served: Served) -> None:
@@ -221,9 +292,7 @@ def test_nothing_about_the_answers_stays_once_it_is_sent(visit: Visit, served: S
     page = form(visit, served)
     fill(page)
     review(page)
-    visit.context.set_offline(True)
-    press_button(page, "Send my report")
-    page.get_by_test_id("waiting").wait_for()
+    offline(visit, page)
     content = page.content()
     assert "bicycle" not in content
     assert "31415" not in content
@@ -251,8 +320,7 @@ def test_links_may_carry_more_and_tokens_do_not_stay(visit: Visit, tmp_path: Pat
         fill(page)
         review(page)
         assert "people" not in page.url
-        press_button(page, "Send my report")
-        page.get_by_test_id("done").wait_for()
+        send(page)
         assert served.tally(SURVEY).n == 1
         assert not any("people" in asked.url for asked in visit.asked)
 
@@ -263,7 +331,7 @@ def test_a_closed_survey_says_so(visit: Visit, served: Served) -> None:
     fill(page)
     review(page)
     served.store.close_plan(SURVEY.id)
-    press_button(page, "Send my report")
+    press_button(page, SEND)
     page.get_by_test_id("late").wait_for()
     assert served.tally(SURVEY).n == 0
     expect(page.locator("[data-theme-toggle]")).to_be_enabled()
@@ -282,7 +350,7 @@ def test_a_closed_survey_does_not_deny_what_may_have_been_counted(visit: Visit, 
         route.abort()
 
     page.route("**/reports", lose)
-    page.get_by_role("button", name="Send my report").click()
+    press_button(page, SEND)
     page.get_by_test_id("waiting").wait_for(timeout=30_000)
     page.unroute("**/reports")
     served.store.close_plan(SURVEY.id)
@@ -291,27 +359,26 @@ def test_a_closed_survey_does_not_deny_what_may_have_been_counted(visit: Visit, 
     assert served.tally(SURVEY).n == 1
 
 
-def test_drawing_for_show_changes_and_sends_nothing(visit: Visit, served: Served) -> None:
+def test_drawing_for_show_draws_nothing_for_good_and_sends_nothing(visit: Visit, served: Served) -> None:
     page = form(visit, served)
     fill(page)
     review(page)
-    before = shown_bytes(page)
-    examples = set()
+    examples = {shown_bytes(page, "example")}
     for _ in range(3):
-        page.get_by_role("button", name="Draw another one, for show").click()
-        examples.add(page.get_by_test_id("example").get_by_test_id("bytes").text_content())
-    assert len(examples) == 3
-    assert before.hex(" ") not in examples
-    assert shown_bytes(page) == before
+        page.get_by_role("button", name="Draw another example").click()
+        examples.add(shown_bytes(page, "example"))
+    assert len(examples) == 4
+    assert kept_bytes(page, SURVEY) == b""
     assert not visit.posts
-    page.get_by_role("button", name="Send my report").click()
-    page.get_by_test_id("done").wait_for()
-    assert [post.body for post in visit.posts] == [before]
+    send(page)
+    sent = shown_bytes(page)
+    assert [post.body for post in visit.posts] == [sent]
+    assert sent not in examples
 
 
 def test_bad_answers_are_named_and_nothing_is_drawn(visit: Visit, served: Served) -> None:
     page = form(visit, served)
-    page.get_by_role("button", name="See what would be sent").click()
+    page.get_by_role("button", name=CHECK).click()
     problems = page.get_by_test_id("problems")
     expect(problems.get_by_role("listitem")).to_have_count(5)  # income may be left out
     expect(problems).to_be_focused()
@@ -335,40 +402,58 @@ def test_offline_then_online_the_same_report_counted_once(visit: Visit, served: 
     page = form(visit, served)
     fill(page)
     review(page)
-    drawn = shown_bytes(page)
-    visit.context.set_offline(True)
-    press_button(page, "Send my report")
-    page.get_by_test_id("waiting").wait_for()
+    drawn = offline(visit, page)
     expect(page.get_by_role("status")).to_contain_text("has not arrived")
+    expect(page.get_by_test_id("bytes")).to_have_count(0)
     check_accessible(page)
     assert served.tally(SURVEY).n == 0
     visit.context.set_offline(False)  # the page hears of it, and sends
     page.get_by_test_id("done").wait_for()
     assert served.tally(SURVEY).n == 1
     assert {post.body for post in visit.posts} == {drawn}
+    assert shown_bytes(page) == drawn
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_report_that_waits_is_sent_by_itself(visit: Visit, served: Served, refused: bool) -> None:
+    """Where the collector may be back after a while; a report that it refused is not sent again unasked."""
+    visit.allowed = ("status of 503", "status of 403")
+    page = visit.context.new_page()
+    page.clock.install()
+    page.goto(f"{served.url}/?plan={SURVEY.id}")
+    fill(page)
+    review(page)
+    page.route("**/reports", lambda route: route.fulfill(status=403 if refused else 503))
+    press_button(page, SEND)
+    page.get_by_test_id("waiting").wait_for()
+    page.unroute("**/reports")
+    page.clock.fast_forward(31_000)
+    if refused:
+        page.get_by_role("button", name="Send it again").click()
+    page.get_by_test_id("done").wait_for()
+    assert len(visit.posts) == (2 if refused else 4)
+    assert {post.body for post in visit.posts} == {shown_bytes(page)}
 
 
 def test_an_answer_that_is_lost_is_asked_for_again(visit: Visit, served: Served) -> None:
-    """The collector counts the report, but the browser never hears of it: a later visit sends it again."""
+    """The collector counts the report, but the browser never hears of it: a later visit sends it again by itself."""
     visit.allowed = ("ERR_FAILED",)
     page = form(visit, served)
     fill(page)
     review(page)
-    drawn = shown_bytes(page)
 
     def lose(route: Route) -> None:
         route.fetch()  # it arrives
         route.abort()  # and nobody hears of it
 
     page.route("**/reports", lose)
-    page.get_by_role("button", name="Send my report").click()
+    press_button(page, SEND)
     page.get_by_test_id("waiting").wait_for(timeout=30_000)
     assert served.tally(SURVEY).n == 1
     page.close()
     page = form(visit, served)
-    page.get_by_role("button", name="Send it again").click()
     page.get_by_test_id("done").wait_for()
-    assert {post.body for post in visit.posts} == {drawn}
+    assert {post.body for post in visit.posts} == {shown_bytes(page)}
     assert served.tally(SURVEY).n == 1
 
 
@@ -376,34 +461,16 @@ def test_who_has_answered_is_told_so(visit: Visit, served: Served) -> None:
     page = form(visit, served)
     fill(page)
     review(page)
-    other = form(visit, served)  # a second tab, meanwhile
-    expect(other.get_by_role("heading", name="A report of yours is ready")).to_be_visible()
-    assert shown_bytes(other) == shown_bytes(page)
-    other.get_by_role("button", name="Send my report").click()
-    other.get_by_test_id("done").wait_for()
-    page.get_by_role("button", name="Change my answers").click()  # too late: it has left
-    expect(page.get_by_role("status")).to_contain_text("cannot be changed")
-    page.get_by_role("button", name="Send my report").click()
-    page.get_by_test_id("done").wait_for()
-    assert len({post.body for post in visit.posts}) == 1
-    assert served.tally(SURVEY).n == 1
-    page.reload()
-    page.get_by_test_id("done").wait_for()
-    assert served.tally(SURVEY).n == 1
-
-
-def test_answers_can_be_changed_before_they_are_sent(visit: Visit, served: Served) -> None:
-    page = form(visit, served)
-    fill(page)
-    review(page)
-    page.get_by_role("button", name="Change my answers").click()
-    page.get_by_label("age", exact=True).fill("50")
-    page.get_by_role("button", name="See what would be sent").click()
-    page.get_by_test_id("report").wait_for()
-    shown = shown_bytes(page)
-    page.get_by_role("button", name="Send my report").click()
-    page.get_by_test_id("done").wait_for()
-    assert [post.body for post in visit.posts] == [shown]
+    send(page)
+    sent = shown_bytes(page)
+    for tab in (page, form(visit, served)):
+        tab.reload()
+        tab.get_by_test_id("done").wait_for()
+        expect(tab.get_by_role("status")).to_have_text("This browser has sent its report to this survey already.")
+        expect(tab.get_by_role("main").get_by_role("button")).to_have_count(0)
+        assert shown_bytes(tab) == sent
+        assert tab.locator(".says").count() == 0  # the answers are gone
+    assert [post.body for post in visit.posts] == [sent]
     assert served.tally(SURVEY).n == 1
 
 
@@ -428,11 +495,12 @@ def test_a_browser_spends_no_more_than_its_cap(visit: Visit, served: Served) -> 
     for plan, fine in ((EVERYTHING, True), (DEAR, False)):  # 6 + 12 > 16
         page = form(visit, served, plan)
         fill(page)
-        page.keyboard.press("Enter")
+        review(page)
+        press_button(page, SEND)
         if fine:
-            page.get_by_role("button", name="Send my report").click()
             page.get_by_test_id("done").wait_for()
     expect(page.get_by_role("status")).to_contain_text("No report was drawn")
+    expect(page.get_by_role("button", name="Change my answers")).to_be_enabled()
     assert served.tally(DEAR).n == 0
 
 
@@ -442,11 +510,12 @@ def test_questions_about_several_attributes(visit: Visit, served: Served) -> Non
     page.get_by_label("noon").fill("5")
     page.get_by_label("evening").fill("9.5")
     page.get_by_label("good").check()
-    page.get_by_role("button", name="See what would be sent").click()
-    page.get_by_test_id("report").wait_for()
+    page.get_by_role("button", name=CHECK).click()
+    page.get_by_test_id("example").wait_for()
     check_accessible(page)
-    page.get_by_role("button", name="Send my report").click()
+    page.get_by_role("button", name=SEND).click()
     page.get_by_test_id("done").wait_for()
+    check_accessible(page)
     assert served.tally(BLOCKS).n == 1
 
 
@@ -459,22 +528,38 @@ def test_without_a_plan_the_open_ones_are_listed(visit: Visit, served: Served) -
 
 
 def test_a_collector_that_deals_tickets(visit: Visit, tmp_path: Path) -> None:
+    """One ticket, fetched when the answers are final; a reload and another tab fetch no other one."""
+    visit.allowed = ("ERR_FAILED",)
     settings = Settings(tickets=True, ticket_key=b"k" * 32)
     with serving(tmp_path, settings, plans=(SURVEY,), trainings={}) as served:
-        page = visit.open(served.url)  # the only plan
+
+        def tickets() -> int:
+            return len([asked for asked in visit.asked if asked.path.endswith("/ticket")])
+
+        early, page = visit.open(served.url), visit.open(served.url)  # the only plan
         expect(page.locator(".promise")).to_contain_text("which the collector deals")
         fill(page)
         review(page)
-        first = shown_bytes(page)
-        page.get_by_role("button", name="Change my answers").click()
-        page.get_by_role("button", name="See what would be sent").click()
-        page.get_by_test_id("report").wait_for()
-        assert shown_bytes(page) == first
-        assert len([asked for asked in visit.asked if asked.path.endswith("/ticket")]) == 1
-        page.get_by_role("button", name="Send my report").click()
-        page.get_by_test_id("done").wait_for()
+        page.get_by_role("button", name="Draw another example").click()
+        assert tickets() == 0
+        visit.context.route("**/reports", lambda route: route.abort())
+        press_button(page, SEND)
+        page.get_by_test_id("waiting").wait_for()
+        drawn = kept_bytes(page, SURVEY)
+        page.reload()
+        page.get_by_test_id("waiting").wait_for()
+        early.bring_to_front()
+        fill(early)
+        review(early)
+        press_button(early, SEND)
+        early.get_by_test_id("waiting").wait_for()
+        visit.context.unroute("**/reports")
+        early.get_by_role("button", name="Send it again").click()
+        early.get_by_test_id("done").wait_for()
+        assert tickets() == 1
         assert served.tally(SURVEY).n == 1
-        assert "hush-ticket" in visit.posts[0].headers
+        assert {post.body for post in visit.posts} == {drawn}
+        assert "hush-ticket" in visit.posts[0].names
 
 
 COINS = hush.Plan.design(hush.Schema([hush.Categorical("c", ["a", "b", "c"])]), 1.0, title="coins", categorical="grr")
@@ -516,12 +601,12 @@ def test_accessible_at_every_step(browser: Browser, served: Served, screens: Pat
     review(page)
     check_accessible(page)
     check_width(page)
+    page.get_by_role("button", name="Draw another example").click()
+    check_accessible(page)
+    send(page)
+    check_accessible(page)
+    check_width(page)
     page.screenshot(path=screens / f"report-{kind}.png", full_page=True)
-    page.get_by_role("button", name="Draw another one, for show").click()
-    check_accessible(page)
-    page.get_by_role("button", name="Send my report").click()
-    page.get_by_test_id("done").wait_for()
-    check_accessible(page)
     page.goto(f"{served.url}/explanation")
     check_accessible(page)
     check_width(page)

@@ -6,76 +6,99 @@ from fractions import Fraction
 
 import pytest
 
+from hush import PlanError
 from hush.channels import Additive
+from hush.channels.additive import digits_of
+from hush.design.numeric import decays_of
 from hush.exact import WORD
 from hush.testing import ListedCoins
-from tests.cases import SMALL
+from tests.cases import SMALL, branches, exp_floor, largest_ratio
 
-TOY = Additive(((2, 5), (1, 4), (1, 3)), WORD // 2, 12)  # weights 5 5 4 3, halved in each period of 4
+TOY = Additive(((2, 5), (1, 4), (1, 3)), (WORD // 4, WORD // 8, WORD // 32), 12)
+"""Weights 5 5 4 3; the digits of the period have odds 1/3, 1/7 and 1/31."""
 
 
-def word_for(n: int, value: int) -> int:
-    """The middle one of the words from which `below(n)` makes this value."""
-    return ((2 * value + 1) * WORD // n) // 2
+FIRST = WORD // 34  # the middle one of the words for which `below(17)` is 0
 
 
 def test_the_sampler_has_the_law_exactly() -> None:
-    """Every pair of period and weight, each with its probability; the sign; the zero that is drawn again."""
-    heads, tails = 0, WORD - 1
-    total = sum(TOY.weights)
+    """Every path: all digits, all steps, both signs."""
     for state in TOY.states():
-        found = dict.fromkeys(range(TOY.alphabet.size), Fraction(0))
-        for periods in range(6):  # after five the output is the farthest one, and no further toss is made
-            tosses = [heads] * periods + [tails] * (periods < 5)
-            chance = Fraction(1, 2) ** len(tosses) / total / 2
-            for mass in range(total):
-                for sign in (heads, tails):
-                    coins = ListedCoins([*tosses, word_for(total, mass), sign])
-                    try:
-                        output = TOY.draw(state, coins)
-                    except LookupError:  # a zero of negative sign is drawn again
-                        assert (periods, sign) == (0, heads)
-                        assert mass < TOY.weights[0]
-                        continue
-                    assert isinstance(output, int)
-                    found[output] += chance
-        accepted = 1 - Fraction(TOY.weights[0], total) / 4  # of all draws
-        law = TOY.law(state)
-        assert {output: probability / accepted for output, probability in found.items()} == law
+        assert branches(lambda coins, state=state: TOY.draw(state, coins)) == TOY.law(state)  # type: ignore[misc]
 
 
 def test_the_law_is_the_formula() -> None:
     law = TOY.law(1)
-    norm = 2 * Fraction(17) / Fraction(1, 2) - 5
-    assert law[1 + 12] == 5 / norm  # no noise
-    assert law[1 + 12 + 2] == law[1 + 12 - 2] == 4 / norm
-    assert law[1 + 12 + 4] == Fraction(5, 2) / norm
-    assert float(law[0]) == pytest.approx(float(sum(weight(g) for g in range(13, 400)) / norm), rel=1e-12)
+    none = Fraction(3, 4) * Fraction(7, 8) * Fraction(31, 32) / 2  # the probability of period 0, and of a sign
+    assert law[1 + 12] == law[1 + 12 - 1] == none * Fraction(5, 17)  # half a step up or down
+    assert law[1 + 12 + 2] == law[1 + 12 - 3] == none * Fraction(4, 17)
+    assert law[1 + 12 + 4] == none / 3 * Fraction(5, 17)
+    assert law[1 + 12 + 8] == none / 7 * Fraction(5, 17)
+    assert law[0] == sum(mass(g) for g in range(12, 32)) / 2
+    assert law[TOY.alphabet.size - 1] == sum(mass(g) for g in range(14, 32)) / 2
 
 
-def weight(g: int) -> Fraction:
-    return Fraction(TOY.weights[g % 4], 1 << g // 4)
+def mass(g: int) -> Fraction:
+    """The probability of a magnitude, from its digits."""
+    found = Fraction(TOY.weights[g % 4], 17)
+    for k, one in enumerate((Fraction(1, 4), Fraction(1, 8), Fraction(1, 32))):
+        found *= one if g // 4 >> k & 1 else 1 - one
+    return found
+
+
+def test_the_ratio_is_the_largest_fall_and_all_of_them_count() -> None:
+    assert TOY.ratio == max(Fraction(3), Fraction(7, 3)) == largest_ratio(TOY, [*TOY.states()])
+    other = Additive(TOY.runs, (WORD // 3, WORD // 16, WORD // 32), 12)
+    assert other.ratio == Fraction(WORD // 3, WORD - WORD // 3) * 15 == largest_ratio(other, [*other.states()])
+
+
+@pytest.mark.parametrize(
+    ("runs", "decays", "reach", "rule"),
+    [
+        (((2, 5), (1, 4), (1, 3)), (WORD // 2, WORD // 8, WORD // 32), 12, "next period"),  # period 1 likelier than 0
+        (((2, 5), (1, 4), (1, 3)), (WORD // 4, WORD // 4, WORD // 32), 12, "next period"),
+        (((2, 5), (1, 4), (1, 3)), (WORD // 4, WORD // 8, WORD // 70), 12, "farthest"),
+        (((2, 5), (1, 4), (1, 3)), (WORD // 4, WORD // 8), 12, "3 decays"),
+        (((2, 5), (1, 4), (1, 3)), (WORD // 4, WORD // 8, WORD // 32), 14, "4 decays"),
+        (((2, 5), (1, 4), (1, 3)), (WORD // 4, WORD // 8, 0), 12, "decay"),
+        (((1, 1),), (WORD // 4, WORD // 8), 1, "reach"),
+    ],
+)
+def test_noise_that_is_not_private_is_refused(
+    runs: tuple[tuple[int, int], ...], decays: tuple[int, ...], reach: int, rule: str
+) -> None:
+    with pytest.raises(PlanError, match=rule):
+        Additive(runs, decays, reach)
+
+
+def test_the_rule_about_the_farthest_outputs_is_needed() -> None:
+    """Twin: without enough probability beyond, the farthest output alone has a larger ratio."""
+    decays = (WORD // 4, WORD // 8, WORD // 4096)
+    assert (Fraction(3) - 1) / 4096 < (1 - Fraction(1, 4096)) / 32
+    loose = object.__new__(Additive)
+    for name, value in (("runs", ((4, 1),)), ("decays", decays), ("reach", 13)):
+        object.__setattr__(loose, name, value)
+    assert loose.ratio == 3 < largest_ratio(loose, [*loose.states()])
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+def test_the_digits_number_all_periods_that_can_be_told_apart(steps: int) -> None:
+    for reach in range(max(steps, 2), 40):
+        digits = digits_of(steps, reach)
+        assert (2**digits - 1) * steps + 1 >= reach
+        assert digits == 1 or (2 ** (digits - 1) - 1) * steps + 1 < reach
+        channel = Additive(((steps, 1),), decays_of(Fraction(1), steps, reach), reach)
+        assert largest_ratio(channel, [*channel.states()]) == channel.ratio <= exp_floor(Fraction(1))
 
 
 def test_sums_beyond_the_reach_are_reported_as_the_farthest() -> None:
-    far = ListedCoins([*[0] * 5, word_for(17, 0), WORD - 1])
-    assert TOY.draw(2, far) == TOY.alphabet.size - 1
-    far = ListedCoins([*[0] * 5, word_for(17, 0), 0])
-    assert TOY.draw(2, far) == 0
-
-
-def test_a_slow_decay_does_not_toss_for_ever() -> None:
-    """Once the output is the farthest one, no further toss is made: a plan cannot hang a device."""
-    slow = Additive(((1, 1),), WORD - 1, 5)
-    coins = ListedCoins([*[0] * 7, word_for(1, 0), WORD - 1])
-    assert slow.draw(0, coins) == slow.alphabet.size - 1
-    assert coins.left == 0
+    assert TOY.draw(2, ListedCoins([0, 0, 0, FIRST, WORD - 1])) == TOY.alphabet.size - 1 == 27
+    assert TOY.draw(2, ListedCoins([0, 0, 0, FIRST, 0])) == 0
 
 
 def test_the_variance_is_the_sum() -> None:
-    norm = 2 * Fraction(17) / Fraction(1, 2) - 5
-    squares = 2 * sum(g * g * weight(g) for g in range(300)) / norm * Fraction(4, 16)
-    assert float(TOY.variance(-1)) == pytest.approx(float(squares), rel=1e-12)
+    squares = sum((2 * g + 1) ** 2 * mass(g) for g in range(32)) / 4 * Fraction(4, 16)
+    assert TOY.variance(-1) == squares
     assert TOY.variance(Fraction(-3, 4)) - TOY.variance(-1) == Fraction(1, 16)
     for step in range(4):  # half-way between two points, wherever they are
         assert TOY.variance(Fraction(2 * step - 3, 4)) == TOY.worst_variance == TOY.variance(-1) + Fraction(1, 16)
@@ -98,12 +121,12 @@ def test_erratum_2_the_printed_density_does_not_add_up_to_one() -> None:
     epsilon = Fraction(1)
     channel = SMALL["staircase"](epsilon)
     assert isinstance(channel, Additive)
-    b = Fraction(channel.decay, WORD)
+    b = 1 / channel.ratio
     flat = channel.runs[0][0]
     law = channel.law(2)
     centre = 2 + channel.reach
-    assert law[centre + flat - 1] == law[centre]
-    assert float(law[centre + flat] / law[centre]) == pytest.approx(float(b), rel=1e-9)
+    assert law[centre + flat - 1] == law[centre] == law[centre - 1]
+    assert float(law[centre + flat] / law[centre]) == pytest.approx(float(b), rel=1e-3)
     # With a(m) of the Staircase mechanism and pieces of length 2, the printed density has mass above 1.
     m, beta = 0.7, float(b)
     a = (1 - beta) / (2 * m + 4 * beta - 2 * m * beta)
@@ -113,8 +136,8 @@ def test_erratum_2_the_printed_density_does_not_add_up_to_one() -> None:
     assert printed > 1.5
 
 
-def test_the_period_is_geometric() -> None:
-    for periods in (0, 1, 4):
-        coins = ListedCoins([*[0] * periods, WORD - 1, word_for(17, 0), WORD - 1])
-        output = TOY.draw(0, coins)
-        assert output == min(12 + 4 * periods, TOY.alphabet.size - 1)
+def test_the_period_has_the_digits_that_are_tossed() -> None:
+    for periods in range(3):
+        digits = [0 if periods >> k & 1 else WORD - 1 for k in range(3)]
+        assert TOY.draw(0, ListedCoins([*digits, FIRST, WORD - 1])) == 12 + 4 * periods
+        assert TOY.draw(4, ListedCoins([*digits, FIRST, 0])) == 12 + 3 - 4 * periods

@@ -36,7 +36,8 @@ def test_a_cube_of_64_ranks_every_kind_of_corner() -> None:
     def signs_for(coin: int, rank: int, corners: int) -> list[int]:
         word = -(-rank * WORD // corners)  # the first word that gives this rank, past those that are drawn again
         word += ((word * corners) % WORD) < WORD % corners
-        coins = ListedCoins([coin, word])
+        unused = WORD // 2  # for the rank of the other kind
+        coins = ListedCoins([coin, unused, word] if coin == 0 else [coin, word, unused])
         output = channel.draw(plus, coins)
         assert coins.left == 0
         assert isinstance(output, tuple)

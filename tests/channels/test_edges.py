@@ -17,6 +17,7 @@ from hush.channels import Additive, Cells, Channel, Cube, Mixture, Reading, Sign
 from hush.channels.base import draw_subset, exact_t, rounding_up, rounds_up
 from hush.channels.window import ROUNDING
 from hush.design.categorical import grr
+from hush.design.numeric import decays_of
 from hush.exact import WORD
 from hush.testing import ListedCoins
 from tests.cases import SMALL, small_window
@@ -45,9 +46,9 @@ ACCEPTED: dict[str, Make] = {
     "cells, least": lambda: Cells((2,), HALF + 1),
     "cells, most": lambda: Cells((4096,), LAST),
     "cells, most attributes": lambda: Cells((2,) * 12, LAST),
-    "additive, least": lambda: Additive(((1, 1),), 1, 1),
-    "additive, most": lambda: Additive(((4096, (1 << 52) - 1),), LAST, 1 << 15),
-    "additive, two runs": lambda: Additive(((4095, 2), (1, 1)), HALF, 4096),
+    "additive, least": lambda: Additive(((1, 1),), (1, 1), 2),
+    "additive, most": lambda: Additive(((4096, (1 << 52) - 1),), decays_of(Fraction(4), 4096, 1 << 15), 1 << 15),
+    "additive, two runs": lambda: Additive(((4095, 2), (1, 1)), (WORD // 3, HALF), 4096),
     "window, least": lambda: Window(2, 1, ROUNDING * (COINS // 2 + 1)),
     "window, most": lambda: Window(2, 1, WORD - ROUNDING),
     "window, largest": lambda: Window(1 << 15, 1 << 14, HALF + (1 << 38)),
@@ -97,19 +98,19 @@ REFUSED: dict[str, Make] = {
     "cells, too many": lambda: Cells((4097,), LAST),
     "cells, too many together": lambda: Cells((64, 65), LAST),
     "cells, always": lambda: Cells((2,), WORD),
-    "additive, no runs": lambda: Additive((), 1, 1),
-    "additive, a run of nothing": lambda: Additive(((0, 2), (1, 1)), 1, 1),
-    "additive, a run too long": lambda: Additive(((4097, 1),), 1, 4097),
-    "additive, too many steps": lambda: Additive(((4096, 2), (1, 1)), 1, 4097),
-    "additive, a run of three": lambda: Additive(((1, 1, 1),), 1, 1),  # type: ignore[arg-type]
-    "additive, no weight": lambda: Additive(((1, 0),), 1, 1),
-    "additive, a weight too large": lambda: Additive(((1, 1 << 52),), 1, 1),
-    "additive, no decay": lambda: Additive(((1, 1),), 0, 1),
-    "additive, all decay": lambda: Additive(((1, 1),), WORD, 1),
-    "additive, too short a reach": lambda: Additive(((2, 1),), 1, 1),
-    "additive, too long a reach": lambda: Additive(((1, 1),), 1, (1 << 15) + 1),
-    "additive, equal weights": lambda: Additive(((1, 3), (1, 3)), 1, 2),
-    "additive, weights that fall too fast": lambda: Additive(((1, 2), (1, 1)), HALF + 1, 2),
+    "additive, no runs": lambda: Additive((), (1, 1), 2),
+    "additive, a run of nothing": lambda: Additive(((0, 2), (1, 1)), (1, 1), 2),
+    "additive, a run too long": lambda: Additive(((4097, 1),), (1, 1), 4097),
+    "additive, too many steps": lambda: Additive(((4096, 2), (1, 1)), (1, 1), 4097),
+    "additive, a run of three": lambda: Additive(((1, 1, 1),), (1, 1), 2),  # type: ignore[arg-type]
+    "additive, no weight": lambda: Additive(((1, 0),), (1, 1), 2),
+    "additive, a weight too large": lambda: Additive(((1, 1 << 52),), (1, 1), 2),
+    "additive, no decay": lambda: Additive(((1, 1),), (0, 1), 2),
+    "additive, all decay": lambda: Additive(((1, 1),), (WORD, 1), 2),
+    "additive, too short a reach": lambda: Additive(((3, 1),), (1, 1), 2),
+    "additive, too long a reach": lambda: Additive(((1, 1),), (1, 1), (1 << 15) + 1),
+    "additive, equal weights": lambda: Additive(((1, 3), (1, 3)), (1, 1), 2),
+    "additive, weights that fall too fast": lambda: Additive(((1, 2), (1, 1)), (WORD // 3 + 1, HALF), 2),
     "window, one cell": lambda: Window(1, 1, WORD - ROUNDING),
     "window, too many": lambda: Window((1 << 15) + 1, 1, WORD - ROUNDING * ((1 << 15) * 8)),
     "window, no width": lambda: Window(4, 0, WORD - ROUNDING * 4),
@@ -204,7 +205,8 @@ def test_readings_of_a_typical_crowd_are_the_truth(name: str, epsilon: Fraction)
     """Values are floats and counts exact, so that the average is off by rounding alone; every target has its place."""
     channel = SMALL[name](epsilon)
     if isinstance(channel, Additive):
-        channel = Additive(channel.runs, WORD >> 8, 8 * channel.steps)  # no tails to speak of, and short fractions
+        # No tails to speak of, and short fractions.
+        channel = Additive(channel.runs, (WORD >> 8, WORD >> 16, WORD >> 32, WORD >> 54), 7 * channel.steps)
     states = [*channel.states()]
     for state in {states[0], states[len(states) // 3], states[-1]}:
         n, counts = exact_counts(channel, state)
@@ -245,8 +247,8 @@ def test_what_is_rare_is_what_a_typical_report_is_not() -> None:
     two = SMALL["duchi"](Fraction(2))
     assert two.readings([0, 0], 0)[0].rare == 1  # of two cells neither is typical
     assert small_window(Fraction(2), 3, 1).rare == pytest.approx(1 - small_window(Fraction(2), 3, 1).threshold / WORD)
-    noise = Additive(((2, 5), (1, 4), (1, 3)), HALF, 12)
-    near = sum(noise.law(1)[1 + 12 + z] for z in (-1, 0, 1))  # the flat top: weights of the first run
+    noise = Additive(((2, 5), (1, 4), (1, 3)), (WORD // 4, WORD // 8, WORD // 32), 12)
+    near = sum(noise.law(1)[1 + 12 + z] for z in (-2, -1, 0, 1))  # the flat top: weights of the first run
     assert noise.readings([0] * noise.alphabet.size, 0)[0].rare == pytest.approx(float(1 - near))
     mixture = SMALL["mixture-optional"](Fraction(2))
     assert isinstance(mixture, Mixture)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
+from itertools import product
 from math import comb, exp
 
 import pytest
@@ -22,22 +24,50 @@ def test_the_sampler_has_the_law_exactly(size: int) -> None:
         found: dict[Output, Fraction] = {}
         for coin, chance in ((0, Fraction(channel.threshold, WORD)), (WORD - 1, 1 - Fraction(channel.threshold, WORD))):
             accepted = []
-            for corner in range(1 << size):
-                try:
-                    accepted.append(channel.draw(state, ListedCoins([coin, corner])))
-                except LookupError:
-                    continue  # refused: another would be drawn, in the same way
+            for first in range(1 << size):
+                for second in range(1 << size) if size % 2 == 0 else [None]:
+                    coins = ListedCoins([coin, first] if second is None else [coin, first, second])
+                    try:
+                        accepted.append(channel.draw(state, coins))
+                    except LookupError:
+                        continue  # refused: another would be drawn, in the same way
+                    assert coins.left == 0
             for output in accepted:
                 found[output] = found.get(output, Fraction(0)) + chance / len(accepted)
         assert found == channel.law(state)
 
 
+@pytest.mark.parametrize("size", [2, 4, 6])
+def test_refused_corners_say_nothing_about_the_output(size: int) -> None:
+    """After any first corner that is refused the rest has the law that it has at the start, for either coin."""
+    channel = signs(Fraction(1), size)
+    corners = range(1 << size)
+    for coin in (0, WORD - 1):
+        fresh = Counter(channel.draw(1, ListedCoins([coin, a, b])) for a, b in product(*_accepted(size)))
+        for tie in (corner for corner in corners if 2 * corner.bit_count() == size):
+            again = Counter(channel.draw(1, ListedCoins([coin, tie, a, b])) for a, b in product(*_accepted(size)))
+            assert again == fresh
+        for near in (corner for corner in corners if 2 * corner.bit_count() < size):
+            again = Counter(channel.draw(1, ListedCoins([coin, a, near, b])) for a, b in product(*_accepted(size)))
+            assert again == fresh
+
+
+def _accepted(size: int) -> tuple[list[int], list[int]]:
+    corners = range(1 << size)
+    first = [corner for corner in corners if 2 * corner.bit_count() != size]
+    return first, [corner for corner in corners if 2 * corner.bit_count() >= size]
+
+
 def test_more_than_64_signs_take_more_words() -> None:
-    channel = signs(Fraction(1), 130)
-    state = channel.state([1.0] * 130, ListedCoins([0] * 130))
-    assert state == (1 << 130) - 1
-    coins = ListedCoins([0, WORD - 1, WORD - 1, 0])
+    channel = signs(Fraction(1), 131)
+    state = channel.state([1.0] * 131, ListedCoins([0] * 131))
+    assert state == (1 << 131) - 1
+    coins = ListedCoins([0, 0, 0, WORD - 1])  # near: three signs change, those of the last word
     assert channel.draw(state, coins) == tuple(range(128))
+    assert coins.left == 0
+    even = signs(Fraction(1), 130)
+    coins = ListedCoins([WORD - 1, 0, 0, 0, WORD - 1, WORD - 1, 0])  # not near: 128 of 130 change
+    assert even.draw(0, coins) == tuple(range(128))
     assert coins.left == 0
 
 

@@ -25,31 +25,35 @@ def test_the_sampler_has_the_law_exactly(sixteenths: int) -> None:
 
 @given(st.integers(1, WORD - 2), st.lists(st.integers(0, WORD - 1), min_size=64, max_size=64), st.integers(0, 63))
 def test_a_bit_is_the_comparison_of_a_uniform_number_with_q(other: int, words: list[int], position: int) -> None:
-    """The digits that one bit position reads are a uniform 64-bit number; the bit is 1 if and only if it is below q."""
+    """The digits that one bit position reads are a uniform number; the bit is 1 if and only if it is below q."""
     channel = Unary(64, WORD - 1, other)
-    # A state elsewhere, so that this bit has probability q; 64 words settle all comparisons.
+    digits = 64 - (other & -other).bit_length() + 1
+    # A state elsewhere, so that this bit has probability q.
     state = (position + 1) % 64
-    output = channel.draw(state, ListedCoins([*words, 0, 0]))
+    coins = ListedCoins([*words[:digits], 0])
+    output = channel.draw(state, coins)
     number = 0
-    for word in words:
+    for word in words[:digits]:
         number = number << 1 | (word >> position & 1)
     assert isinstance(output, tuple)
-    assert (position in output) == (number < other)
+    assert (position in output) == (number << 64 - digits < other)
+    assert coins.left == 0
 
 
-def test_a_slice_stops_when_all_comparisons_are_settled() -> None:
-    channel = Unary(64, WORD // 2, WORD // 4 + 1)
-    coins = ListedCoins([WORD - 1, 0, 5])  # the first word settles all 64: their numbers are at least a half
-    channel.draw(0, coins)
-    assert coins.left == 1
+def test_all_digits_are_read_also_if_they_settle_nothing() -> None:
+    channel = Unary(64, WORD // 2, WORD // 4 + WORD // 16)
+    for first in (WORD - 1, 0, 5):  # the first of these settles all 64: their numbers are at least a half
+        coins = ListedCoins([first, 0, 5, 7, 0])
+        channel.draw(0, coins)
+        assert coins.left == 0
 
 
 def test_many_categories_are_sliced_in_blocks() -> None:
     channel = Unary(130, WORD // 2, WORD // 4)
     zero, one = WORD - 1, 0  # with q = 0.01 in binary, digits 00 are below q and 1 is not
-    output = channel.draw(129, ListedCoins([zero, one, one, zero, WORD - 1]))
+    output = channel.draw(129, ListedCoins([zero, one, one, one, zero, one, WORD - 1]))
     assert output == tuple(range(64, 128))
-    assert channel.draw(129, ListedCoins([zero, zero, zero, 0])) == (129,)
+    assert channel.draw(129, ListedCoins([zero] * 6 + [0])) == (129,)
 
 
 def test_bits_are_independent_given_the_input() -> None:

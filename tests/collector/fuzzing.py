@@ -35,10 +35,10 @@ from hush.collector.sqlite import SqliteStore
 from hush.learn.rounds import Round, gradient, held_out
 from hush.learn.training import Training
 from hush.report import sizes
-from tests.collector.served import PLANS, packed, report_of, rows, stream_of
+from tests.collector.served import BOUGHT, PLANS, POINT, packed, report_of, rows, stream_of
 
 ADMIN = "an admin's token"
-TRAINING = Training("fuzzed", "logistic", 2, 4.0, 2, 1.0)
+TRAINING = Training("fuzzed", "logistic", POINT, BOUGHT, 4.0, 2, 1.0)
 KINDS_OF_BODIES = (*formats.SINGLES, *formats.BATCHES, formats.TALLY)
 CONCURRENT = 48
 MAX_READ_AGAIN = 20_000  # requests
@@ -143,8 +143,8 @@ class Requests:
         return Sent("POST", path, headers, body, plan, pieces=self.random.choice([1, 1, 1, 3]))
 
     def _training(self) -> Sent:
-        point, loss = [self.random.random(), -self.random.random()], self.random.random() < 0.3
-        report = held_out(self._round, point, 1) if loss else gradient(self._round, point, 1)
+        point, loss = {"a": self.random.random(), "b": -self.random.random()}, self.random.random() < 0.3
+        report = held_out(self._round, point, "yes") if loss else gradient(self._round, point, "yes")
         kind = self.random.choice(formats.SINGLES)
         body = report.to_json().encode() if kind == formats.JSON else report.encode()
         if self.random.random() < 0.6:
@@ -385,7 +385,10 @@ class Oracle:
         try:
             if sent.path.endswith("tally"):
                 ids: list[bytes] = []
-                tally = (hush.Tally.from_json if kind == formats.JSON else hush.Tally.decode)(sent.plan, sent.body)
+                if kind == formats.JSON:
+                    tally = hush.Tally.from_json(sent.body, sent.plan)
+                else:
+                    tally = hush.Tally.decode(sent.plan, sent.body)
             else:
                 tally, ids = counted(sent.plan, kind, sent.body)
         except Exception as error:
@@ -408,7 +411,7 @@ class Oracle:
         for plan in PLANS:
             try:
                 found = store.tally(plan)
-            except hush.TallyError as error:
+            except hush.StoreError as error:
                 self.fail(f"the tally of {plan.title!r} cannot be: {error}", None)
                 continue
             if found != self.tallies[plan.id]:

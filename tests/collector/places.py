@@ -99,24 +99,25 @@ def tally_of(of: Plan, made: Sequence[Report]) -> Tally:
 
 
 def first_round(title: str = "training", rounds: int = 3) -> Round:
-    return Round.first(Training(title, "logistic", 2, 2.0, rounds, 0.5, seed="test"))
+    schema, label = Schema([Numeric("a", -1, 1), Numeric("b", -1, 1)]), Categorical("bought", ["no", "yes"])
+    return Round.first(Training(title, "logistic", schema, label, 2.0, rounds, 0.5, seed="test"))
 
 
 def gradients(round_: Round, number: int) -> list[Gradient]:
     title = round_.training.title
-    made = [gradient(round_, (0.5, -0.25), 1.0) for _ in range(number)]
+    made = [gradient(round_, {"a": 0.5, "b": -0.25}, "yes") for _ in range(number)]
     return [Gradient(title, round_.number, report.id, report) for report in made]
 
 
 def gradients_after(last: Round, over: Round) -> list[Gradient]:
     """A gradient that names the round behind the last one."""
-    report = gradient(last, (0.5, -0.25), 1.0)
+    report = gradient(last, {"a": 0.5, "b": -0.25}, "yes")
     return [Gradient(over.training.title, over.number, report.id, report)]
 
 
 def losses(round_: Round, number: int) -> list[Gradient]:
     title = round_.training.title
-    made = [held_out(round_, (0.5, -0.25), 1.0) for _ in range(number)]
+    made = [held_out(round_, {"a": 0.5, "b": -0.25}, "yes") for _ in range(number)]
     return [Gradient(title, round_.number, report.id, report, loss=True) for report in made]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +49,9 @@ FEW = hush.Plan.design(  # symbols alone, in 16 bits
 )
 FEW_RECORD: dict[str, Any] = {"x": 0.5, "c": "b"}
 PLANS = (PLAN, ALL, WIDE, FEW)
-TRAINING = Training("tiny", "logistic", 2, 4.0, 3, 1.0)
+POINT = hush.Schema([hush.Numeric("a", -1, 1), hush.Numeric("b", -1, 1)])
+BOUGHT = hush.Categorical("bought", ["no", "yes"])
+TRAINING = Training("tiny", "logistic", POINT, BOUGHT, 4.0, 3, 1.0)
 TRAININGS = {TRAINING: 4}
 
 TOKENS: dict[Role, str] = {"submit": "s" * 20, "read": "r" * 20, "admin": "a" * 20}
@@ -101,7 +104,12 @@ class Served:
         return self.client.post(self.path("reports", plan), content=body, headers=head)
 
     def tally(self, plan: hush.Plan) -> hush.Tally:
-        return hush.Tally.from_json(plan, self.client.get(self.path("tally", plan)).content)
+        return hush.Tally.from_json(self.client.get(self.path("tally", plan)).content, plan)
+
+    def waiting(self) -> int:
+        """Return how many submissions wait for a commit."""
+        (found,) = re.findall(r"^hush_waiting (\d+)$", self.client.get("/metrics").text, re.M)
+        return int(found)
 
     def raw(self, *pieces: bytes, timeout: float = 10.0) -> bytes:
         """Send bytes as they are, and return everything that comes back until the collector closes."""

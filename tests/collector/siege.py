@@ -238,6 +238,6 @@ def tally_now(service: Service) -> Tally:
     assert service.address is not None
     connection = http.client.HTTPConnection(*service.address, timeout=20)
     connection.request("GET", f"/plans/{plan().id}/tally")
-    found = Tally.from_json(plan(), connection.getresponse().read())
+    found = Tally.from_json(connection.getresponse().read(), plan())
     connection.close()
     return found

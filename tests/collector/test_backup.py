@@ -17,7 +17,8 @@ import hush
 from hush.client import Collector
 from hush.collector.segments import compact, export
 from hush.collector.sqlite import SqliteStore
-from hush.collector.stores import StoreError, open_store
+from hush.collector.stores import open_store
+from hush.errors import StoreError
 from tests.collector.places import NEW, REPEATED, Place, plan, reports, singles, tally_of
 from tests.collector.postgres import Server, find_binaries
 from tests.collector.served import FEW, report_of, serving

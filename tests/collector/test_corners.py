@@ -13,8 +13,8 @@ from hush import ReportError, batch
 from hush.collector import formats, ids
 from hush.collector.segments import compact, export
 from hush.collector.sqlite import SqliteStore
-from hush.collector.stores import StoreError
 from hush.collector.submissions import Outcome
+from hush.errors import BudgetError, LedgerError, StoreError
 from hush.remote import Collector, CollectorError
 from tests.collector import places
 
@@ -110,12 +110,12 @@ def test_metadata_that_would_be_stored_is_refused(where: str) -> None:
 def test_a_training_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a ledger the device says the most that it may cost; a round of another training is refused."""
     collector = Collector("http://127.0.0.1:9")
-    with pytest.raises(CollectorError, match="needs a ledger"):
-        collector.train("tiny", [0.0, 0.0], 1)
+    with pytest.raises(LedgerError, match="needs a ledger"):
+        collector.train("tiny", {"a": 0.0, "b": 0.0}, "yes")
     first = places.first_round()
     monkeypatch.setattr(collector, "round", lambda name: first)
-    x = [0.0] * first.training.dimensions
+    x = {"a": 0.0, "b": 0.0}
     with pytest.raises(CollectorError, match="another training"):
-        collector.train("other", x, 1, epsilon=16.0)
-    with pytest.raises(CollectorError, match="more epsilon"):
-        collector.train(first.training.title, x, 1, epsilon=first.training.epsilon / 2)
+        collector.train("other", x, "yes", epsilon=16.0)
+    with pytest.raises(BudgetError, match="more epsilon"):
+        collector.train(first.training.title, x, "yes", epsilon=first.training.epsilon / 2)

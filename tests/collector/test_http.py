@@ -240,7 +240,7 @@ def test_tallies_go_in_and_out(open_: Served) -> None:
     both = before + tally + tally
     response = open_.client.get(path)
     assert response.headers["vary"] == "Accept"
-    assert hush.Tally.from_json(ALL, response.content) == both
+    assert hush.Tally.from_json(response.content, ALL) == both
     binary = open_.client.get(path, headers={"accept": formats.TALLY})
     assert binary.headers["content-type"] == formats.TALLY
     assert hush.Tally.decode(ALL, binary.content) == both
@@ -255,10 +255,18 @@ def test_tallies_are_refused(open_: Served) -> None:
     problem(open_.client.post(path, content=body[:-1], headers=head), "bad-report")
     problem(open_.client.post(path, content=hush.Tally(ALL).encode(), headers=head), "bad-report")
     problem(open_.client.post(path, content=body, headers=head | {"authorization": ""}), "no-token")
-    huge = {"hush": 1, "plan": ALL.id, "n": 2**60, "answered": [2**60] * 4, "counts": [[0]] * 4}
-    problem(
-        open_.client.post(path, content=json.dumps(huge), headers=head | {"content-type": formats.JSON}), "bad-report"
-    )
+    whole = json.loads(tally.to_json())
+    for change, rule in (
+        ({"tally": whole["tally"] | {"n": 2**60, "answered": [2**60] * 4}}, "add up"),
+        ({"plan": json.loads(PLAN.to_json())}, "another plan"),
+        ({"plan": ALL.id}, "another plan"),
+        ({"more": 1}, "exactly the fields"),
+    ):
+        text = json.dumps(whole | change)
+        answer = open_.client.post(path, content=text, headers=head | {"content-type": formats.JSON})
+        assert rule in str(problem(answer, "bad-report")["detail"])
+    alone = open_.client.post(path, content=json.dumps(whole["tally"]), headers=head | {"content-type": formats.JSON})
+    assert "exactly the fields" in str(problem(alone, "bad-report")["detail"])
 
 
 def test_a_plan_is_closed(tmp_path: Path) -> None:

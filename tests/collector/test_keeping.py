@@ -37,11 +37,11 @@ def test_a_training_from_end_to_end(tmp_path: Path) -> None:
             {"name": "tiny", "number": 1, "rounds": 3, "done": False, "wanted": 4, "received": 0}
         ]
         first = collector.round("tiny")
-        early = gradient(first, [1.0, -1.0], 1)
+        early = gradient(first, {"a": 1.0, "b": -1.0}, "yes")
         path = "/trainings/tiny/gradients"
         kind = {"content-type": formats.REPORT}
         assert served.client.post(path, params={"round": 1}, content=early.encode(), headers=kind).json()["new"]
-        loss = held_out(first, [1.0, -1.0], 1)
+        loss = held_out(first, {"a": 1.0, "b": -1.0}, "yes")
         sent = served.client.post(
             "/trainings/tiny/losses",
             params={"round": 1},
@@ -49,9 +49,10 @@ def test_a_training_from_end_to_end(tmp_path: Path) -> None:
             headers={"content-type": formats.JSON},
         )
         assert sent.json()["new"]
-        late = gradient(first, [0.5, 0.5], -1)
+        late = gradient(first, {"a": 0.5, "b": 0.5}, "no")
         problem(served.client.post(path, params={"round": 2}, content=early.encode(), headers=kind), "bad-request")
-        people = [([1.0, -1.0], 1), ([-1.0, 1.0], -1), ([0.8, -0.6], 1), ([-0.2, 0.9], -1)]
+        points = [(1.0, -1.0, "yes"), (-1.0, 1.0, "no"), (0.8, -0.6, "yes"), (-0.2, 0.9, "no")]
+        people = [({"a": a, "b": b}, bought) for a, b, bought in points]
         for place in range(11):
             ledger = hush.Ledger(tmp_path / f"{place}.db", cap=4.0)
             device = Collector(served.url, ledger=ledger)

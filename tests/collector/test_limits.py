@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import select
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ from hush.collector.security import RateLimit
 from hush.collector.serve import listen, proxies
 from hush.collector.settings import Settings
 from tests.collector.served import (
+    HASHES,
     PLAN,
     Served,
     problem,
@@ -58,6 +61,35 @@ def test_bodies_without_end_and_absurd_lengths(open_: Served) -> None:
     answered(open_.raw(head(path, "Content-Length: 900000", "Expect: 100-continue")), "too-large")  # before it is sent
     for length in ("9" * 50, "-1", "1x", "²", "1, 2"):
         answered(open_.raw(head(path, f"Content-Length: {length}")), "bad-request")
+
+
+def early(served: Served, pieces: int, *lines: str) -> bytes:
+    """Send a request that is refused by its token, and its body only when the answer is there; return the answer."""
+    with socket.create_connection(("127.0.0.1", served.port), 60) as connection:
+        connection.sendall(head(served.path("reports"), f"Content-Length: {pieces << 10}", *lines))
+        select.select([connection], [], [], 60)
+        for _ in range(pieces):
+            connection.sendall(bytes(1 << 10))
+        return connection.recv(1 << 16)
+
+
+def test_a_refusal_is_heard_before_the_body_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that wants the connection closed hears why, and no broken pipe; but not for as long as it likes."""
+    with serving(tmp_path, Settings(tokens=HASHES)) as served:
+        for lines in ((), ("Connection: close",)):
+            for pieces in (1, 500):
+                answered(early(served, pieces, *lines), "no-token")
+        for bound, value in (("LINGER_BYTES", 1 << 14), ("LINGER_SECONDS", 0.01)):
+            monkeypatch.setattr(protocol, bound, value)
+            try:
+                with socket.create_connection(("127.0.0.1", served.port), 60) as connection:
+                    connection.sendall(head(served.path("reports"), "Content-Length: 99999999", "Connection: close"))
+                    if bound == "LINGER_BYTES":
+                        connection.sendall(bytes(1 << 20))
+                    while connection.recv(1 << 16):  # until the collector closes
+                        pass
+            except ConnectionResetError:
+                pass
 
 
 def test_slow_bodies_are_given_up(open_: Served) -> None:

@@ -20,8 +20,9 @@ from hush.batch.files import tally_files
 from hush.collector import database, embedded, formats, segments
 from hush.collector.postgres import PostgresStore
 from hush.collector.sqlite import SqliteStore
-from hush.collector.stores import Segment, Store, StoreError, open_store
+from hush.collector.stores import NotHeld, Segment, Store, open_store
 from hush.collector.submissions import Gradient, Submission
+from hush.errors import InputError, StoreError
 from tests.collector import places
 from tests.collector.places import CLOSED, LATE, NEW, OVERLAPPING, REPEATED, UNKNOWN, Place, plan
 
@@ -56,7 +57,7 @@ def test_plans_are_kept_in_order(store: Store) -> None:
         (plan(), "reports", True),
         (plan("second"), "tallies", True),
     ]
-    with pytest.raises(StoreError, match="keeps reports"):
+    with pytest.raises(InputError, match="keeps reports"):
         store.add_plan(plan(), "tallies")
 
 
@@ -72,7 +73,7 @@ def test_what_the_store_does_not_have(store: Store) -> None:
         lambda: store.history("unknown"),
     ]
     for ask in refused:
-        with pytest.raises(StoreError, match="does not have"):
+        with pytest.raises(NotHeld, match="does not have"):
             ask()
 
 
@@ -324,7 +325,7 @@ def test_sqlite_goes_on_after_a_commit_that_the_disk_refused(tmp_path: Path) -> 
         pages = store._db.execute("pragma page_count").fetchone()[0]
         store._db.execute(f"pragma max_page_count = {pages + 4}")
         large = places.binary_batch(places.reports(3000))
-        with pytest.raises(sqlite3.OperationalError, match="full"):
+        with pytest.raises(StoreError, match="full"):
             store.commit([large])
         store._db.execute("pragma max_page_count = 1000000")
         assert store.commit([large, *places.singles(places.reports(1))]) == [NEW, NEW]
@@ -409,9 +410,11 @@ def test_a_second_process_on_one_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_places_that_cannot_be_opened(tmp_path: Path) -> None:
-    for url in (f"sqlite://{tmp_path}/none/hush.db", "postgresql://nobody@127.0.0.1:1/none", "mysql://x"):
-        with pytest.raises(StoreError):
+    for url in (f"sqlite://{tmp_path}/none/hush.db", "postgresql://nobody@127.0.0.1:1/none"):
+        with pytest.raises(StoreError, match="cannot be opened"):
             open_store(url)
+    with pytest.raises(InputError, match="must be sqlite"):
+        open_store("mysql://x")
     (tmp_path / "text.db").write_text("this is no database" * 100)
     with pytest.raises(StoreError, match="cannot be opened"):
         open_store(f"sqlite://{tmp_path / 'text.db'}")

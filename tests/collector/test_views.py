@@ -265,10 +265,10 @@ def test_a_stream_of_a_training(tmp_path: Path) -> None:
             name, past = next(told)
             assert (name, past["rounds"]) == ("history", [])
             send = {"content-type": formats.REPORT}
-            loss = held_out(current, [0.1, 0.2], 1.0).encode()
+            loss = held_out(current, {"a": 0.1, "b": 0.2}, "yes").encode()
             assert served.client.post(f"{address}/losses?round=1", content=loss, headers=send).status_code == 202
             for _ in range(4):
-                body = gradient(current, [0.1, 0.2], 1.0).encode()
+                body = gradient(current, {"a": 0.1, "b": 0.2}, "yes").encode()
                 assert served.client.post(f"{address}/gradients?round=1", content=body, headers=send).status_code == 202
             while name != "history" or not past["rounds"]:
                 name, past = next(told)

@@ -51,6 +51,7 @@ def java_version() -> int:
 
 
 pytestmark = [
+    pytest.mark.timeout(900),  # Java starts slowly
     pytest.mark.skipif(java_version() < MIN_JAVA, reason=f"Spark needs Java {MIN_JAVA} or newer"),
     # Sockets between Python and the driver's Java are closed when they are collected, not before.
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),

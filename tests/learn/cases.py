@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from hush import Categorical, Numeric, Schema
 from hush.coins import SystemCoins
 from hush.learn import Round, Training
 
@@ -15,12 +17,30 @@ LOSSES = ["squared", "logistic", "hinge"]
 MECHANISMS = ["vector", "hybrid", "piecewise", "duchi", "laplace", "minimax", "duchi-multi", "cube"]
 
 
-def training(**changes: Any) -> Training:
-    """A small training, with whatever a test wants to be different."""
+def numbers(d: int) -> Schema:
+    """So many numbers from -1 to 1, which are features as they are."""
+    return Schema([Numeric(f"x{j}", -1, 1) for j in range(d)])
+
+
+def person(x: Sequence[Any]) -> dict[str, Any]:
+    """The record of somebody with these numbers."""
+    return {f"x{j}": value for j, value in enumerate(x)}
+
+
+def people(x: Array, y: Array, loss: str) -> list[tuple[dict[str, Any], Any]]:
+    """The records and labels of the rows of a matrix."""
+    labels = y.tolist() if loss == "squared" else y.astype(int).tolist()
+    return [(person(row), label) for row, label in zip(x.tolist(), labels, strict=True)]
+
+
+def training(*, dimensions: int = 3, **changes: Any) -> Training:
+    """A small training, with whatever a test wants to be different. Its label is its target."""
+    squared = changes.get("loss") == "squared"
     given: dict[str, Any] = {
         "title": "test",
         "loss": "logistic",
-        "dimensions": 3,
+        "schema": numbers(dimensions),
+        "label": Numeric("y", -1, 1) if squared else Categorical("y", [-1, 1]),
         "epsilon": 4.0,
         "rounds": 6,
         "step": 0.5,

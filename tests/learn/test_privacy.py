@@ -21,19 +21,19 @@ from hush.learn import Round, rotations
 from hush.learn.training import gradient_schema
 from hush.plan import Question
 from tests.cases import branches, exp_floor, small_cube
-from tests.learn.cases import first
+from tests.learn.cases import first, person
 
 Law = dict[Output, Fraction]
 
 PEOPLE = [
-    ([1.0, 1.0, 1.0], 1.0),
-    ([-1.0, -1.0, -1.0], 1.0),  # the opposite gradient, but for the intercept
-    ([1.0, 1.0, 1.0], -1.0),
-    ([0.3, -0.2, 0.1], 1.0),  # interior: shorter than the radius
-    ([0.3, -0.2, 0.1], -1.0),
-    ([0.0, 0.0, 0.0], 1.0),
-    ([1.0, -1.0, 0.0], -1.0),
-    ([1e-9, 0.0, 1.0], 1.0),
+    ([1.0, 1.0, 1.0], 1),
+    ([-1.0, -1.0, -1.0], 1),  # the opposite gradient, but for the intercept
+    ([1.0, 1.0, 1.0], -1),
+    ([0.3, -0.2, 0.1], 1),  # interior: shorter than the radius
+    ([0.3, -0.2, 0.1], -1),
+    ([0.0, 0.0, 0.0], 1),
+    ([1.0, -1.0, 0.0], -1),
+    ([1e-9, 0.0, 1.0], 1),
 ]
 SHAPES = [(1, 1), (2, 2), (3, 2), (3, 3), (4, 3), (4, 4)]  # signs reported, and how many must agree
 EPSILONS = [Fraction(1, 2), Fraction(1), Fraction(4)]
@@ -76,7 +76,7 @@ def largest_ratio(laws: list[Law]) -> Fraction:
 
 
 def laws_of(round_: Round) -> list[Law]:
-    return [report_law(round_.plan, round_.record(x, y)) for x, y in PEOPLE]
+    return [report_law(round_.plan, round_.record(person(x), y)) for x, y in PEOPLE]
 
 
 @pytest.mark.usefixtures("small")
@@ -118,7 +118,7 @@ def test_the_decoded_report_is_the_record_on_average(shape: tuple[int, int], eps
     round_ = small_round(epsilon, *shape)
     channel = round_.plan.questions[0].channel
     for x, y in PEOPLE:
-        record = round_.record(x, y)
+        record = round_.record(person(x), y)
         law = report_law(round_.plan, record)
         for j, value in enumerate(record.values()):
             mean = sum((chance * channel.decode(output)[j] for output, chance in law.items()), Fraction(0))
@@ -190,7 +190,7 @@ def test_channels_that_leak_are_caught_by_the_same_enumeration() -> None:
     caught = []
     for mutant in mutants(channel):
         plan = replace(round_.plan, questions=(Question(round_.plan.schema.names, mutant),))
-        laws = [report_law(plan, round_.record(x, y)) for x, y in PEOPLE]
+        laws = [report_law(plan, round_.record(person(x), y)) for x, y in PEOPLE]
         outputs = set().union(*laws)
         full = [{output: law.get(output, Fraction(0)) for output in outputs} for law in laws]
         impossible = any(not law[output] for law in full for output in outputs)
@@ -202,7 +202,7 @@ def test_channels_that_leak_are_caught_by_the_same_enumeration() -> None:
 def test_a_gradient_that_was_not_clipped_is_refused() -> None:
     """Lengths above the radius have no place in the channel: were the clipping forgotten, the schema would notice."""
     round_ = small_round(Fraction(1), 2, 2)
-    record = round_.record([1.0, 1.0, 1.0], 1.0)
+    record = round_.record(person([1.0, 1.0, 1.0]), 1)
     assert max(map(abs, record.values())) == 1.0
     with pytest.raises(RecordError):
         round_.plan.schema.encode({name: 1.5 * value for name, value in record.items()})

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from hush import Tally, batch
+from hush.batch import keystream
 from hush.batch.columns import Encoded
 from hush.channels import Cube
 from hush.estimates import points
@@ -36,7 +37,8 @@ from hush.learn.simulation import (
     train,
 )
 from tests.cases import small_cube
-from tests.learn.cases import LOSSES, Array, crowd, first, training
+from tests.learn.cases import LOSSES, Array, crowd, first, person, training
+from tests.learn.cases import people as persons
 
 Z = 6.0
 """A normal variable is further than this from its mean with probability 2e-9: 4e-7 for the 200 numbers of a test."""
@@ -46,7 +48,8 @@ WEIGHTS = (0.5, -0.25, 1.0, 0.125, 0.0, -0.3)
 
 
 def five(**changes: Any) -> Training:
-    return training(**({"dimensions": 5, "start": WEIGHTS, "radius": 1.5} | changes))
+    given: dict[str, Any] = {"start": WEIGHTS, "radius": 1.5} | changes
+    return training(dimensions=5, **given)
 
 
 def simulated(own: Training, n: int = 500, seed: int = 1) -> tuple[Array, Array, People]:
@@ -117,7 +120,7 @@ def test_scores_and_lengths_are_those_of_the_features(changes: dict[str, Any]) -
     own = five(**({"start": WEIGHTS[:3]} if "projection" in changes else {}), **changes)
     x, _, people = simulated(own, 40)
     view, weights = View.of(own), np.array(own.start)
-    features = np.array([own.features(row) for row in x.tolist()])
+    features = np.array([own.features(person(row)) for row in x.tolist()])
     np.testing.assert_allclose(view.scores(people, weights), features @ weights, atol=2e-5)
     np.testing.assert_allclose(view.lengths(people), np.linalg.norm(features, axis=1), rtol=2e-5)
     some = np.array([0, 2])
@@ -145,7 +148,7 @@ def test_coordinates_go_in_as_on_a_device(loss: str, monkeypatch: pytest.MonkeyP
 
         monkeypatch.setattr(batch, "_collect_from", keep)
         collect_round(round_, people, source_for("x"), 1)
-        expected = [list(round_.record(a, b).values()) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+        expected = [list(round_.record(a, b).values()) for a, b in persons(x, y, round_.training.loss)]
         np.testing.assert_allclose(seen[0].T, expected, atol=1e-5)
         assert np.abs(seen[0]).max() <= 1.0
 
@@ -171,7 +174,7 @@ def test_signs_go_in_as_on_a_device(loss: str, epsilon: float, monkeypatch: pyte
             patch.setattr(simulation, "sampled_signs", keep)
             collect_round(round_, people, source_for("x"), 1)
         ((asked, values),) = seen
-        records = [list(round_.record(a, b).values()) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+        records = [list(round_.record(a, b).values()) for a, b in persons(x, y, round_.training.loss)]
         expected = np.take_along_axis(np.array(records), asked.astype(np.int64), axis=1)
         assert [len(set(row)) for row in asked.tolist()] == [asked.shape[1]] * len(x)
         clear = (np.abs(values - expected) <= 1e-5) | (np.abs(expected) < 1e-12)
@@ -196,7 +199,7 @@ def repeated(own: Training, n: int) -> tuple[Array, Array, People]:
 
 def mean_record(round_: Round, x: Array, y: Array) -> Array:
     """What devices of these people put in, on average."""
-    records = [list(round_.record(a, b).values()) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+    records = [list(round_.record(a, b).values()) for a, b in persons(x, y, round_.training.loss)]
     return np.asarray(np.mean(records, axis=0))
 
 
@@ -286,7 +289,7 @@ def collected() -> tuple[Training, Array, list[list[float]]]:
     """A training, the mean of its people's clipped gradients, and the means that they report in many rotations."""
     own = five(epsilon=4.0, loss="logistic", start=None, radius=0.8, **SPREAD)
     x, y, people = simulated(own, 1500, seed=9)
-    features = np.array([own.features(row) for row in x.tolist()])
+    features = np.array([own.features(person(row)) for row in x.tolist()])
     gradients = -0.5 * y[:, None] * features
     clipped = gradients * np.minimum(1.0, 0.8 / np.linalg.norm(gradients, axis=1))[:, None]
     found = []
@@ -372,7 +375,7 @@ def test_the_simulated_loss_is_that_of_the_people() -> None:
     round_ = Round.first(own)
     point, error = held_out_loss(round_, people, source_for("a"), 2)
     values = np.minimum(np.logaddexp(0.0, -y * View.of(own).scores(people, np.array(WEIGHTS))), own.cap)
-    some = [round_.loss_record(a, b)["loss"] for a, b in zip(x[:50].tolist(), y[:50].tolist(), strict=True)]
+    some = [round_.loss_record(a, b)["loss"] for a, b in persons(x[:50], y[:50], own.loss)]
     np.testing.assert_allclose(values[:50], some, atol=1e-4)
     assert abs(point - values.mean()) < Z * error
     other, error = held_out_loss(Round.first(five(**SPREAD, loss="hinge")), people, source_for("a"), 2)
@@ -420,3 +423,17 @@ def test_nobody_is_asked_twice(model: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert set(asked.values()) == {1}
     assert set(asked) <= set(x[:, 0].tolist())
     assert (0.4 if model.early_stopping else 0.99) * n < sum(sizes) <= n
+
+
+def test_a_seed_gives_the_same_words_whichever_stream_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    def words() -> list[int]:
+        room = np.zeros(10 + keystream.SPARE, dtype=np.uint64)
+        source_for("a").stream(3).fill(room, 10)
+        return [int(word) for word in room[:10]]
+
+    found = []
+    for kind in (keystream.CounterStream, keystream.SealedStream):
+        monkeypatch.setattr(keystream, "fastest", lambda kind=kind: kind)
+        monkeypatch.setattr(simulation, "fastest", lambda kind=kind: kind, raising=False)
+        found.append(words())
+    assert found[0] == found[1]

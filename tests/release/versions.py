@@ -21,9 +21,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 ENVIRONMENTS = ROOT / ".venv-versions"
-TESTING = ["hypothesis>=6.100", "numpy>=2.0", "pytest>=8.3"]
+TESTING = ["hypothesis>=6.100", "numpy>=2.0", "pytest>=8.3", "pytest-timeout>=2.3"]
 FAST = [
-    *(f"tests/test_{name}.py" for name in ("atomic", "client", "codec", "coins", "estimates", "exact", "intervals")),
+    *(
+        f"tests/test_{name}.py"
+        for name in ("answered", "atomic", "client", "codec", "coins", "estimates", "exact", "intervals")
+    ),
     *(f"tests/test_{name}.py" for name in ("ledger", "plan", "postprocess", "report", "schema", "tally", "vectors")),
 ]
 SLOW = "mutated or any_edit or largest_schema or kill or at_once"  # not among the fast ones

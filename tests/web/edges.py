@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -46,8 +47,20 @@ def mixture(parts: list[dict[str, Any]], shares: list[int] | None = None) -> dic
     }
 
 
-def additive(runs: Any, decay: int = WORD - 1, reach: int = 8) -> dict[str, Any]:
-    return {"kind": "additive", "runs": runs, "decay": str(decay), "reach": reach}
+def additive(runs: Any, decays: Any, reach: int) -> dict[str, Any]:
+    written = [str(decay) for decay in decays] if isinstance(decays, tuple) else decays
+    return {"kind": "additive", "runs": runs, "decays": written, "reach": reach}
+
+
+def falling(steps: int, reach: int) -> tuple[int, ...]:
+    """The least decays of periods that fall by at most a third each."""
+    decays: list[int] = []
+    ones = every = Fraction(1)  # the product of the odds, and that of the probabilities
+    while len(decays) < max((-(-(reach - 1) // max(steps, 1))).bit_length(), 1):
+        decays.append(math.ceil(WORD * ones / (ones + 3)))
+        ones *= Fraction(decays[-1], WORD - decays[-1])
+        every *= Fraction(decays[-1], WORD)
+    return *decays, math.ceil(WORD * every / (every + 2))
 
 
 def cells(*sizes: int | None) -> dict[str, Any]:
@@ -68,6 +81,7 @@ def plans() -> Iterator[str]:
     yield from _wholes()
     yield from _attributes()
     yield from _windows()
+    yield from _additives()
     yield from _others()
 
 
@@ -161,13 +175,7 @@ def _windows() -> Iterator[str]:
     yield text([number()], mixture([window(2, 1), mixture(pair)]))
 
 
-def _others() -> Iterator[str]:
-    for threshold in (HALF - 1, HALF, HALF + 1, WORD - 1, WORD, 1):
-        yield text([category(2)], subset(threshold=threshold))
-    for weight in (0, 1, 4, 5):
-        yield text([category(5)], subset(5) | {"weight": weight, "threshold": str(WORD - WORD // 16)})
-    for true, other in ((2, 1), (1, 1), (1, 2), (WORD - 1, HALF), (HALF, 0), (WORD, 1), (HALF + 1, HALF)):
-        yield text([category(3)], {"kind": "unary", "size": 3, "true": str(true), "other": str(other)})
+def _additives() -> Iterator[str]:
     most = 2**52 - 1
     fair = [
         [[1, 1]],
@@ -179,14 +187,48 @@ def _others() -> Iterator[str]:
         [[1, 2], [1, 1]],
         [[1, 1], [1, 1]],
         [[1, 1], [1, 2]],
+        [[3, 3], [1, 1]],
+        [[3, 4], [1, 1]],
     ]
-    for runs in (*fair, [], [[1]], [[1, 1, 1]], [1, 1], [[8, 1]], [[9, 1]]):
-        for decay in (HALF, HALF + 1, WORD - 1, 0):
-            yield text([number()], additive(runs, decay))
+    others: list[Any] = [[], [[1]], [[1, 1, 1]], [1, 1], [[8, 1]], [[9, 1]]]
+    for runs in [*fair, *others]:
+        steps = sum(run[0] for run in runs if isinstance(run, list))
+        for reach in (1, 2, 8):
+            yield text([number()], additive(runs, falling(steps, reach), reach))
     for length, reach in ((4096, 4096), (4096, 4095), (4097, 4097), (1, 32768), (1, 32769), (1, 0)):
-        yield text([number()], additive([[length, 1]], reach=reach))
-        yield text([number()], additive([[length - 1, 2], [1, 1]], HALF, reach))
-    yield text([number(optional=True)], additive([[4, 1]]))
+        decays = falling(length, reach)
+        yield text([number()], additive([[length, 1]], decays, reach))
+        yield text([number()], additive([[length - 1, 2], [1, 1]], decays, reach))
+    # How many digits there must be: two below a reach of 14, three below one of 30.
+    for reach in (13, 14, 29, 30):
+        for count in (13, 14, 29, 30):
+            yield text([number()], additive([[4, 1]], falling(4, count), reach))
+    # Periods that do not fall, but in the last digit, by a third; and those beyond the reach as rare as may be.
+    quarter, least = WORD // 4, -(-WORD // 33)
+    good = (HALF, HALF, quarter, least)
+    for place in range(4):
+        for step in (-1, 1):
+            yield text([number()], additive([[4, 1]], (*good[:place], good[place] + step, *good[place + 1 :]), 20))
+    for decays in (good, (HALF, HALF, HALF, WORD - 1), (*good[:3], WORD - 1), (*good[:3], WORD), (0, *good[1:])):
+        yield text([number()], additive([[4, 1]], decays, 20))
+    # The last weight must not be below that of the next period.
+    for second in (WORD // 16, WORD // 10, WORD // 10 + 1):
+        for weight in (2, 3, 4):
+            yield text([number()], additive([[3, weight], [1, 1]], (quarter, second, HALF), 8))
+    wrong: list[Any] = [[], None, "12", {"0": "1"}, [1, 2], ["01", "2"], ["1", ["2"]]]
+    for decays in wrong:
+        yield text([number()], additive([[4, 1]], decays, 5))
+    yield text([number()], additive([[4, 1]], falling(4, 8), 8) | {"decay": str(HALF)})
+    yield text([number(optional=True)], additive([[4, 1]], falling(4, 8), 8))
+
+
+def _others() -> Iterator[str]:
+    for threshold in (HALF - 1, HALF, HALF + 1, WORD - 1, WORD, 1):
+        yield text([category(2)], subset(threshold=threshold))
+    for weight in (0, 1, 4, 5):
+        yield text([category(5)], subset(5) | {"weight": weight, "threshold": str(WORD - WORD // 16)})
+    for true, other in ((2, 1), (1, 1), (1, 2), (WORD - 1, HALF), (HALF, 0), (WORD, 1), (HALF + 1, HALF)):
+        yield text([category(3)], {"kind": "unary", "size": 3, "true": str(true), "other": str(other)})
     for size in (1, 2, 3, 1024):
         schema = [number(f"x{i}") for i in range(size)]
         for threshold in (HALF - 1, HALF, HALF + 1, WORD // 4, WORD // 4 + 1):

@@ -45,11 +45,11 @@ MORE = int(os.environ.get("HUSH_WEB_MORE", "1"))
 
 
 def test_its_own_tests_pass() -> None:
-    done = node("--test", *sorted((WEB / "test").glob("*.test.mjs")))
+    done = node("--test", *sorted((WEB / "test").glob("*.test.mjs")), timeout=600)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     passed = re.search(r"^# pass (\d+)$", done.stdout, re.MULTILINE)
     assert passed is not None
-    assert int(passed[1]) >= 110
+    assert int(passed[1]) >= 190
     assert "# skipped 0" in done.stdout
 
 
@@ -137,8 +137,10 @@ def test_the_same_words_give_the_same_bytes(tmp_path: Path) -> None:
         (r"16777216|2\*\*24", "8388608"),  # the bits that round in a window
         (r"\+ ?\.5", "+.25"),  # where rounding begins
         (r"11n", "12n"),  # the bits that round elsewhere
-        (r">=(\w+)%", r">\1%"),  # what below(n) rejects
-        (r">>63n", ">>62n"),  # the digits of a unary bit
+        (r"(asUintN\(64,\w+\))<(\w+\))", r"\1<=\2"),  # what below(n) rejects
+        (r'padStart\(64,"0"', 'padStart(63,"0"'),  # the digits of a unary bit
+        (r"\?-1-(\w+):", r"?-\1:"),  # the noise of an additive channel
+        (r"(\w+)=>\1>=0", r"\1=>\1>0"),  # ties, of an even number of signs
     ],
 )
 def test_a_broken_client_is_noticed(tmp_path: Path, what: str, instead: str) -> None:
@@ -146,7 +148,8 @@ def test_a_broken_client_is_noticed(tmp_path: Path, what: str, instead: str) -> 
     assert changes > 0
     broken = tmp_path / "hush.mjs"
     broken.write_text(text, encoding="utf-8")
-    wrong, _, _ = compared(tmp_path / "cases", some_plans(24) + block_plans()[-10:], 60, broken)
+    blocks = block_plans()
+    wrong, _, _ = compared(tmp_path / "cases", some_plans(24) + blocks[6:12] + blocks[-10:], 60, broken)
     assert wrong > 0
 
 

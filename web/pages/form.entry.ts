@@ -1,4 +1,4 @@
-/** The form: answers stay in this page; what leaves is one report, shown before it is sent, and sent once. */
+/** The form: answers stay in this page; one report leaves, drawn when they are final, and sent once. */
 import { Collector, Ledger, type Plan } from "hush-client";
 import { byId, html } from "./elements";
 import { reason, say, show, Survey } from "./survey";

@@ -1,15 +1,14 @@
-/** A survey in one browser: questions, the report that is shown, and what becomes of it.
+/** A survey in one browser: questions, examples, and one report.
  *
- * The report that is shown under "Your report" is kept in the ledger of this browser before it is shown: it is the one
- * that is sent, however often others are drawn for show. Answers can be mended before it is sent, but the dice stay:
- * the same answers give the same report again.
+ * Nobody may choose among draws, or keep back one that they dislike: the reports would follow the choice, and not the
+ * law of the plan. So the report is drawn once the answers are final, kept in the ledger of this browser, sent at once,
+ * and shown when it has arrived. Before that the page shows examples, drawn apart from it.
  */
-import { CollectorError, HushError, LedgerError, Report, randomise, type Collector, type Ledger, type Plan } from "hush-client";
-import { Dice } from "./dice";
+import { CollectorError, HushError, Report, randomise, type Collector, type Ledger, type Plan } from "hush-client";
 import { button, byId, html } from "./elements";
 import { field, type Field } from "./fields";
-import { bytes, explained, promise } from "./telling";
-import type { Answers } from "./words";
+import { answered, bytes, explained, promise } from "./telling";
+import { weakness, type Answers } from "./words";
 
 const place = byId("content");
 const status = byId("status");
@@ -35,12 +34,20 @@ export function reason(error: unknown): string {
   return error instanceof HushError ? error.message : "something went wrong in this page";
 }
 
+const PAUSE = 30_000; // milliseconds until a report that waits is sent again by itself
+
+/** Whether trying again may help: the network failed, or the collector was busy. */
+function passing(error: unknown): boolean {
+  if (!(error instanceof CollectorError)) return false;
+  return error.status === undefined || error.status === 429 || error.status >= 500;
+}
+
 /** One plan, from its questions until its report has arrived. */
 export class Survey {
   private answers: Answers = {};
   private readonly fields: Field[];
   private readonly form: HTMLFormElement;
-  private dice = new Dice();
+  private timer = 0;
 
   constructor(
     private readonly collector: Collector,
@@ -55,9 +62,9 @@ export class Survey {
   /** Go on where this browser was: perhaps a report waits, or has arrived. */
   async open(): Promise<void> {
     const state = await this.state();
-    if (state === "arrived") await this.done(false);
-    else if (state === "sending") await this.waiting("Your report has been drawn, but may not have arrived.");
-    else if (state === "drawn") await this.kept();
+    if (state === "arrived") await this.done("This browser has sent its report to this survey already.");
+    else if (state === "sending") await this.send();
+    else if (state === "drawn") this.kept();
     else this.ask();
   }
 
@@ -75,7 +82,7 @@ export class Survey {
       html("p", { class: "quiet small" }, "All questions need an answer, unless they say otherwise. Nothing is sent yet."),
       summary,
       ...this.fields.map((item) => item.element),
-      html("button", { type: "submit", class: "primary" }, "See what would be sent"),
+      html("button", { type: "submit", class: "primary" }, "Check my answers"),
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -94,7 +101,7 @@ export class Survey {
         summary.append(html("p", {}, "Please look at these again:"), html("ul", {}, ...items));
         begin(summary);
       } else {
-        void this.review();
+        this.review();
       }
     });
     return form;
@@ -105,93 +112,101 @@ export class Survey {
     show(promise(this.plan, Number(this.ledger.cap)), this.form);
   }
 
-  // -- what would be sent
+  // -- examples: nothing is drawn for good yet
 
-  private async review(): Promise<void> {
+  private review(): void {
     // No prototype: an attribute may have any name, and every one is given.
     this.answers = Object.assign(Object.create(null), Object.fromEntries(this.fields.map((f) => [f.name, f.value()])));
-    say("Drawing your report …");
-    let report: Report;
-    try {
-      report = await this.collector.prepare(this.plan, this.answers, this.dice.rewind());
-    } catch (error) {
-      say(`No report was drawn: ${reason(error)}.`);
-      return;
-    }
-    if (!this.dice.rolled) return this.open(); // another tab has drawn a report meanwhile: this page cannot explain it
     say("");
-    const heading = html("h2", {}, "Your report");
-    const sent = html("div", { "data-testid": "report" }, ...explained(report, this.answers));
-    const example = html("div", { class: "example", "aria-live": "polite", "data-testid": "example" });
-    const again = button("Draw another one, for show", () => {
-      example.replaceChildren(
-        html("h3", {}, "An example that is not sent"),
-        html("p", {}, "The same answers, another draw. Your own report stays as it is."),
-        ...explained(randomise(this.plan, this.answers), this.answers),
-      );
-    });
+    const heading = html("h2", {}, "Are these your answers?");
+    const example = html("div", { "aria-live": "polite", "data-testid": "example" });
+    const draw = (): void => example.replaceChildren(...explained(randomise(this.plan, this.answers), this.answers));
+    draw();
+    // As in the promise: of a weak plan it would reassure where a report gives the answers away.
+    const stay = weakness(this.plan) === "" ? "They stay on this device. " : "";
+    const final =
+      `${stay}When you send, your report is drawn from them by chance and leaves at once. After that neither your ` +
+      "answers nor your report can be changed.";
+    const unseen =
+      "You see your report when it has arrived, and not before: if people looked first, and kept back what they do not " +
+      "like, what arrives would give away more about them than is promised here.";
     const actions = html(
       "div",
       { class: "row" },
-      button("Send my report", () => void this.send(report.id), { class: "primary" }),
-      again,
-      button("Change my answers", () => void this.change()),
+      button("These are my answers: send my report", () => void this.commit(), { class: "primary" }),
+      button("Change my answers", () => this.change()),
     );
-    const intro = "This is what leaves your device if you send it, and nothing else. It was drawn by chance.";
-    show(html("section", { class: "review" }, heading, html("p", {}, intro), sent, actions, example));
+    const shown = html(
+      "section",
+      { class: "example", "aria-labelledby": "example" },
+      html("h2", { id: "example" }, "An example that is not sent"),
+      html("p", {}, "Drawn from the same answers, for show. Yours will be drawn anew, and may say something else."),
+      button("Draw another example", draw),
+      example,
+    );
+    const own = html("section", {}, heading, answered(this.plan, this.answers), html("p", {}, final), html("p", {}, unseen));
+    own.append(actions);
+    show(own, shown);
     begin(heading);
   }
 
-  /** A report that was drawn earlier and never sent: the answers are gone with the page that held them. */
-  private async kept(): Promise<void> {
-    const entry = await this.ledger.entry(this.plan);
-    if (entry === undefined) return this.ask();
-    const kept = Report.decode(this.plan, entry.report);
-    say("");
-    const text = "It was drawn from your answers in this browser, and nothing has been sent. The answers were not kept.";
-    const actions = html(
-      "div",
-      { class: "row" },
-      button("Send my report", () => void this.send(kept.id), { class: "primary" }),
-      button("Answer again", () => void this.change()),
-    );
-    const heading = html("h2", {}, "A report of yours is ready");
-    show(html("section", { "data-testid": "kept" }, heading, html("p", {}, text), bytes(kept), actions));
-    begin(heading);
-  }
-
-  private async change(): Promise<void> {
-    try {
-      await this.ledger.withdraw(this.plan);
-    } catch (error) {
-      return say(`The answers cannot be changed: ${reason(error)}.`); // another tab has sent it meanwhile
-    }
+  private change(): void {
     this.ask();
     this.fields[0]?.focus();
   }
 
-  // -- sending
+  // -- the report
 
-  /** Send the report that is shown, and no other. */
-  private async send(id?: string): Promise<void> {
-    const before = await this.state();
-    if (id !== undefined && before === undefined) return this.open(); // it was withdrawn in another tab
-    say("Sending …");
-    // From here on it cannot be withdrawn, and nothing that tells the answers from it is needed any more.
-    this.dice = new Dice();
+  /** Draw the report, once and for all, and send it. From here on there is no way back. */
+  private async commit(): Promise<void> {
+    this.busy(true);
+    say("Drawing your report …");
+    const { answers } = this;
+    let own: boolean;
+    try {
+      own = await this.collector.prepare(this.plan, answers);
+    } catch (error) {
+      this.busy(false);
+      return say(`No report was drawn: ${reason(error)}.`);
+    }
     this.answers = {};
     this.form.reset();
-    for (const item of place.querySelectorAll("button")) item.disabled = true;
+    if (own) return this.send(answers);
+    // Another tab was faster: the report is of its answers, and cannot be explained by these.
+    await this.open();
+    say(`This browser has answered this survey before. The answers from this page were not used. ${status.textContent}`);
+  }
+
+  private busy(is: boolean): void {
+    for (const item of place.querySelectorAll("button")) item.disabled = is;
+  }
+
+  /** Send the report that is kept. It is told by these answers when it has arrived, if they are known. */
+  private async send(answers?: Answers): Promise<void> {
+    clearTimeout(this.timer);
+    this.busy(true);
+    let tried = false;
     try {
-      await this.collector.send(this.plan, id);
-      await this.done(true);
+      tried = (await this.state()) === "sending";
+      say("Sending your report …");
+      await this.collector.send(this.plan);
     } catch (error) {
-      if (error instanceof LedgerError) {
-        await this.open();
-        say("Another report was drawn in another tab. This is it, and nothing was sent from here.");
-      } else if (error instanceof CollectorError && error.kind === "plan-closed") this.late(before === "sending");
-      else await this.waiting(`Your report has not arrived: ${reason(error)}.`);
+      if (error instanceof CollectorError && error.kind === "plan-closed") return this.late(tried);
+      return this.waiting(error);
     }
+    await this.done("Your report has arrived. Thank you.", answers);
+  }
+
+  /** A report that nobody has tried to send: the page was closed too early. Only sending is left to decide. */
+  private kept(): void {
+    say("");
+    const heading = html("h2", {}, "A report of yours is ready");
+    const text =
+      "This browser has drawn it from your answers, and has not sent it. It is the only one that it draws for this " +
+      "survey. You see it when it has arrived.";
+    const send = button("Send my report", () => void this.send(), { class: "primary" });
+    show(html("section", { "data-testid": "kept" }, heading, html("p", {}, text), send));
+    begin(heading);
   }
 
   /** The collector takes no more reports: trying again would not help. An earlier attempt may have arrived in time. */
@@ -205,34 +220,39 @@ export class Survey {
     begin(heading);
   }
 
-  /** A report waits to be sent once more: the same, so that it is counted once. */
-  private async waiting(why: string): Promise<void> {
-    say(why);
+  /** A report waits to be sent once more: the same, so that it is counted once. It is not shown, as it may not arrive. */
+  private waiting(error: unknown): void {
+    say(`Your report has not arrived: ${reason(error)}.`);
     const retry = button("Send it again", () => void this.send(), { class: "primary" });
     const text =
-      "It is kept in this browser, and the same report is sent again when you are online, or when you say so. However " +
-      "often it is sent, it is counted once.";
+      "It is drawn and kept in this browser. The same report is sent again by itself while this page is open, when you " +
+      "come back, or when you say so. However often it is sent, it is counted once. You see it when it has arrived.";
     show(html("section", { "data-testid": "waiting" }, html("h2", {}, "Waiting to be sent"), html("p", {}, text), retry));
     retry.focus();
+    if (passing(error)) this.timer = setTimeout(() => void this.resume(), PAUSE);
   }
 
   private async resume(): Promise<void> {
-    if ((await this.state()) === "sending" && document.querySelector("[data-testid=waiting]") !== null) await this.send();
+    if (document.querySelector("[data-testid=waiting] button:enabled") !== null) await this.send();
   }
 
-  private async done(first: boolean): Promise<void> {
+  private async done(told: string, answers?: Answers): Promise<void> {
     const kept = await this.ledger.entry(this.plan);
-    say(first ? "Your report has arrived. Thank you." : "This browser has sent its report to this survey already.");
+    say(told);
     const heading = html("h2", {}, "You have answered");
     const spent = await this.ledger.spent();
     const where = html("a", { href: `/dashboard?plan=${this.plan.id}` }, "See what everybody's reports say together");
     const parts: HTMLElement[] = [
       heading,
-      html("p", {}, "It is counted once. Answering again from this browser would send the same report."),
+      html("p", {}, "Your report is counted once. This browser draws no other one for this survey."),
       html("p", {}, `Surveys of this collector have cost this browser ε = ${Number(spent)} of ${Number(this.ledger.cap)} so far.`),
       html("p", {}, where),
     ];
-    if (kept !== undefined) parts.push(bytes(Report.decode(this.plan, kept.report)));
+    if (kept !== undefined) {
+      const report = Report.decode(this.plan, kept.report);
+      const told = answers === undefined ? [bytes(report)] : explained(report, answers);
+      parts.push(html("section", { "data-testid": "report" }, html("h2", {}, "This has left your device"), ...told));
+    }
     show(html("section", { "data-testid": "done" }, ...parts));
     begin(heading);
   }

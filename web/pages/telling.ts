@@ -1,8 +1,8 @@
-/** What a person is told before anything is sent: what the plan promises, and what their report says. */
+/** What a person is told: what the plan promises, and what a report says. */
 import type { Plan, Report } from "hush-client";
 import { html } from "./elements";
 import { picture } from "./picture";
-import { content, meaning, profile, raised, sentence, UNSPEAKABLE, weakness, type Answers } from "./words";
+import { content, meaning, plain, profile, raised, sentence, UNSAID, UNSPEAKABLE, weakness, type Answers } from "./words";
 
 /** Whether the collector deals the questions by tickets, as it has written into the page. */
 export const dealt = document.documentElement.dataset["tickets"] === "yes";
@@ -56,6 +56,15 @@ export function promise(plan: Plan, cap: number): HTMLElement {
   );
 }
 
+/** What a person has answered. */
+export function answered(plan: Plan, answers: Answers): HTMLElement {
+  const pairs = plan.schema.map(({ name }) => {
+    const value = answers[name] ?? UNSAID;
+    return html("div", {}, html("dt", {}, name), html("dd", {}, typeof value === "number" ? plain(value) : value));
+  });
+  return html("dl", { class: "answers", "data-testid": "answers" }, ...pairs);
+}
+
 /** A report in words and pictures, then as it is. */
 export function explained(report: Report, answers: Answers): HTMLElement[] {
   const { plan } = report;
@@ -68,7 +77,7 @@ export function explained(report: Report, answers: Answers): HTMLElement[] {
     const block = html(
       "section",
       { class: "card answer" },
-      html("p", { class: "asked" }, "You are asked about ", ...names, `${only}.`),
+      html("p", { class: "asked" }, "This report is about ", ...names, `${only}.`),
     );
     const profiles = attributes.slice(0, MOST_TOLD).map((item) => profile(plan, index, output, answers, item.name));
     block.append(html("p", {}, content(profiles, output, question.channel)));

@@ -9,8 +9,8 @@ import type { Input, PersonRecord } from "./schema.js";
 /**
  * Returns a fresh random report of a record, as private as the plan says.
  *
- * The whole record is checked first; a bad one is refused before any randomness is drawn. Two reports of the same
- * record cost twice the epsilon: a page that may be opened again should use a `Ledger`.
+ * The whole record is checked first; a bad one is refused before any randomness is drawn. Every call draws another
+ * report and costs the epsilon again, if it is sent: a page that may be opened again should use a `Ledger`.
  */
 export function randomise(plan: Plan, record: PersonRecord): Report {
   return randomiseFrom(new SystemCoins(), plan, record);

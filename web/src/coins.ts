@@ -1,17 +1,35 @@
 /** Randomness as an argument: words of 64 bits, and what is made of them exactly. */
 import { WORD } from "./exact.js";
 
-/** A source of independent uniform 64-bit words. spec/wire.md fixes how many are drawn, and in which order. */
+const GUARD = WORD << 64n;
+
+/**
+ * A source of independent uniform 64-bit words. spec/wire.md fixes how many are drawn, and in which order.
+ *
+ * Nothing here works differently for one word than for another, but for words that are drawn anew: those say nothing
+ * about the result. So the time that a draw takes says nothing about the input, or about a coin.
+ */
 export abstract class Coins {
   /** Returns the next word, uniform in 0..2^64-1. */
   abstract word(): bigint;
 
-  /** Returns an exactly uniform integer in 0..n-1, for 1 <= n <= 2^64: words that would favour some are drawn anew. */
-  below(n: bigint): bigint {
-    for (;;) {
-      const product = this.word() * n;
-      if (product % WORD >= WORD % n) return product / WORD;
+  /**
+   * Returns 2^64 plus an exactly uniform integer in 0..n-1, for 1 <= n <= 2^64: words that would favour some are drawn
+   * anew. There is no word for n = 1. With the 2^64 all results have one length, and take the same time further on.
+   */
+  rank(n: bigint): bigint {
+    const excess = WORD % n;
+    let product = GUARD;
+    if (n > 1n) {
+      do product = GUARD + this.word() * n;
+      while (BigInt.asUintN(64, product) < excess);
     }
+    return product >> 64n;
+  }
+
+  /** Returns an exactly uniform integer in 0..n-1. */
+  below(n: bigint): bigint {
+    return this.rank(n) - WORD;
   }
 
   /** Returns true with probability threshold/2^64, exactly. */
@@ -20,20 +38,46 @@ export abstract class Coins {
   }
 
   /** Returns 1 for a share `fraction` of all words, to within 2^-53, else 0. It rounds inputs: not a private step. */
-  up(fraction: number): 0 | 1 {
-    return Number(this.word() >> 11n) < fraction * 2 ** 53 ? 1 : 0;
+  up(fraction: number): number {
+    return Number(Number(this.word() >> 11n) < fraction * 2 ** 53);
   }
 
-  /** Returns a uniform subset of 0..n-1 of this size, in order (Floyd's algorithm: one draw per member). */
-  subset(n: number, size: number): number[] {
-    const chosen = new Set<number>();
-    for (let top = n - size; top < n; top++) {
-      const pick = size === n ? top : Number(this.below(BigInt(top + 1))); // what is certain takes no word
-      chosen.add(chosen.has(pick) ? top : pick);
+  /** Returns so many fair bits: a word for every 64 of them, the lowest first. */
+  bits(size: number): Uint8Array {
+    const bits = new Uint8Array(size);
+    let word = 0n;
+    for (let i = 0, half = 0; i < size; i++) {
+      if (i % 64 === 0) word = this.word();
+      if (i % 32 === 0) {
+        half = Number(BigInt.asIntN(32, word));
+        word >>= 32n;
+      }
+      bits[i] = (half >> i) & 1; // a shift is by i mod 32
     }
-    return [...chosen].sort((a, b) => a - b);
+    return bits;
+  }
+
+  /** Marks one more of 0..top for each top in from..to-1: the steps of Floyd's algorithm for a uniform subset. */
+  mark(marks: Uint8Array, from: number, to: number): void {
+    for (let top = from; top < to; top++) {
+      const pick = Number(this.below(BigInt(top + 1)));
+      const taken = marks[pick]!; // then it is the top
+      marks[pick] = 1;
+      marks[top]! |= taken;
+    }
+  }
+
+  /** Returns a uniform subset of 0..n-1 of this size, in order. */
+  subset(n: number, size: number): number[] {
+    const marks = new Uint8Array(n);
+    if (size === n) marks.fill(1); // no word for what is certain
+    else this.mark(marks, n - size, n);
+    return marked(marks);
   }
 }
+
+/** Returns the positions of marks, in order. */
+export const marked = (marks: Uint8Array): number[] => [...marks.keys()].filter((i) => marks[i]);
 
 /** Words from the cryptographic generator of the browser. Make one for each record, as `randomise` does. */
 export class SystemCoins extends Coins {

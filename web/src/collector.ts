@@ -1,12 +1,10 @@
 /** A collector, seen from a device: fetch a plan, check it, answer it once, send the report until it has arrived. */
-import type { Coins } from "./coins.js";
-import { CollectorError, ensure } from "./errors.js";
+import { CollectorError, ensure, LedgerError } from "./errors.js";
 import { fields, parsed } from "./json.js";
-import { Ledger } from "./ledger.js";
+import type { Ledger } from "./ledger.js";
 import { Plan } from "./plan.js";
 import { Report } from "./report.js";
 import type { PersonRecord } from "./schema.js";
-import { MemoryStore } from "./stores.js";
 import { readTicket, type Ticket } from "./tickets.js";
 
 const RETRIED = [408, 425, 429, 500, 502, 503, 504];
@@ -14,7 +12,7 @@ const MAX_WAIT = 60_000; // milliseconds, whatever a collector asks for
 
 /** How a collector is reached. Times are in milliseconds. */
 export interface CollectorOptions {
-  /** What this device answered. Without one, it is remembered as long as this object lives. */
+  /** What this device has answered. Answering needs it: a page that forgets would draw again at every visit. */
   readonly ledger?: Ledger;
   /** A bearer token, if the collector wants one. */
   readonly token?: string;
@@ -42,16 +40,15 @@ export interface Receipt {
 export class Collector {
   readonly #url: string;
   readonly #options: Required<Omit<CollectorOptions, "ledger" | "token">> & { token: string | undefined };
-  readonly #ledger: Promise<Ledger>;
+  readonly #kept: Ledger | undefined;
   readonly #plans = new Map<string, Plan>();
-  readonly #tickets = new Map<string, Ticket | undefined>();
 
   constructor(url: string, options: CollectorOptions = {}) {
     const { ledger, token, attempts = 6, pause = 500, timeout = 10_000, tickets = "auto" } = options;
     this.#url = baseOf(url);
     const { fetch = (where, init) => globalThis.fetch(where, init) } = options;
     this.#options = { token, attempts, pause, timeout, tickets, fetch };
-    this.#ledger = ledger ? Promise.resolve(ledger) : Ledger.open({ cap: 1000, store: new MemoryStore() });
+    this.#kept = ledger;
   }
 
   /** Returns a plan, after checking that it is the one of this id, and as private as it says. */
@@ -63,32 +60,24 @@ export class Collector {
   }
 
   /**
-   * Draws the report to a plan and keeps it in the ledger, where nothing has left the device yet; or returns the one
-   * that is kept. A bad record is refused before anything about it is asked of the collector. For `coins` see
-   * `Ledger.randomise`.
+   * Draws the report to a plan and keeps it in the ledger, unless one is kept there: for good, as a plan has one report
+   * on a device. Returns whether it was drawn from this record. Nothing has left the device yet. A bad record is
+   * refused before anything about it is asked of the collector.
    */
-  async prepare(plan: Plan, record: PersonRecord, coins?: Coins): Promise<Report> {
-    const ledger = await this.#ledger;
-    const kept = await ledger.entry(plan);
-    if (kept) return Report.decode(plan, kept.report);
+  async prepare(plan: Plan, record: PersonRecord): Promise<boolean> {
+    const ledger = this.#ledger();
+    if (await ledger.entry(plan)) return false; // and no other ticket, which would deal other questions
     plan.encode(record);
-    // A ticket is good until its report is sent: whoever changes their answers needs no other.
-    const ticket = this.#tickets.get(plan.id) ?? (await this.#ticket(plan));
-    this.#tickets.set(plan.id, ticket);
-    return ledger.randomise(plan, record, ticket, coins);
+    return ledger.draw(plan, record, await this.#ticket(plan));
   }
 
-  /**
-   * Sends the report that is kept for a plan until it has arrived. Sending again is harmless: it counts once. With the
-   * id of a report, only that one is sent.
-   */
-  async send(plan: Plan, id?: string): Promise<Receipt> {
-    const ledger = await this.#ledger;
-    const { report, ticket } = await ledger.sending(plan, id);
+  /** Sends the report that is kept for a plan until it has arrived. Sending again is harmless: it counts once. */
+  async send(plan: Plan): Promise<Receipt> {
+    const ledger = this.#ledger();
+    const { report, ticket } = await ledger.sending(plan);
     const headers = ticket === undefined ? {} : { "Hush-Ticket": ticket };
     const receipt = await this.submit(Report.decode(plan, report), headers);
     await ledger.arrived(plan);
-    this.#tickets.delete(plan.id);
     return receipt;
   }
 
@@ -99,7 +88,10 @@ export class Collector {
     return this.send(found);
   }
 
-  /** Sends a report that was made elsewhere until the collector says that it is durable. No ledger is looked at. */
+  /**
+   * Sends a report that was made elsewhere until the collector says that it is durable. No ledger is looked at: another
+   * report of the same record is another one that is counted, at the full cost.
+   */
   async submit(report: Report, headers: Record<string, string> = {}): Promise<Receipt> {
     const answer = await this.#request(`/plans/${report.plan.id}/reports`, {
       method: "POST",
@@ -114,6 +106,12 @@ export class Collector {
       CollectorError,
     );
     return { id: report.id, new: fresh };
+  }
+
+  #ledger(): Ledger {
+    const rule = "answering needs a ledger: new Collector(url, { ledger: await Ledger.open({ cap }) })";
+    ensure(this.#kept, rule, LedgerError);
+    return this.#kept;
   }
 
   async #ticket(plan: Plan): Promise<Ticket | undefined> {

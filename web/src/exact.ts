@@ -43,15 +43,37 @@ export function comb(n: number, k: number): bigint {
   return result;
 }
 
-/** Returns how many corners of an m-cube agree with a given one in at least so many places. */
-export function agreeing(m: number, least: number): bigint {
-  let sum = 0n;
-  let count = 1n; // of those that agree in i places
-  for (let i = m; i >= Math.max(least, 0); i--) {
-    sum += count;
-    count = (count * BigInt(i)) / BigInt(m - i + 1);
-  }
-  return sum;
+/** Returns 1 over (n over k), as a float: 0 if that is too small for one. */
+export function rarity(n: number, k: number): number {
+  let result = 1;
+  for (let i = 1; i <= k; i++) result *= i / (n - k + i);
+  return result;
+}
+
+/**
+ * Returns for every m and a up to `size` how many corners of an m-cube agree with a given one in at least a places. Of
+ * all 2^64 corners of the 64-cube the array keeps 0, modulo 2^64. It is small, so that no entry is slower to reach.
+ */
+export function agreeing(size: number): BigUint64Array[] {
+  const rows = [new BigUint64Array(size + 1)];
+  rows[0]![0] = 1n;
+  while (rows.length <= size) rows.push(rows.at(-1)!.map((count, a, row) => count + row[Math.max(a - 1, 0)]!));
+  return rows;
+}
+
+/**
+ * Returns a function that counts the limits, which increase, that are at most x. They are filled up with `end`, which is
+ * above all x: among 2^m - 1 limits every search takes m steps, wherever it ends.
+ */
+export function counter<T extends number | bigint>(limits: readonly T[], end: T): (x: T) => number {
+  let size = 1;
+  while (size <= limits.length) size *= 2;
+  const all = [...limits, ...Array<T>(size - 1 - limits.length).fill(end)];
+  return (x) => {
+    let count = 0;
+    for (let step = size / 2; step >= 1; step /= 2) count += step * Number(all[count + step - 1]! <= x);
+    return count;
+  };
 }
 
 /** Returns a/b as a float to within two units in the last place, also where a and b are too large for one. */
@@ -60,12 +82,4 @@ export function quotient(a: bigint, b: bigint): number {
   const shift = 4 * (b.toString(16).length - a.toString(16).length) + 64;
   const scaled = shift > 0 ? (a << BigInt(shift)) / b : a / (b << BigInt(-shift));
   return (Number(scaled) / 2 ** 64) * 2 ** (64 - shift);
-}
-
-/** Returns the positions of the ones of an integer, in order. */
-export function members(bits: bigint): number[] {
-  const text = bits.toString(2);
-  const found = [];
-  for (let i = 0; i < text.length; i++) if (text[text.length - 1 - i] === "1") found.push(i);
-  return found;
 }

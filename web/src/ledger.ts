@@ -1,6 +1,5 @@
 /** The ledger: a device's memory of what it has answered, and what that cost. */
-import { randomiseFrom } from "./client.js";
-import { type Coins, SystemCoins } from "./coins.js";
+import { randomise } from "./client.js";
 import { BudgetError, ensure, LedgerError } from "./errors.js";
 import { decimal, decimalText } from "./exact.js";
 import type { Plan } from "./plan.js";
@@ -20,11 +19,12 @@ export interface LedgerOptions {
 }
 
 /**
- * What this device has answered. Asking twice returns the *same* stored report, as two of one record cost twice the
- * epsilon, and averaging many reveals it; and a plan that would take the total above the cap is refused.
+ * What this device has answered. A plan has one report for good: two of one record cost twice the epsilon, averaging
+ * many reveals it, and a choice among them undoes the promise altogether. So nothing here forgets a report or draws
+ * another one, and a plan that would take the total above the cap is refused.
  *
- * Every answer is one transaction: it is on disk before it is returned, and two tabs that ask at once get one report.
- * Lose the database and its protection is lost too.
+ * Every answer is one transaction: it is on disk before anybody hears of it, and two tabs that ask at once get one
+ * report. Lose the database and its protection is lost too.
  */
 export class Ledger {
   private constructor(
@@ -54,36 +54,19 @@ export class Ledger {
   }
 
   /**
-   * Answers a plan once: returns the stored report, without a look at the record; or draws one and stores it before it
-   * is returned. A plan that would take the total above the cap is a BudgetError, and nothing is drawn or stored.
-   *
-   * `coins` are for pages that let people mend their answers before anything is sent: with the same words again, the
-   * same answers give the same report, and nobody can draw until they like what they see.
+   * Draws the report to a plan and keeps it, unless one is kept: then this record is not looked at. Returns whether the
+   * report is of this call. A plan that would take the total above the cap is a BudgetError, and nothing is drawn.
    */
-  async randomise(plan: Plan, record: PersonRecord, ticket?: Ticket, coins: Coins = new SystemCoins()): Promise<Report> {
-    let report: Report | undefined;
-    await this.#update(({ cap, entries }) => {
-      const stored = entries.find((entry) => entry.plan === plan.id);
-      if (stored) report = Report.decode(plan, stored.report);
-      if (report) return undefined;
-      const spent = total(entries);
-      ensure(
-        spent + decimal(plan.epsilon) <= decimal(cap),
-        `this plan costs ${plan.epsilon}; of a cap of ${cap} this device has spent ${decimalText(spent)}`,
-        BudgetError,
-      );
-      report = ticket ? answerTicket(plan, record, ticket.id, coins) : randomiseFrom(coins, plan, record);
-      const entry: Entry = {
-        plan: plan.id,
-        title: plan.title,
-        epsilon: plan.epsilon,
-        report: report.encode(),
-        ...(ticket && { ticket: ticket.signature }),
-        state: "drawn",
-      };
-      return [...entries, entry];
-    });
-    return report!;
+  async draw(plan: Plan, record: PersonRecord, ticket?: Ticket): Promise<boolean> {
+    return (await this.#draw(plan, record, ticket)).fresh;
+  }
+
+  /**
+   * Does the same, and returns the report that is kept: for code that carries reports itself. A person who sees a
+   * report before it has left, and may keep it back, chooses what is sent; its law is then not the plan's.
+   */
+  async randomise(plan: Plan, record: PersonRecord, ticket?: Ticket): Promise<Report> {
+    return (await this.#draw(plan, record, ticket)).report;
   }
 
   /** Returns all answers, in the order in which they were drawn. */
@@ -103,16 +86,9 @@ export class Ledger {
     return decimalText(total(await this.entries()));
   }
 
-  /**
-   * Notes that the answer to a plan is about to leave the device, and returns it. With the id of a report it is refused
-   * if another one is kept: somebody in another tab may have answered meanwhile.
-   */
-  sending(plan: Plan, id?: string): Promise<Entry> {
-    return this.#move(plan, ({ state, report }) => {
-      const same = id === undefined || Report.decode(plan, report).id === id;
-      ensure(same, "another report is kept for this plan", LedgerError);
-      return state === "arrived" ? state : "sending";
-    });
+  /** Notes that the answer to a plan is about to leave the device, and returns it. */
+  sending(plan: Plan): Promise<Entry> {
+    return this.#move(plan, ({ state }) => (state === "arrived" ? state : "sending"));
   }
 
   /** Notes that the collector has the answer to a plan. */
@@ -120,16 +96,32 @@ export class Ledger {
     return this.#move(plan, () => "arrived");
   }
 
-  /**
-   * Forgets the answer to a plan, and what it cost. It is refused once sending it was tried: the report may have
-   * arrived whether or not the device heard of it, and what is known cannot be taken back.
-   */
-  async withdraw(plan: Plan): Promise<void> {
-    await this.#update(({ entries }) => {
-      const kept = entries.filter((entry) => entry.plan !== plan.id || entry.state !== "drawn");
-      ensure(kept.length < entries.length, "there is no answer to this plan that was never sent", LedgerError);
-      return kept;
+  async #draw(plan: Plan, record: PersonRecord, ticket?: Ticket): Promise<{ report: Report; fresh: boolean }> {
+    let report: Report | undefined;
+    let fresh = false;
+    await this.#update(({ cap, entries }) => {
+      const stored = entries.find((entry) => entry.plan === plan.id);
+      if (stored) report = Report.decode(plan, stored.report);
+      if (report) return undefined;
+      const spent = total(entries);
+      ensure(
+        spent + decimal(plan.epsilon) <= decimal(cap),
+        `this plan costs ${plan.epsilon}; of a cap of ${cap} this device has spent ${decimalText(spent)}`,
+        BudgetError,
+      );
+      report = ticket ? answerTicket(plan, record, ticket.id) : randomise(plan, record);
+      fresh = true;
+      const entry: Entry = {
+        plan: plan.id,
+        title: plan.title,
+        epsilon: plan.epsilon,
+        report: report.encode(),
+        ...(ticket && { ticket: ticket.signature }),
+        state: "drawn",
+      };
+      return [...entries, entry];
     });
+    return { report: report!, fresh };
   }
 
   async #move(plan: Plan, next: (entry: Entry) => State): Promise<Entry> {

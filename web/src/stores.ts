@@ -1,7 +1,7 @@
 /** Where a ledger keeps its book: in the browser's database, or in memory. */
 import { ensure, LedgerError } from "./errors.js";
 
-/** How far an answer has come. Only one that was merely drawn may be withdrawn: nothing of it has left the device. */
+/** How far an answer has come: kept, and nobody has tried to send it; perhaps sent; with the collector for certain. */
 export type State = "drawn" | "sending" | "arrived";
 
 /** An answer of this device: a report, which is already private, and what it cost. Never a record. */
@@ -35,7 +35,10 @@ export interface Store {
   update(change: (book: Book | undefined) => Book | undefined): Promise<void>;
 }
 
-/** A book that lasts as long as the page: for tests, and for pages that keep nothing. */
+/**
+ * A book that lasts as long as the page: for tests, and for programs that answer once. After a reload it is empty, and
+ * the same person is asked again: a second report, at the full cost.
+ */
 export class MemoryStore implements Store {
   #book: Book | undefined;
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hex, hush, small, titled, vectors } from "./words.mjs";
 
-const { Collector, CollectorError, Ledger, MemoryStore, Plan, PlanError, RecordError, Report, questionsOf } = hush;
+const { Collector, CollectorError, Ledger, LedgerError, MemoryStore, Plan, PlanError, RecordError, Report, questionsOf } = hush;
 const record = { x: 0.5, c: "a" };
 const ID = "00112233445566778899aabbccddeeff";
 const SIGNATURE = "f".repeat(32);
@@ -16,6 +16,9 @@ const receipt = ({ init }, change = {}) => {
 };
 const dealt = (change = {}) => json({ id: ID, questions: questionsOf(small, ID), signature: SIGNATURE, ...change });
 
+const ledgerOf = (cap = 1) => Ledger.open({ cap, store: new MemoryStore() });
+const ledgers = await Promise.all(Array.from({ length: 100 }, () => ledgerOf(1000))); // one for each that needs none of its own
+
 /** A collector that answers as it is told, and remembers what it was asked. */
 function faking(answers, options = {}) {
   const calls = [];
@@ -25,11 +28,9 @@ function faking(answers, options = {}) {
     const answer = answers[call.what] ?? answers.plan;
     return answer(call, calls.filter(({ what }) => what === call.what).length);
   };
-  const collector = new Collector("https://example.org/base/", { fetch, pause: 1, ...options });
+  const collector = new Collector("https://example.org/base/", { fetch, pause: 1, ledger: ledgers.pop(), ...options });
   return { calls, collector, of: (what) => calls.filter((call) => call.what === what) };
 }
-
-const ledgerOf = (cap = 1) => Ledger.open({ cap, store: new MemoryStore() });
 
 test("a plan is fetched, checked, and kept", async () => {
   const { collector, calls } = faking({ plan: () => new Response(small.text) });
@@ -88,7 +89,6 @@ test("after a failure the same report is sent again, by another collector object
   await assert.rejects(down.collector.answer(small, record), (error) => error.status === 503);
   assert.equal(down.of("reports").length, 2);
   assert.equal((await ledger.entry(small)).state, "sending");
-  await assert.rejects(ledger.withdraw(small));
   const up = faking({ ticket: none, reports: receipt }, { ledger });
   await up.collector.answer(small, { x: 1, c: "b" });
   assert.equal(hex(up.of("reports")[0].init.body), hex(down.of("reports")[0].init.body));
@@ -177,24 +177,55 @@ test("receipts for something else are refused, and the report has not arrived", 
   }
 });
 
-test("prepared is not sent, and can be withdrawn", async () => {
+test("prepared is not sent, is not shown, and stays", async () => {
   const ledger = await ledgerOf();
   const { collector, of } = faking({ ticket: none, reports: receipt }, { ledger });
-  const report = await collector.prepare(small, record);
+  await assert.rejects(collector.send(small), LedgerError);
+  assert.equal(await collector.prepare(small, record), true);
+  const { report, state } = await ledger.entry(small);
+  assert.equal(state, "drawn");
   assert.equal(of("reports").length, 0);
-  assert.deepEqual(await collector.prepare(small, { x: 0, c: "b" }), report);
-  assert.equal((await ledger.entry(small)).state, "drawn");
-  await ledger.withdraw(small);
-  await assert.rejects(collector.send(small), hush.LedgerError);
-  assert.equal(of("reports").length, 0);
-  await collector.answer(small, record);
-  assert.notEqual(hex(of("reports")[0].init.body), hex(report.encode()));
+  for (const other of [record, { x: 0, c: "b" }, {}]) assert.equal(await collector.prepare(small, other), false);
+  assert.equal(of("ticket").length, 1);
+  await collector.answer(small, { x: 0, c: "b" });
+  assert.equal(hex(of("reports")[0].init.body), hex(report));
+});
+
+test("answering needs a ledger; fetching plans and sending what was made elsewhere do not", async () => {
+  const { collector, calls } = faking({ plan: () => new Response(small.text), reports: receipt }, { ledger: undefined });
+  for (const action of [() => collector.prepare(small, record), () => collector.answer(small, record)]) {
+    await assert.rejects(action(), (error) => error instanceof LedgerError && /Ledger\.open\(\{ cap \}\)/.test(error.message));
+  }
+  await assert.rejects(collector.send(small), LedgerError);
+  assert.equal(calls.length, 0);
+  await collector.plan(small.id);
+  await collector.submit(hush.randomise(small, record));
+});
+
+test("a thrown-away ticket gives no new dice: the first draw is sent, with its ticket", async () => {
+  const ledger = await ledgerOf();
+  let count = 0;
+  const ticket = () => {
+    const id = hex(Uint8Array.from({ length: 16 }, () => count));
+    return json({ id, questions: questionsOf(small, id), signature: `${count++}`.repeat(32) });
+  };
+  const refused = () => json({ type: "urn:hush:problem:bad-report", title: "no ticket of this collector" }, 422);
+  const reports = [];
+  for (const answer of [refused, refused, receipt]) {
+    const tab = faking({ ticket, reports: answer }, { ledger }); // each as after a reload
+    await tab.collector.answer(small, { x: 1, c: "b" }).catch((error) => assert.equal(error.status, 422));
+    reports.push(...tab.of("reports").map(({ init }) => hex(init.body) + init.headers["Hush-Ticket"]));
+  }
+  assert.equal(count, 1);
+  assert.equal(reports.length, 3);
+  assert.equal(new Set(reports).size, 1);
 });
 
 test("a ticket deals the questions and the id, and is kept with the report", async () => {
   const ledger = await ledgerOf();
   const { collector, of } = faking({ ticket: () => dealt(), reports: receipt }, { ledger });
-  const report = await collector.prepare(small, record);
+  assert.equal(await collector.prepare(small, record), true);
+  const report = Report.decode(small, (await ledger.entry(small)).report);
   assert.equal(report.id, ID);
   assert.deepEqual(report.answers.map(([question]) => question), questionsOf(small, ID));
   assert.equal((await ledger.entry(small)).ticket, SIGNATURE);
@@ -281,13 +312,6 @@ test("a budget that is spent sends nothing", async () => {
   await collector.answer(small, record);
   await assert.rejects(collector.answer(await titled("again"), record), hush.BudgetError);
   assert.equal(of("reports").length, 1);
-});
-
-test("without a ledger a plan is answered once as long as the object lives", async () => {
-  const { collector, of } = faking({ ticket: none, reports: receipt });
-  await collector.answer(small, record);
-  await collector.answer(small, record);
-  assert.equal(new Set(of("reports").map(({ init }) => hex(init.body))).size, 1);
 });
 
 test("a problem becomes one printable line", async () => {

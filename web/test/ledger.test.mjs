@@ -1,4 +1,4 @@
-// The ledger: one report per plan, an exact cap, and what has left the device cannot be withdrawn.
+// The ledger: one report per plan for good, and an exact cap.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { asked, indexedDB } from "./database.mjs";
@@ -71,25 +71,41 @@ for (const [kind, place] of Object.entries(stores)) {
     assert.ok(await ledger.randomise(small, record));
   });
 
-  test(`${kind}: withdrawn while nothing was sent, and not later`, async () => {
+  test(`${kind}: it says whether a report is of this record`, async () => {
+    const where = place();
+    const [one, two] = [await Ledger.open({ cap: 1, ...where }), await Ledger.open({ cap: 1, ...where })];
+    const drawn = await Promise.all([one, two, one].map((ledger) => ledger.draw(small, record)));
+    assert.equal(drawn.filter(Boolean).length, 1);
+    assert.equal(await two.draw(small, { x: 1, c: "b" }), false);
+    await assert.rejects(one.draw(await titled("another"), record), BudgetError);
+  });
+
+  test(`${kind}: from drawn to arrived, and never back`, async () => {
     const ledger = await Ledger.open({ cap: 1, ...place() });
-    const other = await titled("another");
-    await assert.rejects(ledger.withdraw(small), LedgerError);
     await assert.rejects(ledger.sending(small), LedgerError);
     await assert.rejects(ledger.arrived(small), LedgerError);
-    const first = await ledger.randomise(small, record);
-    await assert.rejects(ledger.randomise(other, record), BudgetError);
-    await assert.rejects(ledger.withdraw(other), LedgerError);
-    await ledger.withdraw(small);
-    assert.equal(await ledger.spent(), "0.0");
-    const second = await ledger.randomise(small, record);
-    assert.notEqual(second.id, first.id);
+    await ledger.draw(small, record);
+    await assert.rejects(ledger.randomise(await titled("another"), record), BudgetError);
     assert.equal((await ledger.sending(small)).state, "sending");
-    await assert.rejects(ledger.withdraw(small), LedgerError);
     assert.equal((await ledger.arrived(small)).state, "arrived");
     assert.equal((await ledger.sending(small)).state, "arrived");
-    await assert.rejects(ledger.withdraw(small), LedgerError);
-    assert.equal((await ledger.entry(small)).state, "arrived");
+    assert.equal(await ledger.spent(), "1.0");
+  });
+
+  test(`${kind}: nothing that a ledger can do forgets a report or draws another one`, async () => {
+    const ledger = await Ledger.open({ cap: 1, ...place() });
+    const first = hex((await ledger.randomise(small, record)).encode());
+    const methods = Object.getOwnPropertyNames(Ledger.prototype).filter((name) => name !== "constructor");
+    assert.ok(methods.length >= 7);
+    const tickets = [undefined, { id: "00112233445566778899aabbccddeeff", signature: "f".repeat(32) }];
+    for (const ticket of tickets) {
+      for (const name of [...methods, ...methods.reverse()]) {
+        await ledger[name](small, { x: 1, c: "b" }, ticket);
+        const [{ report }, ...others] = await ledger.entries();
+        assert.equal(hex(report), first, name);
+        assert.equal(others.length, 0, name);
+      }
+    }
     assert.equal(await ledger.spent(), "1.0");
   });
 

@@ -53,17 +53,19 @@ for (const name of channelFiles) {
   });
 }
 
-test("bad plans are refused, and not for the way they are written", async () => {
-  const file = vectors("bad-plans");
-  await Plan.parse(file.good);
-  for (const { why, text } of file.bad) {
-    await assert.rejects(Plan.parse(text), (error) => {
-      assert.ok(error instanceof PlanError, why);
-      assert.doesNotMatch(error.message, /canonical/, why);
-      return true;
-    });
-  }
-});
+for (const name of ["bad-plans", "bad-channels", "printable"]) {
+  test(`${name}: bad plans are refused, and not for the way they are written`, async () => {
+    const file = vectors(name);
+    for (const text of [file.good].flat()) await Plan.parse(text);
+    for (const { why, text } of file.bad) {
+      await assert.rejects(Plan.parse(text), (error) => {
+        assert.ok(error instanceof PlanError, why);
+        assert.doesNotMatch(error.message, /canonical/, why);
+        return true;
+      });
+    }
+  });
+}
 
 test("below, from words", () => {
   for (const { n, words, below } of vectors("coins").cases) {

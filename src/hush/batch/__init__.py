@@ -5,6 +5,9 @@ keeping reports. `randomise_batches` and `check_batches` are for streams of reco
 polars, or dicts of arrays; `spec/reports.md` describes what comes out.
 
 The words come from an AES-256 keystream that the operating system keys anew for every call.
+
+If a table breaks a rule, the error names the column and the rule. With `count_bad_rows` it also has the exact number of
+rows that do: that number is private, so keep such an error out of logs, and out of reports of bugs.
 """
 
 from __future__ import annotations
@@ -59,23 +62,26 @@ def _checked(plan: Plan) -> Plan:
     return plan
 
 
-def encode(plan: Plan, data: Any) -> Encoded:
+def encode(plan: Plan, data: Any, *, count_bad_rows: bool = False) -> Encoded:
     """Check a table and keep it in the form that `randomise` and `collect` read: for tables that are used again."""
-    return _columns.encode(_checked(plan).schema, data)
+    return _columns.encode(_checked(plan).schema, data, count_bad_rows)
 
 
-def check_batches(plan: Plan, batches: Iterable[pa.RecordBatch]) -> int:
-    """Check all batches and keep none. Return the number of people, or raise one error about all bad rows."""
-    return _columns.check_batches(_checked(plan).schema, batches_in(batches))
+def check_batches(plan: Plan, batches: Iterable[pa.RecordBatch], *, count_bad_rows: bool = False) -> int:
+    """Check all batches and keep none. Return the number of people, or raise one error about all of them."""
+    return _columns.check_batches(_checked(plan).schema, batches_in(batches), count_bad_rows)
 
 
-def randomise(plan: Plan, data: Any, *, threads: int | None = None, ids: bool = False) -> pa.Table:
+def randomise(
+    plan: Plan, data: Any, *, threads: int | None = None, ids: bool = False, count_bad_rows: bool = False
+) -> pa.Table:
     """Return a fresh random report of everybody in a table, as private as the plan says.
 
-    The whole table is checked first: a RecordError says which columns break which rule in how many rows, and nothing is
-    drawn. Two calls with the same table cost everybody twice the epsilon. With `ids` every report has a random id.
+    The whole table is checked first: a RecordError says which columns break which rule, and nothing is drawn. Two calls
+    with the same table cost everybody twice the epsilon. With `ids` every report has a random id.
     """
-    return _randomise_from(Keystream(), plan, encode(plan, data), thread_count(threads), ids)
+    held = encode(plan, data, count_bad_rows=count_bad_rows)
+    return _randomise_from(Keystream(), plan, held, thread_count(threads), ids)
 
 
 def _randomise_from(source: Source, plan: Plan, data: Encoded, threads: int, ids: bool) -> pa.Table:
@@ -85,10 +91,15 @@ def _randomise_from(source: Source, plan: Plan, data: Encoded, threads: int, ids
 
 
 def randomise_batches(
-    plan: Plan, batches: Iterable[pa.RecordBatch], *, threads: int | None = None, ids: bool = False
+    plan: Plan,
+    batches: Iterable[pa.RecordBatch],
+    *,
+    threads: int | None = None,
+    ids: bool = False,
+    count_bad_rows: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Randomise a stream of record batches. Each is checked as a whole before anything is drawn of it."""
-    checked = _columns.encode_batches(_checked(plan).schema, batches_in(batches))
+    checked = _columns.encode_batches(_checked(plan).schema, batches_in(batches), count_bad_rows)
     return _batches_from(Keystream(), plan, checked, thread_count(threads), ids)
 
 
@@ -121,9 +132,10 @@ def tally(plan: Plan, reports: Any, *, threads: int | None = None) -> Tally:
     return total(idle)
 
 
-def collect(plan: Plan, data: Any, *, threads: int | None = None) -> Tally:
+def collect(plan: Plan, data: Any, *, threads: int | None = None, count_bad_rows: bool = False) -> Tally:
     """Randomise everybody in a table and count the reports at once: for simulations, where nobody keeps reports."""
-    return _collect_from(Keystream(), plan, encode(plan, data), thread_count(threads))
+    held = encode(plan, data, count_bad_rows=count_bad_rows)
+    return _collect_from(Keystream(), plan, held, thread_count(threads))
 
 
 def _collect_from(source: Source, plan: Plan, data: Encoded, threads: int) -> Tally:

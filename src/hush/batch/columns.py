@@ -1,8 +1,9 @@
 """Columns in: every value checked, numbers as float64 and categories as int16, in any shape that tables come in.
 
 The scalar path checks a record before it draws; here whole columns are checked before anything is drawn of them. The
-rules and their words are those of `hush.schema`. An error says which column, which rule and how many rows, never a
-value.
+rules and their words are those of `hush.schema`. An error says which column breaks which rule, never a value. How many
+rows do is an exact number about private values, and an error may end up in a log: it is told only to those who ask for
+it. Which rows do is never told. A row is a person, and the rule that it breaks is something that this person answered.
 
 Tables come as pyarrow tables and record batches, pandas and polars frames (anything with Arrow's C stream), or a dict
 of arrays. Columns that the schema does not name are not read.
@@ -64,11 +65,17 @@ class Encoded:
         return sum(batch.rows for batch in self.batches)
 
 
-class Faults:
-    """How many rows of which column break which rule."""
+def extent(count: int, rows: int, exact: bool) -> str:
+    """Say how many rows break a rule, as exactly as is wanted."""
+    return f"({count} of {rows} rows)" if exact else "(some rows)"
 
-    def __init__(self) -> None:
+
+class Faults:
+    """How many rows of which column break which rule. The error has these numbers only if they are to be exact."""
+
+    def __init__(self, exact: bool = False) -> None:
         self.rows = 0
+        self._exact = exact
         self._counts: Counter[tuple[str, str]] = Counter()
 
     def add(self, column: str, rule: str, count: int) -> None:
@@ -81,35 +88,36 @@ class Faults:
         if not self._counts:
             return
         found = [
-            f"column {column!r}: {rule} ({count} of {self.rows} rows)" for (column, rule), count in self._counts.items()
+            f"column {column!r}: {rule} {extent(count, self.rows, self._exact)}"
+            for (column, rule), count in self._counts.items()
         ]
         raise RecordError("; ".join(found))
 
 
-def encode(schema: Schema, data: Any) -> Encoded:
-    """Check a whole table. All of its bad rows are counted before the error is raised."""
+def encode(schema: Schema, data: Any, exact: bool = False) -> Encoded:
+    """Check a whole table. An error is about all of it; if it is to be `exact`, it counts the rows."""
     if isinstance(data, Encoded):
         if data.schema != schema:
             raise RecordError("these columns were encoded for another schema")
         return data
-    faults = Faults()
+    faults = Faults(exact)
     encoded = tuple(encode_batch(schema, batch, faults) for batch in batches_of(schema, data))
     faults.check()
     return Encoded(schema, encoded)
 
 
-def encode_batches(schema: Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[Columns]:
+def encode_batches(schema: Schema, batches: Iterable[pa.RecordBatch], exact: bool = False) -> Iterator[Columns]:
     """Check batches one by one, each before it is given out: for sources that can be read only once."""
     for batch in batches:
-        faults = Faults()
+        faults = Faults(exact)
         columns = encode_batch(schema, batch, faults)
         faults.check()
         yield columns
 
 
-def check_batches(schema: Schema, batches: Iterable[pa.RecordBatch]) -> int:
-    """Check all batches and keep none. Return the number of people, or raise an error about all bad rows."""
-    faults = Faults()
+def check_batches(schema: Schema, batches: Iterable[pa.RecordBatch], exact: bool = False) -> int:
+    """Check all batches and keep none. Return the number of people, or raise one error about all of them."""
+    faults = Faults(exact)
     for batch in batches:
         encode_batch(schema, batch, faults)
     faults.check()

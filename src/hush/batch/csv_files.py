@@ -4,8 +4,8 @@ Every field is read as text and converted here. The reader's own conversions wou
 types from the first rows, and take `0x10`, `NA` or `true` for something.
 
 What cannot be converted becomes something that no schema accepts (NaN, or an integer beyond every code), so it is
-refused wherever the rows go. It is also counted, and at the end of the file an error names the attribute, the rule and
-the number of rows.
+refused wherever the rows go. It is also counted, and at the end of the file an error names the attribute and the rule,
+and the number of rows if that is asked for (`hush.batch.columns` says why it is not told otherwise).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import compute, csv
 
+from hush.batch.columns import extent
 from hush.batch.csv_lines import Lines
 from hush.batch.sources import reading
 from hush.errors import RecordError
@@ -40,8 +41,9 @@ class CsvSource:
     over, but in a file of one column it is a record like any other: somebody whose answer is missing.
     """
 
-    def __init__(self, path: Path, schema: Schema) -> None:
+    def __init__(self, path: Path, schema: Schema, exact: bool = False) -> None:
         self.path = path
+        self._exact = exact
         self.rows: int | None = None
         self._schema = schema
         for attribute in schema.attributes:
@@ -80,7 +82,7 @@ class CsvSource:
         )
 
     def batches(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Read some columns. If anything is wrong, the error comes after the last row, and counts all of it."""
+        """Read some columns. If anything is wrong, the error comes after the last row, and is about all of it."""
         ragged, faults, seen = Counter[str](), Counter[str](), 0
         schema = pa.schema([self.columns.field(name) for name in names])
         alone = len(self.columns) == 1
@@ -92,7 +94,8 @@ class CsvSource:
                 for start in range(0, whole.num_rows, rows):
                     yield whole.slice(start, rows)
             self._check_lines(file, seen + ragged.total(), alone)
-        found = [f"{rule} ({count} of {seen + ragged.total()} rows)" for rule, count in (ragged + faults).items()]
+        rows = seen + ragged.total()
+        found = [f"{rule} {extent(count, rows, self._exact)}" for rule, count in (ragged + faults).items()]
         if found:
             raise RecordError(f"{self.path}: {'; '.join(found)}")
 
@@ -101,9 +104,9 @@ class CsvSource:
         if file.open:
             raise RecordError(f"{self.path}: a quote is not closed")
         if file.odd:
+            fields = f"{file.odd} fields" if self._exact else "some fields"
             raise RecordError(
-                f"{self.path}: a quoted field must end with its quote, and a quote in it is written twice "
-                f"({file.odd} fields)"
+                f"{self.path}: a quoted field must end with its quote, and a quote in it is written twice ({fields})"
             )
         if rows != file.records - 1 + alone * file.empty:
             raise RecordError(f"{self.path}: it has another number of rows than were read from it")

@@ -5,6 +5,9 @@ whatever one person takes, except for words that are rejected and drawn again; l
 nothing reads past the array, and a person whose position ends up behind the limit is drawn again with more words,
 from the beginning.
 
+**Time.** Every draw does the same work for every record and every report: no branch and no loop depends on a record
+or a word, except where words are drawn again (`hush.batch.native.public`). Choices are made by arithmetic on a `flag`.
+
 Words are unsigned throughout, because a product with a signed integer would become a float in Numba. `z` and `f` are
 the integers and floats of a channel in `hush.batch.program`. All arrays are pointers.
 """
@@ -15,7 +18,19 @@ from typing import Any
 
 import numpy as np
 
-from hush.batch.native import compiled, flag, floats_at, high, inlined, lowest, ones, shorts_at
+from hush.batch.native import (
+    compiled,
+    flag,
+    floats_at,
+    greater,
+    high,
+    inlined,
+    lesser,
+    lowest,
+    ones,
+    public,
+    shorts_at,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -27,7 +42,6 @@ TOP = np.uint64(1 << 63)
 SIX = np.uint64(6)
 LOW_SIX = np.uint64(63)
 ELEVEN = np.uint64(11)
-UNASKED = 10  # steps of a unary block; each further one is needed once in 2^10 / size times
 UNIT = 9007199254740992.0  # 2^53
 
 
@@ -38,11 +52,20 @@ def rounds_up(fraction: float, word: Any) -> Any:
 
 
 @inlined
+def either(yes: Any, first: Any, second: Any) -> Any:
+    """Return the first of two integers if a flag is 1, the second if it is 0."""
+    return second ^ ((first ^ second) & (ZERO - yes))
+
+
+@inlined
 def below(words: Array, at: int, limit: int, n: Any, excess: Any) -> Any:
-    """Return a uniform integer below n, and the next position. Lemire: words in the excess are drawn again."""
+    """Return a uniform integer below n, and the next position. Lemire: words in the excess are drawn again.
+
+    For n = 1 there is no draw: a word is looked at, and left to the next draw.
+    """
     word = words[at]
-    at += 1
-    while word * n < excess and at <= limit:
+    at += np.int64(n != ONE)
+    while public(word * n < excess) and at <= limit:
         word = words[at]
         at += 1
     return high(word, n), at
@@ -55,76 +78,66 @@ def unit(columns: Array, lows: Array, spans: Array, column: int, row: int) -> An
 
 
 @inlined
-def unit_or_missing(columns: Array, lows: Array, spans: Array, row: int) -> Any:
-    """Return a number of the first column on the scale [0, 1], or NaN if it is missing."""
-    value = floats_at(columns[0])[row]
-    return clamped((value - lows[0]) / spans[0]) if value == value else value
-
-
-@inlined
-def clamped(u: float) -> float:
+def clamped(u: float) -> Any:
     """Return u, or the nearer end of [0, 1]; 0 for NaN.
 
     Columns were checked, but others may write to memory that is shared with them. Whatever the float, what comes out is
     in range: neither privacy nor any index rests on the check. (Categories are in memory of our own.)
     """
-    if not u > 0.0:
-        return 0.0
-    return 1.0 if u > 1.0 else u
+    return lesser(greater(u, 0.0), 1.0)
 
 
 # -- categories
 
 
+@inlined
+def add_members(words: Array, at: int, limit: int, start: int, end: int, excess: Array, found: Array) -> Any:
+    """Add to a set, for t = start, ..., end - 1, a member that is at most t, or t if that is in already (Floyd)."""
+    for t in range(start, end):
+        pick, at = below(words, at, limit, np.uint64(t + 1), excess[t + 1])
+        part = np.int64(pick >> SIX)
+        taken = (found[part] >> (pick & LOW_SIX)) & ONE
+        found[part] |= ONE << (pick & LOW_SIX)  # changes nothing if it is in already
+        found[t >> 6] |= taken << np.uint64(t & 63)
+    return at
+
+
 @compiled
 def subset_of(words: Array, at: int, limit: int, n: int, size: int, excess: Array, found: Array) -> Any:
-    """Write a uniform subset of 0..n-1 of this size as bits, and return the next position (Floyd's algorithm)."""
+    """Write a uniform subset of 0..n-1 of this size as bits, and return the next position."""
     for part in range((n + 63) >> 6):
         found[part] = ZERO
     if size == n:
         for member in range(n):
             found[member >> 6] |= ONE << np.uint64(member & 63)
         return at
-    for top in range(n - size, n):
-        pick, at = below(words, at, limit, np.uint64(top + 1), excess[top + 1])
-        if (found[np.int64(pick >> SIX)] >> (pick & LOW_SIX)) & ONE:
-            pick = np.uint64(top)
-        found[np.int64(pick >> SIX)] |= ONE << (pick & LOW_SIX)
-    return at
+    return add_members(words, at, limit, n - size, n, excess, found)
 
 
-@compiled
-def insert_bit(found: Array, n: int, place: int, bit: Any) -> None:
-    """Move all bits from `place` on up by one, and put a bit there. There are n bits before, n + 1 after."""
-    last = n >> 6
-    part, shift = place >> 6, np.uint64(place & 63)
-    if n & 63 == 0:
-        found[last] = ZERO
-    for i in range(last, part, -1):
-        found[i] = found[i] << ONE | found[i - 1] >> LOW_SIX
-    below_it = (ONE << shift) - ONE
-    word = found[part]
-    found[part] = (word & below_it) | (word & ~below_it) << ONE | bit << shift
+@inlined
+def insert_bit(found: Array, parts: int, place: int, bit: Any) -> None:
+    """Move all bits from `place` on up by one, and put a bit there: the same steps wherever that is."""
+    own, shift = place >> 6, np.uint64(place & 63)
+    carry = ZERO
+    for part in range(parts):
+        word = found[part]
+        here = ZERO - flag(part == own)
+        before = (ZERO - flag(part < own)) | (here & ((ONE << shift) - ONE))
+        moved = (word << ONE | carry) & ~(here & (ONE << shift))
+        found[part] = (word & before) | (moved & ~before) | (here & (bit << shift))
+        carry = word >> LOW_SIX
 
 
 @inlined
 def symbol(words: Array, at: int, limit: int, size: int, threshold: Any, state: int, excess: Array) -> Any:
     """Return one of `size` categories, the true one with its threshold, and the next position.
 
-    The word for another category is read in any case, and counts only if it is needed.
+    Another category is drawn in any case, and counts only if it is needed.
     """
     contains = flag(words[at] < threshold)
-    if size == 2:
-        return np.int64(np.uint64(state) ^ (contains ^ ONE)), at + 1
-    n = np.uint64(size - 1)
-    word = words[at + 1]
-    at += 2 - np.int64(contains)
-    if word * n < excess[size - 1] and not contains:
-        pick, at = below(words, at, limit, n, excess[size - 1])
-    else:
-        pick = high(word, n)
+    pick, at = below(words, at + 1, limit, np.uint64(size - 1), excess[size - 1])
     other = pick + flag(pick >= np.uint64(state))
-    return np.int64(other ^ ((other ^ np.uint64(state)) & (ZERO - contains))), at
+    return np.int64(either(contains, np.uint64(state), other)), at
 
 
 @inlined
@@ -133,21 +146,16 @@ def small_subset(
 ) -> Any:
     """Return a set of `weight` of at most 64 categories as the bits of a word, and the next position.
 
-    Floyd's algorithm for the other members: with the true category it has one step less, the first one.
+    Floyd's algorithm for the other members: the first one is drawn in any case, and kept unless the true category is
+    in the set.
     """
     contains = flag(words[at] < threshold)
-    at += 1
-    n = size - 1
-    found = ZERO
-    if weight == n and not contains:
-        found = (ONE << np.uint64(n)) - ONE
-    else:
-        top = n - weight + np.int64(contains)
-        for step in range(weight - np.int64(contains)):
-            pick, at = below(words, at, limit, np.uint64(top + step + 1), excess[top + step + 1])
-            bit = ONE << pick
-            taken = ZERO - flag(found & bit != ZERO)
-            found |= bit ^ ((bit ^ (ONE << np.uint64(top + step))) & taken)
+    first, at = below(words, at + 1, limit, np.uint64(size - weight), excess[size - weight])
+    found = (contains ^ ONE) << first
+    for t in range(size - weight, size - 1):
+        pick, at = below(words, at, limit, np.uint64(t + 1), excess[t + 1])
+        taken = (found >> pick) & ONE
+        found |= ONE << pick | taken << np.uint64(t)
     below_it = (ONE << np.uint64(state)) - ONE
     return (found & below_it) | (found & ~below_it) << ONE | contains << np.uint64(state), at
 
@@ -157,38 +165,29 @@ def subset(
     words: Array, at: int, limit: int, size: int, weight: int, threshold: Any, state: int, excess: Array, found: Array
 ) -> Any:
     """Write a set of `weight` of any number of categories as bits, and return the next position."""
-    contains = words[at] < threshold
-    at = subset_of(words, at + 1, limit, size - 1, weight - np.int64(contains), excess, found)
-    insert_bit(found, size - 1, state, np.uint64(contains))
+    parts = (size + 63) >> 6
+    for part in range(parts):
+        found[part] = ZERO
+    contains = flag(words[at] < threshold)
+    first, at = below(words, at + 1, limit, np.uint64(size - weight), excess[size - weight])
+    found[np.int64(first >> SIX)] = (contains ^ ONE) << (first & LOW_SIX)
+    at = add_members(words, at, limit, size - weight, size - 1, excess, found)
+    insert_bit(found, parts, state, contains)
     return at
 
 
 @inlined
-def unary_block(words: Array, at: int, size: int, digits: Any) -> Any:
-    """Return `size` bits, each 1 with probability digits/2^64, and the next position.
+def unary_block(words: Array, at: int, digits: Array, count: int) -> Any:
+    """Return 64 bits, each 1 if the binary fraction of its digits in `count` words is below that of `digits`.
 
-    Every bit compares a uniform binary fraction, made of one bit of each word, with the digits: it is decided at the
-    first digit where they differ. Half of the open bits are decided by each word, so 64 bits take about 7 words. The
-    first steps are done in any case, and their words count only while a bit is open: that is cheaper than asking each
-    time.
+    From the last digit on: a fraction is below if its digit is smaller, or equal and the rest is below. `digits` are
+    all ones, or all zeros.
     """
     found = ZERO
-    undecided = ALL >> np.uint64(64 - size)
-    used = ZERO
-    for step in range(UNASKED):
-        used += flag((undecided != ZERO) & (digits != ZERO))
-        digit = ZERO - (digits >> LOW_SIX)  # all ones, or all zeros
-        found |= undecided & ~words[at + step] & digit
-        undecided &= ~(words[at + step] ^ digit)
-        digits <<= ONE
-    at += np.int64(used)
-    while undecided != ZERO and digits != ZERO:
-        digit = ZERO - (digits >> LOW_SIX)
-        found |= undecided & ~words[at] & digit
-        undecided &= ~(words[at] ^ digit)
-        digits <<= ONE
-        at += 1
-    return found, at
+    for step in range(count):
+        digit, other = digits[step], ~words[at + count - 1 - step]
+        found = (digit & other) | (found & (digit | other))
+    return found
 
 
 # -- noise
@@ -196,35 +195,43 @@ def unary_block(words: Array, at: int, size: int, digits: Any) -> Any:
 
 @compiled
 def additive(z: Array, u: float, words: Array, at: int, limit: int) -> Any:
-    """Return the output of an additive channel, and the next position."""
-    steps, reach, decay, runs = np.int64(z[0]), np.int64(z[1]), z[2], np.int64(z[5])
+    """Return the output of an additive channel, and the next position. Its run is always found in as many halvings."""
+    steps, reach, digits, levels = np.int64(z[0]), np.int64(z[1]), np.int64(z[4]), np.int64(z[5])
     position = u * np.float64(steps)
-    x = min(np.int64(position), steps - 1)
+    x = np.int64(position)
+    x -= np.int64(flag(x == steps))
     x += np.int64(rounds_up(position - np.float64(x), words[at]))
     at += 1
-    while True:
-        size = 0
-        while size <= reach + steps and at <= limit:
-            at += 1
-            if words[at - 1] >= decay:
-                break
-            size += steps
-        mass, at = below(words, at, limit, z[3], z[4])
-        first, last = 0, runs - 1  # the first run whose end exceeds the mass
-        while first < last:
-            middle = (first + last) >> 1
-            if z[6 + 3 * middle] > mass:
-                last = middle
-            else:
-                first = middle + 1
-        run = 6 + 3 * first
-        start = z[run - 3] if first else ZERO
-        size += np.int64(z[run + 2]) + np.int64((mass - start) // z[run + 1])
-        negative = words[at] < TOP
-        at += 1
-        if size or not negative or at > limit:
-            output = x + reach + (-size if negative else size)
-            return min(max(output, 0), steps + 2 * reach), at
+    periods = ZERO
+    for k in range(digits):
+        periods |= flag(words[at + k] < z[6 + k]) << np.uint64(k)
+    mass, at = below(words, at + digits, limit, z[2], z[3])
+    ends = 6 + digits
+    run = 0
+    for level in range(levels - 1, -1, -1):  # the first run whose end exceeds the mass
+        run += np.int64(flag(z[ends + run + (1 << level) - 1] <= mass)) << level
+    row = ends + (1 << levels) - 1 + 4 * run  # where it starts, its weight, the inverse of that, the lengths before
+    magnitude = periods * np.uint64(steps) + z[row + 3] + quotient(mass - z[row], z[row + 1], z[row + 2])
+    negative = ZERO - flag(words[at] < TOP)
+    output = x + reach + np.int64(magnitude ^ negative)  # -1 - magnitude, if it is negative
+    return within(output, steps + 2 * reach - 1), at + 1
+
+
+@inlined
+def quotient(n: Any, divisor: Any, inverse: Any) -> Any:
+    """Return floor(n / divisor), given floor(2^64 / divisor), or 2^64 - 1 for 1: division takes longer for some n.
+
+    As n * inverse / 2^64 is less than 1 below n / divisor, its whole part is the quotient or 1 less.
+    """
+    found = high(n, inverse)
+    return found + flag(n - found * divisor >= divisor)
+
+
+@inlined
+def within(value: int, last: int) -> Any:
+    """Return an integer, or the nearer one of 0 and `last`."""
+    held = np.uint64(value) & (flag(value < 0) - ONE)
+    return np.int64(either(flag(value > last), np.uint64(last), held))
 
 
 # -- several numbers at once
@@ -235,57 +242,78 @@ def sign_bits(
     columns: Array, lows: Array, spans: Array, count: int, row: int, words: Array, at: int, bits: Array
 ) -> Any:
     """Round `count` numbers to signs, plus as a one, into bits; return the next position."""
-    for part in range((count + 63) >> 6):
-        bits[part] = ZERO
-    for j in range(count):
-        if rounds_up(unit(columns, lows, spans, j, row), words[at + j]):
-            bits[j >> 6] |= ONE << np.uint64(j & 63)
+    for first in range(0, count, 64):
+        part = ZERO
+        for j in range(first, min(first + 64, count)):
+            part |= rounds_up(unit(columns, lows, spans, j, row), words[at + j]) << np.uint64(j - first)
+        bits[first >> 6] = part
     return at + count
+
+
+@inlined
+def changed(words: Array, at: int, size: int) -> int:
+    """Return how many of `size` signs a corner of the cube changes: the ones among so many bits."""
+    total = 0
+    for part in range(size >> 6):
+        total += ones(words[at + part])
+    if size & 63:
+        total += ones(words[at + (size >> 6)] << np.uint64(64 - (size & 63)))
+    return total
 
 
 @compiled
 def signs(words: Array, at: int, limit: int, size: int, threshold: Any, bits: Array, found: Array) -> Any:
-    """Write a corner of the cube, near `bits` with the threshold's probability; return the next position."""
-    near = words[at] < threshold
-    at += 1
+    """Write a corner of the cube, near `bits` with the threshold's probability; return the next position.
+
+    Which signs change is drawn for both, for a near corner and for another, and stays where it is among the words.
+    """
     parts = (size + 63) >> 6
-    spare = ALL >> np.uint64(64 * parts - size)
-    while True:
-        differing = 0
-        for part in range(parts):
-            found[part] = words[at + part] & (spare if part == parts - 1 else ALL)
-            differing += ones(found[part] ^ bits[part])
-        at += parts
-        if (2 * differing < size) == near or at > limit:
-            return at
+    near = ZERO - flag(words[at] < threshold)
+    few = at + 1
+    count = changed(words, few, size)
+    while public(2 * count == size) and few <= limit:
+        few += parts
+        count = changed(words, few, size)
+    turn = ZERO - flag(2 * count > size)
+    many, turn_many = few, ~turn
+    if size & 1 == 0:
+        many, turn_many = few + parts, ZERO
+        while public(2 * changed(words, many, size) < size) and many <= limit:
+            many += parts
+    for part in range(parts):
+        found[part] = bits[part] ^ (((words[few + part] ^ turn) & near) | ((words[many + part] ^ turn_many) & ~near))
+    found[parts - 1] &= ALL >> np.uint64(64 * parts - size)
+    return many + parts
 
 
 @compiled
 def cube(z: Array, words: Array, at: int, limit: int, excess: Array, bits: Array, chosen: Array, found: Array) -> Any:
-    """Write the signs of some dimensions, two bits each; return the next position. The corner is drawn by its rank."""
+    """Write the signs of some dimensions, two bits each; return the next position. The corner is drawn by its rank.
+
+    Which dimensions they are is drawn without the record, and is in the report. So the loop over them may depend on it.
+    """
     size, sample, needed = np.int64(z[0]), np.int64(z[1]), np.int64(z[2])
     at = subset_of(words, at, limit, size, sample, excess, chosen)
-    near = np.int64(words[at] < z[3])
-    rank, at = below(words, at + 1, limit, z[4 + near], z[6 + near])
+    near = flag(words[at] < z[3])
+    other, at = below(words, at + 1, limit, z[4], z[6])
+    rank, at = below(words, at, limit, z[5], z[7])
+    rank = either(near, rank, other)
     for part in range((2 * size + 63) >> 6):
         found[part] = ZERO
     left = sample
     for part in range((size + 63) >> 6):
         remaining = chosen[part]
-        while remaining:
-            j = 64 * part + lowest(remaining)
+        while public(remaining != ZERO):
+            j = lowest(remaining)
             remaining &= remaining - ONE
             left -= 1
-            agreeing = z[8 + left * (sample + 1) + max(needed - 1, 0)]
-            if not near:
-                agreeing = (ONE << np.uint64(left)) - agreeing
-            plus = (bits[part] >> np.uint64(j & 63)) & ONE
-            if rank < agreeing:
-                needed -= 1
-            else:
-                rank -= agreeing
-                plus ^= ONE
-            found[j >> 5] |= (ONE + plus) << np.uint64(2 * (j & 31))
+            among_near = z[8 + left * (sample + 1) + needed]
+            agreeing = either(near, among_near, (ONE << np.uint64(left)) - among_near)
+            agrees = flag(rank < agreeing)
+            needed -= np.int64(agrees & flag(needed > 0))
+            rank -= agreeing & (agrees - ONE)
+            plus = ((bits[part] >> np.uint64(j)) & ONE) ^ agrees ^ ONE
+            found[2 * part + (j >> 5)] |= (ONE + plus) << np.uint64(2 * (j & 31))
     return at
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from collections import deque
@@ -56,18 +57,39 @@ class Rows(NamedTuple):
 
 
 class Workspace:
-    """Arrays to work in, kept for the next chunk: fresh memory costs more than what is done in it."""
+    """Arrays to work in, kept for the next chunk: fresh memory costs more than what is done in it.
+
+    Some hold secrets: words, from which the noise of a report could be computed, and inputs in the clear. Those are
+    cleared when the workspace is handed back, and when a larger array takes the place of one.
+    """
 
     def __init__(self) -> None:
-        self._held: dict[str, Array] = {}
+        self._rooms: dict[str, Array] = {}
+        self._secrets: dict[str, Array] = {}
         self._slabs: dict[Any, Array] = {}
+        self._given: list[Array] = []
 
     def room(self, name: str, size: int, kind: Any) -> Array:
-        """Return an array of this size, with anything in it."""
-        held = self._held.get(name)
+        """Return an array of this size, with anything in it, for what everybody may know."""
+        held = self._rooms.get(name)
         if held is None or len(held) < size:
-            held = self._held[name] = np.zeros(size, dtype=kind)
+            held = self._rooms[name] = np.zeros(size, dtype=kind)
         return held[:size]
+
+    def secret(self, name: str, size: int, kind: Any) -> Array:
+        """Return an array of at least this size, of zeros, which is cleared in the end."""
+        held = self._secrets.get(name)
+        return held if held is not None and len(held) >= size else self.larger(name, np.zeros(0, dtype=kind), size)
+
+    def larger(self, name: str, kept: Array, size: int) -> Array:
+        """Return a larger array for secrets that begins with what is kept of the one before, which is cleared."""
+        held = np.zeros(size, dtype=kept.dtype)
+        held[: len(kept)] = kept
+        before = self._secrets.get(name)
+        self._secrets[name] = held
+        if before is not None:
+            before[:] = 0
+        return held
 
     def fresh(self, size: int, kind: Any) -> Array:
         """Return a new array, cut from a large one: the system gives out large pieces of memory more cheaply."""
@@ -75,7 +97,14 @@ class Workspace:
         if slab is None or len(slab) < size:
             slab = np.empty(max(size, SLAB // np.dtype(kind).itemsize), dtype=kind)
         self._slabs[kind] = slab[size:]
+        self._given.append(slab[:size])
         return slab[:size]
+
+    def clear(self, *, failed: bool) -> None:
+        """Clear what is secret. After a failure so is what was drawn: nobody has it yet, and it is drawn again."""
+        for held in [*self._secrets.values(), *(self._given if failed else ())]:
+            held[:] = 0
+        self._given.clear()
 
 
 _spare = threading.local()
@@ -89,23 +118,25 @@ def workspace() -> Iterator[Workspace]:
         space = spare.pop()
     except IndexError:
         space = Workspace()
+    failed = True
     try:
         yield space
+        failed = False
     finally:
+        space.clear(failed=failed)
         spare.append(space)
 
 
 class Words:
-    """A block of words that is topped up from a stream; what is left of it comes first again."""
+    """A block of words that is topped up from a stream; what is left of it comes first again.
+
+    The block belongs to a workspace, which clears it: whoever finds words later could undo the reports.
+    """
 
     def __init__(self, stream: Stream, slack: int, space: Workspace) -> None:
-        self._stream, self._slack = stream, slack
+        self._stream, self._slack, self._space = stream, slack, space
         self.at = self.limit = 0
-        self.words = space.room("words", BLOCK + slack + SPARE, np.uint64)
-
-    def forget(self) -> None:
-        """Clear the words: whoever finds them later could undo the reports."""
-        self.words[:] = 0
+        self.words = space.secret("words", BLOCK + slack + SPARE, np.uint64)
 
     def refill(self) -> None:
         """Top up. If more than half is left, one person may need more than a block: make it larger."""
@@ -113,16 +144,15 @@ class Words:
         while left > room // 2:
             room *= 2
         if room + self._slack + SPARE > len(self.words):
-            grown = np.empty(room + self._slack + SPARE, dtype=np.uint64)
-            grown[:left] = self.words[self.at : self.limit]
-            self.words = grown
+            self.words = self._space.larger("words", self.words[self.at : self.limit], room + self._slack + SPARE)
         else:
-            self.words[:left] = self.words[self.at : self.limit].copy()
+            # NumPy would take a copy if old and new place overlap, and leave it in memory.
+            ctypes.memmove(self.words.ctypes.data, self.words[self.at :].ctypes.data, left * self.words.itemsize)
         self._stream.fill(self.words[left:], room - left)
         self.at, self.limit = 0, room
 
     def take(self, count: int) -> Array:
-        """Return the next words."""
+        """Return the next words, for what everybody may know: nothing clears them."""
         found = np.empty(count, dtype=np.uint64)
         done = 0
         while done < count:
@@ -143,10 +173,7 @@ def randomise_chunk(plan: Plan, chunk: Chunk, source: Source, ids: bool) -> Rows
     """
     with workspace() as space:
         words = Words(source.stream(chunk.stream), 3 * compile_plan(plan).words, space)
-        try:
-            return _deal(plan, chunk, words, ids, space)
-        finally:
-            words.forget()
+        return _deal(plan, chunk, words, ids, space)
 
 
 def _deal(plan: Plan, chunk: Chunk, words: Words, ids: bool, space: Workspace) -> Rows:
@@ -174,8 +201,8 @@ def _deal(plan: Plan, chunk: Chunk, words: Words, ids: bool, space: Workspace) -
             who[start : start + count],
             where[start : start + count],
             output,
-            space.room("scratch", SCRATCH, np.uint64),
-            space.room("floats", 3 * kernels.BLOCK, np.float64),
+            space.secret("scratch", SCRATCH, np.uint64),
+            space.secret("floats", 3 * kernels.BLOCK, np.float64),
         )
         kernel, done = KERNELS[task.code.kind], 0
         while done < count:
@@ -194,11 +221,11 @@ def ask(
     count: int, k: int, weights: Array, excess: Array, people: int, words: Words, space: Workspace
 ) -> tuple[Array, Array]:
     """Draw the questions that each person answers, k of so many, one after the other; count how often each is asked."""
-    if k == count:
+    if k == count and not len(weights):
         everything = np.tile(np.arange(count, dtype=np.int16), people) if count > 1 else _FIRST[:people]
         return everything, np.full(count, people)
     asked, counts = space.fresh(people * k, np.int16), np.zeros(count, dtype=np.int64)
-    bits = space.room("scratch", SCRATCH, np.uint64)
+    bits = space.secret("scratch", SCRATCH, np.uint64)
     done = 0
     while done < people:
         done, words.at = draw_questions(

@@ -1,8 +1,9 @@
 """People in files to reports in files, and reports in files to a tally: of any size, in little memory.
 
-Files of people are read twice. First every row is checked, and an error counts all that is wrong; only then is
+Files of people are read twice. First every row is checked, and an error is about all that is wrong; only then is
 anything drawn and written. The second time rows are checked again, as a file may change. Reports appear under their
-name when all of them are written and on disk, or never.
+name when all of them are written and on disk, or never: until then their file has no name where the system allows it,
+so that nothing of a run that is killed can be read, and its people can be randomised again (`hush.atomic`).
 
 Whoever randomises the same people twice and publishes both results has spent their epsilon twice.
 """
@@ -19,7 +20,7 @@ import pyarrow as pa
 from pyarrow import ipc
 from pyarrow import parquet as pq
 
-from hush.atomic import check_target, replacing
+from hush.atomic import check_remainders, check_target, replacing
 from hush.batch.csv_files import CSV, CsvSource
 from hush.batch.rows import check_schema, report_schema
 from hush.batch.sources import ArrowSource, ParquetSource, Stored, recut, refuse, together
@@ -42,11 +43,13 @@ class People:
 
     `path` is a file, a folder, a pattern, or a list of those; all files together are one population. Columns may be in
     any order, and others are never read. In CSV an empty field is missing; in a file of one column so is an empty line.
+    With `count_bad_rows` an error about CSV has exact numbers, which are private.
     """
 
-    def __init__(self, schema: Schema, path: Paths) -> None:
+    def __init__(self, schema: Schema, path: Paths, *, count_bad_rows: bool = False) -> None:
         self.schema = schema
-        self._sources = [_people_source(file, schema) for file in find(path, (*PARQUET, *ARROW, *CSV))]
+        files = find(path, (*PARQUET, *ARROW, *CSV))
+        self._sources = [_people_source(file, schema, count_bad_rows) for file in files]
         self._types = together(self._sources, schema.names)
         self._size = BATCH if len(schema) <= _WIDE else BATCH // 2
 
@@ -89,13 +92,13 @@ class Reports:
             yield from source.batches(self._names, _ROW_GROUP)
 
 
-def _people_source(path: Path, schema: Schema) -> Stored:
+def _people_source(path: Path, schema: Schema, exact: bool) -> Stored:
     if ends(path, PARQUET):
         return ParquetSource(path, RecordError, [one.name for one in schema.attributes if isinstance(one, Categorical)])
     if ends(path, ARROW):
         return ArrowSource(path, RecordError)
     if ends(path, CSV):
-        return CsvSource(path, schema)
+        return CsvSource(path, schema, exact)
     raise RecordError(f"{path}: a file of people ends in one of: {', '.join((*PARQUET, *ARROW, *CSV))}")
 
 
@@ -145,11 +148,14 @@ def randomise_file(
     ids: bool = False,
     overwrite: bool = False,
     progress: Progress | None = None,
+    count_bad_rows: bool = False,
 ) -> int:
     """Randomise the people in files (see `People`) into a file of reports; return how many people there are.
 
     The reports are written as Parquet, or as an Arrow IPC file (.arrow) or stream (.arrows), by the suffix. If any row
-    does not fit the schema nothing is drawn, and nothing written.
+    does not fit the schema nothing is drawn, and nothing written. If an earlier run for this file was killed and left
+    what it had drawn, which it does only where a file must have a name, that is refused too: the people in it have been
+    randomised once. With `count_bad_rows` an error says how many rows break a rule: an exact number, and private.
     """
     from hush.batch import check_batches, randomise_batches
 
@@ -157,13 +163,15 @@ def randomise_file(
     if not ends(target, (*PARQUET, *ARROW)):
         raise ReportError(f"{target}: a file of reports ends in one of: {', '.join((*PARQUET, *ARROW))}")
     check_target(target, overwrite=overwrite)
-    people = People(plan.schema, source)
+    check_remainders(target)
+    people = People(plan.schema, source, count_bad_rows=count_bad_rows)
     check_target(target, overwrite=overwrite, inputs=people.files, what="the reports")
-    count = check_batches(plan, _Told(people.batches(), people.rows, "checking", progress))
+    checked = _Told(people.batches(), people.rows, "checking", progress)
+    count = check_batches(plan, checked, count_bad_rows=count_bad_rows)
     told = _Told(people.batches(), count, "randomising", progress)
-    with replacing(target, overwrite=overwrite) as file:
+    with replacing(target, overwrite=overwrite, drawn=True) as file:
         with _writing(file, target, report_schema(plan, ids=ids)) as write:
-            for batch in randomise_batches(plan, told, threads=threads, ids=ids):
+            for batch in randomise_batches(plan, told, threads=threads, ids=ids, count_bad_rows=count_bad_rows):
                 write(batch)
         if told.rows != count:
             raise RecordError("the people changed while they were read")

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hush.batch.draws import (
-    ONE,
+    ALL,
+    ZERO,
     Array,
     additive,
     cell_of,
@@ -26,13 +27,13 @@ from hush.batch.draws import (
     symbol,
     unary_block,
     unit,
-    unit_or_missing,
 )
-from hush.batch.native import compiled, floats_at, inlined, pointer, shifted, shorts_at
-from hush.batch.windows import even_state, knot_state, mixture, rounded, window, window_cell
+from hush.batch.native import blend, compiled, flag, floats_at, inlined, lesser, pointer, shifted, shorts_at
+from hush.batch.windows import even_state, knot_state, part_of, rounded, window_cell
 
 SCRATCH = 1024  # words that a kernel may use as it likes
 BLOCK = 512  # people whose windows are drawn together
+FEW = 3 * BLOCK // 8  # the same for mixtures, of which more is kept for everybody
 SET = 80  # words: enough for a set of 4097 members
 
 
@@ -82,21 +83,27 @@ def even_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
 
 
 @compiled
-def uneven_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Window channels with states anywhere and without "missing": the states by table, then as in `even_kernel`."""
+def window_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """All other window channels: states anywhere, or an output for missing values. A word each, in several loops."""
     f, stream, floats, guide = job.floats, pointer(words), pointer(job.floats), pointer(job.integers)
-    width, threshold, to_inside, to_outside = f[1], f[2], f[3], f[4]
+    size, width, threshold, to_inside, to_outside, last = f[0], f[1], f[2], f[3], f[4], f[5]
     inputs, cells = pointer(job.scratch_floats), shifted(pointer(job.scratch_floats), BLOCK)
     end = min(len(job.people), done + limit - at)
     while done < end:
         count = min(BLOCK, end - done)
         read_units(job.columns[0], job.lows[0], job.spans[0], job.inverses[0], job.people, done, count, inputs)
-        for i in range(count):
-            cells[i], inputs[i] = knot_state(inputs[i], floats, guide)
+        if f[6]:
+            for i in range(count):
+                cells[i], inputs[i] = knot_state(inputs[i], floats, guide)
+        else:
+            for i in range(count):
+                cells[i], inputs[i] = even_state(inputs[i], last)
+        if f[8]:
+            add_missing(job.columns[0], f[8], job.people, done, count, cells)
         for i in range(count):
             word = stream[at + i]
             state = rounded(cells[i], inputs[i], word)
-            cells[i] = window_cell(state, word, width, threshold, to_inside, to_outside)
+            cells[i] = lesser(window_cell(state, word, width, threshold, to_inside, to_outside), size)
         scatter(cells, pointer(job.places), done, count, pointer(job.output))
         done += count
         at += count
@@ -134,32 +141,47 @@ def scatter(cells: Array, places: Array, done: int, count: int, output: Array) -
             output[places[done + i]] = np.int64(cells[i])
 
 
-@compiled
-def optional_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Window channels that have an output for missing values."""
-    people, places, output = job.people, job.places, job.output
-    floats, guide, stream, column = pointer(job.floats), pointer(job.integers), pointer(words), pointer(job.columns)
-    low, span = pointer(job.lows), pointer(job.spans)
-    end = min(len(people), done + limit - at)
-    while done < end:
-        u = unit_or_missing(column, low, span, people[done])
-        output[places[done]] = window(floats, guide, u, stream[at])
-        done += 1
-        at += 1
-    return done, at
+@inlined
+def add_missing(column: Any, start: float, people: Array, done: int, count: int, states: Array) -> None:
+    """Move the state of missing values behind all others. It was 0 before, to be rounded by 0."""
+    source, who = floats_at(column), shifted(pointer(people), done)
+    for i in range(count):
+        value = source[who[i]]
+        states[i] += blend(value != value, start, 0.0)
 
 
 @compiled
 def mixture_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Mixtures of windows: two words each."""
-    people, places, output = job.people, job.places, job.output
-    integers, floats, stream, column = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.columns)
-    low, span = pointer(job.lows), pointer(job.spans)
+    """Mixtures of windows: two words each. What the part of everybody is made of is gathered first."""
+    z, f, stream, source = pointer(job.integers), pointer(job.floats), pointer(words), floats_at(job.columns[0])
+    low, span, people = job.lows[0], job.spans[0], job.people
+    room = pointer(job.scratch_floats)
+    cells, fractions, sizes, widths = room, shifted(room, FEW), shifted(room, 2 * FEW), shifted(room, 3 * FEW)
+    thresholds, inner, outer = shifted(room, 4 * FEW), shifted(room, 5 * FEW), shifted(room, 6 * FEW)
+    firsts = shifted(room, 7 * FEW)
     end = min(len(people), done + (limit - at) // 2)
     while done < end:
-        u = unit_or_missing(column, low, span, people[done])
-        output[places[done]], at = mixture(integers, floats, u, stream, at)
-        done += 1
+        count = min(FEW, end - done)
+        for i in range(count):
+            head = part_of(z, stream[at + 2 * i])
+            guide, part = shifted(z, np.int64(z[head + 2])), shifted(f, np.int64(z[head + 3]))
+            value = source[people[done + i]]
+            u = clamped((value - low) / span)
+            if part[6]:
+                state, fractions[i] = knot_state(u, part, guide)
+            else:
+                state, fractions[i] = even_state(u, part[5])
+            cells[i] = state + part[8] * np.float64(np.int64(flag(value != value)))
+            sizes[i], widths[i], thresholds[i], inner[i], outer[i] = part[0], part[1], part[2], part[3], part[4]
+            firsts[i] = np.float64(np.int64(z[head + 1]))
+        for i in range(count):
+            word = stream[at + 2 * i + 1]
+            state = rounded(cells[i], fractions[i], word)
+            cell = window_cell(state, word, widths[i], thresholds[i], inner[i], outer[i])
+            cells[i] = firsts[i] + lesser(cell, sizes[i])
+        scatter(cells, pointer(job.places), done, count, pointer(job.output))
+        done += count
+        at += 2 * count
     return done, at
 
 
@@ -216,24 +238,23 @@ def subset_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any
 
 @compiled
 def unary_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Unary channels: one bit for each category, the true one anew at the end."""
+    """Unary channels: one bit for each category, the true one by the last word."""
     people, places = job.people, job.places
     stream, column, out = pointer(words), shorts_at(job.columns[0]), pointer(job.output)
-    size, true, other = np.int64(job.integers[0]), job.integers[1], job.integers[2]
-    while done < len(people):
-        start = at
+    size, threshold, count = np.int64(job.integers[0]), job.integers[1], np.int64(job.integers[2])
+    digits = shifted(pointer(job.integers), 3)
+    parts = (size + 63) >> 6
+    taken = parts * count + 1
+    end = min(len(people), done + (limit - at) // taken)
+    while done < end:
         state, place = np.int64(column[people[done]]), places[done]
-        for first in range(0, size, 64):
-            bits, at = unary_block(stream, at, min(64, size - first), other)
-            out[place + (first >> 6)] = np.int64(bits)
-        shift = np.uint64(state & 63)
-        at += 1
-        if at > limit:
-            return done, start
-        place += state >> 6
-        kept = np.uint64(out[place]) & ~(ONE << shift)
-        out[place] = np.int64(kept | np.uint64(stream[at - 1] < true) << shift)
+        own, shift, true = state >> 6, np.uint64(state & 63), flag(stream[at + taken - 1] < threshold)
+        for part in range(parts):
+            here = flag(part == own) << shift
+            bits = (unary_block(stream, at + part * count, digits, count) & ~here) | (here & (ZERO - true))
+            out[place + part] = np.int64(bits & (ALL >> np.uint64(max(64 * part + 64 - size, 0))))
         done += 1
+        at += taken
     return done, at
 
 
@@ -311,8 +332,7 @@ def cube_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
 
 KERNELS: dict[str, Callable[..., Any]] = {
     "even": even_kernel,
-    "uneven": uneven_kernel,
-    "optional": optional_kernel,
+    "window": window_kernel,
     "mixture": mixture_kernel,
     "symbol": symbol_kernel,
     "small-subset": small_subset_kernel,

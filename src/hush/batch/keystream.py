@@ -7,15 +7,23 @@ it, or when. Streams never overlap, because the number of the stream is part of 
 There are two ways to the same kind of words, both by `cryptography`: AES in counter mode, and AES-GCM, whose ciphertext
 of zeros is a counter-mode keystream too (the tag is dropped). Processors with wide AES instructions have a faster code
 path for the second. Which one is faster here is tried once, in about a millisecond.
+
+Words that are used twice give two people the same noise. So nothing here relies on Python's global lock, which some
+Pythons do not have: what threads share is never changed, or it is behind a lock; every stream is dealt once; and
+what was made before a fork is not used after it.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
+import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -26,6 +34,7 @@ Array = np.ndarray[Any, Any]
 KEY_SIZE = 32
 SPARE = 2  # words behind those that are asked for, which `fill` may overwrite: the tag of AES-GCM goes there
 _PROBE = 1 << 13
+_ZEROS = bytes(1 << 18)  # what is encrypted to get the keystream
 
 
 class Stream(Protocol):
@@ -36,79 +45,155 @@ class Stream(Protocol):
 
 
 class Source(Protocol):
-    """Streams of words by number."""
+    """Streams of words by number. Each is asked for once: from its beginning it would have the same words again."""
 
     def stream(self, number: int) -> Stream:
         """Return the stream of this number, from its beginning."""
+
+
+# -- processes
+
+
+class _Here:
+    """The process, as Python knows it: another object after every fork. Its lock guards the keys of all keystreams.
+
+    A fork that Python does not see keeps the object, so the number of the process counts too; but numbers come again,
+    in a grandchild or in another namespace. The lock is new, as a thread that held the old one is not in the new
+    process. A signal handler may randomise while its own thread holds it.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+
+
+_here = _Here()
+
+
+def _forked() -> None:
+    global _here
+    _here = _Here()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+# -- keys
+
+
+class Key(bytearray):
+    """A key, which is cleared when nobody holds it any more: whoever finds it later could make all words again."""
+
+    def __del__(self) -> None:
+        self[:] = bytes(len(self))
+
+    @classmethod
+    def drawn(cls) -> Key:
+        """Return a key made by the operating system, and leave no copy of it."""
+        drawn = os.urandom(KEY_SIZE)
+        key = cls(drawn)
+        if sys.getrefcount(drawn) <= 2:  # it is nobody else's: this name, and the argument of that call
+            ctypes.memset(id(drawn) + bytes.__basicsize__ - 1, 0, KEY_SIZE)  # where CPython has the bytes themselves
+        return key
+
+
+class _Deal(NamedTuple):
+    """What a keystream has in one process: where that is, the key, and the numbers of the streams that were dealt."""
+
+    here: _Here
+    process: int
+    key: Key
+    dealt: set[int]
 
 
 class Keystream:
-    """Streams made of one fresh key: use it for one call. A process that was forked off makes a key of its own."""
+    """Streams made of one fresh key: use it for one call. A process that was forked off makes a key of its own.
+
+    Every number is dealt once, whichever thread asks: a second time is refused, as its words would be used twice.
+    """
 
     def __init__(self) -> None:
-        self._process = -1
         self._stream = fastest()
+        self._deal = _Deal(_here, os.getpid(), Key.drawn(), set())
 
     def stream(self, number: int) -> Stream:
         """Return the stream of this number, from its beginning."""
-        if self._process != os.getpid():
-            self._process, self._key = os.getpid(), os.urandom(KEY_SIZE)
-        return self._stream(self._key, number)
+        here, process = _here, os.getpid()
+        with here.lock:
+            if self._deal.here is not here or self._deal.process != process:
+                self._deal = _Deal(here, process, Key.drawn(), set())
+            deal = self._deal
+            if number in deal.dealt:
+                raise RuntimeError("this stream of words was dealt before, and nobody may use its words again")
+            deal.dealt.add(number)
+        return self._stream(deal.key, number)
 
 
-class _Zeros:
-    """What is encrypted to get the keystream. One buffer serves all, and grows as it must."""
+# -- streams
+
+
+def _zeros(size: int) -> memoryview:
+    """Return so many bytes of zero. Nothing that threads share is changed for more than usual."""
+    return memoryview(_ZEROS if size <= len(_ZEROS) else bytes(size))[:size]
+
+
+class _AesStream(ABC):
+    """Words of AES-256 for one process; if several threads ask, one after the other, each for others."""
 
     def __init__(self) -> None:
-        self._buffer = bytes(1 << 18)
-
-    def __call__(self, size: int) -> memoryview:
-        if len(self._buffer) < size:
-            self._buffer = bytes(size)
-        return memoryview(self._buffer)[:size]
-
-
-_zeros = _Zeros()
-
-
-class CounterStream:
-    """AES-256 in counter mode. The number of the stream fills the upper half of the first counter."""
-
-    def __init__(self, key: bytes, number: int) -> None:
-        start = number.to_bytes(8, "big") + bytes(8)
-        self._encryptor = Cipher(algorithms.AES(key), modes.CTR(start)).encryptor()
+        self._here, self._process, self._lock = _here, os.getpid(), threading.Lock()
 
     def fill(self, words: Array, count: int) -> None:
         """Write the next `count` words."""
-        self._encryptor.update_into(_zeros(8 * count), memoryview(words.data).cast("B"))
+        if self._here is not _here or self._process != os.getpid():
+            raise RuntimeError("a stream of words ends with a fork: both processes would use the same words")
+        with self._lock:
+            written = self._write(memoryview(words.data).cast("B"), 8 * count)
+        if written < 8 * count:
+            raise RuntimeError("the cipher wrote fewer words than were asked for")
+
+    @abstractmethod
+    def _write(self, room: memoryview, size: int) -> int:
+        """Write so many bytes, or more, and return how many."""
 
 
-class SealedStream:
+class CounterStream(_AesStream):
+    """AES-256 in counter mode. The number of the stream fills the upper half of the first counter."""
+
+    def __init__(self, key: bytes | bytearray, number: int) -> None:
+        super().__init__()
+        start = number.to_bytes(8, "big") + bytes(8)
+        self._encryptor = Cipher(algorithms.AES(key), modes.CTR(start)).encryptor()
+
+    def _write(self, room: memoryview, size: int) -> int:
+        return int(self._encryptor.update_into(_zeros(size), room))
+
+
+class SealedStream(_AesStream):
     """AES-256-GCM of zeros. The nonce is the number of the stream (8 bytes) and that of the message (4 bytes)."""
 
-    def __init__(self, key: bytes, number: int) -> None:
+    def __init__(self, key: bytes | bytearray, number: int) -> None:
+        super().__init__()
         self._cipher = AESGCM(key)
         self._number = number.to_bytes(8, "big")
         self._message = 0
 
-    def fill(self, words: Array, count: int) -> None:
-        """Write the next `count` words."""
+    def _write(self, room: memoryview, size: int) -> int:
         nonce = self._number + self._message.to_bytes(4, "big")
         self._message += 1
-        room = memoryview(words.data).cast("B")[: 8 * (count + SPARE)]
-        self._cipher.encrypt_into(nonce, _zeros(8 * count), None, room)
+        return int(self._cipher.encrypt_into(nonce, _zeros(size), None, room[: size + 8 * SPARE]))
 
 
 @cache
-def fastest() -> Callable[[bytes, int], Stream]:
+def fastest() -> Callable[[bytes | bytearray, int], Stream]:
     """Return the faster kind of stream on this machine."""
-    kinds: list[Callable[[bytes, int], Stream]] = [CounterStream]
+    kinds: list[Callable[[bytes | bytearray, int], Stream]] = [CounterStream]
     if hasattr(AESGCM, "encrypt_into"):
         kinds.append(SealedStream)
     words = np.empty(_PROBE + SPARE, dtype=np.uint64)
     key = os.urandom(KEY_SIZE)
 
-    def seconds(kind: Callable[[bytes, int], Stream]) -> float:
+    def seconds(kind: Callable[[bytes | bytearray, int], Stream]) -> float:
         stream = kind(key, 0)
         best = float("inf")
         for _ in range(4):

@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_I64, _I128 = ir.IntType(64), ir.IntType(128)
+_I64, _I128, _F64 = ir.IntType(64), ir.IntType(128), ir.DoubleType()
 
 
 def compiled(function: F) -> F:
@@ -113,8 +113,8 @@ def lowest(typing: Any, word: Any) -> Any:
 def flag(typing: Any, condition: Any) -> Any:
     """Return 1 if a condition holds, else 0, so that the compiler cannot make a branch of it.
 
-    Random choices are wrong half of the time for any branch predictor. The empty piece of assembly hides from the
-    compiler that the number is 0 or 1.
+    A branch takes longer when it is guessed wrong, and so a stop-watch sees which way it goes; and random choices are
+    guessed wrong half of the time. The empty piece of assembly hides from the compiler that the number is 0 or 1.
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -122,6 +122,44 @@ def flag(typing: Any, condition: Any) -> Any:
         return builder.asm(ir.FunctionType(_I64, [_I64]), "", "=r,0", [number], False)
 
     return types.uint64(types.boolean), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def blend(typing: Any, condition: Any, first: Any, second: Any) -> Any:
+    """Return the first of two floats if a condition holds, else the second. For loops over several people at once."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.select(*arguments)
+
+    return types.float64(types.boolean, types.float64, types.float64), build
+
+
+def _of_two_floats(name: str) -> Any:
+    def typed(typing: Any, a: Any, b: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = ir.FunctionType(_F64, [_F64, _F64])
+            return builder.call(builder.module.declare_intrinsic(name, (_F64,), kind), arguments)
+
+        return types.float64(types.float64, types.float64), build
+
+    return intrinsic(typed)
+
+
+lesser = _of_two_floats("llvm.minnum")
+"""Return the lesser of two floats, the other one if one is NaN. Never a branch, unlike a choice by `if`."""
+
+greater = _of_two_floats("llvm.maxnum")
+"""Return the greater of two floats, the other one if one is NaN. Never a branch, unlike a choice by `if`."""
+
+
+@inlined
+def public(value: Any) -> Any:
+    """Return a value that may be branched on, although it is made of random words.
+
+    It says whether words are drawn again, by a rule that looks at nothing else, or it is in the report anyway and was
+    drawn without the record. `tests/batch/test_alike.py` finds every other branch on a record or a word.
+    """
+    return value
 
 
 @intrinsic  # type: ignore[untyped-decorator]

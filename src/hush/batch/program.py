@@ -30,7 +30,7 @@ Array = np.ndarray[Any, Any]
 class Code(NamedTuple):
     """A channel for its kernel: kind, integers and floats, and the most words that it reads behind the limit.
 
-    That is what a draw takes, but for words in loops that stop at the limit: rejection, the tosses of additive noise.
+    That is what a draw takes, but for words that are drawn again, in loops that stop at the limit.
     """
 
     kind: str
@@ -77,18 +77,20 @@ def encode_channel(channel: Channel) -> Code:
 @encode_channel.register
 def _window(channel: Window) -> Code:
     # floats: N, W, T, the inverses of the steps inside and outside (T and steps in units of 2^24, so T is exact), last,
-    # bins of the guide (0: even levels), corrections, optional; then, where levels are not even, knot, slope, ..., the
-    # last knot infinite, as the last state is reached by rounding up only. integers: the guide.
+    # bins of the guide (0: even levels), corrections, what "missing" adds to the state (N, or 0 if it is none); then,
+    # where levels are not even, knot, slope, ..., the last knot infinite, as the last state is reached by rounding up
+    # only. integers: the guide.
     threshold = channel.threshold // ROUNDING
     inside, outside = threshold // channel.width, (WORD // ROUNDING - threshold) // channel.cells_outside
     head = [channel.size, channel.width, threshold, 1.0 / inside, 1.0 / outside, channel.last]
+    missing = channel.size if channel.optional else 0
     if channel.levels == "even":
-        return _pack("optional" if channel.optional else "even", [], [*head, 0.0, 0.0, channel.optional], 1)
+        return _pack("window" if channel.optional else "even", [], [*head, 0.0, 0.0, missing], 1)
     points, slopes = channel.grid
     bits, corrections, guide = _guide(points[:-1])
     knots = [value for pair in zip(points[:-1], slopes, strict=True) for value in pair]
-    floats = [*head, 1 << bits, corrections, channel.optional, *knots, np.inf, 0.0]
-    return _pack("optional" if channel.optional else "uneven", guide, floats, 1)
+    floats = [*head, 1 << bits, corrections, missing, *knots, np.inf, 0.0]
+    return _pack("window", guide, floats, 1)
 
 
 def _guide(points: Sequence[float]) -> tuple[int, int, list[int]]:
@@ -134,33 +136,42 @@ def _subset(channel: Subset) -> Code:
 
 @encode_channel.register
 def _unary(channel: Unary) -> Code:
-    # integers: K, P, Q
-    return _pack("unary", [channel.size, channel.true, channel.other], [], 64 * -(-channel.size // 64) + 1)
+    # integers: K, P, number of digits of Q down to its last 1; those digits, the last first, as all ones or all zeros
+    digits = [(WORD - 1) * (channel.other >> place & 1) for place in range(64)]
+    digits = digits[digits.index(WORD - 1) :]
+    words = len(digits) * -(-channel.size // 64) + 1
+    return _pack("unary", [channel.size, channel.true, len(digits), *digits], [], words)
 
 
 @encode_channel.register
 def _additive(channel: Additive) -> Code:
-    # integers: M, reach, D, total weight, 2^64 mod it, number of runs; for each run: end, weight, lengths before
+    # integers: M, reach, total weight, 2^64 mod it, number of digits of the period, halvings that find a run; D of each
+    # digit; ends of the runs, filled up for the halvings; for each run: start, weight, 2^64 / weight, lengths before
     ends = list(accumulate(length * weight for length, weight in channel.runs))
-    before = [0, *accumulate(length for length, _ in channel.runs)]
-    head = [channel.steps, channel.reach, channel.decay, ends[-1], WORD % ends[-1], len(channel.runs)]
-    runs = zip(ends, (weight for _, weight in channel.runs), before, strict=False)
-    return _pack("additive", [*head, *(value for run in runs for value in run)], [], 4)
+    before = accumulate((length for length, _ in channel.runs), initial=0)
+    levels = len(ends).bit_length()
+    head = [channel.steps, channel.reach, ends[-1], WORD % ends[-1], len(channel.decays), levels, *channel.decays]
+    limits = [*ends, *[WORD - 1] * ((1 << levels) - 1 - len(ends))]
+    runs = zip([0, *ends], (weight for _, weight in channel.runs), before, strict=False)
+    rows = [(start, weight, min(WORD // weight, WORD - 1), steps) for start, weight, steps in runs]
+    words = len(channel.decays) + 3
+    return _pack("additive", [*head, *limits, *(value for row in rows for value in row)], [], words)
 
 
 @encode_channel.register
 def _signs(channel: Signs) -> Code:
     # integers: d, T
-    return _pack("signs", [channel.size, channel.threshold], [], channel.size + 1 + -(-channel.size // 64))
+    return _pack("signs", [channel.size, channel.threshold], [], channel.size + 1 + 3 * -(-channel.size // 64))
 
 
 @encode_channel.register
 def _cube(channel: Cube) -> Code:
-    # integers: d, k, agree, T, corners not near, near, 2^64 mod each; then N(m, a) for m < k and a <= k, row by row
+    # integers: d, k, agree, T, corners not near, near, 2^64 mod each; then for m < k and b <= k, row by row,
+    # N(m, max(b - 1, 0))
     corners = channel.corners
     head = [channel.size, channel.sample, channel.agree, channel.threshold, *corners, *(WORD % n for n in corners)]
-    tails = [count for row in channel.tails for count in row]
-    return _pack("cube", [*head, *tails], [], channel.size + channel.sample + 2)
+    tails = [count for row in channel.tails for count in (row[0], *row[:-1])]
+    return _pack("cube", [*head, *tails], [], channel.size + channel.sample + 3)
 
 
 @encode_channel.register

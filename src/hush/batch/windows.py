@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from hush.batch.draws import ONE, TWO, Array, clamped
-from hush.batch.native import flag, inlined, shifted
+from hush.batch.draws import ONE, TWO, ZERO, Array
+from hush.batch.native import blend, flag, inlined, lesser, public
 from hush.batch.program import KNOTS
 from hush.channels import window as window_channel
 
@@ -36,14 +36,14 @@ def lower(word: Any) -> float:
 @inlined
 def rounded(s: float, fraction: float, word: Any) -> Any:
     """Return the state s, or the next one, by the lower bits of a word."""
-    return s + 1.0 if lower(word) + 0.5 < fraction * ROUNDING else s
+    return s + blend(lower(word) + 0.5 < fraction * ROUNDING, 1.0, 0.0)
 
 
 @inlined
 def even_state(u: float, last: float) -> Any:
     """Return the state below an input where states are evenly spaced, and how far it is on the way to the next."""
     position = u * last
-    s = min(np.floor(position), last - 1.0)
+    s = lesser(np.floor(position), last - 1.0)
     return s, position - s
 
 
@@ -65,32 +65,16 @@ def window_cell(s: float, word: Any, width: float, threshold: float, to_inside: 
     """
     x = upper(word)
     inside = x < threshold
-    rest = x if inside else x - threshold
-    cell = np.floor((rest + 0.5) * (to_inside if inside else to_outside))
-    behind = cell + width if cell >= s else cell  # outside, cells at or behind the window's start lie behind its end
-    return s + cell if inside else behind
+    rest = x - blend(inside, 0.0, threshold)
+    cell = np.floor((rest + 0.5) * blend(inside, to_inside, to_outside))
+    behind = blend(cell >= s, width, 0.0)  # outside, cells at or behind the window's start lie behind its end
+    return cell + blend(inside, s, behind)
 
 
 @inlined
-def window(f: Array, guide: Array, u: float, word: Any) -> Any:
-    """Return the output of any window channel for an input, NaN if it is missing."""
-    if u != u and f[8]:
-        x = upper(word)
-        inside = x < f[2]
-        return np.int64(f[0] if inside else np.floor((x - f[2] + 0.5) * f[4]))
-    even = f[6] == 0.0  # no guide
-    s, fraction = even_state(clamped(u), f[5]) if even else knot_state(clamped(u), f, guide)
-    cell = window_cell(rounded(s, fraction, word), word, f[1], f[2], f[3], f[4])
-    return np.int64(min(cell, f[0]))  # the cells of "missing" are one output
-
-
-@inlined
-def mixture(z: Array, f: Array, u: float, words: Array, at: int) -> Any:
-    """Return the output of a mixture and the next position: a word for the part, one to round and to draw."""
-    head = 1
-    for _ in range(np.int64(z[0]) - 1):
-        if words[at] < z[head]:
-            break
-        head += 4
-    guide, floats = shifted(z, np.int64(z[head + 2])), shifted(f, np.int64(z[head + 3]))
-    return np.int64(z[head + 1]) + window(floats, guide, u, words[at + 1]), at + 2
+def part_of(z: Array, word: Any) -> Any:
+    """Return where a mixture describes the part that a word chooses: which one is in the report."""
+    index = ZERO
+    for j in range(np.int64(z[0]) - 1):
+        index += flag(word >= z[1 + 4 * j])
+    return 1 + 4 * np.int64(public(index))

@@ -1,38 +1,51 @@
 """The additive channel: one number on a lattice, plus integer noise. For the baselines of the paper.
 
-The domain is divided into M steps. The input is rounded at random to one of the M+1 points x = 0..M, and
-noise z is added with probability proportional to f(|z|), where
+The domain is divided into M steps. The input is rounded at random to one of the M+1 points x = 0..M. The noise is
+g + 1/2 steps up or down, with equal probability, and its magnitude g = j*M + i has probability proportional to
 
-    f(j*M + i) = w_i * b^j,    0 <= i < M,    w_0 >= w_1 >= ... >= w_{M-1} >= b*w_0.
+    f(g) = w_i * F(j),    0 <= i < M,    w_0 >= w_1 >= ... >= w_{M-1},
 
-**Privacy.** f never increases, and two inputs are at most M steps apart, so for one output their noises satisfy
-|z'| <= |z| + M and f(|z'|) >= f(|z| + M) = b*f(|z|). The ratio is exactly 1/b = 2^64/D, with b = D/2^64.
+where F falls like a power. The binary digits of a geometric number are independent, so j is made of them: digit k is 1
+with probability D_k/2^64, of odds r_k = D_k/(2^64 - D_k), for k = 0..m; F(j) is the product of the odds of its ones.
 
-**Mean and variance.** The noise is symmetric. Its variance has a closed form, as j is geometric. Rounding the
-input adds at most a quarter of a step squared.
+**Privacy.** From a number that ends in t ones to the next one F falls by the factor R_t = r_0*...*r_{t-1} / r_t.
+The constructor checks that w_{M-1}*R_t >= w_0 for all t < m, so f never increases below 2^m periods. Two inputs are at
+most M steps apart, and so are their magnitudes for one output: f differs by at most R, the largest R_t. The ratio is
+exactly R, as all of them occur.
 
-**Finite.** Sums that lie more than `reach` steps outside the domain are reported as the farthest output. That
-happens after the private step and costs no privacy; with the reach of `hush.design` (b^(reach/M) <= 2^-64) it
-moves the mean by less than one part in 2^60, and it bounds what one malicious report can do.
+**Finite.** Outputs lie at most `reach` steps outside the domain; sums beyond are reported as the farthest output. It
+takes all g >= h, where h = reach-1+x at one end and reach-1+M-x at the other. Digit m alone always leads so far. Sum
+f(g) <= R*f(g+M) over these g: the last period before 2^m has no match, and has a probability of at most
+L = (1-p_m)*p_0*...*p_{m-1}, where p_k = D_k/2^64; but the share p_m of digit m counts R times on the right, and once is
+enough. So the ratio of the sums is at most R if (R-1)*p_m >= L, which the constructor checks too. With the reach of
+`hush.design` a farthest output has a probability below 2^-34. It moves the mean by no more than that, and it bounds
+what one malicious report can do.
 
-Instances: Laplace (w_i = e^(-eps*i/M): Dwork et al. 2006, on a lattice as in Ghosh et al. 2009); SCDF
-(Soria-Comas and Domingo-Ferrer 2013) and Staircase (Geng et al. 2015), where w is 1 up to some m and b from
+**Mean and variance.** The noise is symmetric. Its variance follows from the independent digits. Rounding the input adds
+at most a quarter of a step squared.
+
+**The same draws.** A word for each digit, one (rarely more) for i, one for the sign, whatever the input and output.
+
+Instances: Laplace (w_i = e^(-eps*i/M): Dwork et al. 2006, on a lattice as in Ghosh et al. 2009, but between points);
+SCDF (Soria-Comas and Domingo-Ferrer 2013) and Staircase (Geng et al. 2015), where w is 1 up to some m and e^-eps from
 there on. As printed in Wang et al. (2019), the densities of the last two do not add up to 1: see docs/errata.md.
 """
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
+from math import prod
 from typing import Any, ClassVar
 
 from hush import codec
 from hush.channels.alphabet import Output, Symbols
-from hush.channels.base import Channel, Coins, Reading, State, exact_t, require, rounding_up, rounds_up
+from hush.channels.base import Channel, Coins, Reading, State, exact_t, require, rounding_up, rounds_up, searchable
 from hush.errors import PlanError
 from hush.exact import WORD
 from hush.schema import Attribute, Input, Numeric
@@ -44,13 +57,14 @@ MAX_WEIGHT = (1 << 52) - 1
 
 @dataclass(frozen=True)
 class Additive(Channel):
-    """Noise on a lattice. `runs` gives w as (length, weight) pairs, whose lengths add up to M."""
+    """Noise on a lattice. `runs` gives w as (length, weight) pairs, whose lengths add up to M; `decays` are the D_k."""
 
     runs: tuple[tuple[int, int], ...]
-    decay: int
+    decays: tuple[int, ...]
     reach: int
 
     kind: ClassVar[str] = "additive"
+    made: ClassVar[tuple[str, ...]] = ("_table", "_total")
 
     def __post_init__(self) -> None:
         require(isinstance(self.runs, tuple) and len(self.runs) > 0, "an additive channel has runs of weights")
@@ -58,14 +72,23 @@ class Additive(Channel):
             require(isinstance(run, tuple) and len(run) == 2, "a run is a pair of length and weight")
             codec.integer(run[0], 1, MAX_STEPS, PlanError, "the length of a run")
             codec.integer(run[1], 1, MAX_WEIGHT, PlanError, "the weight of a run")
-        codec.integer(self.decay, 1, WORD - 1, PlanError, "the decay of an additive channel")
-        codec.integer(self.reach, self.steps, MAX_REACH, PlanError, "the reach of an additive channel")
+        require(isinstance(self.decays, tuple), "an additive channel has decays")
+        for decay in self.decays:
+            codec.integer(decay, 1, WORD - 1, PlanError, "a decay of an additive channel")
+        codec.integer(self.reach, max(self.steps, 2), MAX_REACH, PlanError, "the reach of an additive channel")
         require(self.steps <= MAX_STEPS, f"an additive channel has at most {MAX_STEPS} steps")
+        digits = digits_of(self.steps, self.reach)
+        require(len(self.decays) == digits + 1, f"with this reach an additive channel has {digits + 1} decays")
         weights = [weight for _, weight in self.runs]
         require(all(a > b for a, b in pairwise(weights)), "weights must decrease")
         require(
-            weights[-1] * WORD >= weights[0] * self.decay,
-            "the last weight must be at least decay times the first",
+            all(weights[-1] * fall >= weights[0] for fall in self._falls),
+            "the last weight must be at least that of the next period",
+        )
+        *inner, top = self._chances
+        require(
+            (self.ratio - 1) * top >= (1 - top) * prod(inner, start=Fraction(1)),
+            "the last decay must be large enough for the farthest outputs",
         )
 
     # -- what it is
@@ -77,8 +100,8 @@ class Additive(Channel):
 
     @cached_property
     def alphabet(self) -> Symbols:
-        """The lattice points from `reach` steps below the domain to `reach` steps above it."""
-        return Symbols(self.steps + 1 + 2 * self.reach)
+        """The steps of the lattice, from `reach` of them below the domain to `reach` above it."""
+        return Symbols(self.steps + 2 * self.reach)
 
     def mismatch(self, attributes: Sequence[Attribute]) -> str | None:
         """Return why the channel cannot serve these attributes, or None if it can."""
@@ -98,25 +121,45 @@ class Additive(Channel):
         return sum(self.weights)
 
     @cached_property
-    def _b(self) -> Fraction:
-        return Fraction(self.decay, WORD)
+    def _chances(self) -> tuple[Fraction, ...]:
+        """p_k: the probability that digit k is 1."""
+        return tuple(Fraction(decay, WORD) for decay in self.decays)
 
     @cached_property
-    def _norm(self) -> Fraction:
-        """The sum of f(|z|) over all integers z."""
-        return 2 * self._total / (1 - self._b) - self.weights[0]
+    def _falls(self) -> tuple[Fraction, ...]:
+        """R_t for t < m: how often likelier a period is than the next one, if its number ends in t ones."""
+        return falls(self.decays[:-1])
+
+    @cached_property
+    def _whole(self) -> int:
+        """The unit of `_periods`: one for each choice of a word for every digit."""
+        return 1 << 64 * len(self.decays)
+
+    @cached_property
+    def _periods(self) -> list[int]:
+        """The probability of each period that a report can tell apart, times `_whole`."""
+        found = [prod(WORD - decay for decay in self.decays)]
+        for decay in self.decays[:-1]:
+            found += [other // (WORD - decay) * decay for other in found]
+        return [*found[: self.reach // self.steps + 2], 0]
+
+    def _mass(self, magnitude: int) -> Fraction:
+        """Return the probability of a magnitude, of both signs."""
+        j, i = divmod(magnitude, self.steps)
+        return Fraction(self._periods[j] * self.weights[i], self._whole * self._total)
 
     def _tail(self, magnitude: int) -> Fraction:
-        """Return the sum of f(g) over g >= magnitude."""
+        """Return the probability of this magnitude or a larger one."""
         j, i = divmod(magnitude, self.steps)
-        return self._b**j * (sum(self.weights[i:]) + self._total * self._b / (1 - self._b))
+        below = sum(self._periods[:j]) * self._total + self._periods[j] * sum(self.weights[:i])
+        return 1 - Fraction(below, self._whole * self._total)
 
     # -- what it promises, exactly
 
-    @property
+    @cached_property
     def ratio(self) -> Fraction:
         """The largest ratio of one output's probability under two inputs, exactly."""
-        return Fraction(WORD, self.decay)
+        return max(self._falls)
 
     def states(self) -> Iterator[State]:
         """Every point of the lattice in the domain."""
@@ -126,18 +169,21 @@ class Additive(Channel):
         """Return the exact probability of every output."""
         x = self._point(state)
         last = self.alphabet.size - 1
-        law: dict[Output, Fraction] = {0: self._tail(x + self.reach) / self._norm}
+        law: dict[Output, Fraction] = {0: self._tail(x + self.reach - 1) / 2}
         for output in range(1, last):
-            j, i = divmod(abs(output - self.reach - x), self.steps)
-            law[output] = self.weights[i] * self._b**j / self._norm
-        law[last] = self._tail(self.steps - x + self.reach) / self._norm
+            law[output] = self._mass(self._magnitude(output - self.reach - x)) / 2
+        law[last] = self._tail(self.steps - x + self.reach - 1) / 2
         return law
 
+    def _magnitude(self, z: int) -> int:
+        """Return the magnitude g of noise that moves a point from x to between x + z and x + z + 1."""
+        return z if z >= 0 else -1 - z
+
     def decode(self, output: Output) -> tuple[Fraction, ...]:
-        """Return the lattice point on the scale [-1, 1] (and beyond)."""
+        """Return the middle of two lattice points on the scale [-1, 1] (and beyond)."""
         self.alphabet.check(output)
         assert isinstance(output, int)
-        return (Fraction(2 * (output - self.reach), self.steps) - 1,)
+        return (Fraction(2 * (output - self.reach) + 1, self.steps) - 1,)
 
     def truth(self, state: State) -> tuple[Fraction, ...]:
         """Return the input on the scale [-1, 1]. `decode` meets it but for the far tails."""
@@ -148,12 +194,13 @@ class Additive(Channel):
 
     @cached_property
     def _noise_variance(self) -> Fraction:
-        """The variance of the noise on the scale [-1, 1], from the moments of i and of the geometric j."""
-        b, m = self._b, self.steps
-        first = sum(i * w for i, w in enumerate(self.weights))
-        second = sum(i * i * w for i, w in enumerate(self.weights))
-        squares = second / (1 - b) + 2 * m * first * b / (1 - b) ** 2 + m * m * self._total * b * (1 + b) / (1 - b) ** 3
-        return 2 * squares / self._norm * Fraction(4, m * m)
+        """The variance of the noise on the scale [-1, 1], from the moments of i and of the independent digits of j."""
+        m = self.steps
+        first = Fraction(sum((2 * i + 1) * w for i, w in enumerate(self.weights)), 2 * self._total)
+        second = Fraction(sum((2 * i + 1) ** 2 * w for i, w in enumerate(self.weights)), 4 * self._total)
+        mean = sum((chance * (1 << k) for k, chance in enumerate(self._chances)), Fraction(0))
+        spread = sum((chance * (1 - chance) * (1 << 2 * k) for k, chance in enumerate(self._chances)), Fraction(0))
+        return (second + 2 * m * first * mean + m * m * (mean**2 + spread)) * Fraction(4, m * m)
 
     def variance(self, t: Fraction | float) -> Fraction:
         """Return the exact variance for an input t in [-1, 1], rounding included, the far tails not cut."""
@@ -187,26 +234,26 @@ class Additive(Channel):
         return {state: p for state, p in ((x, 1 - share), (x + 1, share)) if p}
 
     @cached_property
-    def _ends(self) -> list[int]:
-        """Where the runs end, in units of weight."""
-        return list(accumulate(length * weight for length, weight in self.runs))
+    def _table(self) -> tuple[list[float], list[tuple[int, int, int]]]:
+        """Where the runs end, in units of weight; and for each where it starts, its weight, and the steps before it."""
+        ends = list(accumulate(length * weight for length, weight in self.runs))
+        before = accumulate((length for length, _ in self.runs), initial=0)
+        weights = (weight for _, weight in self.runs)
+        return searchable(ends, WORD), list(zip([0, *ends], weights, before, strict=False))
 
     def draw(self, state: State, coins: Coins) -> Output:
-        """Add noise. Tosses for j, a word for i, one for the sign; all again for a zero of negative sign."""
+        """Add noise. A word for each digit of the period, one (rarely more) for the step, one for the sign."""
         assert isinstance(state, int)
-        while True:
-            magnitude = 0
-            while magnitude <= self.reach + self.steps and coins.toss(self.decay):
-                magnitude += self.steps  # beyond this the output is the farthest one, however large the noise
-            mass = coins.below(self._total)
-            run = bisect_right(self._ends, mass)
-            before = sum(length for length, _ in self.runs[:run])
-            start = self._ends[run - 1] if run else 0
-            magnitude += before + (mass - start) // self.runs[run][1]
-            negative = coins.toss(WORD >> 1)
-            if magnitude or not negative:
-                output = state + self.reach + (-magnitude if negative else magnitude)
-                return min(max(output, 0), self.alphabet.size - 1)
+        ends, runs = self._table
+        periods = 0
+        for k, decay in enumerate(self.decays):
+            periods += coins.toss(decay) << k
+        mass = coins.below(self._total)
+        start, weight, before = runs[bisect_right(ends, mass)]
+        magnitude = periods * self.steps + before + (mass - start) // weight
+        negative = coins.toss(WORD >> 1)
+        output = state + self.reach + (magnitude ^ -negative)  # -1 - magnitude, if it is negative
+        return min(max(output, 0), self.alphabet.size - 1)
 
     # -- the server
 
@@ -217,23 +264,23 @@ class Additive(Channel):
     def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
         """Return the mean."""
         flat, weight = self.runs[0]
-        beyond = 1 - (2 * flat - 1) * weight / self._norm
+        beyond = 1 - prod(1 - chance for chance in self._chances) * flat * weight / self._total
         return [Reading(0, None, counts, self._decoded, rare=float(beyond))]
 
     @cached_property
     def _pmf(self) -> list[float]:
-        """The probability of noise of each magnitude, as far as it can be told apart in a report."""
-        norm, b = float(self._norm), float(self._b)
-        return [
-            self.weights[z % self.steps] * b ** (z // self.steps) / norm for z in range(self.reach + self.steps + 1)
-        ]
+        """The probability of noise of each magnitude and sign, as far as it can be told apart in a report."""
+        shares = [weight / self._total / 2 for weight in self.weights]
+        periods = [period / self._whole for period in self._periods]
+        return [periods[z // self.steps] * shares[z % self.steps] for z in range(self.reach + self.steps + 1)]
 
     def likelihood(self, u: float | None) -> list[float]:
         """Return the probabilities of all outputs for an input in [0, 1], without the far tails."""
         pmf, size = self._pmf, self.alphabet.size
         x, up = self._between(u)
         low, high = x + self.reach, x + 1 + self.reach
-        return [pmf[abs(y - low)] * (1 - up) + pmf[abs(y - high)] * up for y in range(size)]
+        magnitude = self._magnitude
+        return [pmf[magnitude(y - low)] * (1 - up) + pmf[magnitude(y - high)] * up for y in range(size)]
 
     # -- the plan
 
@@ -242,14 +289,27 @@ class Additive(Channel):
         return {
             "kind": self.kind,
             "runs": [list(run) for run in self.runs],
-            "decay": str(self.decay),
+            "decays": [str(decay) for decay in self.decays],
             "reach": self.reach,
         }
 
     @classmethod
     def from_json(cls, value: Any) -> Additive:
         """Read a channel back."""
-        runs, decay, reach = cls._fields(value, "runs", "decay", "reach")
+        runs, decays, reach = cls._fields(value, "runs", "decays", "reach")
         runs = codec.listed(runs, PlanError, "the runs of an additive channel")
         pairs = tuple(tuple(codec.listed(run, PlanError, "a run")) for run in runs)
-        return cls(pairs, codec.big(decay, PlanError, "a decay"), reach)
+        decays = codec.listed(decays, PlanError, "the decays of an additive channel")
+        return cls(pairs, tuple(codec.big(decay, PlanError, "a decay") for decay in decays), reach)
+
+
+def digits_of(steps: int, reach: int) -> int:
+    """Return m: how many digits number the periods that a report can tell apart."""
+    return max((-(-(reach - 1) // steps)).bit_length(), 1)
+
+
+def falls(decays: Sequence[int]) -> tuple[Fraction, ...]:
+    """Return R_t for the digits of these decays."""
+    odds = [Fraction(decay, WORD - decay) for decay in decays]
+    products = accumulate(odds, operator.mul, initial=Fraction(1))
+    return tuple(before / own for before, own in zip(products, odds, strict=False))

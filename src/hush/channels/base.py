@@ -6,6 +6,10 @@ takes a state and words of randomness to an output, by comparing and dividing in
 known exactly, so its privacy is a fact that can be checked: `ratio` is the largest quotient of one output's
 probabilities under two states, as a Fraction.
 
+**Time.** Both steps do the same work for every input. The words that they read are the same for every state, and how
+many they are says nothing about the output: `below` draws again by the words alone, whatever becomes of them. Whatever
+depends on the channel alone is made by `prepare`, when a plan is read, never at the first draw that needs it.
+
 On the server a report counts towards unbiased values. `decode(output)` gives one value for each *target*
 (the mean of a numeric attribute, the share of each category), and its expectation under `law(state)` is
 exactly `truth(state)`.
@@ -18,6 +22,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import compress
 from typing import Any, ClassVar, Protocol, Self
 
 from hush import codec
@@ -66,6 +71,8 @@ class Channel(ABC):
     """The protocol that everything else relies on: plan, client, report, tally and estimates."""
 
     kind: ClassVar[str]
+    made: ClassVar[tuple[str, ...]] = ()
+    """The cached properties that draws read: `prepare` makes them."""
 
     # -- what it is
 
@@ -121,6 +128,11 @@ class Channel(ABC):
 
     # -- the device
 
+    def prepare(self) -> None:
+        """Compute now whatever draws need and the channel alone decides, so that the first draw is like all others."""
+        for name in ("alphabet", *self.made):
+            getattr(self, name)
+
     @abstractmethod
     def state(self, inputs: Sequence[Input], coins: Coins) -> State:
         """Round the inputs to a state, at random, so that `truth` is right on average."""
@@ -167,15 +179,23 @@ class Channel(ABC):
 
 def draw_subset(coins: Coins, n: int, size: int) -> list[int]:
     """Return a uniform subset of 0..n-1 of this size, in order (Floyd's algorithm: one draw per member)."""
-    if size == 1:
-        return [coins.below(n)] if n > 1 else [0]
     if size == n:
         return list(range(n))
-    chosen: set[int] = set()
+    if size == 1:
+        return [coins.below(n)]
+    marks = bytearray(n)
     for top in range(n - size, n):
         pick = coins.below(top + 1)
-        chosen.add(top if pick in chosen else pick)
-    return sorted(chosen)
+        marks[top if marks[pick] else pick] = 1
+    return list(compress(range(n), marks))
+
+
+def searchable(limits: Sequence[float], end: float) -> list[float]:
+    """Return increasing limits for `bisect`, filled up with `end` so that every search takes equally many steps.
+
+    Among 2^m - 1 limits a search halves what is left m times, wherever it ends.
+    """
+    return [*limits, *[end] * ((1 << len(limits).bit_length()) - 1 - len(limits))]
 
 
 def rounds_up(fraction: float, word: int) -> bool:

@@ -56,6 +56,7 @@ class Cells(Channel):
     threshold: int
 
     kind: ClassVar[str] = "cells"
+    made: ClassVar[tuple[str, ...]] = ("values", "_whole")
 
     def __post_init__(self) -> None:
         require(

@@ -35,7 +35,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb
 from typing import Any, ClassVar
 
@@ -69,6 +69,7 @@ class Cube(SignChannel):
     threshold: int
 
     kind: ClassVar[str] = "cube"
+    made: ClassVar[tuple[str, ...]] = ("tails", "corners")
 
     def __post_init__(self) -> None:
         codec.integer(self.size, 1, MAX_ATTRIBUTES, PlanError, "the size of a cube channel")
@@ -148,30 +149,33 @@ class Cube(SignChannel):
     @cached_property
     def tails(self) -> list[list[int]]:
         """For every m < sample and every a <= sample: how many corners of the m-cube agree in at least a places."""
-        return [[agreeing_corners(m, a) for a in range(self.sample + 1)] for m in range(self.sample)]
+        rows = [[1] + [0] * self.sample]
+        for m in range(1, self.sample):
+            rows.append([1 << m, *(also + without for also, without in pairwise(rows[-1]))])
+        return rows
 
     def draw(self, state: State, coins: Coins) -> Output:
         """Draw the dimensions, choose near or not by a coin, then draw the rank of a corner of that kind.
 
         Corners are ranked dimension by dimension, those that agree first. So one word (rarely more) is enough however
-        few corners are near, where drawing corners until one is would take 2^sample/A words.
+        few corners are near, where drawing corners until one is would take 2^sample/A words. Both kinds have a rank
+        drawn, as words that are drawn again depend on how many corners there are.
         """
         assert isinstance(state, int)
         chosen = draw_subset(coins, self.size, self.sample)
         near = coins.toss(self.threshold)
-        rank = coins.below(self.corners[near])
+        ranks = [coins.below(count) for count in self.corners]
+        rank = ranks[near]
         needed = self.agree
+        signs = state | 1 << self.size  # of the same length whatever the signs
         output = []
-        for j, left in zip(chosen, range(self.sample - 1, -1, -1), strict=True):
-            agreeing = self.tails[left][max(needed - 1, 0)]
-            if not near:
-                agreeing = (1 << left) - agreeing
+        for j, tail, left in zip(chosen, reversed(self.tails), range(self.sample - 1, -1, -1), strict=True):
+            among_near = tail[max(needed - 1, 0)]
+            agreeing = (((1 << left) - among_near), among_near)[near]
             agrees = rank < agreeing
-            if agrees:
-                needed -= 1
-            else:
-                rank -= agreeing
-            output.append(2 * j + ((state >> j & 1) == agrees))
+            needed -= agrees
+            rank -= (agreeing, 0)[agrees]
+            output.append(2 * j + ((signs >> j & 1) == agrees))
         return tuple(output)
 
     # -- the server

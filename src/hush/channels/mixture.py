@@ -42,6 +42,7 @@ class Mixture(Channel):
     parts: tuple[Window, ...]
 
     kind: ClassVar[str] = "mixture"
+    made: ClassVar[tuple[str, ...]] = ("_starts", "_limits")
 
     def __post_init__(self) -> None:
         require(isinstance(self.shares, tuple) and isinstance(self.parts, tuple), "a mixture has parts")
@@ -154,6 +155,12 @@ class Mixture(Channel):
         return states
 
     # -- the device
+
+    def prepare(self) -> None:
+        """Compute where the parts begin, and what they need."""
+        super().prepare()
+        for part in self.parts:
+            part.prepare()
 
     def answer(self, inputs: Sequence[Input], coins: Coins) -> Output:
         """Choose a part with one word; another rounds the input and draws from the part."""

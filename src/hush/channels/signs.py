@@ -16,6 +16,11 @@ reported sign times B = 1/g is unbiased.
 
 **Variance.** The square is always B^2, so it is B^2 - t^2.
 
+**The same draws.** Near or not is a matter of which signs are changed, whatever the input. So the changes of a near
+corner and of another are both drawn, and the coin chooses; the rounds that each takes say nothing about its result. The
+changes of a near corner are those of a uniform corner, turned round if they are more than half (ties are drawn again).
+For odd d those of the other are the rest of them; for even d corners are drawn until at least half are changed.
+
 For odd d this is Algorithm 3 of Wang et al. (ICDE 2019), after Duchi, Jordan and Wainwright (2018). For even d that
 algorithm is not eps-LDP as printed, because ties belong to both sides; here they belong to the others. The known
 way out, a further dimension that is dropped from the report, has a B that is larger by exactly 1 (docs/errata.md).
@@ -47,11 +52,11 @@ def near_corners(size: int) -> int:
 
 def rounded_signs(inputs: Sequence[Input], coins: Coins) -> int:
     """Round every input in [0, 1] to a sign, plus as a one: the bits of an integer. One word each."""
-    v = 0
+    digits = bytearray(len(inputs))  # the last one first; integers would grow with the signs
     for j, u in enumerate(inputs):
         assert isinstance(u, float)
-        v |= rounds_up(u, coins.word()) << j
-    return v
+        digits[-1 - j] = 48 + rounds_up(u, coins.word())
+    return int(digits, 2)
 
 
 def rounding_signs(inputs: Sequence[Input]) -> dict[State, Fraction]:
@@ -182,16 +187,28 @@ class Signs(SignChannel):
     # -- the device
 
     def draw(self, state: State, coins: Coins) -> Output:
-        """Choose near or not by a coin, then draw uniform corners until one is of that kind."""
+        """Draw which signs a near corner changes, and which another; a coin says which is reported."""
         assert isinstance(state, int)
         near = coins.toss(self.threshold)
-        while True:
-            corner = 0
-            for start in range(0, self.size, 64):
-                corner |= coins.word() << start
-            corner &= (1 << self.size) - 1
-            if self._is_near(corner, state) == near:
-                return members(corner)
+        every = (1 << self.size) - 1
+        few = self._changes(coins)
+        while 2 * few.bit_count() == self.size:
+            few = self._changes(coins)
+        few ^= every if 2 * few.bit_count() > self.size else 0
+        many = few ^ every
+        if self.size % 2 == 0:
+            many = self._changes(coins)
+            while 2 * many.bit_count() < self.size:
+                many = self._changes(coins)
+        length = every + 1  # a bit that keeps the integers at their length
+        return members((state | length) ^ (few if near else many) ^ length)
+
+    def _changes(self, coins: Coins) -> int:
+        """Return a uniform corner: a word for every 64 signs, the lowest first."""
+        corner = 0
+        for start in range(0, self.size, 64):
+            corner |= coins.word() << start
+        return corner & (1 << self.size) - 1
 
     # -- the server
 

@@ -11,6 +11,9 @@ q = (p*(w-1) + (1-p)*w)/(K-1) if not. So ((1 if in the set) - q)/(p - q) is 1 or
 
 **Variance.** p(1-p)/(p-q)^2 for the true category and q(1-q)/(p-q)^2 for the others.
 
+**The same draws.** Floyd's algorithm for w of the others, started one step later and with nothing, is that for w-1 of
+them. So the first member is drawn in any case, and kept if the true category is not in the set.
+
 With w near K/(e^eps+1) it has the least total variance of all eps-LDP channels of a categorical value, up to
 the rounding of w: Ye and Barg, Optimal Schemes for Discrete Distribution Estimation under Locally
 Differential Privacy (2018); Wang et al., Mutual Information Optimally Local Private Discrete Distribution
@@ -22,13 +25,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, compress
 from math import comb
 from typing import Any, ClassVar
 
 from hush import codec
 from hush.channels.alphabet import Alphabet, Output, Subsets, Symbols
-from hush.channels.base import Coins, State, draw_subset, require
+from hush.channels.base import Coins, State, require
 from hush.channels.indicator import Indicator
 from hush.errors import PlanError
 from hush.exact import WORD
@@ -84,14 +87,19 @@ class Subset(Indicator):
     # -- the device
 
     def draw(self, state: State, coins: Coins) -> Output:
-        """Return a set. One word for the coin, one (rarely more) for each member that is drawn."""
+        """Return a set. One word for the coin, one (rarely more) for each member, also for one that is not needed."""
         assert isinstance(state, int)
         contains = coins.toss(self.threshold)
-        others = draw_subset(coins, self.size - 1, self.weight - contains)
-        chosen = [other + (other >= state) for other in others]
-        if contains:
-            chosen.append(state)
-        return chosen[0] if self.weight == 1 else tuple(sorted(chosen))
+        first = coins.below(self.size - self.weight)
+        if self.weight == 1:
+            other = first + (first >= state)
+            return state if contains else other
+        marks = bytearray(self.size - 1)
+        marks[first] = not contains
+        for top in range(self.size - self.weight, self.size - 1):
+            pick = coins.below(top + 1)
+            marks[top if marks[pick] else pick] = 1
+        return tuple(compress(range(self.size), b"".join((marks[:state], bytes([contains]), marks[state:]))))
 
     # -- the plan
 

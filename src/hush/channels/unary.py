@@ -8,9 +8,10 @@ the other: p(1-q)/(q(1-p)), exactly.
 **Mean and variance.** As every channel of `hush.channels.indicator`: p(1-p)/(p-q)^2 for the true category
 and q(1-q)/(p-q)^2 for the others.
 
-**Few words.** Up to 64 bits with probability q are made at once, from the binary digits of q, highest first:
-a word supplies one digit of 64 uniform numbers, which are compared with q until all comparisons are decided
-(about 8 words for 64 bits). The probability is Q/2^64 exactly.
+**Few words.** Up to 64 bits with probability q are made at once, from the binary digits of q, highest first: a word
+supplies one digit of 64 uniform numbers, which are compared with q. All digits are read, down to the last 1 of Q, also
+if all comparisons are decided before: the words say nothing about the bits. So `hush.design` rounds q to few digits
+(some 15), and 64 bits take as many words. The probability is Q/2^64 exactly.
 
 OUE (optimised unary encoding: Wang, Blocki, Li and Jha, USENIX Security 2017) has p = 1/2, q = 1/(e^eps+1).
 SUE (symmetric: basic one-time RAPPOR, Erlingsson et al. 2014) has p = 1-q, q = 1/(e^(eps/2)+1). Both round q up.
@@ -31,8 +32,6 @@ from hush.channels.indicator import Indicator
 from hush.errors import PlanError
 from hush.exact import WORD
 
-_TOP = WORD >> 1
-
 
 @dataclass(frozen=True)
 class Unary(Indicator):
@@ -43,6 +42,7 @@ class Unary(Indicator):
     other: int
 
     kind: ClassVar[str] = "unary"
+    made: ClassVar[tuple[str, ...]] = ("_digits",)
 
     def __post_init__(self) -> None:
         self._check_size()
@@ -86,26 +86,28 @@ class Unary(Indicator):
 
     # -- the device
 
+    @cached_property
+    def _digits(self) -> tuple[bool, ...]:
+        """The binary digits of Q/2^64, highest first, down to the last 1."""
+        return tuple(digit == "1" for digit in f"{self.other:064b}".rstrip("0"))
+
     def draw(self, state: State, coins: Coins) -> Output:
         """Return the set of categories with a 1: first all bits with q, then the true one anew with p."""
         assert isinstance(state, int)
-        bits = 0
+        bits = bytearray()
         for start in range(0, self.size, 64):
-            bits |= self._block(min(64, self.size - start), coins) << start
-        bits &= ~(1 << state)
-        return members(bits | coins.toss(self.true) << state)
+            bits += self._block(min(64, self.size - start), coins).to_bytes(8, "little")
+        mask = 1 << (state & 7)
+        bits[state >> 3] = bits[state >> 3] & ~mask | mask * coins.toss(self.true)
+        return members(int.from_bytes(bits, "little"))
 
     def _block(self, size: int, coins: Coins) -> int:
         """Return `size` independent bits, each 1 with probability other/2^64."""
-        ones, undecided, digits = 0, (1 << size) - 1, self.other
-        while undecided and digits:
+        ones, undecided = 0, (1 << size) - 1
+        for digit in self._digits:
             word = coins.word()
-            if digits & _TOP:
-                ones |= undecided & ~word
-                undecided &= word
-            else:
-                undecided &= ~word
-            digits = digits << 1 & (WORD - 1)
+            ones |= undecided & ~word & -digit
+            undecided &= word ^ (digit - 1)
         return ones
 
     # -- the plan

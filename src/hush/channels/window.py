@@ -22,6 +22,8 @@ minus t^2: concave pieces, whose maximum is found exactly.
 word // (T/W), the others give the cell outside, each exactly uniform: no second word, no rejection. Each of these cells
 is a whole number of runs of 2^24 words, so the lower 24 bits of the word are uniform whatever the cell: they round the
 input. The output then has the law of the state, and the state that of the rounding, independently, from one word.
+Both quotients are computed whichever is used, and "missing" is rounded like a number and then replaced by the start N,
+behind all others: the same work for every input and output.
 Rounding by 24 bits moves the mean by at most 2^-25 of the distance between two knots, up as often as down.
 
 **Missing values.** With `optional`, W further cells stand for "missing" and are merged into one output, N;
@@ -48,7 +50,7 @@ from typing import Any, ClassVar, Literal
 
 from hush import codec
 from hush.channels.alphabet import Output, Symbols
-from hush.channels.base import Channel, Coins, Reading, State, exact_t, require
+from hush.channels.base import Channel, Coins, Reading, State, exact_t, require, searchable
 from hush.errors import PlanError
 from hush.exact import WORD
 from hush.schema import Attribute, Input, Numeric
@@ -73,6 +75,7 @@ class Window(Channel):
     optional: bool = False
 
     kind: ClassVar[str] = "window"
+    made: ClassVar[tuple[str, ...]] = ("_steps", "_search")
 
     def __post_init__(self) -> None:
         size, width, threshold = self.size, self.width, self.threshold
@@ -237,6 +240,16 @@ class Window(Channel):
         points = [(a + total) * _UNIT // (2 * total) / _UNIT for a in self._window_sums]
         return points, [1.0 / (b - a) for a, b in pairwise(points)]
 
+    @cached_property
+    def _search(self) -> list[float]:
+        """The grid, to be searched."""
+        return [] if self.levels == "even" else searchable(self.grid[0], math.inf)
+
+    @cached_property
+    def _steps(self) -> tuple[int, int]:
+        """How many words give each cell inside, and each outside."""
+        return self.threshold // self.width, (WORD - self.threshold) // self.cells_outside
+
     def answer(self, inputs: Sequence[Input], coins: Coins) -> Output:
         """Round an input and draw a cell. One word for both."""
         word = coins.word()
@@ -248,10 +261,9 @@ class Window(Channel):
 
     def rounded(self, u: Input, word: int) -> int | None:
         """Return the state of an input, given the word whose lower bits decide whether it is rounded up."""
-        if u is None:
-            return None
-        s, up = self._between(u)
-        return s + ((word & ROUNDING - 1) + 0.5 < up * ROUNDING)
+        s, up = self._between(0.5 if u is None else u)
+        start = s + ((word & ROUNDING - 1) + 0.5 < up * ROUNDING)
+        return None if u is None else start
 
     def _between(self, u: float) -> tuple[int, float]:
         """Return the state below an input, and how far it is on the way to the next."""
@@ -261,7 +273,7 @@ class Window(Channel):
             s = int(min(position, self.last - 1.0)) if position > 0 else 0  # 0 for NaN
             return s, position - s
         points, slopes = self.grid
-        s = min(max(bisect_right(points, u) - 1, 0), self.last - 1)
+        s = min(max(bisect_right(self._search, u) - 1, 0), self.last - 1)
         return s, (u - points[s]) * slopes[s]
 
     def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
@@ -278,18 +290,13 @@ class Window(Channel):
 
     def cell(self, state: State, word: int) -> int:
         """Return the cell that a word gives for a state, or N for "missing"."""
-        if word < self.threshold:
-            if state is None:
-                return self.size
-            assert isinstance(state, int)
-            return state + word // (self.threshold // self.width)
-        cell = (word - self.threshold) // ((WORD - self.threshold) // self.cells_outside)
-        if state is None:
-            return cell
-        assert isinstance(state, int)
-        if cell < state:
-            return cell
-        return min(cell + self.width, self.size)
+        to_inside, to_outside = self._steps
+        start = self.size if state is None else state
+        assert isinstance(start, int)
+        inside = start + word // to_inside
+        outside = (word - self.threshold) // to_outside
+        outside += self.width * (outside >= start)
+        return min(inside if word < self.threshold else outside, self.size)
 
     # -- the server
 

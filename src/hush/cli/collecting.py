@@ -33,6 +33,11 @@ THREADS = click.option("--threads", type=click.IntRange(1), metavar="N", help="H
 )
 @THREADS
 @click.option("--ids", is_flag=True, help="Give every report a random id.")
+@click.option(
+    "--count-bad-rows",
+    is_flag=True,
+    help="Say in an error how many rows break a rule. The number is exact and private: keep it out of logs.",
+)
 @OVERWRITE
 @RESULT
 def randomise(
@@ -41,6 +46,7 @@ def randomise(
     output: str,
     threads: int | None,
     ids: bool,
+    count_bad_rows: bool,
     overwrite: bool,
     machine: bool,
 ) -> None:
@@ -62,7 +68,16 @@ def randomise(
     made = files.read_plan_before(plan, people, "hush randomise PLAN.json PEOPLE...")
     atomic.check_target(Path(output), overwrite=overwrite, inputs=[plan], what="the reports")
     with bar("checking") as tell:
-        count = randomise_file(made, people, output, threads=threads, ids=ids, overwrite=overwrite, progress=tell)
+        count = randomise_file(
+            made,
+            people,
+            output,
+            threads=threads,
+            ids=ids,
+            overwrite=overwrite,
+            progress=tell,
+            count_bad_rows=count_bad_rows,
+        )
     size = Path(output).stat().st_size
     if machine:
         as_json({"plan": made.id, "people": count, "bytes": size, "output": output})
@@ -80,7 +95,7 @@ def randomise(
     "--output",
     metavar="FILE",
     shell_complete=completing.files,
-    help="Write plan and tally here. [default: standard output]",
+    help="Write the tally here, with its plan. [default: standard output]",
 )
 @click.option(
     "--engine",
@@ -124,7 +139,7 @@ def tally(
     total = sum((files.read_tally(path, made) for path in ready), Tally(made))
     if others:
         total += _count(made, others, engine, threads)
-    text = files.collection(total)
+    text = total.to_json()
     if output is None:
         as_it_is(text)
         return
@@ -171,7 +186,7 @@ def _dataframe(plan: Plan, paths: list[str]) -> Any:
     "--plan",
     metavar="PLAN.json",
     shell_complete=completing.files,
-    help="The plan, if the file holds a tally alone.",
+    help="Refuse a tally of any other plan.",
 )
 @click.option("--level", type=float, default=0.95, show_default=True, help="Probability of the intervals.")
 @click.option(

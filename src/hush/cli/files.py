@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hush import codec, paths
-from hush.errors import DesignError, HushError, PlanError, RecordError, SchemaError, TallyError
+from hush.errors import DesignError, InputError, PlanError, RecordError, SchemaError, TallyError
 from hush.plan import Plan
 from hush.predictions import Guess
 from hush.schema import MISSING, Attribute, Categorical, Numeric, Schema
 from hush.tally import Tally
 
 T = TypeVar("T")
-
-COLLECTION = 1  # the version of files that hold a plan and its tally
 
 
 def read(path: str) -> bytes:
@@ -34,7 +32,7 @@ def read_plan_before(path: str, others: Sequence[str], usage: str) -> Plan:
     """Read the plan of a command that takes other files after it; say so if it is among those."""
     try:
         return read_plan(path)
-    except (HushError, OSError):
+    except (InputError, OSError):
         if any(map(_is_plan, others)):
             raise PlanError(f"the plan comes first: {usage}") from None
         raise
@@ -43,7 +41,7 @@ def read_plan_before(path: str, others: Sequence[str], usage: str) -> Plan:
 def _plan(text: bytes) -> Plan:
     try:
         return Plan.from_json(text)
-    except HushError:
+    except InputError:
         found = _kind(text)
         if found == "schema":
             remedy = "make a plan of it with `hush plan schema.json --epsilon 1 -o plan.json`"
@@ -56,7 +54,7 @@ def _plan(text: bytes) -> Plan:
 def _kind(text: bytes) -> str:
     try:
         return _kind_of(codec.load(text, PlanError, 2 * codec.MAX_TEXT))
-    except HushError:
+    except InputError:
         return ""
 
 
@@ -92,32 +90,17 @@ def read_guesses(path: str, schema: Schema) -> dict[str, Any]:
 
 
 def read_tally(path: str, plan: Plan | None = None) -> Tally:
-    """Read a collection file, or a tally alone if its plan is given. Another plan than that is refused."""
-    return _naming(path, lambda text: collected(text, plan), TallyError)
+    """Read a tally, and check all of it. With a plan, a tally of another one is refused."""
+    return _naming(path, lambda text: _tally(text, plan), TallyError)
 
 
-def collection(tally: Tally) -> str:
-    """Return a tally together with its plan, as JSON."""
-    return f'{{"hush":{COLLECTION},"plan":{tally.plan.to_json()},"tally":{tally.to_json()}}}'
-
-
-def collected(text: bytes, plan: Plan | None) -> Tally:
-    """Return the tally in a collection file (see `spec/wire.md`), or a tally alone."""
-    value = codec.load(text, TallyError, 2 * codec.MAX_TEXT)
-    if not isinstance(value, dict) or "tally" not in value:
-        if _kind_of(value) == "plan":
-            raise TallyError("this is a plan, not a tally: `hush tally` makes one from reports")
-        if plan is None:
-            raise TallyError("this file holds no plan beside a tally: give the plan with --plan")
-        return Tally.from_json(plan, text)
-    version, design, tally = codec.fields(value, ("hush", "plan", "tally"), TallyError, "a collection file")
-    if type(version) is not int or version != COLLECTION:
-        raise TallyError(f"this is not a collection file of version {COLLECTION}")
+def _tally(text: bytes, plan: Plan | None) -> Tally:
     try:
-        parts = codec.dump(design), codec.dump(tally)
-    except ValueError:  # 1e999 is read as infinity, which cannot be written
-        raise TallyError("a number is not finite") from None
-    return Tally.from_json(Plan.from_json(parts[0], None if plan is None else plan.id), parts[1])
+        return Tally.from_json(text, plan)
+    except InputError:
+        if _kind(text) == "plan":
+            raise TallyError("this is a plan, not a tally: `hush tally` makes one from reports") from None
+        raise
 
 
 def is_elsewhere(path: str) -> bool:
@@ -138,12 +121,12 @@ def expand(given: Sequence[str]) -> list[str]:
     return away + (list(map(str, paths.find(here, (*paths.PARQUET, *paths.ARROW)))) if here else [])
 
 
-def _naming(path: str, parse: Callable[[bytes], T], error: type[HushError]) -> T:
+def _naming(path: str, parse: Callable[[bytes], T], error: type[InputError]) -> T:
     """Parse a file; an error says which file it is about."""
     text = read(path)
     try:
         return parse(text)
-    except HushError as refused:
+    except InputError as refused:
         raise error(f"{'standard input' if path == '-' else path}: {refused}") from None
 
 

@@ -36,7 +36,7 @@ EXTRAS = {
 
 
 # Exit codes, besides 0. What a signal ended has 128 and the signal's number, as a shell says it.
-WRONG, REFUSED, FAULT, INTERRUPTED, UNREAD = 1, 2, 3, 128 + 2, 128 + 13
+WRONG, REFUSED, FAULT, FAILED, INTERRUPTED, UNREAD = 1, 2, 3, 4, 128 + 2, 128 + 13
 
 
 class Refused(click.ClickException):
@@ -47,6 +47,12 @@ class Refused(click.ClickException):
     def show(self, file: Any = None) -> None:
         """Print the line."""
         click.echo(f"hush: {streams.visible(' '.join(self.message.split()))}", err=True)
+
+
+class Failed(Refused):
+    """A store or a network that failed: the same command may succeed later."""
+
+    exit_code = FAILED
 
 
 class Fault(Refused):
@@ -107,7 +113,7 @@ class Program(click.Group):
 def plainly() -> Iterator[None]:
     """Turn what hush refuses, files, missing libraries and its own faults into one line each."""
     from hush import atomic
-    from hush.errors import HushError
+    from hush.errors import HushError, InputError
 
     try:
         yield
@@ -122,8 +128,10 @@ def plainly() -> Iterator[None]:
     except BrokenPipeError:
         streams.abandon()  # who reads has read enough
         raise SystemExit(UNREAD) from None
-    except HushError as error:
+    except InputError as error:
         raise Refused(str(error)) from None
+    except HushError as error:
+        raise Failed(str(error)) from None
     except OSError as error:
         lost = streams.abandon() or error.errno in atomic.NO_ROOM
         name = error.filename or ("standard output" if lost else "a file")

@@ -154,15 +154,11 @@ def _announce(address: str, plans: list[str], trainings: list[str], machine: boo
 
 @contextmanager
 def _failing() -> Iterator[None]:
-    """Turn what a store or socket refuses into one line."""
-    from hush.errors import HushError
-
+    """Turn what a socket refuses into one line."""
     try:
         yield
     except OSError as error:
         raise Refused(f"{error.strerror or error}") from None
-    except HushError as error:
-        raise Refused(str(error)) from None
 
 
 def _settings(

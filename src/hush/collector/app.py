@@ -37,13 +37,14 @@ from hush.collector.finding import Finder
 from hush.collector.intake import Full, Intake, Stopped
 from hush.collector.metrics import Metrics
 from hush.collector.problems import Refused
+from hush.collector.pulse import Pulse
 from hush.collector.responses import IMMUTABLE, SECRET, encoded
 from hush.collector.security import RateLimit, check_role, cors_headers
 from hush.collector.settings import Settings
-from hush.collector.stores import Store
+from hush.collector.stores import NotHeld, Store
 from hush.collector.submissions import Batch, Gradient, Outcome, Submission
 from hush.collector.views import Views
-from hush.errors import HushError
+from hush.errors import InputError, StoreError
 from hush.report import ID_SIZE, Report
 from hush.tickets import SIGNATURE_SIZE, questions_of
 
@@ -67,6 +68,7 @@ class Collector:
         self._limit = RateLimit(settings.rate, settings.burst)
         self._intake: Intake | None = None
         self._find = Finder(store)
+        self._pulse = Pulse(store, settings.health_timeout)
         self.views = Views(store, settings, self._find)
         self.endpoints = routes.endpoints(self)
         self._openapi = json.dumps(openapi(self.endpoints)).encode()
@@ -85,6 +87,7 @@ class Collector:
             yield
         finally:
             self.views.close()
+            self._pulse.close()
             await self._intake.stop()
             await asyncio.to_thread(self.store.close)
 
@@ -120,14 +123,23 @@ class Collector:
                 response = refused.response()
             except ClientDisconnect:
                 response = Response(status_code=400)
-            except HushError as error:
-                response = Refused("bad-report", str(error)).response()
-            except Exception:
-                logger.exception("%s %s failed", endpoint.method, endpoint.path)
-                response = Refused("broken").response()
+            except Exception as error:
+                response = self._refusal(endpoint, error).response()
             return self._finished(request, response, request.path_params.get("plan"))
 
         return handle
+
+    def _refusal(self, endpoint: Endpoint, error: Exception) -> Refused:
+        """Return the problem for an error: the body is wrong, or the store fails, or the collector made a mistake."""
+        if isinstance(error, NotHeld):
+            return Refused("not-found", str(error))
+        if isinstance(error, InputError) and endpoint.reads:
+            return Refused("bad-report", str(error))
+        if isinstance(error, StoreError):  # a database may quote its address, which is for the log alone
+            logger.error("%s %s: %s", endpoint.method, endpoint.path, " ".join(str(error).split()))
+            return Refused("failed", headers={"Retry-After": str(self.settings.retry_after)})
+        logger.error("%s %s failed", endpoint.method, endpoint.path, exc_info=error)
+        return Refused("broken")
 
     def _finished(self, request: Request, response: Response, plan_id: str | None) -> Response:
         """Return a response with what web pages need, counted."""
@@ -293,8 +305,9 @@ class Collector:
     # -- the rest
 
     async def health(self, request: Request) -> Response:
-        """Answer that the collector is alive."""
-        return encoded(Health("ok"))
+        """Answer that the collector is alive, and its store too."""
+        await self._pulse.check()
+        return encoded(Health("ok"), headers=SECRET)
 
     async def show_metrics(self, request: Request) -> Response:
         """Answer with numbers for Prometheus."""

@@ -15,7 +15,7 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from hush.collector.stores import StoreError
+from hush.errors import StoreError
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -115,6 +115,15 @@ def _value(db: Connection, query: LiteralString) -> Any:
     return row[0]
 
 
+@contextmanager
+def failing(what: str = "used") -> Iterator[None]:
+    """Turn what PostgreSQL complains about into a StoreError."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise StoreError(f"the store cannot be {what}: {error}") from error
+
+
 class Pool:
     """A few sessions for all that is not a commit. Threads wait for one that is free."""
 
@@ -125,8 +134,13 @@ class Pool:
         self._closed = False
 
     @contextmanager
-    def session(self) -> Iterator[Connection]:
+    def session(self, what: str = "used") -> Iterator[Connection]:
         """Lend a session. One that broke is not lent again."""
+        with failing(what), self._lent() as db:
+            yield db
+
+    @contextmanager
+    def _lent(self) -> Iterator[Connection]:
         with self._slots:
             db = self._take()
             try:
@@ -148,13 +162,14 @@ class Pool:
 
     def rows(self, query: LiteralString, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query that changes nothing. The server may have been restarted since the last one."""
-        try:
-            with self.session() as db:
+        with failing():
+            try:
+                with self._lent() as db:
+                    return db.execute(query, values).fetchall()
+            except psycopg.OperationalError:
+                self._drop()
+            with self._lent() as db:
                 return db.execute(query, values).fetchall()
-        except psycopg.OperationalError:
-            self._drop()
-        with self.session() as db:
-            return db.execute(query, values).fetchall()
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO
 
-from hush.collector.stores import StoreError
+from hush.errors import StoreError
 
 # Each step takes a database from one version to the next. Steps are only ever added.
 MIGRATIONS = (
@@ -65,9 +67,41 @@ def connect(path: Path) -> sqlite3.Connection:
     return db
 
 
+@contextmanager
+def failing(what: str = "used") -> Iterator[None]:
+    """Turn what SQLite complains about into a StoreError."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(f"the store cannot be {what}: {error}") from error
+
+
+def place_of(path: Path) -> tuple[int, int]:
+    """Return the device and number of a file: another file that has taken its name has others."""
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def check(path: Path, place: tuple[int, int]) -> None:
+    """Read the file by its name, as the next start will: by a connection of its own, which waits for no commit."""
+    try:
+        if place_of(path) != place:
+            raise StoreError("another file has taken the name of this store")
+    except OSError as error:
+        raise StoreError(f"the store cannot be used: {error.strerror}") from None
+    with failing(), closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", isolation_level=None, uri=True)) as db:
+        if _version(db) != len(MIGRATIONS):
+            raise StoreError(f"this store has become one of version {_version(db)}")
+        db.execute("select number from plans limit 1").fetchall()
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("pragma user_version").fetchone()[0])
+
+
 def migrate(db: sqlite3.Connection) -> None:
     """Bring the tables to the version that is known here: each step as a whole, or not."""
-    version = db.execute("pragma user_version").fetchone()[0]
+    version = _version(db)
     if version > len(MIGRATIONS):
         raise StoreError(f"this store is of version {version}; this hush knows versions up to {len(MIGRATIONS)}")
     for number, script in enumerate(MIGRATIONS[version:], version + 1):

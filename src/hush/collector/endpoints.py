@@ -42,9 +42,8 @@ REPORT_SCHEMA = {
     "required": ["hush", "plan", "id", "answers"],
     "additionalProperties": False,
 }
-TALLY_SCHEMA = {
+COUNTS_SCHEMA = {
     "type": "object",
-    "description": "A tally as in spec/wire.md",
     "properties": {
         "hush": {"const": 1},
         "plan": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
@@ -53,6 +52,13 @@ TALLY_SCHEMA = {
         "counts": {"type": "array", "items": {"type": "array", "items": {"type": "integer", "minimum": 0}}},
     },
     "required": ["hush", "plan", "n", "answered", "counts"],
+    "additionalProperties": False,
+}
+TALLY_SCHEMA = {
+    "type": "object",
+    "description": "A tally as in spec/wire.md, with its plan",
+    "properties": {"hush": {"const": 1}, "plan": {"type": "object"}, "tally": COUNTS_SCHEMA},
+    "required": ["hush", "plan", "tally"],
     "additionalProperties": False,
 }
 

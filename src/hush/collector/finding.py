@@ -7,7 +7,7 @@ import asyncio
 from starlette.requests import Request
 
 from hush.collector.problems import Refused
-from hush.collector.stores import HeldPlan, Live, Store, StoreError
+from hush.collector.stores import HeldPlan, Live, NotHeld, Store
 from hush.plan import Plan
 
 
@@ -34,5 +34,5 @@ class Finder:
         name = str(request.path_params["training"])
         try:
             return name, await asyncio.to_thread(self._store.live, name)
-        except StoreError:
+        except NotHeld:
             raise Refused("not-found", "this collector does not have this training") from None

@@ -16,9 +16,9 @@ from collections import deque
 from collections.abc import Callable
 
 from hush.collector.settings import Settings
-from hush.collector.stores import Store, StoreError
+from hush.collector.stores import Store
 from hush.collector.submissions import Batch, Outcome, Submission
-from hush.errors import HushError
+from hush.errors import HushError, StoreError
 
 logger = logging.getLogger("hush.collector")
 

@@ -26,10 +26,11 @@ from psycopg import errors
 
 from hush.collector.books import RoundBook
 from hush.collector.commits import Commit
-from hush.collector.database import COMPACTING, PLAN, SHARD, Connection, Pool, connect, migrate
-from hush.collector.stores import HeldPlan, Keep, Live, Past, Segment, Store, Stored, StoreError
+from hush.collector.database import COMPACTING, PLAN, SHARD, Connection, Pool, check_version, connect, failing, migrate
+from hush.collector.stores import HeldPlan, Keep, Live, NotHeld, Past, Segment, Store, Stored, understanding
 from hush.collector.submissions import Form, Gradient, Outcome, Submission
 from hush.collector.vectors import layout_of
+from hush.errors import InputError, StoreError
 from hush.learn.rounds import Round
 from hush.plan import Plan
 from hush.tally import Tally
@@ -54,15 +55,13 @@ class PostgresStore(Store):
         self._trainings: dict[str, tuple[int, int]] = {}
         self._rounds: dict[int, Round] = {}
         try:
-            with self._pool.session() as db:
+            with self._pool.session("opened") as db:
                 migrate(db)
             for (number,) in self._pool.rows("select number from plans where not open order by number"):
                 self._forget(number)
-        except (psycopg.Error, StoreError) as error:
+        except StoreError:
             self._pool.close()
-            if isinstance(error, StoreError):
-                raise
-            raise StoreError(f"the store cannot be opened: {error}") from None
+            raise
 
     # -- plans
 
@@ -75,18 +74,19 @@ class PostgresStore(Store):
             )
         held = self._plan(plan.id)[2]
         if held != keep:
-            raise StoreError(f"this plan is in the store already, and keeps {held}")
+            raise InputError(f"this plan is in the store already, and keeps {held}")
 
     def plans(self) -> list[HeldPlan]:
         """Return all plans."""
         rows = self._pool.rows("select id, open from plans order by number")
         return [HeldPlan(plan, keep, open_) for id_, open_ in rows for _, plan, keep in [self._plan(id_)]]
 
+    @understanding()
     def _plan(self, plan_id: str) -> tuple[int, Plan, Keep]:
         if plan_id not in self._plans:
             rows = self._pool.rows("select number, plan, keep from plans where id = %s", (plan_id,))
             if not rows:
-                raise StoreError("this store does not have this plan")
+                raise NotHeld("this store does not have this plan")
             number, text, keep = rows[0]
             self._plans[plan_id] = number, Plan.from_json(text, plan_id), keep
         return self._plans[plan_id]
@@ -114,7 +114,7 @@ class PostgresStore(Store):
 
     def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
         """Count what is new, durably; return what became of each."""
-        with self._committing:
+        with self._committing, failing():
             for attempt in range(ATTEMPTS):
                 fresh = self._writer is None
                 try:
@@ -148,13 +148,14 @@ class PostgresStore(Store):
         """Return the plans and trainings of submissions, so far as the store has them."""
         plans, trainings = {}, {}
         for submission in submissions:
-            with suppress(StoreError):
+            with suppress(NotHeld):
                 if isinstance(submission, Gradient):
                     trainings[submission.training] = self._training(submission.training)
                 else:
                     plans[submission.plan.id] = self._plan(submission.plan.id)
         return plans, trainings
 
+    @understanding()
     def tally(self, plan: Plan) -> Tally:
         """Return the tally of all that was committed."""
         layout, number = layout_of(plan), self._plan(plan.id)[0]
@@ -241,11 +242,12 @@ class PostgresStore(Store):
         if name not in self._trainings:
             rows = self._pool.rows("select number, wanted from trainings where name = %s", (name,))
             if not rows:
-                raise StoreError("this store does not have this training")
+                raise NotHeld("this store does not have this training")
             number, wanted = rows[0]
             self._trainings[name] = number, wanted
         return self._trainings[name]
 
+    @understanding()
     def live(self, name: str) -> Live:
         """Return how a training stands."""
         number, wanted = self._training(name)
@@ -268,6 +270,10 @@ class PostgresStore(Store):
         return [Past(row[0], tuple(json.loads(row[1])), *row[2:]) for row in rows]
 
     # -- life
+
+    def check(self) -> None:
+        """Read the version of the tables."""
+        check_version(self._pool.rows("select number from version")[0][0])
 
     def close(self) -> None:
         """Let go of the database."""

@@ -22,7 +22,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "headers-too-large": (431, "The address and headers of the request are too large"),
     "broken": (500, "The collector made a mistake: it was logged, without what was sent"),
     "busy": (503, "The collector is busy: send it again a little later"),
-    "failed": (503, "The store did not take it: send it again a little later"),
+    "failed": (503, "The store, or a tool beside the collector, failed: try again a little later"),
 }
 
 

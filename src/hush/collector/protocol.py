@@ -1,5 +1,10 @@
 """HTTP on a socket: uvicorn's protocol, with a bound on headers, a time within which they must arrive, and problems as
 documents where no application is reached.
+
+A request may be refused before its body is there: by its token, say. If the client wants the connection closed after
+the answer, as Python's own does, closing it at once would meet the rest of the body with a reset, and the client would
+hear of a broken pipe and not of the refusal. So the connection stays for what is left of the body, within bounds (RFC
+9112, section 9.6).
 """
 
 from __future__ import annotations
@@ -13,6 +18,8 @@ from hush.collector.problems import Refused
 
 MAX_HEADERS = 1 << 14  # bytes of address and headers together
 HEADER_SECONDS = 20.0
+LINGER_SECONDS = 2.0
+LINGER_BYTES = 1 << 20
 
 
 class Protocol(HttpToolsProtocol):
@@ -24,6 +31,8 @@ class Protocol(HttpToolsProtocol):
         self._pending = 0  # bytes of a request whose headers have not ended
         self._begun = 0  # requests whose headers have ended
         self._timer: asyncio.TimerHandle | None = None
+        self._whole = True  # nothing of the last request is missing
+        self._lingering: int | None = None  # bytes that may still come before the connection is closed
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
@@ -49,6 +58,7 @@ class Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin a request."""
         self._size = 0
+        self._whole = False
         self._wait()
         super().on_message_begin()
 
@@ -67,6 +77,23 @@ class Protocol(HttpToolsProtocol):
         self._stop_waiting()
         self._begun += 1
         super().on_headers_complete()
+        if self.cycle is not None and not self.cycle.keep_alive:
+            self.cycle.transport = _Polite(self)  # type: ignore[assignment]
+
+    def on_message_complete(self) -> None:
+        """End a request; close the connection if that is all it waited for."""
+        self._whole = True
+        super().on_message_complete()
+        if self._lingering is not None:
+            self.transport.close()
+
+    def leave(self) -> None:
+        """Close the connection, once nothing is on the way that would be met with a reset."""
+        if self._whole:
+            self.transport.close()
+        elif self._lingering is None:
+            self._lingering = LINGER_BYTES
+            self.loop.call_later(LINGER_SECONDS, self.transport.close)  # which does nothing if it is closed
 
     def _count(self, size: int) -> None:
         self._size += size
@@ -75,6 +102,11 @@ class Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; refuse those of a header that never ends, which the parser would collect."""
+        if self._lingering is not None:
+            self._lingering -= len(data)
+            if self._lingering < 0:
+                self.transport.close()
+                return
         waiting, begun = self._timer is not None, self._begun
         super().data_received(data)
         self._pending = self._pending + len(data) if waiting and self._begun == begun else 0
@@ -92,3 +124,16 @@ class Protocol(HttpToolsProtocol):
             head += name + b": " + value + b"\r\n"
         self.transport.write(head + b"\r\n" + bytes(response.body))
         self.transport.close()
+
+
+class _Polite:
+    """A transport, for one answer, that is not closed before its request is whole."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self._protocol, self.write = protocol, protocol.transport.write
+
+    def is_closing(self) -> bool:
+        return self._protocol.transport.is_closing()
+
+    def close(self) -> None:
+        self._protocol.leave()

@@ -91,7 +91,7 @@ def endpoints(collector: Collector) -> Sequence[Endpoint]:
             "/trainings/{training}/losses", "Send the loss of a held-out person", collector.loss, parameters=(number,)
         ),
         *_shown(collector.views),
-        Endpoint("GET", "/healthz", "Whether the collector is alive", collector.health, None, Health),
+        Endpoint("GET", "/healthz", "Whether the collector and its store are well", collector.health, None, Health),
         Endpoint(
             "GET", "/metrics", "Numbers for Prometheus", collector.show_metrics, "read", None, also=("text/plain",)
         ),

@@ -18,7 +18,8 @@ class Settings:
     it, but nobody is an admin. `origins`: which web pages may send reports to a plan, by plan id; "*" stands for all
     other plans. `rate`: requests per second from one address, with bursts of `burst`; 0 for no limit. `check_ids`:
     look at every report id within batches too. `streams`: how many may be open at once, of which one address may have
-    `streams_each`; addresses of this machine, where a proxy may stand for everybody, may have all.
+    `streams_each`; addresses of this machine, where a proxy may stand for everybody, may have all. `health_timeout`:
+    how long the store may take to answer before the collector counts as ill.
     """
 
     max_body: int = 16 << 20
@@ -32,6 +33,7 @@ class Settings:
     queue: int = 20_000
     queue_bytes: int = 256 << 20
     retry_after: int = 1
+    health_timeout: float = 5.0
     stream_interval: float = 1.0
     streams: int = 100
     streams_each: int = 20

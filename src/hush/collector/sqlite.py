@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -28,9 +27,10 @@ import numpy as np
 from hush.collector import embedded
 from hush.collector.books import Group, IdBook, PlanBook, RoundBook, ids_of
 from hush.collector.ids import IdIndex, packed
-from hush.collector.stores import HeldPlan, Keep, Live, Past, Segment, Store, Stored, StoreError
+from hush.collector.stores import HeldPlan, Keep, Live, NotHeld, Past, Segment, Store, Stored, understanding
 from hush.collector.submissions import Form, Outcome, Submission
 from hush.collector.vectors import layout_of
+from hush.errors import InputError, StoreError
 from hush.learn.rounds import Round
 from hush.plan import Plan
 from hush.tally import Tally
@@ -50,15 +50,15 @@ class SqliteStore(Store):
         with ExitStack() as undo:  # a store that is refused leaves nothing open
             self._file = embedded.locked(self.path)
             undo.callback(self._file.close)
-            try:
+            with embedded.failing("opened"):
                 self._db = embedded.connect(self.path)
                 undo.callback(self._db.close)
+                self._place = embedded.place_of(self.path)
                 embedded.migrate(self._db)
                 self._load()
-            except sqlite3.Error as error:
-                raise StoreError(f"the store cannot be opened: {error}") from None
             undo.pop_all()
 
+    @understanding()
     def _load(self) -> None:
         plans: dict[str, tuple[int, HeldPlan]] = {}
         vectors: dict[int, Array] = {}
@@ -105,7 +105,7 @@ class SqliteStore(Store):
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._lock:
+        with self._lock, embedded.failing():
             if self._doubtful:
                 if self._db.in_transaction:
                     self._db.execute("rollback")
@@ -138,7 +138,7 @@ class SqliteStore(Store):
         with self._lock:
             if plan.id in self._plans:
                 if self._plans[plan.id][1].keep != keep:
-                    raise StoreError(f"this plan is in the store already, and keeps {self._plans[plan.id][1].keep}")
+                    raise InputError(f"this plan is in the store already, and keeps {self._plans[plan.id][1].keep}")
                 return
             zero = layout_of(plan).zero()
             with self._transaction():
@@ -166,7 +166,7 @@ class SqliteStore(Store):
 
     def _find(self, plan_id: str) -> tuple[int, HeldPlan]:
         if plan_id not in self._plans:
-            raise StoreError("this store does not have this plan")
+            raise NotHeld("this store does not have this plan")
         return self._plans[plan_id]
 
     # -- reports
@@ -214,6 +214,7 @@ class SqliteStore(Store):
                 (book.round.to_json(), *book.encoded(), number),
             )
 
+    @understanding()
     def tally(self, plan: Plan) -> Tally:
         """Return the tally of all that was committed."""
         return layout_of(plan).tally(self._vectors[self._find(plan.id)[0]])
@@ -221,7 +222,7 @@ class SqliteStore(Store):
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
         """Return the stored bodies of a plan behind a place, in order."""
         while True:
-            with self._lock:
+            with self._lock, embedded.failing():
                 number = self._find(plan.id)[0]
                 rows = self._db.execute(
                     "select place, reports, form, body from bodies where plan = ? and place > ? "
@@ -238,7 +239,7 @@ class SqliteStore(Store):
 
     def segments(self, plan: Plan) -> list[Segment]:
         """Return the Parquet files that hold reports of a plan."""
-        with self._lock:
+        with self._lock, embedded.failing():
             number = self._find(plan.id)[0]
             rows = self._db.execute(
                 "select file, reports, digest from segments where plan = ? order by number", (number,)
@@ -282,7 +283,7 @@ class SqliteStore(Store):
 
     def _training(self, name: str) -> tuple[int, RoundBook]:
         if name not in self._trainings:
-            raise StoreError("this store does not have this training")
+            raise NotHeld("this store does not have this training")
         return self._trainings[name]
 
     def live(self, name: str) -> Live:
@@ -291,7 +292,7 @@ class SqliteStore(Store):
 
     def history(self, name: str) -> list[Past]:
         """Return the rounds of a training that are over."""
-        with self._lock:
+        with self._lock, embedded.failing():
             rows = self._db.execute(
                 "select number, weights, people, loss, loss_error from rounds where training = ? order by number",
                 (self._training(name)[0],),
@@ -299,6 +300,10 @@ class SqliteStore(Store):
         return [Past(row[0], tuple(json.loads(row[1])), *row[2:]) for row in rows]
 
     # -- life
+
+    def check(self) -> None:
+        """Read a little of the file. A commit that goes on is not waited for."""
+        embedded.check(self.path, self._place)
 
     def close(self) -> None:
         """Let go of the database."""

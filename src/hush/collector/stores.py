@@ -4,18 +4,20 @@
 are kept, and returns when all that is durable, in one transaction. If it raises, every submission of the group may be
 sent again: either nothing was counted, or (if the answer of a database was lost) all was, under ids that are known
 then. What is wrong with one submission is its outcome, and never fails the others.
+
+Every method raises a `StoreError` if its database fails.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from hush.collector.submissions import Form, Outcome, Submission
-from hush.errors import HushError
+from hush.errors import InputError, StoreError
 from hush.learn.rounds import Round
 from hush.plan import Plan
 from hush.tally import Tally
@@ -23,8 +25,19 @@ from hush.tally import Tally
 Keep = Literal["reports", "tallies"]
 
 
-class StoreError(HushError):
-    """A store that cannot be opened, is of another version, or was asked for what it does not have."""
+class NotHeld(InputError):
+    """A plan or a training that a store does not have."""
+
+
+@contextmanager
+def understanding() -> Iterator[None]:
+    """Blame the store for its own content that cannot be read: nobody has sent that with this request."""
+    try:
+        yield
+    except NotHeld:
+        raise
+    except ValueError as error:  # an InputError among them
+        raise StoreError(f"the store holds what cannot be read: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -140,6 +153,10 @@ class Store(ABC):
     # -- life
 
     @abstractmethod
+    def check(self) -> None:
+        """Read a little, to see whether the database is there, and of the version that is known here."""
+
+    @abstractmethod
     def close(self) -> None:
         """Let go of the database. What was committed stays."""
 
@@ -166,4 +183,4 @@ def open_store(url: str) -> Store:
         from hush.collector.postgres import PostgresStore
 
         return PostgresStore(url)
-    raise StoreError(f"the store must be {STORES}")
+    raise InputError(f"the store must be {STORES}")

@@ -16,6 +16,7 @@ from hush.collector.problems import Refused
 from hush.collector.responses import EVENTS, SECRET
 from hush.collector.security import household, is_here
 from hush.collector.settings import Settings
+from hush.errors import StoreError
 
 Event = tuple[str, bytes]
 Look = Callable[[Any], Awaitable[tuple[Hashable, list[Event]]]]
@@ -64,7 +65,7 @@ class Streams:
         while not self._ending.is_set():
             try:
                 last, found = await look(last)
-            except Refused:  # too much is asked for at once: this one looks again
+            except (Refused, StoreError):  # too much is asked for at once, or the store is away: this one looks again
                 found = []
             for name, text in found:
                 yield b"event: " + name.encode() + b"\ndata: " + text + b"\n\n"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hush.errors import StoreError
 from hush.plan import Plan
 from hush.report import Report
 from hush.tally import Tally
@@ -59,7 +60,7 @@ class Layout:
         """Return a vector from bytes."""
         vector = np.frombuffer(data, dtype="<i8").astype(np.int64)
         if len(vector) != self.size:
-            raise ValueError("a stored tally is of another plan")
+            raise StoreError("a stored tally is of another plan")
         return vector
 
 

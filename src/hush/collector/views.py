@@ -200,8 +200,13 @@ class Views:
         plan, wanted, share = await self._find.plan(request), asked.wanted(request), asked.share(request)
         view = asked.choice(request, asked.VIEW)
 
+        async def counted() -> Tally:
+            return await self._shared.get(("tally", plan.id), self.streams.moment(), lambda: self._store.tally(plan))
+
+        await counted()  # a store that is away is a refusal here, and no stream that says nothing
+
         async def look(last: Hashable) -> tuple[Hashable, list[Event]]:
-            tally = await self._shared.get(("tally", plan.id), self.streams.moment(), lambda: self._store.tally(plan))
+            tally = await counted()
             if view == "estimates":
                 now: Hashable = tally.n
                 return now, [] if now == last else [("estimates", (await self._estimated(tally, *wanted))[1])]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from hush import demo
-from hush.errors import HushError
+from hush.errors import HushError, InputError
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         _end("stopped", 130)
     except HushError as error:
-        _end(str(error))
+        _end(str(error), 2 if isinstance(error, InputError) else 4)
     except OSError as error:
         _end(f"{error.filename or 'the demo'}: {(error.strerror or str(error)).lower()}")
     except ModuleNotFoundError as error:

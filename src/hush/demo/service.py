@@ -14,14 +14,14 @@ from tempfile import TemporaryDirectory
 from hush.collector.serve import listen, make_server
 from hush.collector.settings import Settings
 from hush.collector.sqlite import SqliteStore
-from hush.errors import HushError
+from hush.errors import InputError
 from hush.plan import Plan
 
 HOST = "127.0.0.1"
 PORT = 8000  # if it is free and no other is asked for
 
 
-class DemoError(HushError):
+class DemoError(InputError):
     """A demo that cannot be run as asked."""
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from hush.channels import Additive, Channel, Mixture, Signs, Window
-from hush.channels.additive import MAX_REACH, MAX_STEPS
+from hush.channels.additive import MAX_REACH, MAX_STEPS, digits_of, falls
 from hush.channels.signs import near_corners
 from hush.channels.window import ROUNDING
 from hush.design.average import average_variance, averaged
@@ -28,6 +28,7 @@ EPSILON_STAR = math.log(
 """Below this epsilon (about 0.61) the Hybrid Mechanism is Duchi et al.'s: Lemma 3 of the paper."""
 
 _CELLS = range(1024, 4097)  # sizes that are tried for the Piecewise Mechanism
+_TAIL = 52  # binary digits by which additive noise has decayed where its outputs end, but for one period
 _FINE = 35  # lattice steps per unit of epsilon: rounding then adds less than 1e-4 of the Laplace variance
 
 
@@ -81,21 +82,40 @@ def hybrid(epsilon: Fraction, optional: bool = False) -> Channel:
     return Mixture((share, WORD - share), (piecewise(epsilon, optional), duchi(epsilon, optional)))
 
 
-def _decay(epsilon: Fraction) -> tuple[int, int]:
-    """Return D, with 2^64/D just below e^epsilon, and how many periods it takes to decay by 2^-64."""
-    decay = math.ceil(WORD / exp_bounds(epsilon)[0])
-    periods = math.ceil(64 * math.log(2) / math.log(WORD / decay)) if decay < WORD else MAX_REACH + 1
-    return decay, periods
+def _periods(epsilon: Fraction) -> int:
+    """Return how many periods there are until noise that decays by e^-epsilon in each has decayed by 2^-52.
+
+    Not more, as rare digits are rounded in 64 bits.
+    """
+    return math.floor(_TAIL * math.log(2) / epsilon)
 
 
-def _fitting(epsilon: Fraction, steps: int, periods: int) -> int:
+def _fitting(epsilon: Fraction, steps: int) -> int:
     """Return the reach of an additive channel, if its alphabet is not too large."""
-    if steps * periods > MAX_REACH:
+    reach = steps * _periods(epsilon)
+    if reach > MAX_REACH:
         raise DesignError(
             f"additive noise needs a larger epsilon for each answer than {float(epsilon):.6g} (about 0.005): "
             "answer fewer attributes, or choose another channel"
         )
-    return steps * periods
+    return max(reach, 2)
+
+
+def decays_of(epsilon: Fraction, steps: int, reach: int) -> tuple[int, ...]:
+    """Return the digits of periods that decay by e^-epsilon: each as rare as the ones below it permit."""
+    bound = exp_bounds(epsilon)[0]
+    decays: list[int] = []
+    ones = all_ones = Fraction(1)  # the product of the odds so far, and of the probabilities
+    for _ in range(digits_of(steps, reach)):
+        decays.append(_threshold(ones / bound))
+        ones *= Fraction(decays[-1], WORD - decays[-1])
+        all_ones *= Fraction(decays[-1], WORD)
+    return *decays, _threshold(all_ones / (max(falls(decays)) - 1))
+
+
+def _threshold(odds: Fraction) -> int:
+    """Return the least threshold with at least these odds."""
+    return math.ceil(WORD * odds / (1 + odds))
 
 
 def _refuse_optional(optional: bool, name: str) -> None:
@@ -107,37 +127,36 @@ def _refuse_optional(optional: bool, name: str) -> None:
 def laplace(epsilon: Fraction, optional: bool = False) -> Additive:
     """The Laplace mechanism on a lattice."""
     _refuse_optional(optional, "laplace")
-    decay, periods = _decay(epsilon)
-    steps = min(max(1, math.ceil(_FINE * epsilon)), max(1, MAX_REACH // periods))
+    steps = min(max(1, math.ceil(_FINE * epsilon)), max(1, MAX_REACH // _periods(epsilon)))
+    reach = _fitting(epsilon, steps)
     unit = 1 << 51
-    # Rounding up keeps the last weight above decay times the first. Rational bounds, as libraries differ in exp.
+    # Rounding up keeps the last weight above that of the next period. Rational bounds, as libraries differ in exp.
     weights = [math.ceil(unit / exp_bounds(epsilon * i / steps)[0]) for i in range(steps)]
-    return Additive(tuple((1, weight) for weight in weights), decay, _fitting(epsilon, steps, periods))
+    return Additive(tuple((1, weight) for weight in weights), decays_of(epsilon, steps, reach), reach)
 
 
 def _two_level(epsilon: Fraction, share: float) -> Additive:
     """Return noise that is flat up to `share` of a period, and e^-epsilon times that beyond.
 
-    A lattice point stands for the half step on either side, so a flat part of r points on each side ends at
-    r - 1/2 steps. The fewest steps are taken for which this meets the share to 5e-4, or else the number that
-    meets it best.
+    The fewest steps are taken for which the flat part meets the share to 5e-4, or else the number that meets it best.
     """
-    decay, periods = _decay(epsilon)
     fewest = max(3, math.ceil(_FINE * epsilon))
-    _fitting(epsilon, fewest, periods)
-    most = min(MAX_STEPS, MAX_REACH // periods, max(fewest + 256, math.ceil(4 / share)))
+    _fitting(epsilon, fewest)
+    most = min(MAX_STEPS, MAX_REACH // _periods(epsilon), max(fewest + 256, math.ceil(4 / share)))
     best, error = (0, 0), math.inf
     for steps in range(fewest, most + 1):
-        flat = max(1, round(share * steps + 0.5))
-        miss = abs((flat - 0.5) / (share * steps) - 1)
+        flat = max(1, round(share * steps))
+        miss = abs(flat / (share * steps) - 1)
         if miss < error:
             best, error = (steps, flat), miss
             if error < 5e-4:
                 break
     steps, flat = best
+    reach = _fitting(epsilon, steps)
+    decays = decays_of(epsilon, steps, reach)
     unit = 1 << 51
-    runs = ((flat, unit), (steps - flat, math.ceil(Fraction(unit * decay, WORD))))
-    return Additive(runs, decay, steps * periods)
+    runs = ((flat, unit), (steps - flat, math.ceil(unit / min(falls(decays[:-1])))))
+    return Additive(runs, decays, reach)
 
 
 @lru_cache(maxsize=256)

@@ -1,8 +1,9 @@
 """Training linear models from people who never send their data.
 
-On a device: `gradient(round, x, y)`, and `held_out` for those who only check. On a server: `Round.first(training)`
-and `step(round, tally)`. These need the standard library alone. `LinearRegression`, `LogisticRegression` and
-`LinearSVC` play whole trainings with simulated people, in the shape of scikit-learn; they need `hush[learn]`.
+On a device: `gradient(round, record, label)`, and `held_out` for those who only check. On a server:
+`Round.first(training)` and `step(round, tally)`. These need the standard library alone. `LinearRegression`,
+`LogisticRegression` and `LinearSVC` play whole trainings with simulated people, in the shape of scikit-learn; they
+need `hush[learn]`.
 """
 
 from __future__ import annotations

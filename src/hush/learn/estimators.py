@@ -7,7 +7,8 @@ it is given the data in the clear; for real people `hush.learn.Round`, `gradient
 network. That is also why there is a `random_state`: it makes a simulation repeatable, and no device has one.
 
 Nothing about the features is learnt in the clear. Numbers are scaled from `feature_range`, or by a `schema`, which
-are public; what lies outside is clipped, as a device would. Centre, scale and typical lengths come from a pilot: a
+are public. A table is checked by its schema as a record is on a device. Without one, values outside are clipped, as
+on a device whose schema declares `out_of_range="clip"`. Centre, scale and typical lengths come from a pilot: a
 few per cent of the people answer private questions about them, and take part in nothing else.
 """
 
@@ -24,11 +25,12 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from hush.errors import DesignError, RecordError
 from hush.learn import statistics
+from hush.learn.labels import TARGETS, Label
 from hush.learn.matrices import scaled_rows
 from hush.learn.models import PrivateModel
 from hush.learn.parameters import pairs, whole
 from hush.learn.training import VECTOR, Training
-from hush.schema import MAX_ATTRIBUTES, Schema
+from hush.schema import MAX_ATTRIBUTES, Categorical, Numeric, Schema
 
 Array = np.ndarray[Any, Any]
 
@@ -54,17 +56,20 @@ class _PrivateClassifier(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         seed = self._seed()
         x, codes = self._deal(x, codes, seed)
         if len(self.classes_) == 2:
-            outcomes = [self._fit(x, np.where(codes == 1, 1.0, -1.0), seed)]
+            outcomes = [self._fit(x, _targets(codes == 1), seed)]
         else:
             outcomes = []
             for index in range(len(self.classes_)):
                 start, end = (len(x) * i // len(self.classes_) for i in (index, index + 1))
                 own = None if seed is None else f"{seed}{index:03}"
-                outcomes.append(self._fit(x[start:end], np.where(codes[start:end] == index, 1.0, -1.0), own))
+                outcomes.append(self._fit(x[start:end], _targets(codes[start:end] == index), own))
         self._keep(outcomes)
         self.coef_ = np.array([outcome.coefficients for outcome in outcomes])
         self.intercept_ = np.array([outcome.intercept for outcome in outcomes])
         return self
+
+    def _label(self, name: str) -> Label:
+        return Categorical(name, [0, 1])  # 1 is the second of `classes_`; of three or more, the one against the others
 
     def decision_function(self, X: Any) -> Array:  # noqa: N803
         """Return the score of each row: one number, or one for each of more than two classes."""
@@ -193,6 +198,13 @@ class LinearRegression(RegressorMixin, PrivateModel):  # type: ignore[misc]
         tags.regressor_tags.poor_score = True  # what a few hundred people tell at epsilon 1 is mostly noise
         return tags
 
+    def _label(self, name: str) -> Label:
+        ((low, high),) = self._target_ends().tolist()
+        return Numeric(name, low, high, out_of_range="clip")
+
+    def _target_ends(self) -> Array:
+        return pairs(self.target_range, 1, "target_range must be (low, high)")
+
     def _more_training(self) -> dict[str, Any]:
         wanted = self.projection
         return {"projection": None if wanted is None else whole(wanted, "projection"), "cap": 1.0}
@@ -216,12 +228,11 @@ class LinearRegression(RegressorMixin, PrivateModel):  # type: ignore[misc]
         x = self._features(X, reset=True)
         targets = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y")
         _check_lengths(x, targets)
-        ends = pairs(self.target_range, 1, "target_range must be (low, high)")
+        ends = self._target_ends()
         scaled, outside = scaled_rows(targets[:, None], ends)
         if outside:
             warnings.warn(
-                f"{outside} of {len(scaled)} targets lie outside target_range and are clipped; state its public bounds",
-                stacklevel=2,
+                "some targets lie outside target_range and are clipped; state its public bounds", stacklevel=2
             )
         seed = self._seed()
         outcome = self._fit(*self._deal(x, scaled[:, 0], seed), seed)
@@ -236,6 +247,11 @@ class LinearRegression(RegressorMixin, PrivateModel):  # type: ignore[misc]
         """Return the predicted target of each row, on its own scale."""
         check_is_fitted(self)
         return np.asarray(self._features(X, reset=False) @ self.coef_ + self.intercept_)
+
+
+def _targets(second: Array) -> Array:
+    """Return the targets of two classes: by the rule of `hush.learn.labels`."""
+    return np.array(TARGETS, dtype=np.float64)[second.astype(np.intp)]
 
 
 def _check_lengths(x: Array, y: Array) -> None:

@@ -4,7 +4,7 @@ A loss looks at the score x.w of a record and its target y. Its gradient is `slo
 gradient is a multiple of their features. The penalty (lambda/2)|w|^2 is public: the server adds its gradient itself.
 
 Squared: (score - y)^2, targets in [-1, 1]. Logistic: log(1 + e^(-y*score)); hinge: max(0, 1 - y*score); targets -1
-and 1.
+and 1. `hush.learn.labels` makes targets of labels.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ class Loss:
     `curvature` bounds the second derivative in the score (for the hinge, which has none, it is a typical value), from
     which step sizes follow. `slope_at_zero` bounds the size of the slope at score 0, where training begins, and `bound`
     everywhere (None if it is unbounded). Gradients are clipped to `clip` times their median length at the start.
+    `classes`: whether the label is one of two classes, and not a number.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Loss:
     slope_at_zero: float
     bound: float | None
     clip: float
+    classes: bool
 
 
 def _logistic_slope(score: float, y: float) -> float:
@@ -62,8 +64,9 @@ LOSSES = {
             2.0,
             None,
             1.0,
+            classes=False,
         ),
-        Loss("logistic", _logistic_slope, _logistic_value, _log_odds, 0.25, 0.5, 1.0, 0.7),
+        Loss("logistic", _logistic_slope, _logistic_value, _log_odds, 0.25, 0.5, 1.0, 0.7, classes=True),
         Loss(
             "hinge",
             lambda score, y: -y if y * score < 1 else 0.0,
@@ -73,6 +76,7 @@ LOSSES = {
             1.0,
             1.0,
             0.7,
+            classes=True,
         ),
     )
 }

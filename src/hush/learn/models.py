@@ -14,11 +14,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from hush import codec
 from hush.batch.engine import thread_count
 from hush.errors import DesignError
 from hush.learn import pilot as pilots
 from hush.learn import rules, simulation, statistics
-from hush.learn.features import Features, Part
+from hush.learn.features import Features
+from hush.learn.labels import Label
 from hush.learn.losses import Loss, loss_named
 from hush.learn.matrices import feature_matrix, scaled_rows
 from hush.learn.outcomes import Outcome
@@ -29,7 +31,7 @@ from hush.learn.rounds import Round
 from hush.learn.simulation import People
 from hush.learn.stopping import Checker
 from hush.learn.training import VECTOR, Training
-from hush.schema import Schema
+from hush.schema import MAX_ATTRIBUTES, Numeric, Schema
 
 Array = np.ndarray[Any, Any]
 
@@ -101,21 +103,30 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         values = validate_data(
             self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=2 if reset else 1
         )
-        d = values.shape[1]
-        rule = f"feature_range must be (low, high), or one such pair for each of the {d} features"
-        scaled, outside = scaled_rows(values, pairs(self.feature_range, d, rule))
+        scaled, outside = scaled_rows(values, self._ranges(values.shape[1]))
         if outside and reset:
             warnings.warn(
-                f"{outside} of {scaled.size} values lie outside feature_range and are clipped; state public bounds of "
-                "the features, in feature_range or as a schema",
+                "some values lie outside feature_range and are clipped; state public bounds of the features, in "
+                "feature_range or as a schema",
                 stacklevel=3,
             )
         return scaled
 
-    def _parts(self, d: int) -> tuple[Part, ...]:
+    def _ranges(self, d: int) -> Array:
+        rule = f"feature_range must be (low, high), or one such pair for each of the {d} features"
+        return pairs(self.feature_range, d, rule)
+
+    def _described(self, d: int) -> Schema:
+        """Return the schema by which a device would read one row: that of `feature_range` clips, as `fit` does."""
         if self.schema is not None:
-            return Features(self.schema).parts
-        return tuple(Part(j, j + 1, True) for j in range(d))
+            return self.schema
+        codec.integer(d, 1, MAX_ATTRIBUTES - 1, DesignError, "the number of features")
+        ends = self._ranges(d).tolist()
+        return Schema([Numeric(f"x{j}", low, high, out_of_range="clip") for j, (low, high) in enumerate(ends)])
+
+    def _label(self, name: str) -> Label:
+        """Return the label of the training, under this name."""
+        raise NotImplementedError
 
     def _more_training(self) -> dict[str, Any]:
         """Return what one model has and the others do not."""
@@ -161,10 +172,14 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         """Return a training that has what is known before the pilot."""
         if plain(self.alpha, "alpha") < 0:
             raise DesignError("alpha must be at least 0")
+        schema, name = self._described(d), "target"
+        while name in schema.names:
+            name += "_"
         return Training(
             title=type(self).__name__,
             loss=self._loss,
-            dimensions=d,
+            schema=schema,
+            label=self._label(name),
             epsilon=plain(self.epsilon, "epsilon"),
             rounds=1,
             step=1.0,
@@ -191,7 +206,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         count = int(share * len(people))
         if count < LEAST_PILOT:
             return None, people
-        parts = self._parts(draft.dimensions)
+        parts = Features(draft.schema).parts
         found = pilots.ask(people.some(0, count), parts, loss, draft, threads=threads, seed=seed)
         return found, people.some(count, len(people))
 
@@ -199,8 +214,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         """Return the training with its rounds, steps and clipping, by the rules unless they are given."""
         epsilon, vector = draft.epsilon, draft.gradient == VECTOR
         if found is None:
-            parts = self._parts(draft.dimensions)
-            length = math.sqrt(len(parts) + draft.intercept)
+            length = math.sqrt(len(Features(draft.schema).parts) + draft.intercept)
             gradient = loss.slope_at_zero * length
         else:
             length, gradient = found.length, found.gradient

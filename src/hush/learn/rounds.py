@@ -1,12 +1,16 @@
 """The protocol of training: a round goes out, gradients come back as private reports, and the weights move.
 
 `Round` is what the people of one group are sent: the weights so far and a plan whose records are gradients.
-`gradient(round, x, y)` runs on the device of one person and returns a report, with the whole epsilon of that person;
-`step(round, tally)` runs on the server and returns the next round. `held_out(round, x, y)` is for people who take part
-in no round but tell how well its weights do. The same objects serve a simulation and a collector.
+`gradient(round, record, label)` runs on the device of one person and returns a report, with the whole epsilon of that
+person; `step(round, tally)` runs on the server and returns the next round. `held_out(round, record, label)` is for
+people who take part in no round but tell how well its weights do. The same objects serve a simulation and a collector.
 
 **Each person answers once.** With a ledger a second report for the same training is refused, whatever its round; asking
 again for the same round returns the report that was sent.
+
+**What is refused.** A record must fit the training's schema, and a label its declaration, before anything is drawn or
+spent. Nothing else that a server sends (weights, coordinates, centre, scale, radius) decides whether a person answers,
+and a ledger holds a server to the schema and the label that it first showed (`hush.learn.descriptions`).
 
 **Gradients.** With `gradient="vector"` (the default) a gradient g is clipped to length R and rotated in public to Qg.
 The record holds |g|/R times the sign of every coordinate of Qg, and the cube channel reports some of the signs with
@@ -21,15 +25,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from numbers import Real
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hush import codec
+from hush.answered import Person
 from hush.client import randomise
-from hush.errors import DesignError, PlanError, RecordError, TallyError
+from hush.errors import DesignError, PlanError, TallyError
 from hush.estimates import points
+from hush.learn import descriptions
+from hush.learn.labels import target
 from hush.learn.rotations import kappa, rotate, rotate_back
 from hush.learn.training import LARGEST, VECTOR, Training, is_number
 from hush.ledger import Ledger
@@ -38,7 +44,8 @@ from hush.report import Report
 from hush.schema import Record
 from hush.tally import Tally
 
-VERSION = 1
+VERSION = 2
+_TINY = 1e-150  # no sum or difference of a gradient's larger coordinates is subnormal, but for 0
 
 
 @dataclass(frozen=True)
@@ -98,27 +105,25 @@ class Round:
 
     # -- the device
 
-    def record(self, x: Sequence[float], y: float) -> dict[str, float]:
+    def record(self, record: Record, label: object) -> dict[str, float]:
         """Return the record that stands for one person's clipped gradient."""
         training = self.training
-        inputs = training.features(x)
-        check_target(y)
+        inputs, y = training.features(record), target(training.label, label)
         score = math.fsum(a * b for a, b in zip(inputs, self.weights, strict=True))
-        slope = training.loss_function.slope(score, float(y))
-        vector = [slope * inputs[j] for j in self.coordinates]
+        slope = training.loss_function.slope(score, y)
+        vector = [_flushed(slope * inputs[j]) for j in self.coordinates]
         if training.gradient != VECTOR:
             return {f"g{j}": _clipped(value / training.bound) for j, value in enumerate(vector)}
         size = min(math.sqrt(math.fsum(value * value for value in vector)) / training.radius, 1.0)
         turned = rotate(vector, self.rotation)
         return {f"g{j}": size * ((value > 0) - (value < 0)) for j, value in enumerate(turned)}
 
-    def loss_record(self, x: Sequence[float], y: float) -> dict[str, float]:
+    def loss_record(self, record: Record, label: object) -> dict[str, float]:
         """Return the record that stands for the loss of the weights so far, for one person."""
         training = self.training
-        inputs = training.features(x)
-        check_target(y)
+        inputs, y = training.features(record), target(training.label, label)
         score = math.fsum(a * b for a, b in zip(inputs, self.result, strict=True))
-        return {"loss": min(training.loss_function.value(score, float(y)), float(training.cap))}
+        return {"loss": min(training.loss_function.value(score, y), float(training.cap))}
 
     # -- the server
 
@@ -170,11 +175,10 @@ class Round:
 
     def to_json(self) -> str:
         """Return the round as JSON text: all that a device needs."""
-        names = [field.name for field in fields(Training)]
         return codec.dump(
             {
                 "hush": VERSION,
-                "training": {name: getattr(self.training, name) for name in names},
+                "training": descriptions.to_json(self.training),
                 "number": self.number,
                 "weights": self.weights,
                 "coordinates": self.coordinates,
@@ -193,34 +197,44 @@ class Round:
         )
         if type(version) is not int or version != VERSION:
             raise PlanError(f"this is not a round of version {VERSION}")
-        keys = [field.name for field in fields(Training)]
-        values = dict(zip(keys, codec.fields(training, keys, PlanError, "a training"), strict=True))
-        for name in ("centre", "scale", "start", "selection"):
-            values[name] = None if values[name] is None else _listed(values[name], name)
         lists = (
             _listed(weights, "the weights"),
             _listed(coordinates, "the coordinates"),
             _listed(average, "the average"),
         )
-        return cls(Training(**values), number, *lists, averaged, Plan.from_json(codec.dump(plan)))
+        return cls(descriptions.from_json(training), number, *lists, averaged, Plan.from_json(codec.dump(plan)))
 
 
-def gradient(round: Round, x: Sequence[float], y: float, ledger: Ledger | None = None) -> Report:  # noqa: A002
+def gradient(
+    round: Round,  # noqa: A002
+    record: Record,
+    label: object,
+    ledger: Ledger | Person | None = None,
+) -> Report:
     """Return one person's private gradient: on the device.
 
-    `x` are the features, `y` the target: -1 or 1 for a class, or a number in [-1, 1] for the squared loss. With a
-    ledger the person answers once in a training, and never spends more than the ledger's cap.
+    `record` and `label` are as the training describes them (`Training.schema`, `Training.label`), or are refused before
+    anything is drawn. With a ledger the person answers once in a training, never spends more than the ledger's cap, and
+    takes no other schema or label under the same title. Without one every call draws anew and costs the epsilon of the
+    training again: `Collector.train` remembers what it has sent.
     """
     _check_open(round)
-    return _answer(round, round.plan, round.record(x, y), ledger)
+    return _answer(round, round.plan, lambda: round.record(record, label), ledger)
 
 
-def held_out(round: Round, x: Sequence[float], y: float, ledger: Ledger | None = None) -> Report:  # noqa: A002
+def held_out(
+    round: Round,  # noqa: A002
+    record: Record,
+    label: object,
+    ledger: Ledger | Person | None = None,
+) -> Report:
     """Return how large the loss of the weights so far is for one person, privately: on the device.
 
-    Whoever answers this takes part in no round. The plan is `round.training.loss_plan(round.number)`.
+    Whoever answers this takes part in no round. The plan is `round.training.loss_plan(round.number)`. For `ledger` see
+    `gradient`.
     """
-    return _answer(round, round.training.loss_plan(round.number), round.loss_record(x, y), ledger)
+    plan = round.training.loss_plan(round.number)
+    return _answer(round, plan, lambda: round.loss_record(record, label), ledger)
 
 
 def step(round: Round, tally: Tally) -> Round:  # noqa: A002
@@ -229,24 +243,26 @@ def step(round: Round, tally: Tally) -> Round:  # noqa: A002
     return round.moved(round.mean_gradient(tally))
 
 
-def check_target(y: float) -> None:
-    """Refuse what is no target, by one rule for all losses: a refusal must not tell whoever picks the loss.
-
-    With a logistic or hinge loss targets are -1 and 1; one in between counts for less.
-    """
-    if isinstance(y, bool) or not isinstance(y, Real) or not -1 <= y <= 1:
-        raise RecordError("the target must be a number from -1 to 1")
-
-
-def _answer(round: Round, plan: Plan, record: Record, ledger: Ledger | None) -> Report:  # noqa: A002
+def _answer(
+    round: Round,  # noqa: A002
+    plan: Plan,
+    record: Callable[[], Record],
+    ledger: Ledger | Person | None,
+) -> Report:
     if ledger is None:
-        return randomise(plan, record)
-    return ledger.randomise(plan, record, once=round.training.family)
+        return randomise(plan, record())
+    descriptions.keep(round.training, ledger)  # before the record is looked at
+    return ledger.randomise(plan, record(), once=round.training.family)
 
 
 def _check_open(round: Round) -> None:  # noqa: A002
     if round.done:
         raise PlanError("this training is over")
+
+
+def _flushed(value: float) -> float:
+    """Return 0 for numbers so small that processors may take long over them: that would tell them by the time."""
+    return value if abs(value) > _TINY else 0.0
 
 
 def _clipped(value: float, bound: float = 1.0) -> float:

@@ -1,7 +1,8 @@
-"""What is fixed before anybody is asked to train, and public: the loss, the number of rounds, the steps, the channel.
+"""What is fixed before anybody is asked to train, and public: features, label, loss, rounds, steps, channel.
 
-Everything here may be chosen freely without touching privacy: a person's report is as private as the plan of their
-round, whatever they were asked about.
+Everything here may be chosen freely without touching the privacy of a report: it is as private as the plan of its
+round, whatever a person was asked about. The schema and the label also decide who can answer at all. They are the only
+part of a training that a record is checked against, and a ledger keeps them (`hush.learn.descriptions`).
 """
 
 from __future__ import annotations
@@ -12,18 +13,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from numbers import Real
 from secrets import token_hex
 from typing import Any
 
 from hush import codec
 from hush.design import BLOCK, NUMERIC
 from hush.design.joint import cube
-from hush.errors import DesignError, RecordError
+from hush.errors import DesignError
+from hush.learn.features import Features
+from hush.learn.labels import Label, check_label
 from hush.learn.losses import Loss, loss_named
 from hush.learn.rotations import padded, projection
 from hush.plan import MAX_EPSILON, MIN_EPSILON, Plan, Question
-from hush.schema import MAX_ATTRIBUTES, Numeric, Schema
+from hush.schema import MAX_ATTRIBUTES, Numeric, Record, Schema
 
 VECTOR = "vector"
 EARLIER = ("laplace", "scdf", "staircase")  # Wang et al. give every coordinate its part of epsilon
@@ -35,11 +37,16 @@ LARGEST = 1e40  # of a weight, and of a feature once it is centred and scaled: n
 
 @dataclass(frozen=True)
 class Training:
-    """A training, before its first round. Features are numbers, of at most about 1 in size; `hush.learn.Features`
-    makes them.
+    """A training, before its first round.
 
-    `dimensions` counts the features; with `intercept` a constant 1 is one more. `centre` is subtracted from the
-    features, which are then divided by `scale`. `gradient` is "vector", for gradients of length at most `radius`, or
+    `schema` says what a record holds: names, bounds, categories. `hush.learn.Features` makes numbers from -1 to 1 of
+    it, by this public knowledge alone. The model predicts the `label`. For the squared loss that is a number, as in
+    Numeric("income", 0, 5000): the lower bound becomes -1 and the upper 1. For the logistic and the hinge loss it has
+    two classes, as in Categorical("bought", ["no", "yes"]): the first becomes -1 and the second 1. A device refuses
+    records and labels that do not fit. A boolean is neither a number nor a class: declare two strings or integers.
+
+    With `intercept` a constant 1 is one more feature. `centre` is subtracted from the features, which are then divided
+    by `scale`. `gradient` is "vector", for gradients of length at most `radius`, or
     the name of a numeric mechanism, for coordinates in [-bound, bound], of which k are reported. The step of round t
     is `step`, divided by sqrt(t) if `decay`. `box` keeps the weights in [-box, box]. The outcome is the average of
     the weights over the last `tail` share of the rounds (0: the last weights). `projection` shortens the features to
@@ -50,7 +57,8 @@ class Training:
 
     title: str
     loss: str
-    dimensions: int
+    schema: Schema
+    label: Label
     epsilon: float
     rounds: int
     step: float
@@ -76,7 +84,9 @@ class Training:
             value = getattr(self, name)
             if type(value) is not str or not value or len(value) > MAX_NAME or not value.isprintable():
                 raise DesignError(f"the {name} of a training must be 1 to {MAX_NAME} printable characters")
-        loss_named(self.loss)
+        if not isinstance(self.schema, Schema):
+            raise DesignError("the schema of a training must be a hush.Schema")
+        check_label(self.label, self.schema, loss_named(self.loss))
         codec.integer(self.dimensions, 1, MAX_ATTRIBUTES - 1, DesignError, "the number of features")
         codec.integer(self.rounds, 1, MAX_ROUNDS, DesignError, "the number of rounds")
         for name in ("epsilon", "step", "radius", "bound", "cap"):
@@ -112,6 +122,15 @@ class Training:
         """The loss itself."""
         return loss_named(self.loss)
 
+    @cached_property
+    def _features(self) -> Features:
+        return Features(self.schema)
+
+    @property
+    def dimensions(self) -> int:
+        """How many features there are: a number is one, a category with k values is k - 1."""
+        return len(self._features.names)
+
     @property
     def width(self) -> int:
         """How many weights there are."""
@@ -134,15 +153,13 @@ class Training:
             return None
         return projection(self.seed, self.projection, self.dimensions + self.intercept)
 
-    def features(self, x: Sequence[float]) -> list[float]:
+    def features(self, record: Record) -> list[float]:
         """Return what multiplies the weights: a person's features, centred, scaled, with a 1 behind them, projected.
 
-        Finite features are never refused, whatever the training and its weights are: otherwise whoever makes a training
-        could learn something from who does not answer. So what is too large to compute with is clipped.
+        Only the schema decides whether a record is refused, never centre and scale: values that they make too large to
+        compute with are clipped. A device that failed instead would show that its features are large.
         """
-        if len(x) != self.dimensions:
-            raise RecordError(f"a person of this training has {self.dimensions} features")
-        values = [_feature(value) for value in x]
+        values = self._features.of(record)
         if self.centre is not None:
             values = [a - b for a, b in zip(values, self.centre, strict=True)]
         if self.scale is not None:
@@ -155,7 +172,7 @@ class Training:
         return [math.fsum(p * v for p, v in zip(row, values, strict=True)) for row in self.matrix]
 
     def model(self, weights: Sequence[float]) -> tuple[list[float], float]:
-        """Return coefficients of the features as they are, and the intercept, for these weights."""
+        """Return coefficients of the features of the schema (`hush.learn.Features`), and the intercept."""
         found = list(weights)
         if self.matrix is not None:
             found = [math.fsum(column) for column in zip(*_scaled(self.matrix, found), strict=True)]
@@ -215,17 +232,6 @@ def _coordinate_plan(epsilon: float, size: int, mechanism: str, k: int | str) ->
 
 def _scaled(matrix: list[list[float]], factors: Sequence[float]) -> list[list[float]]:
     return [[factor * entry for entry in row] for row, factor in zip(matrix, factors, strict=True)]
-
-
-def _feature(value: object) -> float:
-    """Return a feature as a float. What is wrong with it is not said in Python's words, which would quote it."""
-    try:
-        number = float(value) if isinstance(value, Real) else math.nan
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise RecordError("features must be finite numbers")
-    return number
 
 
 def is_number(value: object) -> bool:

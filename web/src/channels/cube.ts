@@ -1,5 +1,5 @@
 /** The cube channel: the signs of k out of d numbers, drawn at random, in one report. The sign-cube. */
-import { agreeing, comb, quotient } from "../exact.js";
+import { agreeing, rarity, WORD } from "../exact.js";
 import { big, integer } from "../json.js";
 import { subsets } from "./alphabet.js";
 import { areNumbers, type Channel, channelFields, groups, howMany, upShare } from "./channel.js";
@@ -11,9 +11,11 @@ export function cube(value: unknown): Channel {
   const sample = integer(found["sample"], 1, Math.min(size, 64), "sample");
   const agree = integer(found["agree"], (sample >> 1) + 1, sample, "agree");
   const threshold = big(found["threshold"], "threshold");
-  const near = agreeing(sample, agree);
+  const rows = agreeing(sample);
+  const near = rows[sample]![agree]!;
   const others = (1n << BigInt(sample)) - near;
   const { ratio, chances } = groups(threshold, near, others);
+  const share = rarity(size, sample);
   return {
     kind: "cube",
     ratio,
@@ -23,17 +25,19 @@ export function cube(value: unknown): Channel {
       const truth = inputs.map((u) => coins.up(u!));
       const chosen = coins.subset(size, sample);
       const wanted = coins.toss(threshold);
-      // Corners are ranked dimension by dimension, those that agree first: one word is enough however few are near.
-      let rank = coins.below(wanted ? near : others);
+      // Corners are ranked dimension by dimension, those that agree first: one word is enough however few are near. Both
+      // ranks are drawn, as words that are drawn anew depend on how many corners there are.
+      const ranks = [coins.rank(others), coins.rank(near)];
+      let rank = ranks[Number(wanted)]!; // from 2^64 on, and so is what it is compared with
       let needed = agree;
       return chosen.map((j, i) => {
-        const left = sample - 1 - i;
-        let first = agreeing(left, needed - 1);
-        if (!wanted) first = (1n << BigInt(left)) - first;
-        const agrees = rank < first;
-        if (agrees) needed--;
-        else rank -= first;
-        return 2 * j + Number((truth[j] === 1) === agrees);
+        const row = rows[sample - 1 - i]!;
+        const count = row[Math.max(needed - 1, 0)]!;
+        const first = WORD + [row[0]! - count, count][Number(wanted)]!;
+        const agrees = Number(rank < first);
+        needed -= agrees;
+        rank = rank + WORD - (agrees ? WORD : first);
+        return 2 * j + (truth[j]! ^ agrees ^ 1);
       });
     },
     likelihood(output, inputs) {
@@ -45,7 +49,7 @@ export function cube(value: unknown): Channel {
         }),
       );
       const sum = agreed.reduce((total, chance, i) => total + chance * chances[i >= agree ? 0 : 1]!, 0);
-      return sum * quotient(1n, comb(size, sample));
+      return sum * share;
     },
   };
 }

@@ -1,6 +1,6 @@
 /** The mixture channel: one of several windows, chosen by a coin that does not see the data. */
 import { ensure } from "../errors.js";
-import { descending, quotient, WORD } from "../exact.js";
+import { counter, descending, quotient, WORD } from "../exact.js";
 import { big, listed } from "../json.js";
 import { symbols } from "./alphabet.js";
 import { type Channel, channelFields } from "./channel.js";
@@ -21,16 +21,19 @@ export function mixture(value: unknown): Channel {
     "shares must be one per part, and add up to 2^64",
   );
   const starts = [0];
-  for (const { alphabet } of parts) starts.push(starts[starts.length - 1]! + alphabet.size);
+  for (const { alphabet } of parts) starts.push(starts.at(-1)! + alphabet.size);
+  let sum = 0n;
+  const partOf = counter(
+    shares.map((share) => (sum += share)),
+    WORD,
+  );
   return {
     kind: "mixture",
     ratio: parts.map(({ ratio }) => ratio).sort(descending)[0]!,
     alphabet: symbols(starts[parts.length]!),
     fits: first.fits,
     draw(inputs, coins) {
-      let left = coins.word();
-      let part = 0;
-      while (left >= shares[part]!) left -= shares[part++]!;
+      const part = partOf(coins.word());
       return starts[part]! + (parts[part]!.draw(inputs, coins) as number);
     },
     likelihood(output, inputs) {

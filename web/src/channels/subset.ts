@@ -1,5 +1,6 @@
 /** The subset channel: one of K categories, reported as a set of w of them; as one of them if w = 1. */
-import { comb } from "../exact.js";
+import { marked } from "../coins.js";
+import { quotient, rarity, WORD } from "../exact.js";
 import { big, integer } from "../json.js";
 import { subsets, symbols } from "./alphabet.js";
 import { type Channel, channelFields, groups, isCategory } from "./channel.js";
@@ -18,7 +19,10 @@ export function subset(value: unknown): Channel {
 /** Returns a subset channel whose numbers are in range. */
 export function subsetOf(size: number, weight: number, threshold: bigint): Channel {
   const { ratio } = groups(threshold, BigInt(weight), BigInt(size - weight));
-  let chances: readonly number[] | undefined; // of a set: made when they are asked for, as the numbers may be huge
+  const chances = [
+    quotient(WORD - threshold, WORD) * rarity(size - 1, weight),
+    quotient(threshold, WORD) * rarity(size - 1, weight - 1),
+  ];
   return {
     kind: "subset",
     ratio,
@@ -26,16 +30,18 @@ export function subsetOf(size: number, weight: number, threshold: bigint): Chann
     fits: (attributes) => isCategory(size, attributes),
     draw([input], coins) {
       const category = input!;
-      const contains = coins.toss(threshold);
-      const others = coins.subset(size - 1, weight - Number(contains));
-      const chosen = others.map((other) => other + Number(other >= category));
-      if (contains) chosen.push(category);
-      return weight === 1 ? chosen[0]! : chosen.sort((a, b) => a - b);
+      const contains = Number(coins.toss(threshold));
+      // The first of the others is drawn in any case, and kept if the true category is not in the set.
+      const first = Number(coins.below(BigInt(size - weight)));
+      if (weight === 1) return contains ? category : first + Number(first >= category);
+      const others = new Uint8Array(size);
+      others[first] = 1 - contains;
+      coins.mark(others, size - weight, size - 1);
+      return marked(others.map((_, i) => (i === category ? contains : others[i - Number(i > category)]!)));
     },
     likelihood(output, [category]) {
-      chances ??= groups(threshold, comb(size - 1, weight - 1), comb(size - 1, weight)).chances;
       const contains = Array.isArray(output) ? output.includes(category) : output === category;
-      return chances[contains ? 0 : 1]!;
+      return chances[Number(contains)]!;
     },
   };
 }

@@ -1,6 +1,7 @@
 /** The unary channel: one of K categories, reported as one noisy bit for each. */
+import { marked } from "../coins.js";
 import { ensure } from "../errors.js";
-import { members, quotient, WORD } from "../exact.js";
+import { quotient, WORD } from "../exact.js";
 import { big, integer } from "../json.js";
 import { subsets } from "./alphabet.js";
 import { type Channel, channelFields, isCategory } from "./channel.js";
@@ -13,28 +14,28 @@ export function unary(value: unknown): Channel {
   const truth = big(found["true"], "true");
   const other = big(found["other"], "other");
   ensure(other < truth, "threshold must favour the truth");
+  const digits = Array.from(other.toString(2).padStart(64, "0").replace(/0+$/, ""), Number);
   return {
     kind: "unary",
     ratio: [truth * (WORD - other), other * (WORD - truth)],
     alphabet: subsets(size),
     fits: (attributes) => isCategory(size, attributes),
     draw([input], coins) {
-      const category = BigInt(input!);
-      let bits = 0n;
+      const marks = new Uint8Array(size);
       for (let start = 0; start < size; start += 64) {
-        // A word supplies one binary digit of 64 uniform numbers, compared with `other` until all are decided.
-        let undecided = (1n << BigInt(Math.min(64, size - start))) - 1n;
-        for (let digits = other; undecided && digits; digits = BigInt.asUintN(64, digits << 1n)) {
-          const word = coins.word();
-          const below = undecided & ~word;
-          if (digits >> 63n) {
-            bits |= below << BigInt(start);
-            undecided &= word;
-          } else undecided = below;
+        // A word supplies one binary digit of 64 uniform numbers, compared with `other`. All its digits are read, also if
+        // all comparisons are decided before.
+        const block = marks.subarray(start, start + 64);
+        const open = new Uint8Array(block.length).fill(1);
+        for (const digit of digits) {
+          coins.bits(block.length).forEach((bit, i) => {
+            block[i]! |= digit & open[i]! & ~bit;
+            open[i]! &= bit ^ digit ^ 1;
+          });
         }
       }
-      bits &= ~(1n << category);
-      return members(bits | (BigInt(coins.toss(truth)) << category));
+      marks[input!] = Number(coins.toss(truth));
+      return marked(marks);
     },
     likelihood(output, [category]) {
       const set = output as readonly number[];

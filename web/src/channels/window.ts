@@ -1,6 +1,6 @@
 /** The window channel: one number, reported as a cell of a line, likelier in a window around it. */
 import { ensure } from "../errors.js";
-import { WORD } from "../exact.js";
+import { counter, WORD } from "../exact.js";
 import { big, integer, listed } from "../json.js";
 import { symbols } from "./alphabet.js";
 import { areNumbers, type Channel, channelFields, groups } from "./channel.js";
@@ -26,11 +26,19 @@ export function window(value: unknown): Window {
   ensure(typeof optional === "boolean", "optional must be true or false");
   const outside = optional ? size : size - width;
   const last = size - width;
-  const [inStep, outStep] = [BigInt(ROUNDING * width), BigInt(ROUNDING * outside)];
-  ensure(threshold % inStep === 0n && (WORD - threshold) % outStep === 0n, "threshold must be aligned");
+  const unit = BigInt(ROUNDING);
+  ensure(
+    threshold % (unit * BigInt(width)) === 0n && (WORD - threshold) % (unit * BigInt(outside)) === 0n,
+    "threshold must be aligned",
+  );
   const sums = levels === "even" ? undefined : windowSums(listed(levels, "levels"), size, width);
   const { ratio, chances } = groups(threshold, BigInt(width), BigInt(outside));
   const between = sums ? uneven(sums) : even(last);
+  // The upper 40 bits of a word draw. All numbers here are whole and below 2^53, so that floats hold them. A quotient x/a
+  // that is not whole is 1/a or more below the next whole number, and rounding moves it by less: x/a * 2^-53.
+  const inner = Number(threshold / unit);
+  const inStep = inner / width;
+  const outStep = (2 ** 40 - inner) / outside;
 
   return {
     kind: "window",
@@ -40,14 +48,15 @@ export function window(value: unknown): Window {
     fits: (attributes) => areNumbers(1, optional, attributes),
     draw([u], coins) {
       const word = coins.word();
-      let start = null;
-      if (u != null) {
-        const [s, fraction] = between(u);
-        start = s + Number(Number(BigInt.asUintN(24, word)) + 0.5 < fraction * ROUNDING);
-      }
-      if (word < threshold) return start === null ? size : start + Number(word / (threshold / BigInt(width)));
-      const cell = Number((word - threshold) / ((WORD - threshold) / BigInt(outside)));
-      return start === null || cell < start ? cell : Math.min(cell + width, size);
+      const upper = Number(word >> 24n);
+      // "Missing" is rounded like a number, and then starts behind all others.
+      const [s, fraction] = between(u ?? 0.5);
+      const rounded = s + Number(Number(BigInt.asUintN(24, word)) + 0.5 < fraction * ROUNDING);
+      const start = u === null ? size : rounded;
+      const inside = start + Math.floor(upper / inStep);
+      const other = Math.floor((upper - inner) / outStep);
+      const beside = other + width * Number(other >= start);
+      return Math.min(upper < inner ? inside : beside, size);
     },
     likelihood(output, [u]) {
       const [inside, other] = chances;
@@ -94,18 +103,11 @@ const even =
   };
 
 function uneven(sums: readonly number[]): Between {
-  let knots: number[] | undefined;
+  const total = BigInt(sums.at(-1)!);
+  const knots = sums.map((sum) => Number((BigInt(sum) + total) * (1n << 53n) / (2n * total)) / 2 ** 53);
+  const reached = counter(knots, Infinity);
   return (u) => {
-    if (!knots) {
-      const total = BigInt(sums[sums.length - 1]!);
-      knots = sums.map((sum) => Number((BigInt(sum) + total) * (1n << 53n) / (2n * total)) / 2 ** 53);
-    }
-    let s = 0;
-    for (let end = knots.length - 1; end - s > 1; ) {
-      const middle = (s + end) >> 1;
-      if (knots[middle]! <= u) s = middle;
-      else end = middle;
-    }
+    const s = Math.min(Math.max(reached(u) - 1, 0), knots.length - 2);
     return [s, (u - knots[s]!) * (1 / (knots[s + 1]! - knots[s]!))];
   };
 }

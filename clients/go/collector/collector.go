@@ -1,0 +1,222 @@
+// Package collector speaks to a collector over HTTP, as spec/http.md describes it, and keeps reports in a ledger.
+package collector
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"hush.example/client/hush"
+)
+
+const (
+	largestPlan   = 64 << 20
+	largestAnswer = 64 << 10
+	onePatience   = 60 * time.Second // for one request
+	firstPause    = time.Second
+	longestPause  = time.Minute
+)
+
+// A Collector is an address that serves plans and takes reports.
+type Collector struct {
+	address string
+	token   string
+	client  *http.Client
+	pause   func(ctx context.Context, wait time.Duration) error
+}
+
+// A Receipt says that a report is durable. New is false if it was counted before.
+type Receipt struct {
+	ID  string `json:"id"`
+	New bool   `json:"new"`
+}
+
+// A Refusal is an answer of the collector that sending again does not change.
+type Refusal struct {
+	Status int
+	Kind   string // as bad-report or plan-closed; empty if the answer is no problem document
+	Detail string
+}
+
+func (r *Refusal) Error() string {
+	return strings.TrimRight(fmt.Sprintf("the collector refuses: %d %s %s", r.Status, r.Kind, r.Detail), " ")
+}
+
+// New is the collector at an address. The token may be empty.
+func New(address, token string) (*Collector, error) {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" ||
+		parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
+		return nil, errors.New("the collector must be an address as https://reports.example.org")
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableCompression = true
+	client := &http.Client{
+		Transport:     transport,
+		Timeout:       onePatience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &Collector{strings.TrimRight(address, "/"), token, client, sleep}, nil
+}
+
+// Plan fetches a plan, and checks that its text has this id and that it is as private as it says.
+func (c *Collector) Plan(ctx context.Context, id string) (*hush.Plan, error) {
+	if hash, err := hex.DecodeString(id); err != nil || len(hash) != sha256.Size || hex.EncodeToString(hash) != id {
+		return nil, errors.New("a plan's id has 64 lower-case hexadecimal digits")
+	}
+	text, err := c.ask(ctx, http.MethodGet, "/plans/"+id, "", nil, http.StatusOK, largestPlan)
+	if err != nil {
+		return nil, fmt.Errorf("fetching the plan: %w", err)
+	}
+	if hash := sha256.Sum256(text); hex.EncodeToString(hash[:]) != id {
+		return nil, errors.New("the collector sent a text that does not have the plan's id")
+	}
+	return hush.ParsePlan(text)
+}
+
+// Send sends a report, again and again until the collector has answered or the context ends. All attempts have the same
+// bytes, so the report is counted once.
+func (c *Collector) Send(ctx context.Context, plan *hush.Plan, report *hush.Report) (Receipt, error) {
+	var receipt Receipt
+	answer, err := c.ask(ctx, http.MethodPost, "/plans/"+plan.ID()+"/reports", "application/vnd.hush.report",
+		report.Binary(), http.StatusAccepted, largestAnswer)
+	if err != nil {
+		return receipt, fmt.Errorf("sending the report: %w", err)
+	}
+	if err := json.Unmarshal(answer, &receipt); err != nil || receipt.ID != report.ID() {
+		return receipt, errors.New("sending the report: the collector's answer is about something else")
+	}
+	return receipt, nil
+}
+
+// Answer fetches the plan, checks the record, draws a report or finds it in the ledger, and sends it. The context should
+// have a deadline: until then an answer is waited for.
+func (c *Collector) Answer(ctx context.Context, id string, record hush.Record, ledger *Ledger) (Receipt, error) {
+	plan, err := c.Plan(ctx, id)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if err := plan.Check(record); err != nil {
+		return Receipt{}, err
+	}
+	report, err := ledger.Report(plan, func() (*hush.Report, error) { return hush.Randomise(plan, record) })
+	if err != nil {
+		return Receipt{}, err
+	}
+	return c.Send(ctx, plan, report)
+}
+
+// ask makes a request until it is answered.
+func (c *Collector) ask(ctx context.Context, method, path, kind string, body []byte, want int, most int64) ([]byte, error) {
+	wait := firstPause
+	for {
+		answer, after, err := c.once(ctx, method, path, kind, body, want, most)
+		var refusal *Refusal
+		if err == nil || errors.As(err, &refusal) && !again(refusal.Status) {
+			return answer, err
+		}
+		// Devices that failed together do not all come back together.
+		pause := wait/2 + time.Duration(rand.Int63n(int64(wait)))
+		if after > 0 {
+			pause = after
+		}
+		if c.pause(ctx, pause) != nil {
+			return nil, fmt.Errorf("no answer in time: %w", err)
+		}
+		if wait *= 2; wait > longestPause {
+			wait = longestPause
+		}
+	}
+}
+
+// once makes a request. If it fails it also says how long the collector wants to be left alone.
+func (c *Collector) once(ctx context.Context, method, path, kind string, body []byte, want int, most int64) ([]byte, time.Duration, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.address+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, 0, err
+	}
+	if kind != "" {
+		request.Header.Set("Content-Type", kind)
+	}
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	request.Header.Set("User-Agent", "") // sends none
+	response, err := c.client.Do(request)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, most+1))
+	if err != nil {
+		return nil, 0, err
+	}
+	if response.StatusCode != want {
+		return nil, retryAfter(response), refusal(response.StatusCode, answer)
+	}
+	if int64(len(answer)) > most {
+		return nil, 0, &Refusal{Status: response.StatusCode, Detail: "its answer is too long"}
+	}
+	return answer, 0, nil
+}
+
+// again says whether the same request may be answered otherwise later.
+func again(status int) bool {
+	switch status {
+	case 408, 425, 429, 500, 502, 503, 504:
+		return true
+	}
+	return false
+}
+
+// retryAfter is the header in seconds; a date, which the specification does not have, is ignored.
+func retryAfter(response *http.Response) time.Duration {
+	seconds, err := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 31)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// refusal reads a problem document. What it says is shown to people, so it keeps to printable text.
+func refusal(status int, answer []byte) *Refusal {
+	var problem struct{ Type, Title, Detail string }
+	if json.Unmarshal(answer, &problem) != nil {
+		return &Refusal{Status: status}
+	}
+	detail := problem.Detail
+	if detail == "" {
+		detail = problem.Title
+	}
+	return &Refusal{status, shown(strings.TrimPrefix(problem.Type, "urn:hush:problem:")), shown(detail)}
+}
+
+func shown(text string) string {
+	quoted := strconv.Quote(text)
+	if quoted = quoted[1 : len(quoted)-1]; len(quoted) > 500 {
+		quoted = quoted[:500] + "..."
+	}
+	return quoted
+}
+
+func sleep(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

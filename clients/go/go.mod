@@ -1,0 +1,3 @@
+module hush.example/client
+
+go 1.19

@@ -1,0 +1,57 @@
+package hush
+
+const mostCategories = mostValues + 1
+
+// subset reports a set of weight categories, which has the true one with probability threshold / 2^64.
+type subset struct {
+	size, weight int
+	threshold    uint64
+}
+
+func readSubset(value any) (channel, error) {
+	f := open(value, "kind", "size", "weight", "threshold")
+	s := &subset{size: f.size("size", 2, mostCategories), threshold: f.big("threshold")}
+	s.weight = f.size("weight", 1, s.size-1)
+	f.rule(s.ratio().exceeds(one), "threshold must prefer the true category")
+	return s, f.err
+}
+
+func (s *subset) fit(attributes []*attribute) error { return oneCategory(attributes, s.size) }
+
+func (s *subset) ratio() fraction {
+	return quotient(whole(s.threshold), whole(uint64(s.size-s.weight)), rest(s.threshold), whole(uint64(s.weight)))
+}
+
+func (s *subset) alphabet() alphabet {
+	return alphabet{size: s.size, set: s.weight > 1, members: s.weight}
+}
+
+func (s *subset) draw(c *coins, inputs []input) output {
+	set := s.around(c, inputs[0].index)
+	if s.weight > 1 {
+		return output{set: set}
+	}
+	symbol := 0
+	for i, in := range set {
+		symbol += i * int(in)
+	}
+	return output{symbol: symbol}
+}
+
+// around draws the set. The other categories are numbered without the true one first.
+func (s *subset) around(c *coins, truth int) []byte {
+	with := c.toss(s.threshold)
+	others := make([]byte, s.size) // the last place stays empty
+	others[c.below(uint64(s.size-s.weight))] = byte(1 - with)
+	for t := s.size - s.weight; t < s.size-1; t++ {
+		c.floyd(others, t)
+	}
+	set := make([]byte, s.size)
+	before := byte(0)
+	for i, in := range others {
+		behind := choose(less(uint64(truth), uint64(i)), uint64(before), uint64(in))
+		set[i] = byte(choose(same(uint64(i), uint64(truth)), with, behind))
+		before = in
+	}
+	return set
+}

@@ -1,0 +1,187 @@
+package hush
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+)
+
+// Numbers of people are plain integers in JSON, so they stay below this.
+const mostPeople = 1 << 53
+
+// A Tally counts reports of a plan.
+type Tally struct {
+	plan     *Plan
+	n        uint64
+	answered []uint64
+	counts   [][]uint64
+}
+
+// NewTally is a tally of no reports.
+func NewTally(plan *Plan) *Tally {
+	t := &Tally{plan: plan, answered: make([]uint64, len(plan.questions))}
+	for _, q := range plan.questions {
+		t.counts = append(t.counts, make([]uint64, q.channel.alphabet().size))
+	}
+	return t
+}
+
+// Add counts a report. Whoever receives reports looks at their ids first: a tally keeps none.
+func (t *Tally) Add(report *Report) error {
+	if report.plan.hash != t.plan.hash {
+		return errors.New("tally: the report is of another plan")
+	}
+	t.n++
+	for _, a := range report.answers {
+		t.answered[a.question]++
+		if a.output.set == nil {
+			t.counts[a.question][a.output.symbol]++
+		}
+		for i, in := range a.output.set {
+			t.counts[a.question][i] += uint64(in)
+		}
+	}
+	return nil
+}
+
+// Binary is the binary form.
+func (t *Tally) Binary() []byte {
+	out := append([]byte{version}, t.plan.hash[:]...)
+	out = binary.AppendUvarint(out, t.n)
+	for i, answered := range t.answered {
+		out = binary.AppendUvarint(out, answered)
+		for _, count := range t.counts[i] {
+			out = binary.AppendUvarint(out, count)
+		}
+	}
+	return out
+}
+
+// JSON is the text of the JSON form, canonical.
+func (t *Tally) JSON() []byte {
+	counts := []any{}
+	for _, row := range t.counts {
+		counts = append(counts, integers(row))
+	}
+	return canonical(object{
+		"hush": number(version), "plan": t.plan.ID(), "n": json.Number(strconv.FormatUint(t.n, 10)),
+		"answered": integers(t.answered), "counts": counts,
+	})
+}
+
+func integers(values []uint64) []any {
+	result := []any{}
+	for _, value := range values {
+		result = append(result, json.Number(strconv.FormatUint(value, 10)))
+	}
+	return result
+}
+
+// DecodeTally reads the binary form of a tally of this plan.
+func (p *Plan) DecodeTally(data []byte) (*Tally, error) {
+	if len(data) < 33 || data[0] != version || string(data[1:33]) != string(p.hash[:]) {
+		return nil, errors.New("tally: it must begin with the version 1 and the id of this plan")
+	}
+	data = data[33:]
+	var err error
+	next := func() uint64 {
+		value, n := binary.Uvarint(data)
+		if n <= 0 || value > mostPeople || n > 1 && data[n-1] == 0 {
+			err = errors.New("tally: counts must be LEB128 integers of at most 2^53 in their shortest form")
+			data = nil
+			return 0
+		}
+		data = data[n:]
+		return value
+	}
+	t := NewTally(p)
+	t.n = next()
+	for i := range t.answered {
+		t.answered[i] = next()
+		for j := range t.counts[i] {
+			t.counts[i][j] = next()
+		}
+	}
+	if err == nil && len(data) > 0 {
+		err = errors.New("tally: there is something behind it")
+	}
+	if err == nil {
+		err = t.check()
+	}
+	return t, err
+}
+
+// DecodeTallyJSON reads the JSON form of a tally of this plan.
+func (p *Plan) DecodeTallyJSON(text []byte) (*Tally, error) {
+	value, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("tally: %w", err)
+	}
+	f := open(value, "hush", "plan", "n", "answered", "counts")
+	f.integer("hush", version, version)
+	f.rule(f.text("plan") == p.ID(), "plan must be the id of this plan")
+	t := NewTally(p)
+	t.n = uint64(f.integer("n", 0, mostPeople))
+	f.counts("answered", f.values["answered"], t.answered)
+	counts := f.array("counts")
+	f.rule(len(counts) == len(t.counts), "counts must be an array for each question")
+	for i := range t.counts {
+		if f.err == nil {
+			f.counts("counts", counts[i], t.counts[i])
+		}
+	}
+	if f.err != nil {
+		return nil, fmt.Errorf("tally: %w", f.err)
+	}
+	return t, t.check()
+}
+
+// counts reads as many integers as there is room for.
+func (f *fields) counts(name string, value any, room []uint64) {
+	values, _ := value.([]any)
+	f.rule(len(values) == len(room), "%s must have an integer for each place", name)
+	for i := 0; i < len(room) && f.err == nil; i++ {
+		count, ok := asInteger(values[i])
+		f.rule(ok && 0 <= count && count <= mostPeople, "%s must be integers from 0 to 2^53", name)
+		room[i] = uint64(count)
+	}
+}
+
+// check refuses counts that no reports can give.
+func (t *Tally) check() error {
+	answers := uint64(0) // below 1024 * 2^53
+	for i, answered := range t.answered {
+		if answered > t.n {
+			return errors.New("tally: no question is answered more often than there are reports")
+		}
+		answers += answered
+		if err := t.plan.questions[i].channel.alphabet().checkCounts(answered, t.counts[i]); err != nil {
+			return fmt.Errorf("tally: question %d: %w", i, err)
+		}
+	}
+	if answers != t.n*uint64(t.plan.k) {
+		return fmt.Errorf("tally: every report has %d answers", t.plan.k)
+	}
+	return nil
+}
+
+func (a alphabet) checkCounts(answered uint64, counts []uint64) error {
+	sum := new(big.Int)
+	for i, count := range counts {
+		if count > answered || a.signs && i%2 == 1 && count+counts[i-1] > answered {
+			return errors.New("nothing is counted more often than there were answers")
+		}
+		sum.Add(sum, whole(count))
+	}
+	each := int64(1)
+	if a.set {
+		each = int64(a.members)
+	}
+	if each >= 0 && sum.Cmp(new(big.Int).Mul(whole(answered), big.NewInt(each))) != 0 {
+		return fmt.Errorf("counts must add up to %d for each answer", each)
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+"""A stop-watch learns nothing: kernels read as many words and take as many steps for every record and every report."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+from hush import Plan
+from hush.batch import kernels
+from hush.batch.columns import encode
+from hush.batch.kernels import KERNELS, SCRATCH, Job
+from hush.batch.program import Task, compile_plan
+from hush.batch.rows import report_schema
+from hush.schema import Numeric
+from hush.testing import SeededStreams
+from tests.batch.test_words import PLANS, columns_of, edges, people
+from tests.batch.tracked import Told, room, tracked_job, tracked_kernels
+
+NAMES = [
+    *("default", "hybrid optional", "hybrid", "piecewise", "duchi", "laplace", "staircase", "one step", "close knots"),
+    *("multi", "multi-even", "signs-64", "signs-70", "cube", "cube-70", "one dimension", "all agree", "cells"),
+    *("grr", "subset", "subset-64", "subset-65", "subset-200", "all but one", "all but one of 70", "unary-65", "sue"),
+]
+PEOPLE = 12
+WORDS = 400
+Kernel = Callable[..., Any]
+
+
+def extreme(plan: Plan) -> list[dict[str, Any]]:
+    """The records with the least of everything, with the most, and with whatever may be missing left out."""
+    found: list[dict[str, Any]] = [{}, {}, {}]
+    for attribute in plan.schema.attributes:
+        number = isinstance(attribute, Numeric)
+        ends = (attribute.low, attribute.high) if number else (attribute.values[0], attribute.values[-1])  # type: ignore[union-attr]
+        for record, value in zip(found, (*ends, None if attribute.optional else ends[0]), strict=True):
+            record[attribute.name] = value
+    return found
+
+
+class Table:
+    """Some records of a plan, checked, and jobs that draw an answer of one of them."""
+
+    def __init__(self, plan: Plan, count: int = PEOPLE) -> None:
+        self.plan = plan
+        self.records = [*extreme(plan), *people(plan, count, 3)]
+        self._held = encode(plan.schema, columns_of(plan, self.records)).batches[0]
+        self._program = compile_plan(plan)
+        self.tasks = {task.code.kind: task for task in self._program.tasks}
+
+    def job(self, task: Task, row: int) -> Job:
+        program = self._program
+        return Job(
+            task.code.integers,
+            task.code.floats,
+            self._held.addresses(task.columns, 0),
+            program.lows[task.columns],
+            program.spans[task.columns],
+            program.inverses[task.columns],
+            program.excess,
+            np.array([row], dtype=np.int32),
+            np.array([0], dtype=np.int32),
+            np.zeros(task.rows, dtype=report_schema(self.plan).field("output").type.to_pandas_dtype()),
+            np.zeros(SCRATCH, dtype=np.uint64),
+            np.zeros(3 * kernels.BLOCK),
+        )
+
+    def columns(self, task: Task) -> tuple[Any, ...]:
+        return self._held.arrays[task.columns]
+
+
+def some_words(plan: Plan, seed: int, awkward: bool) -> Any:
+    words = np.zeros(WORDS + 3 * compile_plan(plan).words, dtype=np.uint64)
+    SeededStreams(seed, edges(plan) if awkward else ()).stream(0).fill(words, len(words))
+    return words
+
+
+def positions(table: Table, task: Task, kernel: Kernel, words: Any) -> set[int]:
+    """Return after how many words each of the records had its answer, from the same words."""
+    ends = (kernel(table.job(task, row), 0, words, 0, WORDS) for row in range(len(table.records)))
+    return {at for done, at in ends if done}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_records_take_as_many_words(name: str) -> None:
+    table = Table(PLANS[name])
+    for seed in range(12):
+        words = some_words(table.plan, seed, seed % 2 == 1)
+        for kind, task in table.tasks.items():
+            assert len(positions(table, task, KERNELS[kind], words)) == 1
+
+
+def test_every_kernel_is_among_them() -> None:
+    assert {kind for name in NAMES for kind in Table(PLANS[name]).tasks} == KERNELS.keys()
+
+
+@pytest.mark.parametrize("name", ["grr", "duchi", "unary-65"])
+def test_a_kernel_that_leaves_out_a_word_for_one_state_is_found(name: str) -> None:
+    table = Table(PLANS[name])
+    kind, task = next(iter(table.tasks.items()))
+    field = table.plan.schema.names[0]
+
+    def leaving_out(job: Job, *arguments: Any) -> Any:
+        done, at = KERNELS[kind](job, *arguments)
+        return done, at - (table.records[job.people[0]][field] == table.records[0][field])
+
+    assert len(positions(table, task, leaving_out, some_words(table.plan, 0, False))) == 2
+
+
+def run_tracked(table: Table, found: dict[str, Kernel], rows: range) -> None:
+    """Run tracked kernels, and compare their answers with those of the compiled ones."""
+    for kind, task in table.tasks.items():
+        for row in rows:
+            words = some_words(table.plan, row, row % 2 == 1)
+            job = table.job(task, row)
+            done, at = KERNELS[kind](job, 0, words, 0, WORDS)
+            tracked = tracked_job(job, table.columns(task))
+            end = found[kind](tracked, 0, room(words, "unsigned", True), 0, WORDS)
+            assert [int(value) for value in end] == [done, at]
+            assert [value.value for value in tracked.output.values] == job.output.tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_branch_and_no_loop_depends_on_a_record_or_a_word(name: str) -> None:
+    table = Table(PLANS[name])
+    run_tracked(table, tracked_kernels(), range(5))
+
+
+CHANGES = {
+    "a branch on the state": ("grr", "pick + flag(pick >= np.uint64(state))", "pick + ONE if pick >= state else pick"),
+    "no word if the coin says so": ("grr", "other = pick + flag", "at -= np.int64(contains)\n    other = pick + flag"),
+    "a member less": ("subset-64", "range(size - weight, size - 1)", "range(size - weight + contains, size - 1)"),
+    "bits moved from the state on": (
+        "subset-65",
+        "for part in range(parts):\n        word",
+        "for part in range(own):\n        word",
+    ),
+    "a comparison that ends early": (
+        "unary-65",
+        "digit, other =",
+        "if found + ONE == ZERO: break\n        digit, other =",
+    ),
+    "a search that ends early": ("laplace", "run += np", "if run > 2: break\n        run += np"),
+    "a least state by a branch": (
+        "piecewise",
+        "lesser(np.floor(position), last - 1.0)",
+        "min(np.floor(position), last - 1.0)",
+    ),
+    "a branch on missing": ("default", "blend(value != value, start, 0.0)", "start if value != value else 0.0"),
+    "a branch on a sign": (
+        "multi",
+        "part |= rounds_up(",
+        "part |= ONE & (ONE if rounds_up(0.5, words[at + j]) else ZERO) | rounds_up(",
+    ),
+    "one of two kinds of corner": ("multi-even", "if size & 1 == 0:", "if size & 1 == 0 and near:"),
+    "one rank of two": ("cube", "rank, at = below", "if near: rank, at = below"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_branch_that_tells_is_found(change: str) -> None:
+    name, old, new = CHANGES[change]
+    with pytest.raises(Told):
+        run_tracked(Table(PLANS[name]), tracked_kernels((old, new)), range(1))
+
+
+def float_jumps(function: Any, signature: Any) -> list[str]:
+    """Return the jumps of compiled code that depend on which of two floats is larger."""
+    fresh = numba.njit(nogil=True)(function)
+    fresh.compile(signature)  # anew, as Numba does not show code that it kept
+    code = fresh.inspect_asm(signature)
+    return re.findall(r"comisd[^\n]*\n(?:\s+v?mov[^\n]*\n)*\s+(ja|jae|jb|jbe)\s", code)
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="looks for instructions of x86-64")
+@pytest.mark.parametrize("kind", KERNELS)
+def test_the_compiler_makes_no_branches_of_choices_between_floats(kind: str) -> None:
+    """Of choices by `if` and `else` it may. Choices between integers are hidden from it by `flag`."""
+    table = next(table for table in map(Table, map(PLANS.__getitem__, NAMES)) if kind in table.tasks)
+    positions(table, table.tasks[kind], KERNELS[kind], some_words(table.plan, 0, False))
+    kernel: Any = KERNELS[kind]
+    assert float_jumps(kernel.py_func, kernel.signatures[0]) == []
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="looks for instructions of x86-64")
+def test_a_branch_on_floats_is_found() -> None:
+    def halvings(value: float) -> int:
+        count = 0
+        while value > 1.0:
+            value *= 0.5
+            count += 1
+        return count
+
+    assert float_jumps(halvings, (numba.float64,))

@@ -1,0 +1,180 @@
+"""What a stop-watch learns: how well the time of one report tells two records apart, on the worst plans that are valid.
+
+For every kind of channel there is a plan that a hostile server could send, as large as plans may be, and two records
+that are as different as they can be. Both are randomised in turns, in random order, many times. The share of right
+guesses of the best threshold on the time is (1 + D)/2, where D is the largest distance of the two distributions; the
+threshold is chosen afterwards, with both records known, so it flatters whoever measures.
+
+Two times are taken: of the first report after a plan was read, and of later ones.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hush import Categorical, Numeric, Plan, Schema, randomise
+from hush.channels import Channel, Cube, Mixture, Subset, Window
+from hush.channels.cube import agreeing_corners
+from hush.channels.window import ROUNDING
+from hush.design.categorical import grr, oue
+from hush.design.joint import cells
+from hush.design.numeric import laplace, signs
+from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
+from hush.plan import Question
+from hush.schema import Attribute
+
+KEPT = Path(__file__).parents[2] / "docs" / "measured" / "stopwatch.json"
+EPSILON = Fraction(1, 2)
+BOUND = exp_bounds(EPSILON)[0]
+
+Record = dict[str, Any]
+
+
+class Case(NamedTuple):
+    """A plan and two records."""
+
+    plan: Plan
+    one: Record
+    other: Record
+
+
+def uneven(size: int, width: int, optional: bool) -> Window:
+    """A window whose knots lie nowhere in particular."""
+    upper = [(1 << 30) - y * y // 8 - 3 * y for y in range(size // 2)]
+    levels = (*(-level for level in upper), *reversed(upper))
+    outside = size if optional else size - width
+    return Window(size, width, aligned_threshold(BOUND, width, outside, ROUNDING), levels, optional)
+
+
+def asking(attributes: Sequence[Attribute], channel: Channel) -> Plan:
+    """A plan with one question about all these attributes."""
+    schema = Schema(attributes)
+    return Plan(schema, EPSILON, 1, (Question(schema.names, channel),))
+
+
+def _about(attributes: Sequence[Attribute], channel: Channel, one: Any, other: Any) -> Case:
+    names = [attribute.name for attribute in attributes]
+    return Case(asking(attributes, channel), dict.fromkeys(names, one), dict.fromkeys(names, other))
+
+
+def _numbers(count: int, optional: bool = False) -> list[Attribute]:
+    return [Numeric(f"x{i}", 0, 1, optional=optional) for i in range(count)]
+
+
+def _category(size: int) -> list[Attribute]:
+    return [Categorical("c", range(size))]
+
+
+def _cube() -> Cube:
+    near = agreeing_corners(64, 36)
+    return Cube(1024, 64, 36, largest_threshold(BOUND, near, (1 << 64) - near))
+
+
+def _window(optional: bool, cells: int) -> Window:
+    return uneven(cells, cells // 4 + 1, optional)
+
+
+def _mixture(cells: int) -> Mixture:
+    return Mixture((WORD // 2, WORD // 2), (_window(True, cells), uneven(2048, 17, True)))
+
+
+CELLS = 32768  # as many as a window may have
+
+CASES: dict[str, Callable[..., Case]] = {
+    "window, missing or not": lambda cells=CELLS: _about(_numbers(1, True), _window(True, cells), None, 0.99),
+    "window, low or high": lambda cells=CELLS: _about(_numbers(1), _window(False, cells), 0.0, 1.0),
+    "mixture, missing or not": lambda cells=CELLS: _about(_numbers(1, True), _mixture(cells), None, 0.99),
+    "subset of all but one": lambda: _about(
+        _category(4096), Subset(4096, 4095, largest_threshold(BOUND, 4095, 1)), 0, 4095
+    ),
+    "subset of one": lambda: _about(_category(4096), grr(EPSILON, 4096), 0, 4095),
+    "unary": lambda: _about(_category(4096), oue(EPSILON, 4096), 0, 4095),
+    "additive": lambda: _about(_numbers(1), laplace(Fraction(1, 20)), 0.0, 1.0),
+    "signs, even": lambda: _about(_numbers(1024), signs(EPSILON, 1024), 0.0, 1.0),
+    "signs, odd": lambda: _about(_numbers(1023), signs(EPSILON, 1023), 0.0, 1.0),
+    "cube": lambda: _about(_numbers(1024), _cube(), 0.0, 1.0),
+    "cells": lambda: _about(
+        [Categorical("a", range(64)), Categorical("b", range(64))], cells(EPSILON, (64, 64)), 0, 63
+    ),
+}
+
+
+def guess(one: Sequence[int], other: Sequence[int]) -> float:
+    """Return the share of right guesses of the best threshold, chosen afterwards: (1 + D)/2."""
+    pool = sorted([(value, 1 / len(one)) for value in one] + [(value, -1 / len(other)) for value in other])
+    distance = largest = 0.0
+    for i, (value, step) in enumerate(pool):
+        distance += step
+        if i + 1 == len(pool) or pool[i + 1][0] != value:
+            largest = max(largest, abs(distance))
+    return (1 + largest) / 2
+
+
+def by_chance(n: int, alarm: float) -> float:
+    """Return how many guesses are right at most if both times have the same law, but for this probability.
+
+    For n times each, P(D > d) <= e * exp(-n*d^2) (Wei and Dudley, Two-sample Dvoretzky-Kiefer-Wolfowitz inequalities,
+    2012).
+    """
+    return (1 + min(1.0, math.sqrt(math.log(math.e / alarm) / n))) / 2
+
+
+Randomise = Callable[[Plan, Record], object]
+
+
+def later(case: Case, n: int, action: Randomise = randomise, seed: int = 1) -> float:
+    """Return how well the time of a report tells the records apart, from n reports of each after some to warm up."""
+    for record in (case.one, case.other) * 3:
+        action(case.plan, record)
+    return _compare(case, n, lambda: case.plan, action, seed)
+
+
+def first(case: Case, n: int, action: Randomise = randomise, seed: int = 1) -> float:
+    """Return the same for the first report after reading the plan. Reading it is not timed."""
+    text = case.plan.to_json()
+    return _compare(case, n, lambda: Plan.from_json(text), action, seed)
+
+
+def _compare(case: Case, n: int, plan: Callable[[], Plan], action: Randomise, seed: int) -> float:
+    order = random.Random(seed)
+    times: tuple[list[int], list[int]] = ([], [])
+    for _ in range(n):
+        for side in order.sample((0, 1), 2):
+            read, record = plan(), (case.one, case.other)[side]
+            start = time.perf_counter_ns()
+            action(read, record)
+            times[side].append(time.perf_counter_ns() - start)
+    return guess(*times)
+
+
+def main() -> None:
+    """Measure all, print a table, and keep it for the documents with --keep."""
+    found = {}
+    print(f"{'plan':26} {'first report':>12} {'later ones':>12}   (0.5: nothing is learnt)")
+    for name, make in CASES.items():
+        case = make()
+        start = time.perf_counter()
+        for record in (case.one, case.other):
+            randomise(case.plan, record)
+        few, many = 100, max(300, min(20_000, int(10 / (time.perf_counter() - start))))
+        found[name] = {
+            "first": round(first(case, few), 3),
+            "later": round(later(case, many), 3),
+            "few": few,
+            "many": many,
+        }
+        print(f"{name:26} {found[name]['first']:12.3f} {found[name]['later']:12.3f}", flush=True)
+    if "--keep" in sys.argv:
+        KEPT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

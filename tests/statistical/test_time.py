@@ -1,0 +1,102 @@
+"""A stop-watch learns next to nothing: times of two records, on the worst valid plan of every channel.
+
+`stopwatch` says how it is measured. Of n times each the best threshold may guess right by chance: for
+equal laws more often than `by_chance` with a probability below 1e-8, and there are 22 such tests. Beyond that .1 is
+allowed for what remains (caches, garbage collection, the length of integers). Noise of a busy machine hits both records
+alike, as they take turns in random order.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from hush import Plan, randomise
+from hush.channels import Output, Subset, Window
+from hush.channels.base import Coins, State
+from hush.coins import SystemCoins
+from hush.exact import WORD
+from tests.statistical.stopwatch import CASES, Case, by_chance, first, guess, later, uneven
+
+ALARM, LEFT, FEW = 1e-8, 0.1, 50
+SLOW = {"unary", "cube", "signs, even", "signs, odd", "subset of all but one"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_time_does_not_tell_records_apart(name: str) -> None:
+    n = 150 if name in SLOW else 2000
+    assert later(CASES[name](), n) < by_chance(n, ALARM) + LEFT
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nor_does_the_first_report_after_reading_the_plan(name: str) -> None:
+    assert first(_quickly_read(name), FEW) < by_chance(FEW, ALARM) + LEFT
+
+
+def _quickly_read(name: str) -> Case:
+    """The plan, with fewer cells where there are many: it is read again for every report."""
+    return CASES[name](2048) if name.startswith(("window", "mixture")) else CASES[name]()
+
+
+# -- twins
+
+
+def lazily(plan: Plan, record: dict[str, Any]) -> object:
+    """Makes the grid of a window at the first draw of a number, as was once done."""
+    (question,) = plan.questions
+    channel = question.channel
+    assert isinstance(channel, Window)
+    if record["x0"] is not None:
+        uneven(channel.size, channel.width, channel.optional)._search  # noqa: B018  # a fresh one, which has nothing yet
+    return randomise(plan, record)
+
+
+def test_a_grid_that_is_made_when_it_is_needed_is_caught() -> None:
+    assert first(_quickly_read("window, missing or not"), FEW, lazily) > 0.99 > by_chance(FEW, ALARM) + LEFT
+
+
+class Sparing(Subset):
+    """Draws no member that it does not need: w - 1 others with the truth, all of them without it."""
+
+    def draw(self, state: State, coins: Coins) -> Output:
+        if coins.toss(self.threshold):
+            return super().draw(state, coins)
+        return tuple(member for member in range(self.size) if member != state)
+
+
+class Forced(SystemCoins):
+    """The first word is given: it is the coin that decides whether the truth is in the set."""
+
+    def __init__(self, first: int) -> None:
+        super().__init__()
+        self._first = [first]
+
+    def word(self) -> int:
+        return self._first.pop() if self._first else super().word()
+
+
+def test_a_subset_that_spares_words_is_caught() -> None:
+    """Here the times of one record are compared, by the coin: they must not tell whether the truth is in the set."""
+    (question,) = CASES["subset of all but one"]().plan.questions
+    right = question.channel
+    assert isinstance(right, Subset)
+    for channel, caught in ((right, False), (Sparing(right.size, right.weight, right.threshold), True)):
+        times: tuple[list[int], list[int]] = ([], [])
+        for turn in range(2 * FEW):
+            side = turn % 2
+            coins = Forced(0 if side else WORD - 1)
+            start = time.perf_counter_ns()
+            output = channel.draw(7, coins)
+            times[side].append(time.perf_counter_ns() - start)
+            assert isinstance(output, tuple)
+            assert (7 in output) is (side == 1)
+        assert (guess(*times) > by_chance(FEW, ALARM) + LEFT) is caught
+
+
+def test_the_best_threshold_is_found() -> None:
+    assert guess([1, 2, 3], [4, 5, 6]) == guess([4, 5, 6], [1, 2, 3]) == 1
+    assert guess([1, 2, 3, 4], [1, 2, 3, 4]) == 0.5
+    assert guess([1, 1, 9, 9], [9, 9, 9, 9]) == 0.75
+    assert by_chance(10**9, 1e-8) < 0.501

@@ -1,0 +1,153 @@
+// Valid plans that make a device work as hard as a plan can: where a draw could take longer for some than for others.
+import { hush } from "./words.mjs";
+
+const R = 1n << 64n;
+const MOST = String((R / 4n) * 3n);
+
+const number = (name, optional = false) => ({ kind: "numeric", name, low: 0.25, high: 1.5, out_of_range: "error", optional });
+const category = (values) => ({ kind: "categorical", name: "c", values, optional: true });
+const upTo = (n) => Array.from({ length: n }, (_, i) => i);
+const numbers = (n) => upTo(n).map((i) => number(`x${i}`));
+const everywhere = (n, value) => Object.fromEntries(numbers(n).map(({ name }) => [name, value]));
+
+/** An optional window with levels of its own: its knots are not equally spaced. */
+function window(size) {
+  const half = upTo(size / 2).map((i) => 2 * i + 1 + (i % 2));
+  const levels = [...half.map((level) => -level).reverse(), ...half];
+  return { kind: "window", size, width: size / 2, threshold: String(R / 2n), levels, optional: true };
+}
+
+const mixture = (size) => ({
+  kind: "mixture",
+  shares: Array(8).fill(String(R / 8n)),
+  parts: Array(8).fill(window(size)),
+});
+
+const additive = (steps) => ({
+  kind: "additive",
+  runs: upTo(steps).map((i) => [1, 2 * steps - i]),
+  decays: [R / 4n, R / 10n + 1n, R / 16n].map(String),
+  reach: 2 * steps,
+});
+
+/** The canonical text of a plan with one question. Sizes and bounds are chosen so that JSON writes floats as it must. */
+function text(schema, channel) {
+  const names = schema.map(({ name }) => name);
+  const sorted = (value) =>
+    Array.isArray(value) || typeof value !== "object" || value === null
+      ? value
+      : Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const fields = { hush: 1, title: "", epsilon: "16.0", k: 1, weights: null, schema, questions: [{ attributes: names, channel }] };
+  return JSON.stringify(fields, (_, value) => sorted(value));
+}
+
+/**
+ * For every channel: a plan, two records that are as far apart as may be, how often a draw is timed, and a plan of the
+ * same kind that is read sooner, for first draws.
+ */
+export const hostile = {
+  "window of 32768 uneven cells": {
+    text: text([number("x", true)], window(32768)),
+    small: text([number("x", true)], window(4096)),
+    records: [{ x: null }, { x: 1.234 }],
+    draws: 1000,
+  },
+  "window, both ends": {
+    text: text([number("x", true)], window(32768)),
+    small: text([number("x", true)], window(4096)),
+    records: [{ x: 0.25 }, { x: 1.5 }],
+    draws: 1000,
+  },
+  "mixture of 8 windows": {
+    text: text([number("x", true)], mixture(4096)),
+    small: text([number("x", true)], mixture(512)),
+    records: [{ x: null }, { x: 1.234 }],
+    draws: 1000,
+  },
+  "subset of all but one": {
+    text: text([category(upTo(4096))], { kind: "subset", size: 4097, weight: 4096, threshold: String(R - R / 8192n) }),
+    records: [{ c: 0 }, { c: null }],
+    draws: 200,
+  },
+  "subset of one, of long words": {
+    text: text([category(upTo(4096).map((i) => "a".repeat(250) + i))], { kind: "subset", size: 4097, weight: 1, threshold: MOST }),
+    small: text([category(upTo(512).map((i) => "a".repeat(250) + i))], { kind: "subset", size: 513, weight: 1, threshold: MOST }),
+    records: [{ c: `${"a".repeat(250)}0` }, { c: `${"a".repeat(250)}511` }],
+    draws: 1000,
+  },
+  unary: {
+    text: text([category(upTo(4096))], { kind: "unary", size: 4097, true: MOST, other: String(R / 2n - 1n) }),
+    small: text([category(upTo(1024))], { kind: "unary", size: 1025, true: MOST, other: String(R / 2n - 1n) }),
+    records: [{ c: 0 }, { c: null }],
+    draws: 100,
+  },
+  "additive of 4096 runs": {
+    text: text([number("x")], additive(4096)),
+    small: text([number("x")], additive(512)),
+    records: [{ x: 0.25 }, { x: 1.5 }],
+    draws: 1000,
+  },
+  "signs, even": {
+    text: text(numbers(1024), { kind: "signs", size: 1024, threshold: MOST }),
+    small: text(numbers(128), { kind: "signs", size: 128, threshold: MOST }),
+    records: [everywhere(1024, 0.25), everywhere(1024, 1.5)],
+    draws: 300,
+  },
+  "signs, odd": {
+    text: text(numbers(1023), { kind: "signs", size: 1023, threshold: MOST }),
+    small: text(numbers(127), { kind: "signs", size: 127, threshold: MOST }),
+    records: [everywhere(1023, 0.25), everywhere(1023, 1.5)],
+    draws: 300,
+  },
+  cube: {
+    text: text(numbers(1024), { kind: "cube", size: 1024, sample: 64, agree: 33, threshold: MOST }),
+    small: text(numbers(128), { kind: "cube", size: 128, sample: 64, agree: 33, threshold: MOST }),
+    records: [everywhere(1024, 0.25), everywhere(1024, 1.5)],
+    draws: 300,
+  },
+  cells: {
+    text: text([...numbers(6), category(upTo(63))], { kind: "cells", sizes: [...Array(6).fill(null), 64], threshold: MOST }),
+    records: [
+      { ...everywhere(6, 0.25), c: 0 },
+      { ...everywhere(6, 1.5), c: null },
+    ],
+    draws: 1000,
+  },
+};
+
+/** The record without what a smaller plan does not ask for. */
+export function recordFor(plan, record) {
+  return Object.fromEntries(plan.schema.map(({ name }) => [name, record[name]]));
+}
+
+/** A plan whose one channel draws in another way: for twins that a test must catch. */
+export function drawing(plan, draw) {
+  const [{ names, channel }] = plan.questions;
+  const questions = [{ names, channel: { ...channel, draw: (inputs, coins) => draw(channel, inputs, coins) } }];
+  return Object.create(plan, { questions: { value: questions } });
+}
+
+/** Words that are drawn beforehand, so that none is fetched while a draw is timed. `used` says how many were. */
+export class Pool extends hush.Coins {
+  #words = new BigUint64Array(8192);
+  used = 0;
+
+  constructor() {
+    super();
+    this.fill();
+  }
+
+  fill(fixed) {
+    if (fixed === undefined) crypto.getRandomValues(this.#words);
+    else this.#words.fill(fixed);
+    this.used = 0;
+  }
+
+  again() {
+    this.used = 0;
+  }
+
+  word() {
+    return this.#words[this.used++];
+  }
+}

@@ -1,0 +1,128 @@
+// A stop-watch says nothing about the record. Two records that are as far apart as may be are drawn in random order, and
+// each draw is timed. A guesser takes the threshold that is best for one half of the times, and guesses the records of
+// the other half.
+//
+// If time says nothing, each guess is right with probability 1/2, independently, whatever else the machine does
+// meanwhile: the records were chosen by fair coins. So the number of right guesses is binomial, and chance exceeds
+// `most` with probability 1e-6 at most in all tests of this file together. Beyond that a share of .05 is allowed for
+// what JavaScript leaves: caches, garbage collection, how an engine keeps a number.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { drawing, hostile, Pool, recordFor } from "./hostile.mjs";
+import { hush } from "./words.mjs";
+
+const { Plan, randomiseFrom } = hush;
+const TESTS = 2 * Object.keys(hostile).length;
+const FRESH = 100;
+const LEFT = 0.05;
+
+/** The largest number of right guesses out of n that chance exceeds with probability 1e-6 / TESTS at most. */
+function most(n) {
+  let tail = 0n; // how many of the 2^n outcomes have more
+  let ways = 1n;
+  let right = n;
+  for (; (tail + ways) * BigInt(TESTS) * 1_000_000n <= 1n << BigInt(n); right--) {
+    tail += ways;
+    ways = (ways * BigInt(right)) / BigInt(n - right + 1);
+  }
+  return right;
+}
+
+/** Times draws of two records in random order: [nanoseconds, which record]. `next` gives the plan of each. */
+async function timed(draws, records, next) {
+  const coins = new Pool();
+  const found = [];
+  for (let i = 0; i < draws; i++) {
+    const plan = await next();
+    const which = crypto.getRandomValues(new Uint8Array(1))[0] & 1;
+    const record = recordFor(plan, records[which]);
+    coins.fill();
+    const start = process.hrtime.bigint();
+    randomiseFrom(coins, plan, record);
+    found.push([Number(process.hrtime.bigint() - start), which]);
+  }
+  return found;
+}
+
+/** How many records of the second half are guessed by the threshold that is best for the first half. */
+function guessed(times) {
+  const half = times.length / 2;
+  const known = times.slice(0, half).sort(([a], [b]) => a - b);
+  const ones = known.filter(([, which]) => which).length;
+  let best = { right: -1 };
+  let above = ones; // how many are right if all times beyond this one mean the second record
+  for (const [i, [time, which]] of known.entries()) {
+    above += which ? -1 : 1;
+    if (known[i + 1]?.[0] === time) continue;
+    for (const [right, longer] of [[above, 1], [half - above, 0]]) if (right > best.right) best = { right, time, longer };
+  }
+  return times.slice(half).filter(([time, which]) => which === (time > best.time ? best.longer : 1 - best.longer)).length;
+}
+
+/** Says what was found, and whether it is within the limit. */
+function hidden(t, times) {
+  const [n, right] = [times.length / 2, guessed(times)];
+  const limit = most(n) + LEFT * n;
+  t.diagnostic(`${right} of ${n} guesses are right (${(right / n).toFixed(3)}), of ${limit} at most`);
+  return right <= limit;
+}
+
+test("chance alone", () => {
+  // By tables: of 100 fair coins 76 or more show heads with probability 1e-7.
+  assert.ok(most(100) >= 74 && most(100) <= 78);
+  assert.ok(most(FRESH / 2) + LEFT * (FRESH / 2) < 0.93 * (FRESH / 2)); // a twin that is guessed nearly always is above it
+});
+
+for (const [name, { text, small = text, records, draws }] of Object.entries(hostile)) {
+  test(`${name}: later draws`, async (t) => {
+    const plan = await Plan.parse(text);
+    assert.ok(hidden(t, await timed(draws, records, () => plan)));
+  });
+
+  test(`${name}: the first draw from a plan that was just read`, async (t) => {
+    assert.ok(hidden(t, await timed(FRESH, records, () => Plan.parse(small))));
+  });
+}
+
+const { small: window, records: optional } = hostile["window of 32768 uneven cells"];
+
+test("knots that are made at the first draw of a present value are noticed", async (t) => {
+  const { levels, width } = JSON.parse(window).questions[0].channel;
+  let sum = levels.slice(0, width).reduce((a, b) => a + b);
+  const sums = [sum, ...levels.slice(width).map((level, s) => (sum += level - levels[s]))];
+  const total = BigInt(sum);
+  const late = async () => {
+    let knots;
+    return drawing(await Plan.parse(window), (channel, inputs, coins) => {
+      if (inputs[0] !== null) knots ??= sums.map((one) => Number(((BigInt(one) + total) << 53n) / (2n * total)) / 2 ** 53);
+      return channel.draw(inputs, coins);
+    });
+  };
+  assert.ok(!hidden(t, await timed(2 * FRESH, optional, late)));
+});
+
+test("a search that ends where the value lies is noticed", async (t) => {
+  const knots = Float64Array.from({ length: 16384 }, (_, i) => i / 16384);
+  const twin = drawing(await Plan.parse(window), (channel, inputs, coins) => {
+    knots.find((knot) => knot >= inputs[0]);
+    return channel.draw(inputs, coins);
+  });
+  const { records } = hostile["window, both ends"];
+  assert.ok(!hidden(t, await timed(400, records, () => twin)));
+});
+
+test("a search through the list of categories is noticed", async (t) => {
+  const { text, records } = hostile["subset of one, of long words"];
+  const plan = await Plan.parse(text);
+  const [{ values }] = plan.schema;
+  const twin = Object.create(plan, {
+    encode: {
+      value(record) {
+        values.indexOf(record.c);
+        return plan.encode(record);
+      },
+    },
+  });
+  const ends = [records[0], { c: values.at(-1) }];
+  assert.ok(!hidden(t, await timed(400, ends, () => twin)));
+});
