@@ -96,7 +96,7 @@ SCRIPTS = (*KINDS, "alphabet", "channel", "index")
 
 
 def _script(name: str, *first: str) -> Module:
-    """A file of the browser client, and which of its tests come first: all belong to every file, as they are quick."""
+    """A file of the browser client, and which of its tests come first: all that are quick belong to every file."""
     others = sorted({"collector", "edges", "ledger", "plan", "record", "report", "vectors"} - set(first))
     return Module(f"web/{name}", tuple(f"test/{test}.test.mjs" for test in (*first, *others)))
 
@@ -126,9 +126,9 @@ MODULES = (
     Module("memory", ("tests/test_memory.py",)),
     Module("series", ("tests/test_series.py",)),
     Module("tickets", ("tests/test_tickets.py",)),
-    *(_script(f"channels/{name}", "vectors", "report", "plan") for name in sorted(SCRIPTS)),
+    *(_script(f"channels/{name}", "vectors", "report", "plan", "counts") for name in sorted(SCRIPTS)),
     _script("client", "vectors", "record"),
-    _script("coins", "vectors", "record"),
+    _script("coins", "vectors", "record", "counts"),
     _script("collector", "collector"),
     _script("errors", "collector", "record"),
     _script("exact", "vectors", "ledger"),
