@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--survivors", action="store_true", help="only what survived the last time")
     parser.add_argument(
-        "--keep", action="store_true", help="keep what the last runs found, for the documents; try nothing"
+        "--keep", action="store_true", help="try nothing; keep what the last runs found, for the documents"
     )
     parser.add_argument("--whole", type=int, help="of Python: change every so-many-th before the import, and compare")
     parser.add_argument("--limit", type=float, default=30, help="processor seconds for a change on import")
@@ -95,7 +96,7 @@ def main() -> None:
     if not set(options.modules) <= known:
         parser.error(f"modules are: {', '.join(sorted(known))}")
     if options.keep:
-        keep()
+        keep(options.modules or known)
         return
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
         tempfile.tempdir = folder  # everything temporary goes in there, and away at the end
@@ -108,24 +109,24 @@ def main() -> None:
                 compare(module, options)
 
 
-def keep() -> None:
-    """Keep what the last runs found, for the documents; each survivor with the reason why it may live.
+def keep(names: Collection[str]) -> None:
+    """Keep what the last runs found of these modules, for the documents; each survivor with the reason why it may live.
 
-    Of a module that was not tried here since its source changed, what was kept before stays, and a line says so.
+    Of the other modules, and of those that were not tried here since they changed, what was kept before stays.
     """
     reasons = tomllib.loads(REASONS.read_text(encoding="utf-8"))
     before = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     results = {}
     for module in MODULES:
         last = _last(module)
-        if last["source"] == digest(module):
+        if module.name in names and last["source"] == digest(module):
             alive = [key for key in last["found"] if key not in last["killers"]]
             survivors = [{"change": key, "why": reasons.get(module.name, {}).get(key, "")} for key in alive]
             results[module.name] = {"source": last["source"], "mutants": len(last["found"]), "survivors": survivors}
         elif module.name in before:
             results[module.name] = before[module.name]
         if results.get(module.name, {}).get("source") != digest(module):
-            print(f"{module.name} was not tried since it changed: make mutants OPTIONS={module.name}", file=sys.stderr)
+            print(f"not kept, as it changed or was not tried: {module.name}", file=sys.stderr)
     KEPT.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -266,7 +266,7 @@ def _surroundings(trail: Trail) -> ast.AST:
     """Return what to show of a change: a few words around it, at most a statement's first line."""
     shown = trail[-1][0]
     for node, _, _ in reversed(trail):
-        if isinstance(node, Function | ast.ClassDef | ast.For | ast.While | ast.If | ast.With | ast.Module):
+        if isinstance(node, Function | ast.ClassDef | ast.For | ast.While | ast.If | ast.With | ast.Try | ast.Module):
             break
         if isinstance(node, ast.expr | ast.stmt | ast.comprehension):
             if len(_text(node)) > 100:

@@ -1,6 +1,7 @@
 // The ends of rules, and what is seldom reached. Written with a mutation tester at hand (docs/mutants.md): each of these
 // tests fails for a change that no other noticed.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { hush, small } from "./words.mjs";
 
@@ -101,4 +102,69 @@ test("a text that is too long is refused before it is read", async () => {
   await assert.rejects(Plan.parse(" ".repeat(most)), /not JSON/);
   await assert.rejects(Plan.parse(" ".repeat(most + 1)), /shorter/);
   await assert.rejects(Plan.parse(new Uint8Array(most + 1)), /shorter/);
+});
+
+test("an answer is a pair, and nothing else", () => {
+  const values = hush.randomise(small, { x: 0.5, c: "a" }).toJSON();
+  for (const answer of [5, null, "00", [], [0], [0, 0, 0], { 0: 0, 1: 0, length: 2 }]) {
+    const answers = [answer];
+    assert.throws(() => hush.Report.fromJSON(small, { ...values, answers }), /an answer is a pair/, JSON.stringify(answer));
+    assert.throws(() => hush.Report.fromJSON(small, JSON.stringify({ ...values, answers })), hush.ReportError);
+  }
+});
+
+for (const [count, width] of [[256, 1], [257, 2], [600, 2]]) {
+  test(`of ${count} questions an index takes ${width} bytes`, async () => {
+    const plan = await planOf(Array.from({ length: count }, (_, i) => [subset(), category(`c${i}`)]));
+    for (const question of [0, 1, 255, count - 1]) {
+      const report = new hush.Report(plan, "00112233445566778899aabbccddeeff", [[question, 1]]);
+      const bytes = report.encode();
+      const index = width === 1 ? [question] : [question >> 8, question & 255];
+      assert.deepEqual([...bytes.slice(25)], [...index, 1]);
+      assert.deepEqual(hush.Report.decode(plan, bytes).answers, [[question, 1]]);
+    }
+  });
+}
+
+test("optional is true or false, and nothing like it", async () => {
+  const asked = (optional) => planOf([[subset(R / 3n + 1n, 3), category("c", ["a", "b"], { optional })]]);
+  assert.deepEqual((await asked(true)).encode({}), [2]);
+  for (const other of [1, "1", [1], {}, "true"]) await assert.rejects(asked(other), /optional must be/);
+});
+
+/** The questions of a ticket, by the SHAKE-256 of Node. */
+function dealt(plan, id) {
+  class Shake extends hush.Coins {
+    count = 0;
+
+    word() {
+      const count = Buffer.alloc(4);
+      count.writeUInt32BE(++this.count);
+      const hash = createHash("shake256", { outputLength: 8 }).update("hush ticket ").update(Buffer.from(plan.id + id, "hex"));
+      return hash.update(count).digest().readBigUInt64BE();
+    }
+  }
+  return new Shake().subset(plan.questions.length, plan.k);
+}
+
+test("tickets deal many questions, each by a word of its own", async () => {
+  const questions = Array.from({ length: 300 }, (_, i) => [subset(), category(`c${i}`)]);
+  const plan = await planOf(questions, { k: 290 });
+  for (const id of ["0".repeat(32), "f".repeat(32)]) assert.deepEqual(hush.questionsOf(plan, id), dealt(plan, id));
+});
+
+test("a ticket of which one question is right is refused", async () => {
+  const plan = await planOf(["c", "d", "e"].map((name) => [subset(), category(name)]), { k: 2 });
+  const id = "00112233445566778899aabbccddeeff";
+  const [first, second] = hush.questionsOf(plan, id);
+  const answer = async (questions) => {
+    const ticket = { id, questions, signature: "f".repeat(32) };
+    const collector = new hush.Collector("https://example.org", { fetch: async () => Response.json(ticket) });
+    return (await collector.prepare(plan, { c: "a", d: "a", e: "a" })).answers.map(([question]) => question);
+  };
+  assert.deepEqual(await answer([first, second]), [first, second]);
+  const other = [0, 1, 2].find((question) => question !== first && question !== second);
+  for (const wrong of [[first, other], [other, second], [second, first]]) {
+    await assert.rejects(answer(wrong), /do not follow from its id/);
+  }
 });
