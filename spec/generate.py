@@ -20,6 +20,7 @@ from hush.client import randomise_from
 from hush.coins import Coins
 from hush.design.categorical import grr
 from hush.design.joint import cells
+from hush.design.numeric import decays_of
 from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
 from hush.plan import Plan, Question
 from hush.report import Report
@@ -364,13 +365,23 @@ def bad_channels() -> dict[str, Any]:
     texts = {kind: json.loads(plan.to_json()) for kind, plan in made.items()}
     channels = {kind: text["questions"][0]["channel"] for kind, text in texts.items()}
     decays = channels["additive"]["decays"]
+    steps = sum(length for length, _ in channels["additive"]["runs"])
+    short = [str(decay) for decay in decays_of(Fraction(1), steps, 2 * steps)]  # where all conditions are close
     runs = channels["additive"]["runs"]
     changes: list[tuple[str, str, dict[str, Any]]] = [
         ("additive", "a decay too few", {"decays": decays[1:]}),
         ("additive", "a decay too many", {"decays": [*decays, decays[-1]]}),
         ("additive", "a period likelier than the one before", {"decays": [str(WORD // 2 + 1), *decays[1:]]}),
-        ("additive", "a decay that breaks epsilon", {"decays": [str(int(decays[0]) - 2**40), *decays[1:]]}),
-        ("additive", "a last decay too small for the ends", {"decays": [*decays[:-1], "1"], "reach": runs[0][0] * 2}),
+        (
+            "additive",
+            "a decay that breaks epsilon",
+            {"reach": 2 * steps, "decays": [short[0], str(int(short[1]) - 2**20), short[2]]},
+        ),
+        (
+            "additive",
+            "a last decay too small for the ends",
+            {"reach": 2 * steps, "decays": [*short[:2], str(int(short[2]) - 2**20)]},
+        ),
         ("additive", "weights that rise", {"runs": [[length, 7 + i] for i, (length, _) in enumerate(runs)]}),
         ("additive", "a reach shorter than the domain", {"reach": 1}),
         ("mixture", "shares that do not add up", {"shares": ["1", "2"]}),
