@@ -159,8 +159,10 @@ test("a ticket of which one question is right is refused", async () => {
   const [first, second] = hush.questionsOf(plan, id);
   const answer = async (questions) => {
     const ticket = { id, questions, signature: "f".repeat(32) };
-    const collector = new hush.Collector("https://example.org", { fetch: async () => Response.json(ticket) });
-    return (await collector.prepare(plan, { c: "a", d: "a", e: "a" })).answers.map(([question]) => question);
+    const ledger = await Ledger.open({ cap: 16, store: new MemoryStore() });
+    const collector = new hush.Collector("https://example.org", { ledger, fetch: async () => Response.json(ticket) });
+    await collector.prepare(plan, { c: "a", d: "a", e: "a" });
+    return hush.Report.decode(plan, (await ledger.entry(plan)).report).answers.map(([question]) => question);
   };
   assert.deepEqual(await answer([first, second]), [first, second]);
   const other = [0, 1, 2].find((question) => question !== first && question !== second);
