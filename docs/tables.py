@@ -18,6 +18,7 @@ sys.path.insert(0, str(FOLDER))
 
 import cli_tables  # noqa: E402
 import collector_tables  # noqa: E402
+import coverage_tables  # noqa: E402
 import joint_tables  # noqa: E402  # a neighbour, not a part of the package
 import learning_tables  # noqa: E402
 import mutants_tables  # noqa: E402
@@ -156,6 +157,7 @@ PAGES = {
     "beyond.md": reproduction_tables.BEYOND_TABLES,
     "mutants.md": mutants_tables.TABLES,
     "threat-model.md": stopwatch_tables.TABLES,
+    "decisions/0008-intervals.md": coverage_tables.TABLES,
     "decisions/0012-training.md": learning_tables.DECISION,
 }
 

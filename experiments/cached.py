@@ -41,7 +41,7 @@ def run(jobs: Sequence[J], work: Callable[[J], Row], processes: int, what: str) 
     CACHE.mkdir(exist_ok=True)
     done = {job: json.loads(path_of(job).read_text(encoding="utf-8")) for job in jobs if path_of(job).exists()}
     waiting = [job for job in jobs if job not in done]
-    for job, found in _watched(waiting, work, processes, what):
+    for job, found in watched(waiting, work, processes, what):
         path_of(job).write_text(json.dumps(found), encoding="utf-8")
         done[job] = found
     return done
@@ -58,7 +58,8 @@ def _timed(job: Any) -> tuple[Any, Row]:
     return job, found | {"seconds": time.process_time() - start}
 
 
-def _watched(jobs: Sequence[Any], work: Callable[[Any], Row], processes: int, what: str) -> Iterator[tuple[Any, Row]]:
+def watched(jobs: Sequence[Any], work: Callable[[Any], Row], processes: int, what: str) -> Iterator[tuple[Any, Row]]:
+    """Do all jobs with so many processes, and show how far it is."""
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 

@@ -8,8 +8,9 @@ from math import comb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from hush.binomial import at_least, at_most, lower_bound, upper_bound
+from hush.binomial import at_least, at_most, lower_bound, normal, student, upper_bound
 
 
 def exactly_at_least(count: int, n: int, p: Fraction) -> Fraction:
@@ -48,3 +49,17 @@ def test_bounds_miss_no_more_often_than_promised(p: float) -> None:
     law = [at_least(k, n, p) - at_least(k + 1, n, p) for k in range(n + 1)]
     assert sum(q for k, q in enumerate(law) if lower_bound(k, n, miss) > p) <= miss
     assert sum(q for k, q in enumerate(law) if upper_bound(k, n, miss) < p) <= miss
+
+
+@pytest.mark.parametrize("freedom", [1, 1.5, 4, 30, 499, 499.999, 500, 1e4, 1e17])
+@pytest.mark.parametrize("level", [0.01, 0.3, 0.5, 0.95, 0.999, 1 - 1e-9])
+def test_students_quantiles(level: float, freedom: float) -> None:
+    """Those of scipy, from its upper tail so that it loses no digits either."""
+    expected = stats.t.isf((1 - level) / 2, freedom)
+    assert student(level, freedom) == pytest.approx(expected, rel=2e-7)
+    assert student(level, 1e17) == pytest.approx(normal(level), rel=1e-12)
+
+
+def test_students_quantiles_are_those_of_the_tables() -> None:
+    found = [student(0.95, 1), student(0.95, 10), student(0.99, 30), student(0.95, 1000)]
+    assert found == pytest.approx([12.706, 2.228, 2.750, 1.962], abs=5e-4)

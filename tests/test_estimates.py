@@ -363,14 +363,37 @@ def test_the_papers_points_are_averages_of_what_reports_decode_to(name: str) -> 
             assert row.point == pytest.approx(point)
 
 
-def test_what_is_rare_is_rarer_among_all_than_among_those_asked() -> None:
-    plan = plans()["hybrid"]
-    tally = filled(plan, 30)
-    for ratio_row, paper_row in zip(_targets(tally, "ratio"), _targets(tally, "paper"), strict=True):
-        reading = ratio_row[1]
-        for row, share in ((ratio_row, 1.0), (paper_row, 0.5)):
-            assert isinstance(row[3], Sample)
-            assert row[3].rare == pytest.approx(reading.rare * share)
+def test_what_is_known_of_the_variance_is_of_the_values_that_are_averaged() -> None:
+    """Half of the people are asked; for the paper's estimator their values count twice, and the others are 0."""
+    tally = filled(plans()["hybrid"], 30)
+    seen = 0
+    for (_, reading, _, sample), (*_, paper) in zip(_targets(tally, "ratio"), _targets(tally, "paper"), strict=True):
+        if reading.squares is not None:
+            assert isinstance(sample, Sample)
+            assert isinstance(paper, Sample)
+            assert paper.squares is not None
+            assert sample.squares is reading.squares
+            assert paper.squares.variances(0.0)[0] == pytest.approx(2 * reading.squares.variances(0.0)[0])
+            seen += 1
+    assert seen
+
+
+@pytest.mark.parametrize("name", ["duchi", "grr"])
+def test_two_values_are_three_for_the_papers_estimator(name: str) -> None:
+    """The variance of a question asked of a quarter: 4*E[value^2] - mean^2, which the mean decides."""
+    attributes = [Numeric(f"x{i}", 0, 1) for i in range(4)]
+    plan = Plan.design(Schema(attributes), 4.0, k=1, numeric="duchi")
+    mean = 0.0
+    if name == "grr":
+        plan = Plan.design(Schema([Categorical(f"c{i}", range(2)) for i in range(4)]), 4.0, k=1, categorical="grr")
+        mean = 0.5
+    *_, sample = next(_targets(filled(plan, 30), "paper"))
+    assert isinstance(sample, Sample)
+    assert sample.squares is not None
+    assert sample.squares.ends == ((-1, 1) if name == "duchi" else (0, 1))
+    low, high = sample.smallest / 4, sample.largest / 4
+    square = (low + high) * mean - low * high
+    assert [*sample.squares.variances(mean)] == pytest.approx([4 * square - mean**2] * 2)
 
 
 def test_a_ratio_beyond_the_domain_is_bounded_too() -> None:

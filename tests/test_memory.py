@@ -317,7 +317,9 @@ def test_new_answers_cost_no_more_than_the_plan_and_no_less_than_they_tell() -> 
     assert [cost_of(plan, range(n)) for n in range(4)] == [0, Fraction(4, 3), Fraction(8, 3), 4]
     uneven = plans()["multi-split"]  # two numbers in one question, two categories in one each
     costs = [cost_of(uneven, [i]) for i in range(3)]
-    assert all(0 <= share - cost < 1e-4 for share, cost in zip((1, 0.5, 0.5), costs, strict=True))  # thresholds are round
+    assert all(
+        0 <= share - cost < 1e-4 for share, cost in zip((1, 0.5, 0.5), costs, strict=True)
+    )  # thresholds are round
     assert cost_of(uneven, range(3)) == sum(costs)
 
 

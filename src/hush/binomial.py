@@ -1,17 +1,20 @@
-"""Exact binomial tails, and the bounds of Clopper and Pearson (1934) for any count.
+"""Exact binomial tails, the bounds of Clopper and Pearson (1934) for any count, and Student's quantiles (1908).
 
 Intervals of rare categories need them, and audits, which accuse somebody with error rates of one in a million: they
 hold for every count and far out in the tails. A binomial tail is a regularised incomplete beta function, which has a
 continued fraction that loses no digits there, and knows no difference between whole counts and others: predictions
-put expected ones in.
+put expected ones in. A tail of Student's distribution is such a function too.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
+from statistics import NormalDist
 
 _TINY = 1e-300
+_MANY = 500  # degrees of freedom from which on an expansion is as good, and the logarithms of gamma are not
 
 
 def at_least(count: float, n: float, p: float) -> float:
@@ -40,6 +43,28 @@ def lower_bound(count: float, n: float, miss: float) -> float:
 def upper_bound(count: float, n: float, miss: float) -> float:
     """Return what the probability of an event stays below, except with probability `miss`."""
     return 1.0 if count == n else _cross(lambda p: at_most(count, n, p) > miss)[1]
+
+
+def normal(level: float) -> float:
+    """Return how many standard errors a normal interval of this level reaches to each side."""
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+@lru_cache(maxsize=4096)
+def student(level: float, freedom: float) -> float:
+    """Return how many estimated standard errors an interval of this level reaches to each side."""
+    if freedom >= _MANY:  # Cornish and Fisher (1937)
+        z = normal(level)
+        first = (z**3 + z) / 4
+        second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+        third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+        return z + first / freedom + second / freedom**2 + third / freedom**3
+    # With x = t^2/(freedom + t^2), P(|T| <= t) is I_x(1/2, freedom/2). The smaller of x and 1 - x keeps its digits.
+    if level < 0.5:
+        x, _ = _cross(lambda x: _beta(x, 0.5, freedom / 2) < level)
+        return math.sqrt(freedom * x / (1 - x))
+    x, _ = _cross(lambda x: _beta(x, freedom / 2, 0.5) < 1 - level)
+    return math.sqrt(freedom * (1 - x) / x)
 
 
 def _cross(before: Callable[[float], bool]) -> tuple[float, float]:

@@ -22,6 +22,7 @@ from operator import mul
 from typing import ClassVar, Literal
 
 from hush.channels import Reading
+from hush.channels.squares import Squares
 from hush.errors import EstimateError
 from hush.intervals import Interval, Ratio, Sample, bounds, ratio, summarise
 from hush.plan import Plan
@@ -114,7 +115,7 @@ def points(tally: Tally) -> list[float]:
     ):
         for reading in question.channel.readings(counts, answered):
             if reading.presence is not None:
-                point = ratio(reading.counts, reading.values, reading.presence, reading.rare).point
+                point = ratio(reading.counts, reading.values, reading.presence).point
             else:
                 n = sum(reading.counts)
                 point = math.fsum(map(mul, reading.counts, reading.values)) / n if n else math.nan
@@ -184,14 +185,16 @@ def _targets(tally: Tally, estimator: Estimator) -> Iterator[tuple[Attribute, Re
             inclusion = asked * reading.share
             if reading.presence is not None:
                 # Both estimators agree: what they divide by cancels in the ratio.
-                sample: Sample | Ratio = ratio(reading.counts, reading.values, reading.presence, reading.rare)
+                sample: Sample | Ratio = ratio(reading.counts, reading.values, reading.presence, reading.squares)
             elif estimator == "ratio" or inclusion == 1:
-                sample = summarise(reading.counts, reading.values, reading.rare)
+                sample = summarise(reading.counts, reading.values, reading.squares)
             else:
                 # Those who were not asked count as 0, those who were as 1/inclusion times their value.
                 weight = float(1 / inclusion)
                 scaled = [0.0, *(weight * value for value in reading.values)]
-                sample = summarise([tally.n - n, *reading.counts], scaled, reading.rare * float(inclusion))
+                ends = (-1.0, 1.0) if reading.symbol is None else (0.0, 1.0)
+                squares = reading.squares or Squares.of_two(reading.values, ends)
+                sample = summarise([tally.n - n, *reading.counts], scaled, squares.scaled(weight))
             yield attributes[reading.attribute], reading, n, sample
 
 

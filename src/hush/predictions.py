@@ -1,12 +1,9 @@
 """What a collection will tell, before anybody is asked: standard errors and margins from the exact channels.
 
 A prediction is an estimate from a crowd of average luck: the moments that a population's reports have on average are
-put into the same formulas as real ones, and the interval is the one that `hush.estimate` would choose for them, normal
-or not. Nothing is simulated. The population is a guess: by default the one with the largest standard error for each
-target (half of the people at either end of the domain, half holding a category), or what `guesses` say.
-
-Where the choice of the interval is close (just enough reports, or skewness just small enough), some surveys get the
-narrow interval and some the wide one; the prediction is one of the two.
+put into the same formulas as real ones, and the interval is the one that `hush.estimate` would give them. Nothing is
+simulated. The population is a guess: by default the one with the largest standard error for each target (half of the
+people at either end of the domain, half holding a category), or what `guesses` say.
 """
 
 from __future__ import annotations
@@ -131,9 +128,9 @@ class Prospect:
 def predict(plan: Plan, n: int, *, level: float = 0.95, guesses: Guesses | None = None) -> Predictions:
     """Return what n people will tell: the rows of `hush.estimate`, before any data.
 
-    The margin is half of the width of the interval that `hush.estimate` would choose: a normal one if n is large
-    enough, or a wider one that can be trusted with few. So it is not always in proportion to `stderr`. Each attribute
-    is answered by n times the probability that its question is asked; the ratio estimator is assumed.
+    The margin is half of the width of the interval that `hush.estimate` would give: with many people that of a normal
+    one, with few somewhat more. So it is not always in proportion to `stderr`. Each attribute is answered by n times
+    the probability that its question is asked; the ratio estimator is assumed.
     """
     if type(n) is not int or n < 1:
         raise DesignError("n must be a whole number of people, 1 or more")
@@ -204,7 +201,7 @@ def _of_two(reading: Reading, mean: float) -> Report:
     """Return what a report of one of two values says: of two values the mean tells the law."""
     low, high = reading.values
     up = (mean - low) / (high - low)
-    return moments([1 - up, up], reading.values, reading.rare), (high - mean) * (mean - low)
+    return moments([1 - up, up], reading.values), (high - mean) * (mean - low)
 
 
 def _of_numbers(channel: Channel, reading: Reading, ends: tuple[float, float], missing: float) -> Report:
@@ -215,15 +212,15 @@ def _of_numbers(channel: Channel, reading: Reading, ends: tuple[float, float], m
     law = [(1 - missing) * (a + b) / 2 for a, b in zip(*laws, strict=True)]
     if missing:
         law = [a + missing * b for a, b in zip(law, channel.likelihood(None) or [], strict=True)]
-    top = moments(law, reading.values, reading.rare)
+    top = moments(law, reading.values, reading.squares)
     if reading.presence is None:
         return top, top.variance
-    bottom = moments(law, reading.presence, reading.rare)
+    bottom = moments(law, reading.presence)
     products = (
         p * (v - top.mean) * (g - bottom.mean) for p, v, g in zip(law, reading.values, reading.presence, strict=True)
     )
     found = Ratio(top, bottom, math.fsum(products))
-    return found, found.spread / bottom.mean**2
+    return found, found.spread(found.point) / bottom.mean**2
 
 
 # -- the inverse questions
@@ -235,9 +232,8 @@ def people_needed(
     """Return how many people must be asked so that no margin (or none of this attribute) exceeds the given one.
 
     Margins of means are on the attribute's own scale, those of shares from 0 to 1: name an attribute unless all are
-    alike. With one person fewer some margin is larger. A margin falls with n, and by a jump where n becomes large
-    enough for a normal interval: then the answer is often the number of people at the jump. Ask some more in that
-    case, as chance decides how many answer which question.
+    alike. With one person fewer some margin is larger. Ask some more than that, as chance decides how many answer
+    which question.
     """
     _check_margin(margin)
     _check_level(level)
@@ -274,9 +270,9 @@ def epsilon_needed(
 ) -> float:
     """Return the smallest epsilon, to three digits, for which n people give no larger margin than the given one.
 
-    With few people a larger epsilon may give a larger margin: outputs far from the typical ones become so rare that n
-    reports are no longer enough for a normal interval. So epsilons are tried from small to large, each half more than
-    the last, and the first that is enough is refined: it is enough, and a little less is not.
+    A margin hardly ever grows with epsilon, but nothing forbids it: channels consist of integers, and a plan may change
+    how many questions it asks. So epsilons are tried from small to large, each half more than the last, and the first
+    that is enough is refined: it is enough, and a little less is not.
 
     `design(schema, epsilon)` makes the plans; `Plan.design` with its defaults if it is not given.
     """

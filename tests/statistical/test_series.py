@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments.crowds import Target
 
 from hush import Categorical, Numeric, Plan, Schema, Tally, estimate
 from hush.channels import Channel
@@ -19,7 +20,7 @@ from hush.exact import WORD
 from hush.memory import ask, level, recall
 from hush.report import Report
 from hush.testing import SeededCoins
-from tests.statistical.test_coverage import covered, plausible, skewed
+from tests.statistical.test_coverage import exact
 from tests.test_memory import Notes
 
 
@@ -30,6 +31,17 @@ def law_of(channel: Channel, positions: Sequence[float], levels: int, dithers: S
     return sum(found.count(j) / len(found) * laws[j] for j in range(levels))
 
 
+def skewed(rng: np.random.Generator) -> Any:
+    """Incomes: most people near the lower end of the domain, a few far up."""
+    return (rng.lognormal(-3.2, 0.9, 300)).clip(0, 1)
+
+
+def covered(channel: Channel, law: Any, mean: float, runs: int) -> float:
+    """Return how often the interval of 3000 people covers a mean in [0, 1]."""
+    target = Target.of(channel.readings([0] * channel.alphabet.size, 0)[0], 2 * mean - 1)
+    return float(target.covers(np.random.default_rng(2019).multinomial(3000, law, size=runs), 0.95).mean())
+
+
 DITHERED = [WORD * (2 * i + 1) // 128 for i in range(64)]  # evenly spread: exact for multiples of 1/64
 UNDITHERED = [WORD // 2]
 
@@ -38,18 +50,16 @@ UNDITHERED = [WORD // 2]
 @pytest.mark.parametrize("levels", [2, 3, 9])
 def test_intervals_hold_in_every_week(epsilon: float, levels: int) -> None:
     plan = Plan.design(Schema([Numeric("income", 0, 1)]), epsilon)
-    positions = np.floor(skewed(np.random.default_rng(1))[:300] * 64) / 64  # for which these dithers are exact
+    positions = np.floor(skewed(np.random.default_rng(1)) * 64) / 64  # for which these dithers are exact
     law = law_of(plan.channel("income"), positions, levels, DITHERED)
-    (coverage,) = covered(plan, law, {None: float(positions.mean())}, "income", runs=3000)
-    assert plausible(coverage, 3000)
+    assert exact(covered(plan.channel("income"), law, float(positions.mean()), 5000), 5000)
 
 
 def test_rounding_without_a_dither_is_caught() -> None:
     plan = Plan.design(Schema([Numeric("income", 0, 1)]), 2.0)
-    positions = skewed(np.random.default_rng(1))[:300]
+    positions = skewed(np.random.default_rng(1))
     law = law_of(plan.channel("income"), positions, 2, UNDITHERED)
-    (coverage,) = covered(plan, law, {None: float(positions.mean())}, "income", runs=1000)
-    assert coverage < 0.5
+    assert covered(plan.channel("income"), law, float(positions.mean()), 1000) < 0.5
 
 
 def test_weeks_of_twenty_thousand_devices() -> None:

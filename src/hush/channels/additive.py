@@ -46,6 +46,7 @@ from typing import Any, ClassVar
 from hush import codec
 from hush.channels.alphabet import Output, Symbols
 from hush.channels.base import Channel, Coins, Reading, State, exact_t, require, rounding_up, rounds_up, searchable
+from hush.channels.squares import Squares
 from hush.errors import PlanError
 from hush.exact import WORD
 from hush.schema import Attribute, Input, Numeric
@@ -263,9 +264,14 @@ class Additive(Channel):
 
     def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
         """Return the mean."""
-        flat, weight = self.runs[0]
-        beyond = 1 - prod(1 - chance for chance in self._chances) * flat * weight / self._total
-        return [Reading(0, None, counts, self._decoded, rare=float(beyond))]
+        return [Reading(0, None, counts, self._decoded, squares=self._squares)]
+
+    @cached_property
+    def _squares(self) -> Squares:
+        """What is known of the variance of the mean before any report: the noise has the same for every input."""
+        noise = float(self._noise_variance)
+        points = [2 * x / self.steps - 1 for x in range(self.steps + 1)]
+        return Squares.of((t, noise + t * t) for t in points)
 
     @cached_property
     def _pmf(self) -> list[float]:

@@ -27,6 +27,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from hush import codec
 from hush.channels.alphabet import Alphabet, Output
+from hush.channels.squares import Squares
 from hush.errors import PlanError
 from hush.schema import Attribute, Input
 
@@ -53,9 +54,9 @@ class Reading:
     `attribute` is the position of the attribute among those that the channel covers; `symbol` the index of a
     category, or None for the mean of a numeric attribute. Values are on the scale [-1, 1] of a numeric
     attribute and the scale [0, 1] of a share. With `presence`, the target is the mean of the present: the
-    ratio of the average of `values` and the average of `presence`. `rare` is a probability that outputs far from
-    the typical ones have whatever the input: with few reports they may not have been seen yet. `counts` add up to
-    the reports that say something about the target: a `share` of those that answer the question, on average.
+    ratio of the average of `values` and the average of `presence`. `squares` bounds the variance whatever the
+    population; two values need none. `counts` add up to the reports that say something about the target: a `share` of
+    those that answer the question, on average.
     """
 
     attribute: int
@@ -63,7 +64,7 @@ class Reading:
     counts: Sequence[int]
     values: Sequence[float]
     presence: Sequence[float] | None = None
-    rare: float = 1.0
+    squares: Squares | None = None
     share: Fraction = Fraction(1)
 
 

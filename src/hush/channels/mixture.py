@@ -15,8 +15,9 @@ variance of one attribute; with k of d attributes and their estimator it is not:
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -26,6 +27,7 @@ from typing import Any, ClassVar
 from hush import codec
 from hush.channels.alphabet import Output, Symbols
 from hush.channels.base import Channel, Coins, Reading, State, exact_t, require
+from hush.channels.squares import Squares
 from hush.channels.window import Window, worst
 from hush.errors import PlanError
 from hush.exact import WORD
@@ -138,8 +140,7 @@ class Mixture(Channel):
     @cached_property
     def worst_variance(self) -> Fraction:
         """The largest variance over all t in [-1, 1]."""
-        points = sorted({t for part in self.parts for t, _ in part.knots})
-        return worst([(t, self._mean_square(t)) for t in points])
+        return worst(self._knots)
 
     def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
         """Return the exact probability of every combination of states: one word rounds up in all parts or in some."""
@@ -194,13 +195,39 @@ class Mixture(Channel):
     def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
         """Return the mean; for an optional attribute the mean of the present and the share of missing."""
         levels, *missing = self.decoded
-        rare = min(share / WORD * part.rare for share, part in zip(self.shares, self.parts, strict=True))
         if not missing:
-            return [Reading(0, None, counts, levels, rare=rare)]
+            return [Reading(0, None, counts, levels, squares=self._squares)]
         return [
-            Reading(0, None, counts, levels, [1 - value for value in missing[0]], rare),
-            Reading(0, 0, counts, missing[0], rare=rare),
+            Reading(0, None, counts, levels, [1 - value for value in missing[0]], self._squares),
+            Reading(0, 0, counts, missing[0], squares=self._missing_squares),
         ]
+
+    @cached_property
+    def _knots(self) -> list[tuple[Fraction, Fraction]]:
+        """The mean square of the value, linear between these points."""
+        return [(t, self._mean_square(t)) for t in sorted({t for part in self.parts for t, _ in part.knots})]
+
+    def _average(self, numbers: Iterable[float]) -> float:
+        """Return the average of one number for each part."""
+        return math.fsum(share / WORD * number for share, number in zip(self.shares, numbers, strict=True))
+
+    @cached_property
+    def _squares(self) -> Squares:
+        """What is known of the variance of the mean, or of the mean of the present, before any report."""
+        points = [(float(t), float(square)) for t, square in self._knots]
+        known = [part.squares for part in self.parts]
+        missing = [one.missing for one in known if one.missing is not None]
+        if not missing:
+            return Squares.of(points)
+        values, presences = map(self._average, zip(*missing, strict=True))
+        return Squares.of(points, self._average(one.bend for one in known), (values, presences))
+
+    @cached_property
+    def _missing_squares(self) -> Squares:
+        """What is known of the variance of the share of missing: two values in each part, others in the next."""
+        ends = (0.0, 1.0)
+        known = [Squares.of_two((part.decoded[1][0], part.decoded[1][-1]), ends) for part in self.parts]
+        return Squares.of((t, self._average(one.lower[i][1] for one in known)) for i, t in enumerate(ends))
 
     def likelihood(self, u: float | None) -> list[float]:
         """Return the probabilities of all outputs for an input in [0, 1] (or None, missing)."""

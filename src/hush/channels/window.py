@@ -51,6 +51,7 @@ from typing import Any, ClassVar, Literal
 from hush import codec
 from hush.channels.alphabet import Output, Symbols
 from hush.channels.base import Channel, Coins, Reading, State, exact_t, require, searchable
+from hush.channels.squares import Squares
 from hush.errors import PlanError
 from hush.exact import WORD
 from hush.schema import Attribute, Input, Numeric
@@ -310,21 +311,24 @@ class Window(Channel):
         """Return the mean; for an optional attribute the mean of the present and the share of missing."""
         levels, *missing = self.decoded
         if not missing:
-            return [Reading(0, None, counts, levels, rare=self.rare)]
+            return [Reading(0, None, counts, levels, squares=self.squares)]
         absent, missed = missing[0][0], missing[0][-1]
         return [
-            Reading(0, None, counts, levels, [1 - value for value in missing[0]], self.rare),
+            Reading(0, None, counts, levels, [1 - value for value in missing[0]], self.squares),
             Reading(0, 0, (n - counts[-1], counts[-1]), (absent, missed)),
         ]
 
     @cached_property
-    def rare(self) -> float:
-        """The probability of outputs far from the typical ones: outside the window, or "missing" for somebody present.
-
-        Of two cells neither is typical.
-        """
-        outside = 1 - self.threshold / WORD if self.size > 2 else 1.0
-        return outside * self.width / self.cells_outside if self.optional else outside
+    def squares(self) -> Squares:
+        """What is known of the variance of the mean, or of the mean of the present, before any report."""
+        points = [(float(t), float(square)) for t, square in self.knots]
+        if not self.optional:
+            return Squares.of(points)
+        levels, missing = self.decoded
+        here, gone = 1 - missing[0], 1 - missing[-1]
+        absent = float(self._outside_probability) * math.fsum(level * level for level in levels)
+        # Of two values with mean 1 (for somebody present) or 0, the mean square is their sum times the mean - product.
+        return Squares.of(points, gone - here - here * gone, (absent, -here * gone))
 
     def likelihood(self, u: float | None) -> list[float]:
         """Return the probabilities of all outputs for an input in [0, 1] (or None, missing)."""

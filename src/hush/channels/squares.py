@@ -1,0 +1,92 @@
+"""What a channel says about the variance of its values before any report: bounds that no population can leave.
+
+A value is unbiased: for a person whose input is t its mean is t, and its mean square is a number q(t) known from the
+law. In a population with mean x, E[value^2] is an average of numbers q(t) over inputs t with mean x. So it lies between
+the convex envelope of q at x and the concave one. If q is convex, the least is that of people who are all alike.
+Outputs that are rare for every input count in q, whether or not any of n reports shows them.
+
+**Missing values.** The mean of the present is the ratio of the means of value and presence. For its true value r,
+value - r*presence has mean 0. Given a present person with input t its mean square is
+
+    q(t) - 2*r*t*product + r^2*present,    product = E[value*presence | t]/t,    present = E[presence^2 | present],
+
+as `product` is the same for all t: a value is 0 where the presence differs. All but the first term are linear in t, so
+envelopes stay envelopes; at mean r it is the envelope of q at r plus r^2 * (present - 2*product), the `bend`. A missing
+person has mean 0 and mean square E[value^2 | missing] + r^2 * E[presence^2 | missing].
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Squares:
+    """Envelopes of the mean square over the means that a population may have, as points (mean, mean square).
+
+    `bend` and `missing` are those of the ratio of an optional attribute; a plain mean has a presence of 1, and so -1.
+    Two are equal if they are the same object: channels keep theirs, and lists of points take long to compare.
+    """
+
+    lower: tuple[Point, ...]
+    upper: tuple[Point, ...]
+    bend: float = -1.0
+    missing: Point | None = None
+
+    @classmethod
+    def of(cls, points: Iterable[Point], bend: float = -1.0, missing: Point | None = None) -> Squares:
+        """Return the envelopes of a function that is linear between these points, which increase."""
+        listed = list(points)
+        lower = _convex(listed)
+        upper = [(t, -square) for t, square in _convex([(t, -square) for t, square in listed])]
+        return cls(tuple(lower), tuple(upper), bend, missing)
+
+    @classmethod
+    def of_two(cls, values: Sequence[float], ends: Point) -> Squares:
+        """Return those of one of two values: value^2 is linear in the value, so the mean decides."""
+        a, b = values
+        return cls.of((t, (a + b) * t - a * b) for t in ends)
+
+    @property
+    def ends(self) -> Point:
+        """The least and the largest mean that a population may have."""
+        return self.lower[0][0], self.lower[-1][0]
+
+    def scaled(self, weight: float) -> Squares:
+        """Return those of weight*value with probability 1/weight, and 0 otherwise."""
+        lower, upper = (tuple((t, weight * square) for t, square in points) for points in (self.lower, self.upper))
+        return Squares(lower, upper)
+
+    def variances(self, x: float) -> Point:
+        """Return the least and the largest variance of value - x*presence if the mean (of the present) is x."""
+        bend = self.bend * x * x
+        least, most = _between(self.lower, x) + bend, _between(self.upper, x) + bend
+        if self.missing is not None:
+            value, presence = self.missing
+            absent = value + x * x * presence
+            least, most = min(least, absent), max(most, absent)
+        return least, most
+
+
+def _convex(points: Sequence[Point]) -> list[Point]:
+    """Return the corners of the convex envelope (Andrew's monotone chain)."""
+    hull: list[Point] = []
+    for t, square in points:
+        while len(hull) > 1:
+            (t0, square0), (t1, square1) = hull[-2:]
+            if (square1 - square0) * (t - t1) < (square - square1) * (t1 - t0):
+                break
+            hull.pop()
+        hull.append((t, square))
+    return hull
+
+
+def _between(points: Sequence[Point], x: float) -> float:
+    """Return a function that is linear between points, at x within them."""
+    right = min(max(bisect_right(points, (x,)), 1), len(points) - 1)
+    (t0, square0), (t1, square1) = points[right - 1], points[right]
+    return square0 + (square1 - square0) * (x - t0) / (t1 - t0)
