@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hush import MISSING, Categorical, Numeric, Plan, RecordError, Schema, SchemaError
+from hush import schema as schema_module
 from hush.client import randomise_from
 from hush.testing import ListedCoins
 from tests.cases import MIXED, RECORD
@@ -322,3 +323,40 @@ def test_a_schema_reads_back_strictly() -> None:
     for junk in broken:
         with pytest.raises(SchemaError):
             Schema.from_json(junk)
+
+
+def test_texts_are_found_by_hashes_of_one_length() -> None:
+    """A hash takes longer the longer a text is, and a plan may choose a short and a long one."""
+    values = ["", "a", "a ", " a", "é", "\U0001f600" * 256]
+    attribute = Categorical("c", values)
+    assert [attribute.encode(value) for value in values] == [*range(6)]
+    assert len({len(attribute._find.padded(value)) for value in values}) == 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("value", [" ", "a  ", "a\0", "\ud800", "b" * 257])
+def test_padding_makes_no_two_texts_equal(value: str) -> None:
+    with pytest.raises(RecordError, match="must be one of the 3 values declared") as caught:
+        Categorical("c", ["", "a", "b" * 256]).encode(value)
+    assert caught.value.__cause__ is None
+
+
+def test_texts_whose_hashes_are_equal_are_padded_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths = []
+
+    def weak(data: bytes) -> int:
+        lengths.append(len(data))
+        return 0 if len(data) < 16 else hash(data)
+
+    monkeypatch.setattr(schema_module, "hash", weak, raising=False)
+    attribute = Categorical("c", ["a", "b"])
+    assert [attribute.encode("a"), attribute.encode("b")] == [0, 1]
+    assert lengths[-1] == 16
+
+
+@given(st.lists(st.integers(-(2**53) + 1, 2**53 - 1), min_size=2, max_size=40, unique=True), st.integers())
+def test_integers_are_found_where_they_stand(values: list[int], other: int) -> None:
+    attribute = Categorical("c", values)
+    assert [attribute.encode(value) for value in values] == [*range(len(values))]
+    if other not in values:
+        with pytest.raises(RecordError):
+            attribute.encode(other)

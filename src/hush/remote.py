@@ -65,6 +65,8 @@ class Receipt:
 class Collector:
     """A collector at an address. `attempts` and `pause` bound how long is tried: pauses double, more or less.
 
+    `timeout` bounds how long a connection may be silent, and how long the answer of one attempt may take to arrive.
+
     Without a ledger the answers of this process are remembered while it runs, by all collectors together. A process
     that answers for several people names each of them (`person`), or has a ledger for each. With `fresh` nothing is
     remembered: every call draws anew and costs the plan's epsilon again, also one that follows a failure.
@@ -243,13 +245,23 @@ class Collector:
         if self._token is not None:
             request.add_header("Authorization", f"Bearer {self._token}")
         with _opener.open(request, timeout=self._timeout) as response:
-            data: bytes = response.read(MAX_ANSWER + 1)
+            data = self._read(response)
             left = response.length  # of what was announced; reading a part does not complain if it ends early
         if left and len(data) <= MAX_ANSWER:
             raise http.client.IncompleteRead(data[:0], left)
         if len(data) > MAX_ANSWER:
             raise CollectorError("the collector's answer is too long")
         return data
+
+    def _read(self, response: Any) -> bytes:
+        """Read an answer, and give up after the timeout: that of a socket begins anew with every byte."""
+        end = time.monotonic() + self._timeout
+        data = bytearray()
+        while len(data) <= MAX_ANSWER and (part := response.read1(MAX_ANSWER + 1 - len(data))):
+            data += part
+            if time.monotonic() > end:
+                raise TimeoutError
+        return bytes(data)
 
     def _retry(self, action: Callable[[], bytes]) -> bytes:
         """Do something until it succeeds, is refused for good, or was tried often enough."""

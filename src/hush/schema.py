@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -89,21 +90,19 @@ class Numeric:
             raise SchemaError(f'attribute {self.name!r}: out_of_range must be "error" or "clip"')
 
     def encode(self, value: object) -> float | None:
-        """Return the position of a value between low (0.0) and high (1.0), or None if it is missing."""
-        if type(value) is int and -MAX_CODE <= value <= MAX_CODE:
-            value = float(value)  # exactly
-        if type(value) is float and self.low <= value <= self.high:
-            return (value - self.low) / (self.high - self.low)
-        if value is None:
-            if not self.optional:
-                raise RecordError(f"attribute {self.name!r}: {ABSENT}")
-            return None
-        number = self._number(value)
-        if not self.low <= number <= self.high:
-            if self.out_of_range == "error":
-                raise RecordError(f"attribute {self.name!r}: {self.outside}")
-            return 0.0 if number < self.low else 1.0
-        return (number - self.low) / (self.high - self.low)
+        """Return the position of a value between low (0.0) and high (1.0), or None if it is missing.
+
+        The steps are the same for all numbers, those that are clipped and a missing one included: their time would tell
+        a server, whose choice the bounds may be, on which side of a bound a number lies.
+        """
+        missing = value is None
+        if missing and not self.optional:
+            raise RecordError(f"attribute {self.name!r}: {ABSENT}")
+        number = self._number(self.low if missing else value)
+        if self.out_of_range == "error" and not self.low <= number <= self.high:
+            raise RecordError(f"attribute {self.name!r}: {self.outside}")
+        place = (min(max(number, self.low), self.high) - self.low) / (self.high - self.low)
+        return None if missing else place
 
     @property
     def outside(self) -> str:
@@ -116,6 +115,10 @@ class Numeric:
         Types such as numpy's float32 compare with the bounds in their own precision, and a subclass may compare as it
         likes; a number let through by such a comparison could lie outside the domain.
         """
+        if type(value) is int and -MAX_CODE <= value <= MAX_CODE:
+            value = float(value)  # exactly
+        if type(value) is float and math.isfinite(value):
+            return value
         if isinstance(value, bool) or not isinstance(value, Real):
             raise RecordError(f"attribute {self.name!r}: {NOT_A_NUMBER}")
         try:
@@ -162,7 +165,7 @@ class Categorical:
     optional: bool = False
 
     kind: ClassVar[str] = "categorical"
-    _index: dict[object, int] = field(init=False, repr=False, compare=False)
+    _find: Callable[[Any], int | None] = field(init=False, repr=False, compare=False)
     _type: type = field(init=False, repr=False, compare=False)
 
     def __init__(self, name: str, values: Sequence[str] | Sequence[int], optional: bool = False) -> None:
@@ -194,7 +197,7 @@ class Categorical:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "values", listed)
         object.__setattr__(self, "optional", optional)
-        object.__setattr__(self, "_index", {value: index for index, value in enumerate(listed)})
+        object.__setattr__(self, "_find", (_Texts if texts else _Codes)(listed))
         object.__setattr__(self, "_type", type(listed[0]))
 
     @property
@@ -204,23 +207,25 @@ class Categorical:
 
     def encode(self, value: object) -> int:
         """Return the index of a value in `labels`."""
-        if type(value) is self._type and value in self._index:
-            return self._index[value]
-        return self._encode_unusual(value)
+        missing = value is None
+        if missing and not self.optional:
+            raise RecordError(f"attribute {self.name!r}: {ABSENT}")
+        known, last = self.values[0] if missing else value, len(self.values)  # the same steps for a missing one
+        index = self._find(known) if type(known) is self._type else None
+        if index is None:
+            index = self._encode_unusual(value)
+        return last if missing else index
 
     def _encode_unusual(self, value: object) -> int:
-        if value is None:
-            if not self.optional:
-                raise RecordError(f"attribute {self.name!r}: {ABSENT}")
-            return len(self.values)
         if self._type is str:
             if not isinstance(value, str):
                 raise RecordError(f"attribute {self.name!r}: {NOT_A_STRING}")
+            value = str.__str__(value)  # of a subclass, which may compare as it likes, the text alone
         elif isinstance(value, bool) or not isinstance(value, Integral):
             raise RecordError(f"attribute {self.name!r}: {NOT_AN_INTEGER}")
         else:
             value = int(value)
-        index = self._index.get(value)
+        index = self._find(value)
         if index is None:
             raise RecordError(f"attribute {self.name!r}: {self.undeclared}")
         return index
@@ -246,6 +251,48 @@ class Categorical:
         names = ("kind", "name", "values", "optional")
         _, name, values, optional = codec.fields(value, names, SchemaError, "a categorical attribute")
         return cls(name, codec.listed(values, SchemaError, "values"), optional)
+
+
+class _Texts:
+    """Where each of some texts is, found in the same time for all of them.
+
+    Texts are padded to one length and one width of characters before they are hashed, as the hash of a longer one takes
+    longer. Only hashes are kept: padded texts could take a thousand times the memory of a plan. Python keys them by a
+    secret, so that no plan can make them collide; if two do, some other padding tells them apart.
+    """
+
+    def __init__(self, values: Sequence[str]) -> None:
+        self._values, self._longest = values, max(map(len, values))
+        self._places: dict[int, int] = {}
+        while len(self._places) < len(values):
+            self._longest += 1
+            self._places = {hash(self.padded(value)): place for place, value in enumerate(values)}
+
+    def padded(self, value: str) -> bytes:
+        """Return a text in as many bytes as all others."""
+        # No declared text holds a zero, so that no two become equal.
+        return value.ljust(self._longest, "\0").encode("utf-32-le", "surrogatepass")
+
+    def __call__(self, value: str) -> int | None:
+        place = self._places.get(hash(self.padded(value)))
+        return place if place is not None and self._values[place] == value else None
+
+
+class _Codes:
+    """Where each of some integers is, found in equally many steps for all of them.
+
+    A dictionary hashes an integer to itself, so a plan could make integers collide: some would take a thousand steps.
+    """
+
+    def __init__(self, values: Sequence[int]) -> None:
+        rest = (1 << len(values).bit_length()) - 1 - len(values)
+        # Among 2^m - 1 integers a search halves what is left m times, wherever it ends.
+        self._sorted = [*sorted(values), *[MAX_CODE + 1] * rest]
+        self._places = sorted(range(len(values)), key=values.__getitem__)
+
+    def __call__(self, value: int) -> int | None:
+        at = bisect_right(self._sorted, value) - 1
+        return self._places[at] if 0 <= at < len(self._places) and self._sorted[at] == value else None
 
 
 Attribute = Numeric | Categorical

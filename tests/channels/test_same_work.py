@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from fractions import Fraction
-from typing import Any, cast
+from types import FrameType
+from typing import Any, ClassVar, cast
 
 import pytest
 
-from hush import Numeric, Plan, Schema, coins
-from hush.channels import Channel, Output, State, Subset, Unary
+from hush import Categorical, Numeric, Plan, Schema, coins
+from hush.channels import Channel, Output, State, Subset, Unary, Window
 from hush.channels.base import Coins, searchable
+from hush.channels.window import ROUNDING
+from hush.client import randomise_from
 from hush.coins import Coins as AnyCoins
-from hush.exact import WORD
-from hush.schema import Input
+from hush.exact import WORD, aligned_threshold
+from hush.schema import Input, Record
 from hush.testing import ListedCoins, RecordedCoins, SeededCoins
 from tests.cases import DESIGNED, SMALL
 
@@ -222,3 +227,132 @@ def test_reading_a_plan_prepares_it() -> None:
     plan = Plan.from_json(Plan.design(Schema([Numeric("x", 0, 1, optional=True)]), 1.0).to_json())
     channel = plan.channel("x")
     assert {"_steps", "_search", "alphabet"} <= cached(channel)
+
+
+# -- the same steps, from the record on
+
+
+def steps_of(plan: Plan, record: Record, seed: int) -> list[tuple[str, str]]:
+    """Return every function that is called for a report, built-in ones too, and every line that is run, in order."""
+    found: list[tuple[str, str]] = []
+
+    def line(frame: FrameType, event: str, _: object) -> Callable[..., Any]:
+        found.append((event, f"{frame.f_code.co_name} {frame.f_lineno}"))
+        return line
+
+    def call(_: FrameType, event: str, called: Any) -> None:
+        found.append((event, getattr(called, "__name__", "")))
+
+    kept = sys.gettrace(), sys.getprofile()
+    source = SeededCoins(seed)
+    gc.disable()  # it may call something of another test
+    sys.settrace(line)
+    sys.setprofile(call)
+    try:
+        randomise_from(source, plan, record)
+    finally:
+        sys.setprofile(kept[1])
+        sys.settrace(kept[0])
+        gc.enable()
+    return found
+
+
+def same_steps(plan: Plan, values: Sequence[object], seeds: int = 5) -> bool:
+    """Whether all values of the only attribute take the same steps, with the same words."""
+    (name,) = plan.schema.names
+    randomise_from(SeededCoins(0), plan, {name: values[0]})  # loads what is loaded once
+    for seed in range(seeds):
+        first, *others = (steps_of(plan, {name: value}, seed) for value in values)
+        if any(steps != first for steps in others):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("mechanism", ["minimax", "duchi", "piecewise", "hybrid"])
+def test_a_number_takes_the_same_steps_wherever_it_lies(mechanism: str) -> None:
+    for optional in (False, True):
+        schema = Schema([Numeric("x", 0, 1, out_of_range="clip", optional=optional)])
+        values = [0.0, 0.3, 1.0, -7.5, 1e300, *([None] if optional else [])]
+        assert same_steps(Plan.design(schema, 1.0, numeric=mechanism), values)
+
+
+def test_so_does_a_number_with_additive_noise() -> None:
+    schema = Schema([Numeric("x", 0, 1, out_of_range="clip")])
+    assert same_steps(Plan.design(schema, 1.0, numeric="laplace"), [0.0, 0.3, 1.0, -7.5, 1e300])
+
+
+@pytest.mark.parametrize("values", [["no", "yes", "\U0001f600" * 256], [-5, 0, (1 << 53) - 1]], ids=["texts", "codes"])
+def test_a_category_takes_the_same_steps_whichever_it_is(values: list[Any]) -> None:
+    for mechanism in ("grr", "subset"):
+        plan = Plan.design(Schema([Categorical("c", values, optional=True)]), 1.0, categorical=mechanism)
+        assert same_steps(plan, [*values, None])
+
+
+class Skipping(Numeric):
+    """The twin: it looks closer at a number that is outside."""
+
+    def encode(self, value: object) -> float | None:
+        assert isinstance(value, float)
+        if self.low <= value <= self.high:
+            return (value - self.low) / (self.high - self.low)
+        return super().encode(value)
+
+
+def test_a_number_that_is_looked_at_closer_is_caught() -> None:
+    plan = Plan.design(Schema([Skipping("x", 0, 1, out_of_range="clip")]), 1.0)
+    assert not same_steps(plan, [0.5, 1.5])
+    assert same_steps(plan, [0.5, 0.7])
+
+
+class Measured(int):
+    """An integer that notes how long, in the digits of CPython, and of which sign it is when it is divided."""
+
+    divided: ClassVar[set[tuple[int, bool]]] = set()
+
+    def __or__(self, other: int) -> Measured:
+        return Measured(int(self) | other)
+
+    def __add__(self, other: int) -> Measured:
+        return Measured(int(self) + other)
+
+    def __sub__(self, other: int) -> Measured:
+        return Measured(int(self) - other)
+
+    def __floordiv__(self, other: int) -> Measured:
+        self.divided.add((-(-self.bit_length() // 30), self < 0))
+        return Measured(int(self) // other)
+
+
+def divisions(cell: Callable[[State, int], int], window: Window) -> set[tuple[int, bool]]:
+    """Return what is divided when a cell is drawn, after the word itself, with words at the ends of both groups."""
+    Measured.divided.clear()
+    for word in (0, 1, 1 << 40, window.threshold - 1, window.threshold, WORD - 1):
+        for state in (0, window.last):
+            cell(state, Measured(word))
+    return set(Measured.divided)
+
+
+def plainly(window: Window) -> Callable[[State, int], int]:
+    """The twin: as the words of the specification say, with quotients that are 0, or negative, or neither."""
+
+    def cell(state: State, word: int) -> int:
+        assert isinstance(state, int)
+        inside = word // (window.threshold // window.width) + state
+        outside = (word - window.threshold) // ((WORD - window.threshold) // window.cells_outside)
+        outside += window.width * (outside >= state)
+        return min(inside if word < window.threshold else outside, window.size)
+
+    return cell
+
+
+def test_a_window_divides_integers_of_one_length_whatever_the_coin() -> None:
+    """A report and its coin together tell the record: a division that is faster for one side would tell the coin."""
+    seeded = SeededCoins(3)
+    for size, width in ((2, 1), (3, 1), (1024, 257), (32768, 1), (32768, 32767)):
+        window = Window(size, width, aligned_threshold(Fraction(3), width, size - width, ROUNDING))
+        assert divisions(window.cell, window) == {(3, False), (2, False)}  # the word with its guard, and then quotients
+        assert len(divisions(plainly(window), window)) > 2
+        words = [seeded.word() for _ in range(200)]
+        for word in (*words, 0, window.threshold - 1, window.threshold, WORD - 1):
+            for state in (0, window.last):
+                assert window.cell(state, word) == plainly(window)(state, word)

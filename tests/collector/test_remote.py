@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,25 @@ def test_endless_answers_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.raises(CollectorError, match="long"),
     ):
         quick(url).plan(PLAN.id)
+
+
+def test_an_answer_that_comes_byte_by_byte_is_given_up() -> None:
+    """Each byte comes in time; the timeout is for all of them. Without that the server keeps the device for good."""
+    sent: list[int] = []
+
+    def drip(request: BaseHTTPRequestHandler, _: bytes) -> None:
+        request.send_response(200)
+        request.send_header("content-length", "100")
+        request.end_headers()
+        with suppress(OSError):
+            for i in range(100):
+                sent.append(i)
+                request.wfile.write(b" ")
+                time.sleep(0.05)
+
+    with faking(drip) as url, pytest.raises(CollectorError, match="cannot be reached: TimeoutError"):
+        quick(url, attempts=1, timeout=0.2).plan(PLAN.id)
+    assert len(sent) < 90
 
 
 def test_a_bad_record_is_refused_before_anything_is_sent() -> None:

@@ -1,7 +1,7 @@
 """A stop-watch learns next to nothing: times of two records, on the worst valid plan of every channel.
 
 `stopwatch` says how it is measured. Of n times each the best threshold may guess right by chance: for
-equal laws more often than `by_chance` with a probability below 1e-8, and there are 22 such tests. Beyond that .1 is
+equal laws more often than `by_chance` with a probability below 1e-8, and there are 28 such tests. Beyond that .1 is
 allowed for what remains (caches, garbage collection, the length of integers). Noise of a busy machine hits both records
 alike, as they take turns in random order.
 """

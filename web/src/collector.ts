@@ -2,7 +2,7 @@
 import { CollectorError, ensure, LedgerError } from "./errors.js";
 import { fields, parsed } from "./json.js";
 import type { Ledger } from "./ledger.js";
-import { Plan } from "./plan.js";
+import { MAX_TEXT, Plan } from "./plan.js";
 import { Report } from "./report.js";
 import type { PersonRecord } from "./schema.js";
 import { readTicket, type Ticket } from "./tickets.js";
@@ -164,16 +164,36 @@ export class Collector {
 
   async #once(path: string, init: RequestInit): Promise<{ response: Response; body: Uint8Array }> {
     const { fetch, timeout } = this.#options;
-    const response = await fetch(this.#url + path, {
-      ...init,
-      redirect: "error", // a report that went elsewhere, or became a GET, was not counted here
-      credentials: "omit", // who answers is nobody's business
-      referrerPolicy: "no-referrer",
-      cache: "no-store",
-      signal: AbortSignal.timeout(timeout),
-    });
-    return { response, body: new Uint8Array(await response.arrayBuffer()) };
+    // A timer of its own: some engines collect the signal of AbortSignal.timeout as garbage, and then never give up.
+    const control = new AbortController();
+    const clock = setTimeout(() => control.abort(new DOMException("", "TimeoutError")), timeout);
+    try {
+      const response = await fetch(this.#url + path, {
+        ...init,
+        redirect: "error", // a report that went elsewhere, or became a GET, was not counted here
+        credentials: "omit", // who answers is nobody's business
+        referrerPolicy: "no-referrer",
+        cache: "no-store",
+        signal: control.signal,
+      });
+      return { response, body: await read(response) };
+    } finally {
+      clearTimeout(clock);
+    }
   }
+}
+
+/** Reads an answer, and refuses one that is longer than any plan. */
+async function read({ body }: Response): Promise<Uint8Array> {
+  const reader = body?.getReader();
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  for (let part; (part = (await reader?.read())?.value); parts.push(part)) {
+    if ((size += part.length) <= MAX_TEXT) continue;
+    void reader!.cancel();
+    throw new CollectorError("the collector's answer is too long");
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
 /** Returns an address without what comes after its path, and without a slash at its end. */

@@ -6,7 +6,8 @@ import { decimal, descending, lowerExp, type Ratio } from "./exact.js";
 import { canonical, fields, integer, listed, parsed, printable, pythonFloat, toHex, utf8 } from "./json.js";
 import { type Attribute, encode, type Input, type PersonRecord, readSchema } from "./schema.js";
 
-const MAX_TEXT = 2 ** 24;
+/** The longest text of a plan, in bytes. */
+export const MAX_TEXT = 2 ** 24;
 const MAX_OUTPUTS = 3 * 2 ** 19;
 
 /** One or more attributes, and the channel that reports them. */

@@ -1,5 +1,6 @@
 /** The attributes of a record, and the only place where a person's values are read. */
 import { ensure, RecordError } from "./errors.js";
+import { counter } from "./exact.js";
 import { type Fields, fields, integer, listed, printable } from "./json.js";
 
 /** A number from low to high; one outside is an error, or counts as the nearer bound. */
@@ -32,11 +33,35 @@ export type Input = number | null;
 const MISSING = "(missing)";
 const MAX_CODE = Number.MAX_SAFE_INTEGER;
 
+/** Returns where a value of a categorical attribute is, with null for "missing" behind all others. */
+type Find = (value: unknown) => number | undefined;
+
+/** For each categorical attribute. A search through the list would take longer for some than for others. */
+const PLACES = new WeakMap<object, Find>();
+
+/** Finds texts. Engines key the hashes of texts by a secret. */
+function textFinder(all: readonly unknown[]): Find {
+  const places = new Map<unknown, number>(all.map((one, i) => [one, i]));
+  places.set(null, all.length);
+  return (value) => places.get(value);
+}
+
 /**
- * Where each value of a categorical attribute is, with null for "missing" behind all others. A search through the list
- * would take longer for some than for others.
+ * Finds integers, in equally many steps for all of them. The hashes of integers are no secret: a plan could put all of
+ * them into one bucket of a map, and those at its end would take a thousand steps.
  */
-const PLACES = new WeakMap<object, ReadonlyMap<unknown, number>>();
+function codeFinder(all: readonly number[]): Find {
+  const order = [...all.keys()].sort((i, j) => all[i]! - all[j]!);
+  const sorted = order.map((i) => all[i]!);
+  const reached = counter(sorted, Infinity);
+  return (value) => {
+    const code = value === null ? all[0] : value;
+    if (typeof code !== "number") return undefined;
+    const at = reached(code) - 1;
+    const place = sorted[at] === code ? order[at] : undefined;
+    return value === null ? all.length : place;
+  };
+}
 
 /** How many categories there are, "missing" among them. */
 export const categories = (attribute: Categorical): number => attribute.values.length + Number(attribute.optional);
@@ -71,14 +96,13 @@ function checkCategorical(attribute: Fields): void {
   const { values, optional } = attribute;
   const all = listed(values, "values");
   ensure(all.length >= (optional ? 1 : 2) && all.length <= 4096, "values must be 2 to 4096");
-  const places = new Map<unknown, number>(all.map((one, i) => [one, i]));
-  ensure(places.size === all.length, "values must differ");
-  PLACES.set(attribute, places.set(null, all.length));
+  ensure(new Set(all).size === all.length, "values must differ");
   const texts = typeof all[0] === "string";
   for (const one of all) {
     if (texts) ensure(printable(one, 0, 256) && one !== MISSING, "a value must be at most 256 printable characters");
     else integer(one, -MAX_CODE, MAX_CODE, "a value");
   }
+  PLACES.set(attribute, texts ? textFinder(all) : codeFinder(all as readonly number[]));
 }
 
 /**
@@ -126,6 +150,6 @@ function position({ low, high, out_of_range }: Numeric, value: unknown, fail: Fa
 
 function index(attribute: Categorical, value: unknown, fail: Fail): Input {
   const { values } = attribute;
-  const place = PLACES.get(attribute)!.get(value);
+  const place = PLACES.get(attribute)!(value);
   return place ?? fail(`must be one of the ${values.length} ${typeof values[0]}s declared: ${few(values)}`);
 }

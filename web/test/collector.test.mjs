@@ -133,7 +133,8 @@ test("a page of another origin hears that it may not be allowed, and what allows
 test("Retry-After is obeyed, within reason", async () => {
   const waits = [];
   const original = globalThis.setTimeout;
-  globalThis.setTimeout = (action, wait) => (waits.push(wait), queueMicrotask(action));
+  // The clock of an attempt is no pause.
+  globalThis.setTimeout = (action, wait) => wait === 10_000 || (waits.push(wait), queueMicrotask(action));
   try {
     const after = ["2", "100000", "-1", "1e3", "x", "999999999999"];
     const { collector } = faking(
@@ -356,3 +357,36 @@ test("an attempt that takes too long is given up", async () => {
   await assert.rejects(collector.plan(small.id), /cannot be reached: TimeoutError/);
   clearTimeout(keep);
 });
+
+/** An answer of so many bytes at a time, without end; tells when it is given up. */
+function endless(size, pause, signal) {
+  const state = { sent: 0, over: false };
+  const body = new ReadableStream({
+    start: (queue) => signal.addEventListener("abort", () => ((state.over = true), queue.error(signal.reason))),
+    async pull(queue) {
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      if (state.over) return;
+      queue.enqueue(new Uint8Array(size));
+      state.sent += size;
+    },
+    cancel: () => void (state.over = true),
+  });
+  return [state, new Response(body)];
+}
+
+for (const [what, size, pause, words] of [
+  ["without end", 2 ** 20, 0, /^the collector's answer is too long$/],
+  ["byte by byte", 1, 10, /cannot be reached: TimeoutError/],
+]) {
+  test(`an answer ${what} is given up`, async () => {
+    let state;
+    const fetch = async (_, { signal }) => {
+      const [made, response] = endless(size, pause, signal);
+      state = made;
+      return response;
+    };
+    const collector = new Collector("https://example.org", { fetch, timeout: size > 1 ? 10_000 : 200, attempts: 1 });
+    await assert.rejects(collector.plan(small.id), { name: "CollectorError", message: words });
+    assert.ok(state.over && state.sent <= 2 ** 24 + 2 * size);
+  });
+}

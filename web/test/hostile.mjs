@@ -41,6 +41,21 @@ function text(schema, channel) {
   return JSON.stringify(fields, (_, value) => sorted(value));
 }
 
+/** Integers that one bucket of a map holds, if their hashes are mixed as V8 mixes them (Wang's function). */
+function colliding(count) {
+  const found = [];
+  for (let code = 1; found.length < count; code++) {
+    let hash = (~code + (code << 15)) >>> 0;
+    hash = (hash ^ (hash >>> 12)) >>> 0;
+    hash = (hash + (hash << 2)) >>> 0;
+    hash = Math.imul((hash ^ (hash >>> 4)) >>> 0, 2057) >>> 0;
+    if (((hash ^ (hash >>> 16)) & 4095) === 5) found.push(code);
+  }
+  return found;
+}
+
+const codes = colliding(4096);
+
 /**
  * For every channel: a plan, two records that are as far apart as may be, how often a draw is timed, and a plan of the
  * same kind that is read sooner, for first draws.
@@ -73,6 +88,11 @@ export const hostile = {
     text: text([category(upTo(4096).map((i) => "a".repeat(250) + i))], { kind: "subset", size: 4097, weight: 1, threshold: MOST }),
     small: text([category(upTo(512).map((i) => "a".repeat(250) + i))], { kind: "subset", size: 513, weight: 1, threshold: MOST }),
     records: [{ c: `${"a".repeat(250)}0` }, { c: `${"a".repeat(250)}511` }],
+    draws: 1000,
+  },
+  "subset of one, of codes that collide": {
+    text: text([category(codes)], { kind: "subset", size: 4097, weight: 1, threshold: MOST }),
+    records: [{ c: codes[0] }, { c: codes.at(-1) }],
     draws: 1000,
   },
   unary: {

@@ -59,6 +59,7 @@ from hush.schema import Attribute, Input, Numeric
 MAX_SIZE = 1 << 15
 MAX_LEVEL = 1 << 30  # so that neighbouring knots stay 2^-47 apart, far more than the 2^-53 of the grid
 ROUNDING = 1 << 24  # the lower bits of a word, which round; the others draw
+GUARD = WORD // ROUNDING
 _UNIT = 1 << 53
 
 
@@ -247,9 +248,17 @@ class Window(Channel):
         return [] if self.levels == "even" else searchable(self.grid[0], math.inf)
 
     @cached_property
-    def _steps(self) -> tuple[int, int]:
-        """How many words give each cell inside, and each outside."""
-        return self.threshold // self.width, (WORD - self.threshold) // self.cells_outside
+    def _steps(self) -> tuple[int, int, int, int, int, int, int]:
+        """Where the words of outside begin; what `cell` divides by, adds before and subtracts after: inside, outside.
+
+        Words count without the bits that round, and with a guard of 2^40. What is added makes all dividends positive
+        and of one length, whichever cell they lead to: Python divides long integers faster if the quotient is 0, and
+        slower if it is negative. Without the guard it is a multiple of the divisor: the quotient is off by a constant.
+        """
+        inner, step = self.threshold // ROUNDING, self.threshold // ROUNDING // self.width
+        beside = (GUARD - inner) // self.cells_outside
+        more, further = -(-2 * GUARD // step), -(-4 * GUARD // beside)
+        return GUARD + inner, step, more * step - GUARD, more, beside, further * beside - GUARD - inner, further
 
     def answer(self, inputs: Sequence[Input], coins: Coins) -> Output:
         """Round an input and draw a cell. One word for both."""
@@ -271,7 +280,7 @@ class Window(Channel):
         # Whatever the float, the state is one of the channel's: privacy does not depend on what happened before.
         if self.levels == "even":
             position = u * self.last
-            s = int(min(position, self.last - 1.0)) if position > 0 else 0  # 0 for NaN
+            s = int(min(max(0.0, position), self.last - 1.0))  # 0 for NaN
             return s, position - s
         points, slopes = self.grid
         s = min(max(bisect_right(self._search, u) - 1, 0), self.last - 1)
@@ -291,13 +300,14 @@ class Window(Channel):
 
     def cell(self, state: State, word: int) -> int:
         """Return the cell that a word gives for a state, or N for "missing"."""
-        to_inside, to_outside = self._steps
+        limit, to_inside, more, surplus, to_outside, further, excess = self._steps
         start = self.size if state is None else state
         assert isinstance(start, int)
-        inside = start + word // to_inside
-        outside = (word - self.threshold) // to_outside
+        upper = (word | WORD) // ROUNDING
+        inside = start + ((upper + more) // to_inside - surplus)
+        outside = (upper + further) // to_outside - excess
         outside += self.width * (outside >= start)
-        return min(inside if word < self.threshold else outside, self.size)
+        return min(inside if upper < limit else outside, self.size)
 
     # -- the server
 
