@@ -33,7 +33,7 @@ plan = hush.Plan.from_json(hush.Plan.design(schema, 1.0).to_json())
 tally = hush.Tally(plan)
 for _ in range(200):
     tally.add(hush.Report.decode(plan, hush.randomise(plan, {"x": 0.5, "c": "a"}).encode()))
-rows = hush.estimate(hush.Tally.from_json(tally.to_json(, plan)))
+rows = hush.estimate(hush.Tally.from_json(tally.to_json(), plan))
 print(len(rows))
 """
 

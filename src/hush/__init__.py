@@ -136,8 +136,10 @@ __all__ = [
 
 
 _MODULES = (
-    *("audits", "batch", "client", "collector", "design", "engines", "exact", "learn", "panels", "plots", "remote"),
-    "testing",
+    *("answered", "audits", "batch", "channels", "client", "codec", "coins", "collector", "design", "engines"),
+    *("errors", "estimates", "exact", "intervals", "laws", "learn", "ledger", "memory", "panels", "plan", "plots"),
+    *("postprocess", "predictions", "remote", "report", "rows", "schema", "series", "tables", "tally", "testing"),
+    *("summary", "tickets"),
 )
 """Modules that are loaded when they are first used: some need more than the standard library, none is always needed."""
 
