@@ -12,9 +12,12 @@ remembers it for as long as it runs (`hush.answered`). Only the standard library
 from __future__ import annotations
 
 import http.client
+import io
 import json
+import math
 import random
 import re
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -245,23 +248,13 @@ class Collector:
         if self._token is not None:
             request.add_header("Authorization", f"Bearer {self._token}")
         with _opener.open(request, timeout=self._timeout) as response:
-            data = self._read(response)
+            data: bytes = response.read(MAX_ANSWER + 1)
             left = response.length  # of what was announced; reading a part does not complain if it ends early
         if left and len(data) <= MAX_ANSWER:
             raise http.client.IncompleteRead(data[:0], left)
         if len(data) > MAX_ANSWER:
             raise CollectorError("the collector's answer is too long")
         return data
-
-    def _read(self, response: Any) -> bytes:
-        """Read an answer, and give up after the timeout: that of a socket begins anew with every byte."""
-        end = time.monotonic() + self._timeout
-        data = bytearray()
-        while len(data) <= MAX_ANSWER and (part := response.read1(MAX_ANSWER + 1 - len(data))):
-            data += part
-            if time.monotonic() > end:
-                raise TimeoutError
-        return bytes(data)
 
     def _retry(self, action: Callable[[], bytes]) -> bytes:
         """Do something until it succeeds, is refused for good, or was tried often enough."""
@@ -290,7 +283,63 @@ class _Stay(urllib.request.HTTPRedirectHandler):
         """Refuse."""
 
 
-_opener = urllib.request.build_opener(_Stay)
+class _Clocked(io.RawIOBase):
+    """What a socket receives until a deadline. The timeout of a socket begins anew with every byte."""
+
+    def __init__(self, received: socket.socket) -> None:
+        self._socket, self._file = received, received.makefile("rb", buffering=0)
+        self._end = time.monotonic() + (received.gettimeout() or math.inf)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        if left < math.inf:
+            self._socket.settimeout(left)
+        return self._file.readinto(buffer)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _Received:
+    """A socket, for an answer that must arrive in time as a whole: its headers too."""
+
+    def __init__(self, received: socket.socket) -> None:
+        self._socket = received
+
+    def makefile(self, _: str) -> io.BufferedReader:
+        return io.BufferedReader(_Clocked(self._socket))
+
+
+class _Response(http.client.HTTPResponse):
+    def __init__(self, sock: socket.socket, *arguments: Any, **named: Any) -> None:
+        super().__init__(_Received(sock), *arguments, **named)  # type: ignore[arg-type]
+
+
+class _Connection(http.client.HTTPConnection):
+    response_class = _Response
+
+
+class _SecureConnection(http.client.HTTPSConnection):
+    response_class = _Response
+
+
+class _Handler(urllib.request.HTTPHandler):
+    def http_open(self, req: urllib.request.Request) -> Any:
+        return self.do_open(_Connection, req)
+
+
+class _SecureHandler(urllib.request.HTTPSHandler):
+    def https_open(self, req: urllib.request.Request) -> Any:
+        return self.do_open(_SecureConnection, req)
+
+
+_opener = urllib.request.build_opener(_Stay, _Handler, _SecureHandler)
 
 
 def _receipt(data: bytes, sent: bytes) -> Receipt:

@@ -130,6 +130,25 @@ def test_an_answer_that_comes_byte_by_byte_is_given_up() -> None:
     assert len(sent) < 90
 
 
+@pytest.mark.parametrize("line", [b"X-More: 1\r\n", b"", b"HTTP/1.1 100 Continue\r\n\r\n"])
+def test_headers_that_drip_are_not_waited_for(line: bytes) -> None:
+    """Lines, bytes of one line, or answers that are not the last: each comes in time, and the whole never."""
+    sent: list[int] = []
+
+    def drip(request: BaseHTTPRequestHandler, _: bytes) -> None:
+        with suppress(OSError):
+            if not line.startswith(b"HTTP"):
+                request.wfile.write(b"HTTP/1.1 200 OK\r\n" + (b"" if line else b"X-Long: "))
+            for i in range(100):
+                sent.append(i)
+                request.wfile.write(line or b"a")
+                time.sleep(0.05)
+
+    with faking(drip) as url, pytest.raises(CollectorError, match="cannot be reached"):
+        quick(url, attempts=1, timeout=0.2).plan(PLAN.id)
+    assert len(sent) < 90
+
+
 def test_a_bad_record_is_refused_before_anything_is_sent() -> None:
     asked = []
     with faking(lambda request, _: asked.append(request.path)) as url:

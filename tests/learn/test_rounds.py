@@ -559,3 +559,19 @@ def test_a_training_that_diverges_still_ends() -> None:
         round_ = round_.moved([0.5] * round_.training.width)
     assert set(map(abs, round_.result)) == {LARGEST}
     assert Round.from_json(round_.to_json()) == round_
+
+
+@pytest.mark.parametrize("mechanism", ["vector", "hybrid"])
+def test_a_device_designs_nothing_for_a_server(monkeypatch: pytest.MonkeyPatch, mechanism: str) -> None:
+    """A server could make a device look for the best channel of a thousand coordinates: the device reads and checks."""
+    round_ = first(gradient=mechanism, epsilon=0.731)
+    text = round_.to_json()
+
+    def design(*_: object, **__: object) -> Plan:
+        raise AssertionError("designed")
+
+    monkeypatch.setattr("hush.learn.training._vector_plan", design)
+    monkeypatch.setattr("hush.learn.training._coordinate_plan", design)
+    monkeypatch.setattr(Plan, "design", design)
+    assert Round.from_json(text) == round_
+    assert gradient(Round.from_json(text), RECORD, 1).plan == round_.plan

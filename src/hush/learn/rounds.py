@@ -37,7 +37,7 @@ from hush.estimates import points
 from hush.learn import descriptions
 from hush.learn.labels import target
 from hush.learn.rotations import kappa, rotate, rotate_back
-from hush.learn.training import LARGEST, VECTOR, Training, is_number
+from hush.learn.training import LARGEST, VECTOR, Training, dot, flushed, is_number
 from hush.ledger import Ledger
 from hush.plan import Plan
 from hush.report import Report
@@ -45,7 +45,6 @@ from hush.schema import Record
 from hush.tally import Tally
 
 VERSION = 2
-_TINY = 1e-150  # no sum or difference of a gradient's larger coordinates is subnormal, but for 0
 
 
 @dataclass(frozen=True)
@@ -77,8 +76,7 @@ class Round:
             raise DesignError("the coordinates of a round are different integers, in order")
         if chosen[0] < 0 or chosen[-1] >= training.width:
             raise DesignError("the coordinates of a round are among its weights")
-        expected = training.round_plan(self.number, len(chosen))
-        if self.plan.schema != expected.schema or self.plan.title != expected.title or self.plan.cost != expected.cost:
+        if not training.fits(self.plan, self.number, len(chosen)):
             raise PlanError("the plan of a round has the gradients, the title and the epsilon of its training")
 
     @classmethod
@@ -109,12 +107,12 @@ class Round:
         """Return the record that stands for one person's clipped gradient."""
         training = self.training
         inputs, y = training.features(record), target(training.label, label)
-        score = math.fsum(a * b for a, b in zip(inputs, self.weights, strict=True))
+        score = dot(inputs, [flushed(weight) for weight in self.weights])
         slope = training.loss_function.slope(score, y)
-        vector = [_flushed(slope * inputs[j]) for j in self.coordinates]
+        vector = [flushed(slope * inputs[j]) for j in self.coordinates]
         if training.gradient != VECTOR:
             return {f"g{j}": _clipped(value / training.bound) for j, value in enumerate(vector)}
-        size = min(math.sqrt(math.fsum(value * value for value in vector)) / training.radius, 1.0)
+        size = min(math.sqrt(dot(vector, vector)) / training.radius, 1.0)
         turned = rotate(vector, self.rotation)
         return {f"g{j}": size * ((value > 0) - (value < 0)) for j, value in enumerate(turned)}
 
@@ -122,7 +120,7 @@ class Round:
         """Return the record that stands for the loss of the weights so far, for one person."""
         training = self.training
         inputs, y = training.features(record), target(training.label, label)
-        score = math.fsum(a * b for a, b in zip(inputs, self.result, strict=True))
+        score = dot(inputs, [flushed(weight) for weight in self.result])
         return {"loss": min(training.loss_function.value(score, y), float(training.cap))}
 
     # -- the server
@@ -258,11 +256,6 @@ def _answer(
 def _check_open(round: Round) -> None:  # noqa: A002
     if round.done:
         raise PlanError("this training is over")
-
-
-def _flushed(value: float) -> float:
-    """Return 0 for numbers so small that processors may take long over them: that would tell them by the time."""
-    return value if abs(value) > _TINY else 0.0
 
 
 def _clipped(value: float, bound: float = 1.0) -> float:

@@ -33,6 +33,7 @@ GRADIENTS = (VECTOR, *NUMERIC, *BLOCK)
 MAX_ROUNDS = 1 << 20
 MAX_NAME = 128
 LARGEST = 1e40  # of a weight, and of a feature once it is centred and scaled: no product of them overflows
+_TINY = 1e-150  # no product of two larger numbers is subnormal
 
 
 @dataclass(frozen=True)
@@ -164,12 +165,12 @@ class Training:
             values = [a - b for a, b in zip(values, self.centre, strict=True)]
         if self.scale is not None:
             values = [a / b for a, b in zip(values, self.scale, strict=True)]
-        values = [min(max(value, -LARGEST), LARGEST) for value in values]
+        values = [flushed(min(max(value, -LARGEST), LARGEST)) for value in values]
         if self.intercept:
             values.append(1.0)
         if self.matrix is None:
             return values
-        return [math.fsum(p * v for p, v in zip(row, values, strict=True)) for row in self.matrix]
+        return [flushed(dot(row, values)) for row in self.matrix]
 
     def model(self, weights: Sequence[float]) -> tuple[list[float], float]:
         """Return coefficients of the features of the schema (`hush.learn.Features`), and the intercept."""
@@ -198,6 +199,16 @@ class Training:
             plan = _coordinate_plan(self.epsilon, coordinates, self.gradient, self.k)
         return replace(plan, title=f"{self.family}round {number}")
 
+    def fits(self, plan: Plan, number: int, coordinates: int) -> bool:
+        """Return whether a plan asks what this round asks, for its epsilon.
+
+        The channel need not be the best one, and nothing is designed here: a device checks the plan that a server
+        sends, and a server could make it look for the best one of a thousand coordinates.
+        """
+        size = padded(coordinates) if self.gradient == VECTOR else coordinates
+        title = f"{self.family}round {number}"
+        return plan.schema == gradient_schema(size) and plan.title == title and plan.cost == _cost(self.epsilon)
+
     def loss_plan(self, number: int) -> Plan:
         """Return the plan for held-out people, who tell how well the weights of a round do."""
         schema = Schema([Numeric("loss", 0, self.cap)])
@@ -213,7 +224,7 @@ def gradient_schema(size: int) -> Schema:
 @lru_cache(maxsize=256)
 def _vector_plan(epsilon: float, size: int) -> Plan:
     """Return the plan for a rotated gradient: the best cube channel over all its coordinates."""
-    cost = Fraction(repr(float(epsilon)))
+    cost = _cost(epsilon)
     schema = gradient_schema(size)
     return Plan(schema, cost, 1, (Question(schema.names, cube(cost, size)),))
 
@@ -228,6 +239,27 @@ def _coordinate_plan(epsilon: float, size: int, mechanism: str, k: int | str) ->
         return Plan.design(schema, epsilon, numeric=mechanism, budget="split")
     wanted: Any = min(k, size) if isinstance(k, int) else k
     return Plan.design(schema, epsilon, numeric=mechanism, k=wanted)
+
+
+def _cost(epsilon: float) -> Fraction:
+    """Return epsilon as the decimal number that was written."""
+    return Fraction(repr(float(epsilon)))
+
+
+def dot(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return the sum of products, added from left to right: the work is the same whatever the numbers are.
+
+    `math.fsum`, and `sum` from Python 3.12 on, are more precise, and their work depends on which numbers are larger.
+    """
+    total = 0.0
+    for x, y in zip(a, b, strict=True):
+        total += x * y
+    return total
+
+
+def flushed(value: float) -> float:
+    """Return 0 for numbers so small that processors may take long over them: that would tell them by the time."""
+    return value if abs(value) > _TINY else 0.0
 
 
 def _scaled(matrix: list[list[float]], factors: Sequence[float]) -> list[list[float]]:
