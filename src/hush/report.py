@@ -56,7 +56,7 @@ class Report:
     def encode(self) -> bytes:
         """Return the compact binary form."""
         parts = [bytes([VERSION]), bytes.fromhex(self.plan.id)[:TAG_SIZE], self.id]
-        width = _index_width(self.plan)
+        width = index_width(self.plan)
         for index, output in self.answers:
             if width:
                 parts.append(index.to_bytes(width, "big"))
@@ -80,7 +80,7 @@ class Report:
             raise ReportError("this report belongs to another plan")
         id_ = cursor.take(ID_SIZE)
         answers = []
-        width = _index_width(plan)
+        width = index_width(plan)
         for position in range(plan.k):
             index = int.from_bytes(cursor.take(width), "big") if width else position
             codec.integer(index, 0, len(plan.questions) - 1, ReportError, "the question of an answer")
@@ -128,11 +128,11 @@ class Report:
 def sizes(plan: Plan) -> tuple[int, int]:
     """Return how many bytes the shortest and the longest binary report of a plan take."""
     widths = sorted(question.channel.alphabet.width for question in plan.questions)
-    fixed = 1 + TAG_SIZE + ID_SIZE + plan.k * _index_width(plan)
+    fixed = 1 + TAG_SIZE + ID_SIZE + plan.k * index_width(plan)
     return fixed + sum(widths[: plan.k]), fixed + sum(widths[-plan.k :])
 
 
-def _index_width(plan: Plan) -> int:
+def index_width(plan: Plan) -> int:
     """Return how many bytes the index of a question takes: none if all questions are answered."""
     if plan.k == len(plan.questions):
         return 0

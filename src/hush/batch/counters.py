@@ -252,3 +252,60 @@ def count_rows(
                 read_out(planes[slot], waiting[slot], 0, counts[start : start + min(size, 64)])
                 groups[slot] = 0
     open_set[0], open_set[1], open_set[2] = opened, seen, members
+
+
+@compiled
+def count_whole(
+    attribute: Array,
+    part: Array,
+    output: Array,
+    plan: Array,
+    k: int,
+    planes: Array,
+    waiting: Array,
+    room: Array,
+    faults: Array,
+    vector: Array,
+) -> bool:
+    """Count all rows of one small batch into a vector that is empty; return whether they are whole reports.
+
+    The rules are those of `count_rows`. If one is broken, `vector` means nothing, and counting again in steps says
+    which. `plan` has sizes, starts, rows, weights and slots; `room` has fills and groups. One call costs less than the
+    six of the way in steps, which matters for a thousand rows.
+    """
+    questions, slots = plan.shape[1] - 1, len(planes)
+    sizes, starts, rows, weights = plan[0, :questions], plan[1], plan[2, :questions], plan[3, :questions]
+    places = plan[4, :questions]
+    answered, counts = vector[1 : 1 + questions], vector[1 + questions :]
+    fills, groups = room[0, :slots], room[1, :slots]
+    open_set = np.zeros(3, dtype=np.int64)
+    count_rows(
+        attribute,
+        part,
+        output,
+        sizes,
+        starts,
+        rows,
+        weights,
+        places,
+        answered,
+        counts,
+        planes,
+        waiting,
+        fills,
+        groups,
+        open_set,
+        faults,
+    )
+    empty_planes(weights, rows, places, starts, planes, waiting, fills, groups, counts)
+    good = open_set[1] == 0
+    for i in range(faults.shape[0]):
+        for j in range(faults.shape[1]):
+            good = good and faults[i, j] == 0
+            faults[i, j] = 0
+    total = most = np.int64(0)
+    for i in range(questions):
+        total += answered[i]
+        most = max(most, answered[i])
+    vector[0] = total // k
+    return good and total % k == 0 and most <= vector[0]

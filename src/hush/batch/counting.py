@@ -22,6 +22,7 @@ from hush.batch.counters import (
     WRONG_PARTS,
     count_rows,
     count_symbols,
+    count_whole,
     count_words,
     empty_planes,
     find_faults,
@@ -67,6 +68,12 @@ class Counts:
         self._groups = np.zeros(slots, dtype=np.int64)
         self._open = np.zeros(3, dtype=np.int64)
         self._faults = np.zeros((len(alphabets) + 1, len(FAULTS)), dtype=np.int64)
+        # For whole batches: the same numbers, in few arrays.
+        self._plan = np.zeros((5, len(alphabets) + 1), dtype=np.int64)
+        for row, numbers in enumerate((self._sizes, self._starts, self._rows, self._weights, self._slots)):
+            self._plan[row, : len(numbers)] = numbers
+        self._room = np.zeros((2, slots), dtype=np.int64)
+        self._size = 1 + len(alphabets) + int(self._starts[-1])
 
     def add(self, attribute: Array, part: Array, output: Array) -> None:
         """Count rows. `part` is empty where the format has no such column."""
@@ -100,6 +107,26 @@ class Counts:
             self._read_out()
         if count_symbols(attribute, output, len(self._sizes), self._bits, self._symbols):
             find_faults(attribute, output, len(self._sizes), self._bits, self._faults)
+
+    def whole(self, attribute: Array, part: Array, output: Array) -> Array | None:
+        """Return the vector of one batch, as `add` and `drain` would, or None if these find a fault.
+
+        For small batches, of which there are many. Nothing that was counted before may wait to be drained.
+        """
+        vector = np.zeros(self._size, dtype=np.int64)
+        good = count_whole(
+            attribute,
+            part,
+            output,
+            self._plan,
+            self.plan.k,
+            self._planes,
+            self._waiting,
+            self._room,
+            self._faults,
+            vector,
+        )
+        return vector if good else None
 
     def _read_out(self) -> None:
         """Empty the counters of symbols and the upright ones into plain ones."""

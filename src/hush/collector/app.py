@@ -42,9 +42,10 @@ from hush.collector.responses import IMMUTABLE, SECRET, encoded
 from hush.collector.security import RateLimit, check_role, cors_headers
 from hush.collector.settings import Settings
 from hush.collector.stores import NotHeld, Store
-from hush.collector.submissions import Batch, Gradient, Outcome, Submission
+from hush.collector.submissions import Batch, Gradient, Outcome, Single, Submission
 from hush.collector.views import Views
 from hush.errors import InputError, StoreError
+from hush.plan import Plan
 from hush.report import ID_SIZE, Report
 from hush.tickets import SIGNATURE_SIZE, questions_of
 
@@ -71,6 +72,7 @@ class Collector:
         self._pulse = Pulse(store, settings.health_timeout)
         self.views = Views(store, settings, self._find)
         self.endpoints = routes.endpoints(self)
+        self._reports = next(endpoint for endpoint in self.endpoints if endpoint.name == "post_plans_plan_reports")
         self._openapi = json.dumps(openapi(self.endpoints)).encode()
 
     # -- life
@@ -109,15 +111,10 @@ class Collector:
 
     def _guarded(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         """Return the handler of an endpoint, behind limits and roles; whatever is refused becomes a problem."""
-        known = tuple(parameter.name for parameter in endpoint.parameters if parameter.place == "query")
 
         async def handle(request: Request) -> Response:
             try:
-                self._limit.check(request.client.host if request.client else "")
-                if endpoint.role is not None:
-                    check_role(self.settings, request, endpoint.role)
-                if not endpoint.any_query:
-                    asked.check_query(request, known)
+                self._admit(endpoint, request)
                 response = await endpoint.handler(request)
             except Refused as refused:
                 response = refused.response()
@@ -128,6 +125,15 @@ class Collector:
             return self._finished(request, response, request.path_params.get("plan"))
 
         return handle
+
+    def _admit(self, endpoint: Endpoint, request: Request) -> None:
+        """Refuse requests that are too many, lack a role, or have a query that nobody reads."""
+        self._limit.check(request.client.host if request.client else "")
+        if endpoint.role is not None:
+            check_role(self.settings, request, endpoint.role)
+        if not endpoint.any_query:
+            known = (parameter.name for parameter in endpoint.parameters if parameter.place == "query")
+            asked.check_query(request, tuple(known))
 
     def _refusal(self, endpoint: Endpoint, error: Exception) -> Refused:
         """Return the problem for an error: the body is wrong, or the store fails, or the collector made a mistake."""
@@ -166,13 +172,21 @@ class Collector:
     async def _submit(self, submission: Submission, plan_id: str, kind: str, reports: int) -> Response:
         """Hand a submission to the intake, and answer when it is durable."""
         assert self._intake is not None
-        retry = {"Retry-After": str(self.settings.retry_after)}
+        outcome: Outcome | Exception
         try:
             outcome = await self._intake.submit(submission)
-        except (Full, Stopped):
-            raise Refused("busy", headers=retry) from None
-        except Exception:  # the intake has logged it
-            raise Refused("failed", headers=retry) from None
+        except Exception as error:
+            outcome = error
+        return self._receipt(submission, outcome, plan_id, kind, reports)
+
+    def _receipt(
+        self, submission: Submission, outcome: Outcome | Exception, plan_id: str, kind: str, reports: int
+    ) -> Response:
+        """Answer with what became of a submission."""
+        if isinstance(outcome, Exception):  # the intake has logged it, if it is not simply full
+            busy = isinstance(outcome, Full | Stopped)
+            retry = {"Retry-After": str(self.settings.retry_after)}
+            raise Refused("busy" if busy else "failed", headers=retry) from None
         self.metrics.submissions[plan_id, kind, outcome.value] += 1
         if outcome in REFUSALS:
             raise Refused(REFUSALS[outcome])
@@ -181,6 +195,50 @@ class Collector:
             if not isinstance(submission, Gradient):
                 self.views.note(plan_id, reports)
         return encoded(Receipt(submission.id.hex(), outcome is Outcome.NEW, reports), 202)
+
+    # -- the short way (`hush.collector.direct`)
+
+    def known(self, plan_id: str) -> Plan | None:
+        """Return a plan, if the store need not be asked for it."""
+        return self._find.known(plan_id)
+
+    def take(
+        self,
+        request: Request,
+        plan: Plan,
+        kind: str,
+        body: bytes,
+        done: Callable[[Submission, Outcome | Exception], None],
+    ) -> Response | None:
+        """Take one report; return why not, or None: then `done` is called, and `taken` is the answer."""
+
+        def act() -> None:
+            assert self._intake is not None
+            self._admit(self._reports, request)
+            one = self._single(request, plan, kind, body)
+            try:
+                self._intake.put(one, done)
+            except (Full, Stopped) as error:
+                self._receipt(one, error, plan.id, "report", 1)
+
+        return self._answered(self._reports, request, act)
+
+    def taken(self, request: Request, submission: Submission, outcome: Outcome | Exception) -> Response:
+        """Answer a report that was taken, now that it is durable."""
+        plan_id = request.path_params["plan"]
+        found = self._answered(self._reports, request, lambda: self._receipt(submission, outcome, plan_id, "report", 1))
+        assert found is not None
+        return found
+
+    def _answered(self, endpoint: Endpoint, request: Request, act: Callable[[], Response | None]) -> Response | None:
+        """Do something, as `_guarded` does."""
+        try:
+            response = act()
+        except Refused as refused:
+            response = refused.response()
+        except Exception as error:
+            response = self._refusal(endpoint, error).response()
+        return None if response is None else self._finished(request, response, request.path_params["plan"])
 
     # -- plans
 
@@ -207,14 +265,7 @@ class Collector:
         kind = asked.content_type(request)
         if kind in formats.SINGLES:
             most = max(self.settings.max_single, formats.longest(plan, kind))
-            one = formats.single(plan, kind, await asked.body(request, most, self.settings))
-            if self.settings.tickets:
-                tickets.check(
-                    plan,
-                    self.settings.ticket_key,
-                    one.report,
-                    asked.hexadecimal(request, "hush-ticket", SIGNATURE_SIZE),
-                )
+            one = self._single(request, plan, kind, await asked.body(request, most, self.settings))
             return await self._submit(one, plan.id, "report", 1)
         if kind not in formats.BATCHES:
             raise Refused("wrong-type", f"reports come as {', '.join((*formats.SINGLES, *formats.BATCHES))}")
@@ -225,6 +276,14 @@ class Collector:
         id_ = None if given is None else asked.hexadecimal(request, "hush-batch", ID_SIZE)
         many = await beside(len(body), formats.batch, plan, kind, body, id_, self.settings.check_ids)
         return await self._submit(many, plan.id, "batch", int(many.vector[0]))
+
+    def _single(self, request: Request, plan: Plan, kind: str, body: bytes) -> Single:
+        """Read one report, with its ticket if there are tickets here."""
+        one = formats.single(plan, kind, body)
+        if self.settings.tickets:
+            signature = asked.hexadecimal(request, "hush-ticket", SIGNATURE_SIZE)
+            tickets.check(plan, self.settings.ticket_key, one.report, signature)
+        return one
 
     async def ticket(self, request: Request) -> Response:
         """Deal the questions of one report."""

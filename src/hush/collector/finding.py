@@ -18,6 +18,11 @@ class Finder:
         self._store = store
         self._plans: dict[str, HeldPlan] = {}
 
+    def known(self, plan_id: str) -> Plan | None:
+        """Return a plan that was asked for before."""
+        held = self._plans.get(plan_id)
+        return None if held is None else held.plan
+
     async def plan(self, request: Request) -> Plan:
         """Return the plan that the path names. A plan never changes, so it is asked for once."""
         plan_id = request.path_params["plan"]

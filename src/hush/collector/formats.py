@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import struct
 import threading
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -25,10 +26,12 @@ import numpy as np
 import pyarrow as pa
 
 from hush import codec
+from hush.batch.binary import ids_of, rows_of
 from hush.batch.counting import Counts
 from hush.batch.rows import check_schema, report_schema, row_arrays
 from hush.collector.submissions import Batch, Form, Single
 from hush.collector.vectors import layout_of
+from hush.columnar import parts
 from hush.errors import ReportError, TallyError
 from hush.plan import Plan
 from hush.report import ID_SIZE, MAX_TEXT, TAG_SIZE, Report, sizes
@@ -49,10 +52,13 @@ BATCHES = (REPORTS, COLUMNS, ARROW)
 MAGIC = b"HUSHC1"
 HEADER = len(MAGIC) + TAG_SIZE + ID_SIZE + 4
 MAX_ROWS = 1 << 20
+FEW_ROWS = 1 << 13  # of a batch that is counted in one step
+NO_PARTS = np.empty(0, dtype=np.int16)
 MAX_REPORTS = 1 << 16  # binary ones, which are read one by one
 MAX_TALLY = 1 << 40  # reports
 MAX_PIECES = 4096  # record batches of a stream
 MAX_METADATA = 1 << 16  # bytes of a message of a stream, without the rows
+KEPT_SCHEMAS, MAX_KEPT = 64, 1 << 12  # how many, and of how many bytes at most
 END_MARK = b"\xff\xff\xff\xff\0\0\0\0"
 
 
@@ -123,38 +129,35 @@ def batch(plan: Plan, kind: str, body: bytes, id_: bytes | None, check_ids: bool
 def arrow(plan: Plan, body: bytes, id_: bytes, check_ids: bool) -> Batch:
     """Read an Arrow IPC stream of reports."""
     ids: list[bytes] = []
-    rows = 0
     if not body.endswith(END_MARK):
         raise ReportError("the Arrow IPC stream is cut short: its end mark is missing")
-    with _counting(plan) as counts:
-        try:
-            _check_messages(body[: -len(END_MARK)])
-            with pa.ipc.open_stream(body) as stream:
-                _check_columns(plan, stream.schema)
-                for piece in stream:
-                    rows += piece.num_rows
-                    if rows > MAX_ROWS:
-                        raise ReportError(f"a batch may have at most {MAX_ROWS} rows")
-                    piece.validate(full=True)
+    try:
+        pieces = list(_pieces(plan, body[: -len(END_MARK)]))
+        for piece in pieces:
+            if check_ids:
+                ids += _ids(piece)
+        if len(pieces) == 1:
+            vector = _counted(plan, *row_arrays(plan, pieces[0]))
+        else:
+            with _counting(plan) as counts:
+                for piece in pieces:
                     counts.add(*row_arrays(plan, piece))
-                    if "report" in piece.schema.names and piece.column("report").null_count:
-                        raise ReportError("the column 'report' must not have null")
-                    if check_ids:
-                        ids += _ids(piece)
-        except ReportError:
-            raise
-        except (pa.ArrowException, OSError, ValueError, struct.error):
-            raise ReportError("not a valid Arrow IPC stream of reports") from None
-        vector = _nonempty(counts.drain())
+                vector = counts.drain()
+    except ReportError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, struct.error):
+        raise ReportError("not a valid Arrow IPC stream of reports") from None
+    _nonempty(vector)
     if check_ids and (len(ids) != vector[0] or len(set(ids)) != len(ids)):
         raise ReportError("every report of a batch has an id of its own, in all of its rows, one after the other")
     return Batch(plan, id_, vector, Form.ARROW, body, tuple(ids))
 
 
-def _check_messages(body: bytes) -> None:
-    """Look at how a stream without its end mark is encoded, before anything of it is decoded."""
+def _pieces(plan: Plan, body: bytes) -> Iterator[pa.RecordBatch]:
+    """Read a stream without its end mark, message by message. How each is encoded is looked at before it is decoded."""
     source = pa.BufferReader(body)
     messages = pa.ipc.MessageReader.open_stream(source)
+    schema, rows, start = None, 0, 0
     for place in range(MAX_PIECES + 2):
         start = source.tell()
         try:
@@ -167,10 +170,37 @@ def _check_messages(body: bytes) -> None:
             raise ReportError(f"a message of an Arrow IPC stream may have at most {MAX_METADATA} bytes of metadata")
         if message.type != ("record batch" if place else "schema"):
             raise ReportError("an Arrow IPC stream of reports has record batches alone")
-        if place and _is_compressed(message.metadata.to_pybytes()):
+        if schema is None:
+            schema = _schema(plan, message.metadata.to_pybytes(), message)
+            continue
+        if _is_compressed(message.metadata.to_pybytes()):
             raise ReportError("compressed Arrow IPC streams are not read")
+        piece = pa.ipc.read_record_batch(message, schema)
+        rows += piece.num_rows
+        if rows > MAX_ROWS:
+            raise ReportError(f"a batch may have at most {MAX_ROWS} rows")
+        piece.validate(full=True)
+        if "report" in schema.names and piece.column("report").null_count:
+            raise ReportError("the column 'report' must not have null")
+        yield piece
     if start != len(body):  # an earlier end mark was found
         raise ReportError("the Arrow IPC stream has bytes behind its end mark")
+
+
+_schemas: OrderedDict[tuple[str, bytes], pa.Schema] = OrderedDict()
+
+
+def _schema(plan: Plan, metadata: bytes, message: pa.Message) -> pa.Schema:
+    """Read the schema of a stream. Gateways send the same one each time, so those that were checked are kept."""
+    schema = _schemas.get((plan.id, metadata))
+    if schema is None:
+        schema = pa.ipc.read_schema(message)
+        _check_columns(plan, schema)
+        if len(metadata) <= MAX_KEPT:
+            _schemas[plan.id, metadata] = schema
+            if len(_schemas) > KEPT_SCHEMAS:
+                _schemas.popitem(last=False)
+    return schema
 
 
 def _check_columns(plan: Plan, schema: pa.Schema) -> None:
@@ -218,11 +248,20 @@ def packed(plan: Plan, body: bytes) -> Batch:
         raise ReportError(f"a batch may have at most {MAX_ROWS} rows")
     if len(body) != HEADER + rows * sum(kind.itemsize for kind in _types(plan).values()):
         raise ReportError("packed columns have another size than their number of rows says")
-    found = {"part": np.empty(0, dtype=np.int16)} | _columns(plan, body, rows)
-    with _counting(plan) as counts:
-        counts.add(found["attribute"], found["part"], found["output"])
-        vector = _nonempty(counts.drain())
-    return Batch(plan, id_, vector, Form.COLUMNS, body)
+    found = _columns(plan, body, rows)
+    vector = _counted(plan, found["attribute"], found.get("part", NO_PARTS), found["output"])
+    return Batch(plan, id_, _nonempty(vector), Form.COLUMNS, body)
+
+
+def _counted(plan: Plan, attribute: Array, part: Array, output: Array) -> Array:
+    """Count the rows of a whole batch."""
+    if len(attribute) <= FEW_ROWS:
+        vector = _counter(plan).whole(attribute, part, output)
+        if vector is not None:
+            return vector
+    with _counting(plan) as counts:  # faster for many rows, and says what is wrong
+        counts.add(attribute, part, output)
+        return counts.drain()
 
 
 def unpack(plan: Plan, body: bytes) -> pa.Table:
@@ -267,15 +306,19 @@ def reports(plan: Plan, body: bytes, check_ids: bool) -> Batch:
         raise ReportError("a batch of binary reports begins with its id of 16 bytes")
     if (len(body) - ID_SIZE) // sizes(plan)[0] > MAX_REPORTS:
         raise ReportError(f"a batch of binary reports has at most {MAX_REPORTS} of them: columns take more")
-    layout = layout_of(plan)
-    vector = layout.zero()
-    ids = []
-    for report in split(plan, body[ID_SIZE:]):
-        layout.add(vector, report)
-        ids.append(report.id)
-    if len(set(ids)) != len(ids):
+    data = body[ID_SIZE:]
+    wide = max(parts(plan)) > 1
+    found = []
+    with _counting(plan) as counts:
+        for rows in rows_of(plan, data):
+            counts.add(rows.attribute, rows.part if wide else NO_PARTS, rows.output)
+            found.append(ids_of(data, rows.starts))
+        vector = _nonempty(counts.drain())
+    ids = np.concatenate(found)
+    if len(np.unique(ids, axis=0)) != len(ids):
         raise ReportError("a batch has the same report twice")
-    return Batch(plan, body[:ID_SIZE], _nonempty(vector), Form.REPORTS, body[ID_SIZE:], tuple(ids) if check_ids else ())
+    known = tuple(row.tobytes() for row in ids) if check_ids else ()
+    return Batch(plan, body[:ID_SIZE], vector, Form.REPORTS, data, known)
 
 
 def split(plan: Plan, data: bytes) -> list[Report]:

@@ -12,8 +12,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from hush.collector import direct
 from hush.collector.problems import Refused
 
 MAX_HEADERS = 1 << 14  # bytes of address and headers together
@@ -32,6 +34,9 @@ class Protocol(HttpToolsProtocol):
         self._begun = 0  # requests whose headers have ended
         self._timer: asyncio.TimerHandle | None = None
         self._whole = True  # nothing of the last request is missing
+        self._forwarded: Any = None
+        if self.config.proxy_headers:
+            self._forwarded = ProxyHeadersMiddleware(direct.nothing, self.config.forwarded_allow_ips or "")
         self._lingering: int | None = None  # bytes that may still come before the connection is closed
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -79,6 +84,18 @@ class Protocol(HttpToolsProtocol):
         super().on_headers_complete()
         if self.cycle is not None and not self.cycle.keep_alive:
             self.cycle.transport = _Polite(self)  # type: ignore[assignment]
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        """Answer a request: on the short way if it may go it."""
+        collector = self.config.app.state.collector  # type: ignore[union-attr]
+        way = None if self.flow.write_paused else direct.found(collector, cycle.scope)
+        if way is None:
+            super()._start_asgi_task(cycle, app)
+            return
+        if self._forwarded is not None:
+            direct.at_once(self._forwarded, cycle.scope)
+        cycle.message_event = direct.Direct(collector, cycle, *way)
+        cycle.message_event.set()  # the body of a request that had to wait may be there
 
     def on_message_complete(self) -> None:
         """End a request; close the connection if that is all it waited for."""
