@@ -208,13 +208,19 @@ class Collector:
         plan: Plan,
         kind: str,
         body: bytes,
+        fault: str,
         done: Callable[[Submission, Outcome | Exception], None],
     ) -> Response | None:
-        """Take one report; return why not, or None: then `done` is called, and `taken` is the answer."""
+        """Take one report; return why not, or None: then `done` is called, and `taken` is the answer.
+
+        `fault`: the kind of problem for which the protocol has broken off the body.
+        """
 
         def act() -> None:
             assert self._intake is not None
             self._admit(self._reports, request)
+            if fault:
+                raise asked.broken_off(fault, self.settings)
             one = self._single(request, plan, kind, body)
             try:
                 self._intake.put(one, done)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from hush.collector.endpoints import Parameter
 from hush.collector.problems import Refused
@@ -22,6 +22,7 @@ POSTS: dict[str, Callable[[list[Estimate], Any], list[Estimate]]] = {
 }
 MAX_LEVEL = 0.999999
 MAX_NUMBER = 30  # characters of a number
+CLOSE = {"Connection": "close"}
 
 LEVEL = Parameter(
     "level",
@@ -129,25 +130,46 @@ def accepts_gzip(request: Request) -> bool:
 async def body(request: Request, most: int, settings: Settings) -> bytes:
     """Read a body that is not too large and does not take too long.
 
-    What is too large is read a little further, and forgotten: a client that is still sending when the connection is
-    closed would see that, and not why. One that waits for `100 Continue` is told at once.
+    The rest of one that is refused is read and forgotten by the protocol, which also keeps the time. Without that
+    protocol, the time is kept here.
     """
-    length = request.headers.get("content-length", "")
-    announced = len(length) > 15 or (length.isascii() and length.isdigit() and int(length) > most)
-    refused = Refused("too-large", f"at most {most} bytes are read here", {"Connection": "close"})
-    if announced and ("expect" in request.headers or len(length) > 15):
-        raise refused
-    pieces, size = [], 0
+    length = request.headers.get("content-length", "").strip()
+    if length.isascii() and length.isdigit() and (len(length) > 15 or int(length) > most):
+        raise _too_large(most)
+    if "hush.bounded" in request.scope.get("extensions", ()):
+        return await _read(request, most, settings)
     try:
         async with asyncio.timeout(settings.body_timeout):
-            async for piece in request.stream():
-                size += len(piece)
-                if size > most + settings.max_body:
-                    break
-                if size <= most and not announced:
-                    pieces.append(piece)
+            return await _read(request, most, settings)
     except TimeoutError:
-        raise Refused("too-slow", headers={"Connection": "close"}) from None
-    if announced or size > most:
-        raise refused
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        raise Refused("too-slow", headers=CLOSE) from None
+
+
+async def _read(request: Request, most: int, settings: Settings) -> bytes:
+    found: bytes | bytearray = b""
+    more = True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            kind = message.get("refused")
+            if kind is None:
+                raise ClientDisconnect
+            raise broken_off(kind, settings)
+        piece, more = message.get("body", b""), message.get("more_body", False)
+        if len(found) + len(piece) > most:
+            raise _too_large(most)
+        if not found:
+            found = piece
+        elif piece:  # into one piece, as very many small ones would take many times their size
+            found = bytearray(found) if isinstance(found, bytes) else found
+            found += piece
+    return bytes(found)
+
+
+def broken_off(kind: str, settings: Settings) -> Refused:
+    """Return the refusal of a body that the protocol has broken off."""
+    return Refused(kind, headers=CLOSE | ({"Retry-After": str(settings.retry_after)} if kind == "busy" else {}))
+
+
+def _too_large(most: int) -> Refused:
+    return Refused("too-large", f"at most {most} bytes are read here", CLOSE)

@@ -71,14 +71,18 @@ class Direct:
     def set(self) -> None:
         """Look whether the body is complete. If the client has gone before that, nothing is counted."""
         cycle = self._cycle
-        if self._taken or cycle.more_body or cycle.disconnected:
+        if self._taken:
             return
-        self._taken = True
-        self._request = Request(cycle.scope)
-        body, cycle.body = bytes(cycle.body), bytearray()
-        refused = self._collector.take(self._request, self._plan, self._kind, body, self._done)
-        if refused is not None:
-            self._answer(refused)
+        if cycle.disconnected:
+            self._taken = True
+            cycle.bounds.release(cycle)
+        elif cycle.fault or not cycle.more_body:
+            self._taken = True
+            self._request = Request(cycle.scope)
+            body, cycle.body = bytes(cycle.body), bytearray()
+            refused = self._collector.take(self._request, self._plan, self._kind, body, cycle.fault, self._done)
+            if refused is not None:
+                self._answer(refused)
 
     def _done(self, submission: Single, outcome: Outcome | Exception) -> None:
         """Answer: the report is durable, or was not counted."""
@@ -86,6 +90,7 @@ class Direct:
 
     def _answer(self, response: Response) -> None:
         cycle = self._cycle
+        cycle.bounds.release(cycle)
         if cycle.disconnected:
             return
         parts = [STATUS[response.status_code]]

@@ -10,12 +10,14 @@ import ipaddress
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import uvicorn
 
 from hush.collector.app import make_app
+from hush.collector.bounds import SPARE_FILES, Bounds
 from hush.collector.protocol import Protocol
 from hush.collector.settings import Settings
 from hush.collector.stores import Store
@@ -28,9 +30,9 @@ SWITCH = 0.0005  # seconds: the loop and the thread that commits take turns ten 
 class _Server(uvicorn.Server):
     """A server that says when it listens, and ends in good order."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[str], None] | None) -> None:
+    def __init__(self, config: uvicorn.Config, bounds: Bounds, ready: Callable[[str], None] | None) -> None:
         super().__init__(config)
-        self._ready = ready
+        self.bounds, self._ready = bounds, ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then say so."""
@@ -59,6 +61,8 @@ def make_server(
     store: Store, settings: Settings, *, forwarded: str = "", ready: Callable[[str], None] | None = None
 ) -> uvicorn.Server:
     """Return a server that takes sockets. `forwarded` are proxies that say who a client is."""
+    bounds = Bounds(settings, partial(is_among, proxies(forwarded)), files())
+    protocol: Any = partial(Protocol, bounds=bounds)
     config = uvicorn.Config(
         make_app(store, settings),
         access_log=False,  # it would hold addresses and times of those who send reports
@@ -69,10 +73,38 @@ def make_server(
         server_header=False,
         timeout_graceful_shutdown=GRACE,
         timeout_keep_alive=30,
-        http=Protocol,
+        http=protocol,
         ws="none",
     )
-    return _Server(config, ready)
+    return _Server(config, bounds, ready)
+
+
+def files(wanted: int = 0) -> int:
+    """Return how many files this process may have open, after asking for as many as wanted; 0 if nobody knows."""
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return 0
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return 0
+    if soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with suppress(OSError, ValueError):  # some systems have less than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            return most
+    return soft
+
+
+def is_among(listed: str, address: str) -> bool:
+    """Return whether an address is one of those in a list, or in a network there. "*" stands for all."""
+    for name in filter(None, listed.split(",")):
+        if name in ("*", address):
+            return True
+        with suppress(ValueError):
+            if "/" in name and ipaddress.ip_address(address) in ipaddress.ip_network(name):
+                return True
+    return False
 
 
 def proxies(forwarded: str) -> str:
@@ -117,4 +149,5 @@ def run(
 ) -> None:
     """Serve until a signal says stop."""
     sys.setswitchinterval(SWITCH)
+    files(settings.connections + SPARE_FILES)
     make_server(store, settings, forwarded=forwarded, ready=ready).run([listen(host, port)])

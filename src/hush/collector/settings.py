@@ -19,7 +19,9 @@ class Settings:
     other plans. `rate`: requests per second from one address, with bursts of `burst`; 0 for no limit. `check_ids`:
     look at every report id within batches too. `streams`: how many may be open at once, of which one address may have
     `streams_each`; addresses of this machine, where a proxy may stand for everybody, may have all. `health_timeout`:
-    how long the store may take to answer before the collector counts as ill.
+    how long the store may take to answer before the collector counts as ill. `connections`: how many may be open, of
+    which one address may have `connections_each`, with the same exception, also for the proxies that are believed.
+    `held_bytes`: how much of requests that are not answered is held in memory; at least `max_body`.
     """
 
     max_body: int = 16 << 20
@@ -39,3 +41,6 @@ class Settings:
     streams_each: int = 20
     tickets: bool = False
     ticket_key: bytes = b""
+    connections: int = 8192
+    connections_each: int = 512
+    held_bytes: int = 256 << 20

@@ -1,0 +1,583 @@
+"""A connection in each of its states, over real sockets: bytes and time are bounded, and nothing is read twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import select
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hush.collector import bounds, formats, protocol
+from hush.collector.serve import is_among
+from hush.collector.settings import Settings
+from tests.collector.served import FEW, HASHES, PLAN, TOKENS, Served, report_of, serving
+from tests.collector.test_limits import answered, head
+
+ONE = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+LAST = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+RESET = struct.pack("ii", 1, 0)  # closing sends a reset
+CHUNKED = "Transfer-Encoding: chunked"
+
+
+@pytest.fixture
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[Served]:
+    """A collector whose times are short. In the end nothing is left of any request, and nothing is in the log."""
+    monkeypatch.setattr(bounds, "SWEEP", 0.05)
+    for name in ("HEADER_SECONDS", "LINGER_SECONDS", "READ_SECONDS", "GRACE"):
+        monkeypatch.setattr(protocol, name, 0.5)
+    settings = Settings(
+        stream_interval=0.05,
+        max_body=1 << 18,
+        body_timeout=1.5,
+        held_bytes=1 << 20,
+        tokens={"admin": HASHES["admin"]},
+    )
+    with caplog.at_level(logging.WARNING), serving(tmp_path, settings) as served:
+        before = tasks(served)
+        yield served
+        served.client.close()
+        state = served.server.server_state
+        until(lambda: not state.connections and not state.tasks and tasks(served) <= before)
+        found = served.server.bounds
+        assert (found.held, found.open, found.idle, found.arriving) == (0, {}, {}, {})
+        assert not found._households
+    assert not caplog.records, caplog.text
+
+
+def tasks(served: Served) -> int:
+    """Return how many tasks the loop of a collector has."""
+    return len(asyncio.all_tasks(served.server.servers[0].get_loop()))
+
+
+def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait for something."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def dial(served: Served) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", served.port), 20)
+
+
+def ends(connection: socket.socket) -> bytes:
+    """Read until the collector closes, and return everything."""
+    found = b""
+    try:
+        while data := connection.recv(1 << 16):
+            found += data
+    except ConnectionResetError:
+        pass
+    return found
+
+
+def drip(served: Served, start: bytes, piece: bytes, seconds: float = 12.0) -> tuple[bytes, float]:
+    """Send a start, then a piece again and again, until the collector has had enough; return its answer and when."""
+    begun = time.monotonic()
+    with dial(served) as connection:
+        connection.sendall(start)
+        while time.monotonic() - begun < seconds:
+            try:
+                connection.sendall(piece)
+            except OSError:
+                break
+            if select.select([connection], [], [], 0.02)[0]:
+                break
+        else:
+            raise AssertionError("it goes on for ever")
+        return ends(connection), time.monotonic() - begun
+
+
+def pour(served: Served, start: bytes, piece: bytes, most: int = 64 << 20) -> tuple[bytes, int]:
+    """Send as fast as possible; return the answer, and how many bytes were taken until it came."""
+    sent = 0
+    with dial(served) as connection:
+        connection.sendall(start)
+        while sent < most and not select.select([connection], [], [], 0)[0]:
+            try:
+                connection.sendall(piece)
+            except OSError:
+                break
+            sent += len(piece)
+        else:
+            assert sent < most, "it goes on for ever"
+        return ends(connection), sent
+
+
+# -- one state after the other: what a client does that never goes on, does so slowly, or sends without end
+
+
+def reports(*lines: str) -> bytes:
+    return head(f"/plans/{PLAN.id}/reports", *lines)
+
+
+SLOW = {
+    "nothing": (b"", b""),
+    "empty lines": (b"", b"\r\n"),
+    "the method": (b"G", b""),
+    "the address": (b"GET /", b"a"),
+    "a header": (b"GET / HTTP/1.1\r\nHost: x\r\n", b"X: y\r\n"),
+    "after an answer": (ONE, b""),
+    "empty lines after an answer": (ONE, b"\r\n"),
+    "a body": (reports("Content-Length: 9999"), b"x"),
+    "the size of a chunk": (reports(CHUNKED), b"0"),
+    "an extension": (reports(CHUNKED) + b"1;", b"a"),
+    "small chunks": (reports(CHUNKED), b"1\r\nx\r\n"),
+    "a trailer": (reports(CHUNKED) + b"1\r\nx\r\n0\r\n", b"X: y\r\n"),
+    "a field of a trailer": (reports(CHUNKED) + b"0\r\nX: ", b"y"),
+    "a body that nobody reads": (b"GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n", b"x"),
+    "a body without a plan": (b"POST /plans/x/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n", b"x"),
+    "a body without a token": (b"POST /plans/x/close HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n", b"x"),
+    "a body of another type": (reports("X: y", "Content-Length: 9999").replace(b"json", b"yaml"), b"x"),
+    "a body for another method": (reports("Content-Length: 9999").replace(b"POST", b"PUT"), b"x"),
+    "a body that is too large": (reports("Content-Length: 99999999"), b"x"),
+    "chunks that nobody reads": (
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + CHUNKED.encode() + b"\r\n\r\n",
+        b"1\r\nx\r\n",
+    ),
+    "a trailer that nobody reads": (
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + CHUNKED.encode() + b"\r\n\r\n0\r\n",
+        b"X: y\r\n",
+    ),
+    "a body to a stream": (
+        b"GET /plans/%s/stream HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n" % PLAN.id.encode(),
+        b"x",
+    ),
+    "a request behind a stream": (b"GET /plans/%s/stream HTTP/1.1\r\nHost: x\r\n\r\nGET" % PLAN.id.encode(), b""),
+}
+
+
+@pytest.mark.parametrize("state", SLOW)
+def test_no_state_lasts(quick: Served, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them has half a second, or one and a half for a body; a stream is cut with its request."""
+    start, piece = SLOW[state]
+    monkeypatch.setattr(protocol.Protocol, "timeout_keep_alive", property(lambda _: 0.5, lambda _, __: None), False)
+    with dial(quick) as connection:
+        connection.settimeout(0.05)
+        connection.sendall(start)
+        begun, found = time.monotonic(), b""
+        while time.monotonic() - begun < 15:
+            try:
+                if not (data := connection.recv(1 << 16)):
+                    break
+                found += data
+                continue
+            except TimeoutError:
+                pass
+            except ConnectionResetError:
+                break
+            try:
+                connection.sendall(piece)
+            except OSError:
+                break
+        else:
+            raise AssertionError("it goes on for ever")
+    if start.startswith(b"POST /plans/%s/reports" % PLAN.id.encode()) and b"json" in start and b"99999999" not in start:
+        answered(found, "too-slow")
+
+
+ENDLESS = {
+    "empty lines": (b"", b"\r\n" * 4096, "headers-too-large"),
+    "a header": (b"GET / HTTP/1.1\r\nX: ", b"x" * 8192, "headers-too-large"),
+    "the size of a chunk": (reports(CHUNKED), b"0" * 8192, "bad-request"),
+    "an extension": (reports(CHUNKED) + b"1;", b"a" * 8192, "bad-request"),
+    "extensions": (reports(CHUNKED), b"1;" + b"a" * 8000 + b"\r\nx\r\n", "bad-request"),
+    "small chunks": (reports(CHUNKED), b"1\r\nx\r\n" * 1000, "bad-request"),
+    "trailers": (reports(CHUNKED) + b"1\r\nx\r\n0\r\n", b"X: y\r\n" * 1000, "bad-request"),
+    "a trailer": (reports(CHUNKED) + b"1\r\nx\r\n0\r\nX: ", b"y" * 8192, "bad-request"),
+    "a body": (reports(CHUNKED), b"2000\r\n" + b" " * 8192 + b"\r\n", "too-large"),
+}
+
+
+@pytest.mark.parametrize("state", ENDLESS)
+def test_no_state_takes_bytes_without_end(quick: Served, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "LINGER_BYTES", 1 << 20)
+    start, piece, kind = ENDLESS[state]
+    found, sent = pour(quick, start, piece)
+    answered(found, kind)
+    assert sent < 16 << 20  # most of it lies in buffers of the system
+
+
+def test_trailers_do_not_delay_others(quick: Served) -> None:
+    """The parser copies a field with every piece: without a bound a few MiB of them took seconds."""
+    running = threading.Event()
+
+    def attack() -> None:
+        while not running.is_set():
+            with dial(quick) as connection:
+                connection.sendall(reports(CHUNKED) + b"1\r\nx\r\n0\r\nX: ")
+                try:
+                    for _ in range(2000):
+                        connection.sendall(b"y" * 4096)
+                except OSError:
+                    pass
+
+    def median() -> float:
+        took = []
+        for _ in range(40):
+            begun = time.perf_counter()
+            quick.client.get("/healthz")
+            took.append(time.perf_counter() - begun)
+        return sorted(took)[20]
+
+    idle = median()
+    thread = threading.Thread(target=attack)
+    thread.start()
+    try:
+        assert median() < 100 * idle + 0.1
+    finally:
+        running.set()
+        thread.join()
+
+
+def test_small_chunks_are_read_if_they_are_few(quick: Served) -> None:
+    body = report_of(PLAN).to_json().encode()
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\nX-Sum: 1\r\n\r\n"
+    assert quick.raw(reports(CHUNKED, "Connection: close") + chunks).startswith(b"HTTP/1.1 202 ")
+    pieces = [reports(CHUNKED, "Connection: close"), *(b"1\r\n%c\r\n" % byte for byte in body), b"0\r\n\r\n"]
+    assert b" 202 " in quick.raw(*pieces)[:20] or b"repeated" in quick.raw(*pieces)
+
+
+def test_requests_that_wait_are_bounded(quick: Served) -> None:
+    """Behind a stream, which never ends, no more than so many are taken; before that, all are answered in turn."""
+    found = quick.raw(ONE * 100 + LAST)
+    assert found.count(b"HTTP/1.1 200 OK") == 101
+    found = quick.raw(ONE * 5000)
+    assert 100 < found.count(b"HTTP/1.1 200 OK") < 500
+    assert found.count(b"connection: close") == 1
+    stream = b"GET /plans/%s/stream HTTP/1.1\r\nHost: x\r\n\r\n" % PLAN.id.encode()
+    with dial(quick) as connection:
+        connection.sendall(stream)
+        until(lambda: any(found._answering for found in quick.server.bounds.open))
+        (mine,) = [found for found in quick.server.bounds.open if found._answering]
+        connection.setblocking(False)
+        sent = 0
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline and sent < 30 << 20:
+            try:
+                sent += connection.send(ONE * 1000)
+            except BlockingIOError:
+                time.sleep(0.01)
+            except OSError:
+                break
+        assert len(mine.pipeline) <= protocol.MAX_PIPELINED
+
+
+def test_a_stream_with_requests_behind_it_ends_with_its_client(quick: Served) -> None:
+    """The one that is answered must hear that its client has gone, not the newest."""
+    stream = b"GET /plans/%s/stream HTTP/1.1\r\nHost: x\r\n\r\n" % PLAN.id.encode()
+    with dial(quick) as connection:
+        connection.sendall(stream + ONE)
+        assert connection.recv(1 << 16)
+    until(lambda: not quick.server.server_state.tasks)
+
+
+def test_answers_that_nobody_reads(quick: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that asks and asks and reads nothing is cut; so is one that does so after the last answer."""
+    monkeypatch.setattr(protocol, "READ_LEAST", 1 << 12)
+    page = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+    for last in (page, page.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")):
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.settimeout(20)
+            connection.connect(("127.0.0.1", quick.port))
+            try:
+                for _ in range(100):
+                    connection.sendall(page * 20)
+                connection.sendall(last)
+            except OSError:
+                pass
+            until(lambda: not quick.server.bounds.open)
+
+
+# -- what can be read in two ways
+
+
+def trailing(served: Served, field: str, *lines: str) -> bytes:
+    """Send a report whose last field is in a trailer."""
+    body = report_of(PLAN).to_json().encode()
+    text = reports(CHUNKED, "Connection: close", *lines)
+    return served.raw(text + b"%x\r\n%s\r\n0\r\n%s\r\n\r\n" % (len(body), body, field.encode()))
+
+
+def test_trailers_are_no_headers(tmp_path: Path) -> None:
+    with serving(tmp_path, Settings(tokens=HASHES, rate=0.001, burst=2), forwarded="127.0.0.1") as served:
+        token = f"Authorization: Bearer {TOKENS['submit']}"
+        address = "X-Forwarded-For: 198.51.100.1"
+        answered(trailing(served, token, address), "no-token")
+        assert trailing(served, "X: y", address, token).startswith(b"HTTP/1.1 202 ")
+        for number in (2, 3):  # it is the proxy that asks, twice, whatever the trailer says
+            assert trailing(served, f"X-Forwarded-For: 198.51.100.{number}", token).startswith(b"HTTP/1.1 202 ")
+        answered(trailing(served, "X-Forwarded-For: 198.51.100.4", token), "too-many")
+
+
+CASES = {
+    "two lengths": ["Content-Length: 5", "Content-Length: 5"],
+    "other lengths": ["Content-Length: 5", "Content-Length: 6"],
+    "a list of lengths": ["Content-Length: 5, 5"],
+    "a length with a sign": ["Content-Length: +5"],
+    "a length and chunks": ["Content-Length: 5", CHUNKED],
+    "chunks and a length": [CHUNKED, "Content-Length: 5"],
+    "chunked twice": [CHUNKED, CHUNKED],
+    "another coding": ["Transfer-Encoding: gzip, chunked"],
+    "chunked is not last": ["Transfer-Encoding: chunked, gzip"],
+    "not chunked": ["Transfer-Encoding: xchunked"],
+    "identity": ["Transfer-Encoding: identity"],
+    "no coding": ["Transfer-Encoding: "],
+    "a folded line": ["Content-Length: 5", "X: y\r\n z"],
+    "a bare line feed": ["Content-Length: 5\nX: y"],
+    "a bare return": ["Content-Length: 5\rX: y"],
+    "a space before the colon": ["Content-Length : 5"],
+    "a NUL in a value": ["Content-Length: 5", "X: \0"],
+    "a NUL in a name": ["Content-Length: 5", "X\0: y"],
+    "no name": ["Content-Length: 5", ": y"],
+    "another host": ["Content-Length: 5", "Host: y"],
+    "two tokens": ["Content-Length: 5", "Authorization: Bearer x", "authorization: Bearer y"],
+    "two ids": ["Content-Length: 5", "Hush-Batch: " + "0" * 32, "Hush-Batch: " + "1" * 32],
+    "two tickets": ["Content-Length: 5", "Hush-Ticket: 0", "Hush-Ticket: 0"],
+    "two types": ["Content-Length: 5", "Content-Type: text/plain"],
+    "a protocol and a body": ["Connection: upgrade", "Upgrade: h2c", "Content-Length: 5"],
+    "a protocol and chunks": ["Connection: upgrade", "Upgrade: websocket", CHUNKED],
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_can_be_read_in_two_ways_is_refused(quick: Served, case: str) -> None:
+    """With 400, and nothing that follows is taken for another request."""
+    for more in ((), ("X: y",)):
+        found = quick.raw(reports(*CASES[case], *more), b"hello" + ONE, b"0\r\n\r\n" + ONE)
+        answered(found, "bad-request")
+        assert found.count(b"HTTP/1.1 ") == 1
+
+
+STARTS = {
+    "no host": b"GET /healthz HTTP/1.1\r\n\r\n",
+    "no version": b"GET /healthz\r\n\r\n",
+    "HTTP/2.0": b"GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n",
+    "HTTP/1.9": b"GET /healthz HTTP/1.9\r\nHost: x\r\n\r\n",
+    "line feeds": b"GET /healthz HTTP/1.1\nHost: x\n\n",
+    "HTTP/1.0 in chunks": reports(CHUNKED).replace(b"HTTP/1.1", b"HTTP/1.0") + b"0\r\n\r\n",
+    "a star": b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
+    "another's address": b"CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n",
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "a method in small letters": b"get /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a NUL in the path": b"GET /\0healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+    "another scheme": b"GET ftp://x/healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("case", STARTS)
+def test_lines_that_are_not_of_this_protocol(quick: Served, case: str) -> None:
+    found = quick.raw(STARTS[case] + ONE)
+    answered(found, "bad-request")
+    assert found.count(b"HTTP/1.1 ") == 1
+
+
+def test_what_is_odd_and_allowed(quick: Served) -> None:
+    for start in (b"GET http://elsewhere/healthz HTTP/1.1\r\nHost: x\r\n", b"GET /healthz HTTP/1.0\r\n"):
+        assert b" 200 OK" in quick.raw(start + b"Connection: close\r\n\r\n")
+    for protocol_ in (b"h2c", b"websocket"):  # which is not spoken here; and what follows is not read
+        found = quick.raw(ONE[:-2] + b"Connection: upgrade\r\nUpgrade: " + protocol_ + b"\r\n\r\n" + ONE, ONE)
+        assert found.count(b"HTTP/1.1 200 OK") == found.count(b"connection: close") == 1
+    # Names with underscores are other names.
+    body = report_of(PLAN).to_json().encode()
+    found = quick.raw(reports("Content_Length: 1", f"Content-Length: {len(body)}", "Connection: close") + body)
+    assert found.startswith(b"HTTP/1.1 202 ")
+    # Forwarded addresses are lists, to which each proxy may add a line.
+    assert b" 200 OK" in quick.raw(LAST[:-2] + b"X-Forwarded-For: a\r\nX-Forwarded-For: b\r\n\r\n")
+
+
+def test_whoever_waits_to_go_on_and_is_refused_is_not_misread(quick: Served) -> None:
+    """The body that the client announced never comes: what does is not a body, nor may it be taken for one."""
+    found = quick.raw(reports("Content-Length: 900000", "Expect: 100-continue"), ONE)
+    answered(found, "too-large")
+    assert b"connection: close" in found
+    body = report_of(PLAN).to_json().encode()
+    found = quick.raw(reports(f"Content-Length: {len(body)}", "Expect: 100-continue"), body)
+    assert found.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 ")
+
+
+def test_a_mistake_behind_good_requests(quick: Served) -> None:
+    """They are answered; then the connection ends."""
+    body = report_of(PLAN).to_json().encode()
+    good = reports(f"Content-Length: {len(body)}") + body
+    for bad in (b"\0\0\0\0", reports(CHUNKED) + b"zzz\r\n", b"GET / HTTP/1.1\r\nX: " + b"x" * 20_000):
+        found = quick.raw(good + good + bad)
+        assert found.count(b"HTTP/1.1 202 ") == 2
+        assert found.count(b"HTTP/1.1 ") in (2, 3)  # the mistake is told if both were answered when it was read
+
+
+# -- how much is held
+
+
+def test_unfinished_bodies_share_a_budget(quick: Served) -> None:
+    """48 of 250 KiB each in a MiB: most are told to come back. In the end nothing is held."""
+    size = 250 << 10
+    with ExitStack() as stack:
+        connections = [stack.enter_context(dial(quick)) for _ in range(48)]
+        for connection in connections:
+            text = reports(f"Content-Length: {size + 10}").replace(formats.JSON.encode(), formats.COLUMNS.encode())
+            connection.sendall(text + bytes(size))
+        until(lambda: sum(bool(select.select([one], [], [], 0)[0]) for one in connections) >= 44)
+        assert quick.server.bounds.held <= 1 << 20
+        told = [one for one in connections if select.select([one], [], [], 0)[0]]
+        for connection in told:
+            found = connection.recv(1 << 16)
+            answered(found, "busy")
+            assert b"retry-after: 1" in found
+            assert b"connection: close" in found
+        for connection in set(connections) - set(told):
+            answered(ends(connection), "too-slow")
+    assert quick.server.bounds.held == 0
+
+
+def test_whoever_holds_most_makes_room(quick: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sender that fills the budget with slow bodies does not keep others out."""
+    size = 250 << 10
+    text = reports(f"Content-Length: {size + 10}").replace(formats.JSON.encode(), formats.COLUMNS.encode())
+    with ExitStack() as stack:
+        greedy = [stack.enter_context(dial(quick)) for _ in range(4)]
+        for connection in greedy:
+            connection.sendall(text + bytes(size))
+        until(lambda: quick.server.bounds.held > 4 * size)
+        monkeypatch.setattr(bounds, "household", lambda _: "another")
+        with dial(quick) as other:
+            other.sendall(text + bytes(size))
+            answered(greedy[0].recv(1 << 16), "busy")  # the oldest
+            other.sendall(bytes(10))
+            answered(other.recv(1 << 16), "bad-report")  # it was read
+
+
+def test_bodies_are_held_until_their_answer(quick: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the client has gone: what it sent is still being read."""
+    go, batch = threading.Event(), formats.batch
+
+    def slowly(*arguments: Any) -> Any:
+        go.wait(20)
+        return batch(*arguments)
+
+    monkeypatch.setattr(formats, "batch", slowly)
+    size = 200 << 10
+    text = reports(f"Content-Length: {size}").replace(formats.JSON.encode(), formats.COLUMNS.encode())
+    try:
+        for number in range(1, 5):
+            with dial(quick) as connection:
+                connection.sendall(text + bytes(size))
+                until(lambda most=number * size: quick.server.bounds.held >= most)  # type: ignore[misc]
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        assert quick.server.bounds.held > 4 * size
+        with dial(quick) as connection:
+            connection.sendall(text.replace(b"204800", b"262144") + bytes(1 << 18))
+            answered(connection.recv(1 << 16), "busy")
+    finally:
+        go.set()
+    until(lambda: quick.server.bounds.held == 0)
+
+
+def test_a_body_in_tiny_pieces_is_one_body(quick: Served) -> None:
+    body = report_of(FEW).to_json().encode()
+    text = reports(f"Content-Length: {len(body)}").replace(PLAN.id.encode(), FEW.id.encode())
+    with dial(quick) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in text + body:
+            connection.sendall(bytes([byte]))
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 202 ")
+
+
+# -- how many there are
+
+
+def test_connections_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that wait make room; those that are within a request do not."""
+    with serving(tmp_path, Settings(connections=20, connections_each=5)) as served, ExitStack() as stack:
+        waiting = [stack.enter_context(dial(served)) for _ in range(20)]
+        until(lambda: len(served.server.bounds.open) == 20)
+        within = []
+        for _ in range(20):
+            within.append(stack.enter_context(dial(served)))
+            within[-1].sendall(b"GET /healthz HTTP/1.1\r\n")
+            until(lambda: len(served.server.bounds.idle) == 20 - len(within))
+        assert all(ends(one) == b"" for one in waiting)
+        with dial(served) as one:
+            answered(ends(one), "busy")
+        for one in within:
+            one.sendall(b"Host: x\r\n\r\n")
+            assert one.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        assert served.client.get("/healthz").status_code == 200
+    monkeypatch.setattr(bounds, "is_here", lambda _: False)  # as if these came from elsewhere
+    (tmp_path / "each").mkdir()
+    with serving(tmp_path / "each", Settings(connections=20, connections_each=5)) as served, ExitStack() as stack:
+        served.client.close()
+        some = [stack.enter_context(dial(served)) for _ in range(5)]
+        until(lambda: len(served.server.bounds.open) == 5)
+        with dial(served) as one:
+            answered(ends(one), "too-many")
+        some[0].close()
+        until(lambda: len(served.server.bounds.open) == 4)
+        assert served.raw(LAST).startswith(b"HTTP/1.1 200 ")
+
+
+def test_proxies_have_as_many_connections_as_they_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "is_here", lambda _: False)
+    settings = Settings(connections=20, connections_each=2)
+    with serving(tmp_path, settings, forwarded="127.0.0.0/8") as served, ExitStack() as stack:
+        for _ in range(10):
+            stack.enter_context(dial(served))
+        until(lambda: len(served.server.bounds.open) == 10)
+    assert is_among("192.0.2.1,198.51.100.0/24,::1", "198.51.100.7")
+    assert is_among("*", "192.0.2.2")
+    assert not is_among("192.0.2.1,198.51.100.0/24,unix", "192.0.2.2")
+    assert not is_among("", "192.0.2.2")
+
+
+# -- clients that go away
+
+
+def test_a_client_that_ends_its_side_is_answered(quick: Served) -> None:
+    body = report_of(PLAN).to_json().encode()
+    for text in (ONE, ONE * 3, reports(f"Content-Length: {len(body)}") + body):
+        with dial(quick) as connection:
+            connection.sendall(text)
+            connection.shutdown(socket.SHUT_WR)
+            found = ends(connection)
+            assert found.count(b"HTTP/1.1 20") == text.count(b"HTTP/1.1")
+    for text in (b"", b"GET", reports("Content-Length: 9"), reports(CHUNKED) + b"1\r\n"):
+        with dial(quick) as connection:
+            connection.sendall(text)
+            connection.shutdown(socket.SHUT_WR)
+            assert ends(connection) == b""
+
+
+@pytest.mark.parametrize("how", ["reset", "close", "half"])
+def test_a_client_may_go_at_each_byte(quick: Served, how: str) -> None:
+    """Nothing is in the log, no task and no byte is left: see `quick`. Reports that were sent are counted once."""
+    body = report_of(PLAN).to_json().encode()
+    whole = reports(f"Content-Length: {len(body)}") + body
+    chunks = reports(CHUNKED) + b"%x;a=b\r\n%s\r\n0\r\nX: y\r\n\r\n" % (len(body), body)
+    stream = b"GET /plans/%s/stream HTTP/1.1\r\nHost: x\r\n\r\n" % PLAN.id.encode()
+    for text in (whole, chunks, stream + ONE, ONE + whole):
+        for size in range(0, len(text) + 1, 3):
+            with closing(dial(quick)) as connection:
+                connection.sendall(text[:size])
+                if size % 2:
+                    time.sleep(0.001)  # so that it has been read
+                if how == "reset":
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                elif how == "half":
+                    connection.shutdown(socket.SHUT_WR)
+                    if b"/stream" not in text:  # which would go on
+                        ends(connection)
+    until(lambda: not quick.server.server_state.tasks)
+    assert quick.tally(PLAN).n <= 1
+    assert json.loads(quick.client.get("/healthz").content) == {"status": "ok"}
