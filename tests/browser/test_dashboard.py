@@ -21,12 +21,11 @@ from hush import batch
 from hush.client import Collector
 from hush.collector import formats
 from hush.collector.security import hashed
-from hush.collector.settings import Settings
 from hush.learn.training import Training
 from tests.browser.surveys import RECORD, SCHEMA, SURVEY, fill, review
 from tests.browser.surveys import send as send_report
 from tests.browser.visits import Visit, check_accessible, check_width
-from tests.collector.served import BOUGHT, POINT, Served, serving
+from tests.collector.served import BOUGHT, POINT, Served, anybody, serving
 
 PEOPLE = 40_000
 HOSTILE = hush.Plan.design(
@@ -48,7 +47,7 @@ WIDE = hush.Plan.design(
     categorical="oue",
 )
 TRAINING = Training("tiny", "logistic", POINT, BOUGHT, 4.0, 3, 1.0)
-QUICK = Settings(stream_interval=0.1)
+QUICK = anybody(stream_interval=0.1)
 
 
 def population(n: int) -> dict[str, Any]:
@@ -331,7 +330,7 @@ def test_decimals_line_up(visit: Visit, served: Served) -> None:
 
 def test_readers_need_their_token(visit: Visit, tmp_path: Path) -> None:
     visit.allowed = ("status of 401",)
-    settings = Settings(stream_interval=0.1, tokens={"read": frozenset([hashed("open sesame")])})
+    settings = anybody(stream_interval=0.1, tokens={"read": frozenset([hashed("open sesame")])})
     with serving(tmp_path, settings, plans=(SURVEY,), trainings={}) as served:
         page = visit.open(f"{served.url}/dashboard")
         page.get_by_test_id("token").fill("wrong")

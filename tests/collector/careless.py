@@ -15,9 +15,9 @@ from pathlib import Path
 
 from hush import Plan, Report
 from hush.collector import serve
-from hush.collector.settings import Settings
 from hush.collector.sqlite import SqliteStore
 from hush.collector.submissions import Batch, Gradient, Outcome, Single, Submission
+from tests.collector.served import anybody
 
 
 class Early(SqliteStore):
@@ -58,7 +58,7 @@ def main() -> None:
     asked = parser.parse_args()
     store = stores[asked.how](asked.store.removeprefix("sqlite://"))
     store.add_plan(Plan.from_json(Path(asked.plan).read_text()))
-    serve.run(store, Settings(), port=asked.port, ready=lambda address: print(f"listening on {address}", flush=True))
+    serve.run(store, anybody(), port=asked.port, ready=lambda address: print(f"listening on {address}", flush=True))
 
 
 if __name__ == "__main__":

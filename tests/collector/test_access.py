@@ -6,11 +6,13 @@ import hmac
 import re
 from pathlib import Path
 
+import httpx
 import pytest
 
 import hush
+from hush import batch
 from hush.collector import formats
-from hush.collector.settings import Settings
+from hush.collector.settings import Role, Settings
 from hush.tickets import answer_ticket, questions_of
 from tests.collector.served import (
     ADMIN,
@@ -21,10 +23,13 @@ from tests.collector.served import (
     RECORD,
     TOKENS,
     Served,
+    anybody,
     packed,
     problem,
     report_of,
+    rows,
     serving,
+    stream_of,
 )
 
 
@@ -50,6 +55,7 @@ def test_roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             ("GET", "/plans"): (401, 401, 403, 200, 200),
             ("GET", served.path()): (401, 401, 200, 403, 200),
             ("POST", served.path("reports")): (401, 401, 202, 403, 202),
+            ("POST", served.path("tally")): (401, 401, 403, 403, 415),
             ("GET", served.path("estimates")): (401, 401, 403, 200, 200),
             ("GET", served.path("tally")): (401, 401, 403, 200, 200),
             ("GET", "/metrics"): (401, 401, 403, 200, 200),
@@ -77,12 +83,59 @@ def test_without_admin_tokens_nobody_is_an_admin(tmp_path: Path) -> None:
         problem(served.client.post(served.path("close"), headers=ADMIN), "no-token")
 
 
+def test_batches_and_tallies_have_a_role_of_their_own(tmp_path: Path) -> None:
+    """One request of a few megabytes counts a million reports: that is not for everybody who may send one."""
+    batches = {
+        formats.REPORTS: bytes(16) + report_of(FEW).encode(),
+        formats.COLUMNS: packed(FEW, 5, b"1" * 16),
+        formats.ARROW: stream_of(rows(FEW, 5)),
+    }
+    assert set(batches) == set(formats.BATCHES)
+    tally = batch.tally(FEW, rows(FEW, 5)).encode()
+    with serving(tmp_path, Settings(open=frozenset(["submit", "read"]), tokens=HASHES)) as served:
+
+        def sent(role: Role | None) -> list[httpx.Response]:
+            token = {} if role is None else {"authorization": f"Bearer {TOKENS[role]}"}
+            every = [(path, kind, body) for kind, body in batches.items() for path in [served.path("reports", FEW)]]
+            every.append((served.path("tally", FEW), formats.TALLY, tally))
+            return [
+                served.client.post(path, content=body, headers=token | {"content-type": kind, "hush-batch": id_})
+                for number, (path, kind, body) in enumerate(every)
+                for id_ in [
+                    "0" * 32 if kind == formats.REPORTS else "31" * 16 if kind == formats.COLUMNS else f"{number:032x}"
+                ]
+            ]
+
+        assert served.post(FEW, report_of(FEW).encode(), formats.REPORT).status_code == 202
+        for role, kind in ((None, "no-token"), ("submit", "not-allowed"), ("read", "not-allowed")):
+            for response in sent(role):  # type: ignore[arg-type]
+                assert problem(response, kind)["detail"] == "this needs the role submit-batch"
+        assert served.store.tally(FEW).n == 1
+        assert [response.json()["new"] for response in sent("submit-batch")] == [True] * 4
+        assert [response.json()["new"] for response in sent("admin")] == [False] * 4
+        gateway = {"authorization": f"Bearer {TOKENS['submit-batch']}"}
+    with serving(tmp_path, Settings(tokens=HASHES)) as served:  # a gateway fetches plans, and sends single reports
+        assert served.client.get(served.path(), headers=gateway).status_code == 200
+        assert served.post(FEW, report_of(FEW).encode(), formats.REPORT, **gateway).status_code == 202
+        problem(served.client.get("/plans", headers=gateway), "not-allowed")
+
+
+def test_a_role_that_nobody_was_given_is_closed(tmp_path: Path) -> None:
+    with serving(tmp_path, Settings()) as served:
+        for path in ("/plans", served.path(), served.path("tally"), "/metrics", "/trainings/tiny/round"):
+            problem(served.client.get(path), "no-token")
+        problem(served.post(PLAN, report_of(PLAN).encode(), formats.REPORT), "no-token")
+    for wrong in ({"open": frozenset(["admin"])}, {"open": frozenset(["king"])}, {"tokens": {"king": frozenset()}}):
+        with pytest.raises(hush.InputError, match="role"):
+            Settings(**wrong)  # type: ignore[arg-type]
+
+
 # -- web pages
 
 
 def test_pages_may_send_reports_to_their_plans(tmp_path: Path) -> None:
     origins = {PLAN.id: frozenset(["https://a.example"]), "*": frozenset(["https://b.example"]), FEW.id: frozenset("*")}
-    with serving(tmp_path, Settings(origins=origins)) as served:
+    with serving(tmp_path, anybody(origins=origins)) as served:
 
         def allowed(origin: str, path: str, method: str = "GET", **more: str) -> str | None:
             response = served.client.request(method, path, headers={"origin": origin, **more})
@@ -118,7 +171,7 @@ def test_without_origins_no_page_may(open_: Served) -> None:
 
 
 def test_tickets_deal_the_questions(tmp_path: Path) -> None:
-    with serving(tmp_path, Settings(tickets=True, ticket_key=b"k" * 32)) as served:
+    with serving(tmp_path, anybody(tickets=True, ticket_key=b"k" * 32)) as served:
         ticket = served.client.get(served.path("ticket"))
         assert ticket.headers["cache-control"] == "no-store"
         dealt = ticket.json()

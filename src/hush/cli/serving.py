@@ -190,6 +190,7 @@ def _settings(
         origins={plan: frozenset(urls) for plan, urls in pages.items()},
         rate=rate,
         check_ids=check_ids,
+        open=frozenset(role for role in ("submit", "read") if role not in held),
         tickets=tickets is not None,
         ticket_key=b"" if tickets is None else _key(Path(tickets)),
     )

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -71,7 +72,7 @@ class Collector:
         self._pulse = Pulse(store, settings.health_timeout)
         self.views = Views(store, settings, self._find)
         self.endpoints = routes.endpoints(self)
-        self._openapi = json.dumps(openapi(self.endpoints)).encode()
+        self._openapi = json.dumps(openapi(self.endpoints, settings.open)).encode()
 
     # -- life
 
@@ -113,7 +114,7 @@ class Collector:
 
         async def handle(request: Request) -> Response:
             try:
-                self._limit.check(request.client.host if request.client else "")
+                self._limit.check(_address(request))
                 if endpoint.role is not None:
                     check_role(self.settings, request, endpoint.role)
                 if not endpoint.any_query:
@@ -182,6 +183,19 @@ class Collector:
                 self.views.note(plan_id, reports)
         return encoded(Receipt(submission.id.hex(), outcome is Outcome.NEW, reports), 202)
 
+    async def _submit_many(self, request: Request, batch: Batch, kind: str) -> Response:
+        """Hand in a batch, whose sender pays for every report that it has, if it is counted."""
+        address, reports = _address(request), int(batch.vector[0])
+        self._limit.charge(address, reports)
+        counted = False
+        try:
+            response = await self._submit(batch, batch.plan.id, kind, reports)
+            counted = msgspec.json.decode(bytes(response.body), type=Receipt).new
+            return response
+        finally:
+            if not counted:
+                self._limit.give_back(address, reports)
+
     # -- plans
 
     async def list_plans(self, request: Request) -> Response:
@@ -220,11 +234,12 @@ class Collector:
             raise Refused("wrong-type", f"reports come as {', '.join((*formats.SINGLES, *formats.BATCHES))}")
         if self.settings.tickets:
             raise Refused("wrong-type", "this collector deals questions by tickets, and takes single reports only")
+        check_role(self.settings, request, "submit-batch")
         body = await asked.body(request, self.settings.max_body, self.settings)
         given = request.headers.get("hush-batch")
         id_ = None if given is None else asked.hexadecimal(request, "hush-batch", ID_SIZE)
         many = await beside(len(body), formats.batch, plan, kind, body, id_, self.settings.check_ids)
-        return await self._submit(many, plan.id, "batch", int(many.vector[0]))
+        return await self._submit_many(request, many, "batch")
 
     async def ticket(self, request: Request) -> Response:
         """Deal the questions of one report."""
@@ -253,7 +268,7 @@ class Collector:
         id_ = asked.hexadecimal(request, "hush-batch", ID_SIZE)
         body = await asked.body(request, self.settings.max_body, self.settings)
         found = await beside(len(body), formats.tally, plan, kind, body, id_)
-        return await self._submit(found, plan.id, "tally", int(found.vector[0]))
+        return await self._submit_many(request, found, "tally")
 
     async def close_plan(self, request: Request) -> Response:
         """Take no more reports of a plan."""
@@ -317,6 +332,10 @@ class Collector:
     async def openapi_document(self, request: Request) -> Response:
         """Answer with the description of this interface."""
         return Response(self._openapi, media_type="application/json")
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 async def beside(size: int, read: Callable[..., Batch], *arguments: Any) -> Batch:

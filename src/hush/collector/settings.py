@@ -6,20 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Role = Literal["submit", "read", "admin"]
-ROLES: tuple[Role, ...] = ("submit", "read", "admin")
+from hush.errors import InputError
+
+Role = Literal["submit", "submit-batch", "read", "admin"]
+ROLES: tuple[Role, ...] = ("submit", "submit-batch", "read", "admin")
+IMPLIED: Mapping[Role, frozenset[Role]] = {"submit-batch": frozenset({"submit"}), "admin": frozenset(ROLES)}
+"""The roles that a role includes besides itself: a gateway fetches plans too, and an admin may do everything."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """How a collector behaves. All sizes are in bytes, all times in seconds.
 
-    `tokens`: SHA-256 hashes (hexadecimal) of the bearer tokens of each role. Without tokens for a role everybody has
-    it, but nobody is an admin. `origins`: which web pages may send reports to a plan, by plan id; "*" stands for all
-    other plans. `rate`: requests per second from one address, with bursts of `burst`; 0 for no limit. `check_ids`:
-    look at every report id within batches too. `streams`: how many may be open at once, of which one address may have
-    `streams_each`; addresses of this machine, where a proxy may stand for everybody, may have all. `health_timeout`:
-    how long the store may take to answer before the collector counts as ill.
+    `tokens`: SHA-256 hashes (hexadecimal) of the bearer tokens of each role. `open`: the roles that everybody has
+    without a token; never that of an admin. A role that is neither open nor has a token is closed. `origins`: which
+    web pages may send reports to a plan, by plan id; "*" stands for all other plans. `rate`: reports per second from
+    one address, with bursts of `burst`; 0 for no limit. A request counts as one report at least. `check_ids`: look at
+    every report id within batches too. `streams`: how many may be open at once. One address may have `streams_each` of
+    them; addresses of this machine, where a proxy may stand for everybody, may have all. `health_timeout`: how long
+    the store may take to answer before the collector counts as ill.
     """
 
     max_body: int = 16 << 20
@@ -27,6 +32,7 @@ class Settings:
     body_timeout: float = 30.0
     check_ids: bool = False
     tokens: Mapping[Role, frozenset[str]] = field(default_factory=dict)
+    open: frozenset[Role] = frozenset()
     origins: Mapping[str, frozenset[str]] = field(default_factory=dict)
     rate: float = 0.0
     burst: int = 50
@@ -39,3 +45,11 @@ class Settings:
     streams_each: int = 20
     tickets: bool = False
     ticket_key: bytes = b""
+
+    def __post_init__(self) -> None:
+        """Refuse roles that do not exist, and an open door to everything."""
+        unknown = {*self.tokens, *self.open} - set(ROLES)
+        if unknown:
+            raise InputError(f"a role is one of: {', '.join(ROLES)}")
+        if "admin" in self.open:
+            raise InputError("the role admin is never open: it needs a token")
