@@ -116,7 +116,8 @@ def test_serve_answers_what_is_in_flight_when_it_is_stopped() -> None:
     with serve("plan.json", lines=5) as running:
         host, port = running.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), 20) as connection:
-            head = f"POST /plans/{PLAN.id}/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/vnd.hush.report\r\n"
+            head = f"POST /plans/{PLAN.id}/reports HTTP/1.1\r\nHost: localhost\r\n"
+            head += "Content-Type: application/vnd.hush.report\r\n"
             connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:5])
             time.sleep(0.3)
             running.process.send_signal(signal.SIGTERM)
@@ -192,6 +193,22 @@ def test_a_door_that_nobody_meant_to_open_is_refused() -> None:
     for names in ("", "reading", "read;submit", "read,"):
         assert "--open takes roles" in refused("serve", "plan.json", "--open", names)
     assert not Path("hush.db").exists()
+
+
+def test_names_of_a_collector() -> None:
+    found = _settings(
+        None, (), 0.0, None, False, names=("Reports.Example.org.", "[2001:DB8::1]"), local=False, open_="read"
+    )
+    assert found.hosts == {"localhost", "127.0.0.1", "[::1]", "reports.example.org", "[2001:db8::1]"}
+    assert found.addresses
+    assert not _settings(None, (), 0.0, None, False).addresses
+    for name in ("https://a.example", "a.example:80", "a.example/b", "", "a b"):
+        assert "--host-name is a name alone" in refused("serve", "plan.json", "--open", "read", "--host-name", name)
+    assert "--open submit,read" in refused("serve", "plan.json", "--host-name", "a.example"), "it has a public name"
+    with serve("plan.json", "--host-name", "a.example", "--open", "read", "--json", lines=1) as running:
+        url = json.loads(running.lines[0])["address"]
+        for name, status in (("a.example", 200), ("127.0.0.1", 200), ("b.example", 421), ("192.0.2.1", 421)):
+            assert httpx.get(f"{url}/plans", headers={"host": name}).status_code == status
 
 
 @pytest.mark.parametrize(

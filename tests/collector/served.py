@@ -21,7 +21,7 @@ from hush.collector import formats
 from hush.collector.problems import KINDS
 from hush.collector.security import hashed
 from hush.collector.serve import listen, make_server
-from hush.collector.settings import Role, Settings
+from hush.collector.settings import LOCAL, Role, Settings
 from hush.collector.sqlite import SqliteStore
 from hush.learn.rounds import Round
 from hush.learn.training import Training
@@ -62,7 +62,8 @@ EVERYBODY: frozenset[Role] = frozenset(["submit", "submit-batch", "read"])
 
 def anybody(**named: Any) -> Settings:
     """Return settings under which everybody has every role but that of an admin, and those that have tokens."""
-    return Settings(**({"open": EVERYBODY - set(named.get("tokens", ()))} | named))
+    usual = {"open": EVERYBODY - set(named.get("tokens", ())), "hosts": LOCAL | {"x"}}
+    return Settings(**(usual | named))
 
 
 def record_of(plan: hush.Plan) -> dict[str, Any]:

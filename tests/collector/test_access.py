@@ -130,6 +130,47 @@ def test_a_role_that_nobody_was_given_is_closed(tmp_path: Path) -> None:
             Settings(**wrong)  # type: ignore[arg-type]
 
 
+# -- names
+
+
+def test_a_name_that_points_here_by_somebody_elses_will_is_refused(tmp_path: Path) -> None:
+    """A page of evil.example whose name was pointed at 127.0.0.1 would be let read, as if it were its own server."""
+
+    def ask(served: Served, host: str, path: str = "/plans") -> int:
+        response = served.client.get(path, headers={"host": host})
+        if response.status_code == 421:
+            problem(response, "wrong-host")
+        return response.status_code
+
+    here = ("localhost", "127.0.0.1", "[::1]", "LOCALHOST:8000", "127.0.0.1:80", "[::1]:8000", "localhost.")
+    foreign = (
+        "evil.example",
+        "evil.example:8000",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "",
+        "localhost:x",
+    )
+    numeric = ("192.0.2.7", "192.0.2.7:8000", "[2001:db8::1]:80")
+    with serving(tmp_path, anybody()) as served:
+        for host in here:
+            assert ask(served, host) == 200, host
+        assert served.raw(b"GET /plans HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200"), "no browser leaves it out"
+        for path in ("/plans", served.path("stream"), "/healthz", "/", "/nothing", "/openapi.json"):
+            assert {ask(served, host, path) for host in (*foreign, *numeric)} == {421}, path
+        assert 'hush_responses_total{status="421"}' in served.client.get("/metrics").text
+    with serving(tmp_path, anybody(addresses=True)) as served:
+        assert {ask(served, host) for host in (*here, *numeric)} == {200}
+        assert {ask(served, host) for host in foreign} == {421}
+    with serving(tmp_path, anybody(hosts=frozenset(["reports.example.org"]))) as served:  # behind a proxy
+        assert ask(served, "Reports.example.org") == 200
+        assert {ask(served, host) for host in (*foreign, "localhost", "other.example.org")} == {421}
+        raw = served.raw(
+            b"GET /plans HTTP/1.1\r\nHost: reports.example.org\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
+        )
+        assert raw.startswith((b"HTTP/1.1 421", b"HTTP/1.1 400"))
+
+
 # -- web pages
 
 

@@ -66,8 +66,22 @@ def opened(named: str | None, tokens: Mapping[Role, frozenset[str]], *, private:
     return frozenset({"submit", "read"})
 
 
-def is_private(host: str, forwarded: str) -> bool:
-    """Return whether only this machine can reach a collector: it listens on loopback, and no proxy stands before it."""
+def host_name(text: str) -> str:
+    """Return a name under which a collector is asked, as browsers send it: without a port, in lower case."""
+    import re
+
+    if re.fullmatch(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", text) is None:
+        raise Refused("--host-name is a name alone, as in reports.example.org: no scheme, no port, no path")
+    return text.lower().removesuffix(".")
+
+
+def is_local(host: str) -> bool:
+    """Return whether an address to listen on can be reached from this machine alone."""
     from hush.collector.security import is_here
 
-    return (host == "localhost" or is_here(host)) and not forwarded
+    return host == "localhost" or is_here(host)
+
+
+def is_private(host: str, names: tuple[str, ...], forwarded: str) -> bool:
+    """Return whether only this machine can reach a collector: it listens on loopback, and no proxy stands before it."""
+    return is_local(host) and not names and not forwarded

@@ -68,6 +68,14 @@ SEGMENTS = click.option(
     "alone, without tokens, both of these are.",
 )
 @click.option(
+    "--host-name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="A name under which the collector is asked, such as reports.example.org. It refuses names that it does not "
+    "know, but localhost; listening on other addresses than 127.0.0.1 it knows numeric ones too.",
+)
+@click.option(
     "--origin",
     multiple=True,
     metavar="[PLAN=]ORIGIN",
@@ -92,6 +100,7 @@ def serve(
     training: tuple[str, ...],
     tokens: str | None,
     open_: str | None,
+    names: tuple[str, ...],
     origin: tuple[str, ...],
     rate: float,
     tickets: str | None,
@@ -124,7 +133,9 @@ def serve(
         tickets,
         check_ids,
         open_=open_,
-        private=access.is_private(host, forwarded),
+        names=names,
+        local=access.is_local(host),
+        private=access.is_private(host, names, forwarded),
     )
     with _failing():
         opened = open_store(store)
@@ -189,10 +200,12 @@ def _settings(
     check_ids: bool,
     *,
     open_: str | None = None,
+    names: tuple[str, ...] = (),
+    local: bool = True,
     private: bool = True,
 ) -> Settings:
     from hush.cli import access
-    from hush.collector.settings import Settings
+    from hush.collector.settings import LOCAL, Settings
 
     held = {} if tokens is None else access.read_tokens(tokens)
     pages: dict[str, set[str]] = {}
@@ -202,6 +215,8 @@ def _settings(
     return Settings(
         tokens=held,
         open=access.opened(open_, held, private=private),
+        hosts=LOCAL | {access.host_name(name) for name in names},
+        addresses=not local,
         origins={plan: frozenset(urls) for plan, urls in pages.items()},
         rate=rate,
         check_ids=check_ids,

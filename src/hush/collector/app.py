@@ -40,7 +40,7 @@ from hush.collector.metrics import Metrics
 from hush.collector.problems import Refused
 from hush.collector.pulse import Pulse
 from hush.collector.responses import IMMUTABLE, SECRET, encoded
-from hush.collector.security import RateLimit, check_role, cors_headers
+from hush.collector.security import RateLimit, check_host, check_role, cors_headers
 from hush.collector.settings import Settings
 from hush.collector.stores import NotHeld, Store
 from hush.collector.submissions import Batch, Gradient, Outcome, Submission
@@ -114,7 +114,7 @@ class Collector:
 
         async def handle(request: Request) -> Response:
             try:
-                self._limit.check(_address(request))
+                self._admit(request)
                 if endpoint.role is not None:
                     check_role(self.settings, request, endpoint.role)
                 if not endpoint.any_query:
@@ -129,6 +129,11 @@ class Collector:
             return self._finished(request, response, request.path_params.get("plan"))
 
         return handle
+
+    def _admit(self, request: Request) -> None:
+        """Refuse whoever asks too often, or somebody else."""
+        self._limit.check(_address(request))
+        check_host(self.settings, request)
 
     def _refusal(self, endpoint: Endpoint, error: Exception) -> Refused:
         """Return the problem for an error: the body is wrong, or the store fails, or the collector made a mistake."""
@@ -157,6 +162,10 @@ class Collector:
         assert isinstance(error, HTTPException)
         parts = request.scope["path"].split("/")
         plan_id = parts[2] if len(parts) > 2 and parts[1] == "plans" else None
+        try:
+            self._admit(request)
+        except Refused as refused:
+            return self._finished(request, refused.response(), plan_id)
         if request.method == "OPTIONS" and error.status_code == 405:
             response = Response(status_code=204, headers={"Allow": (error.headers or {}).get("Allow", "")})
         else:

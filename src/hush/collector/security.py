@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import ipaddress
 import math
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from hush.collector.problems import Refused
 from hush.collector.settings import IMPLIED, Role, Settings
 
 MAX_ADDRESSES = 100_000
+HOST = re.compile(r"([^:\[\]]+|\[[0-9a-f:.]+\])(:[0-9]{0,5})?")
 TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052
 
 
@@ -50,6 +52,24 @@ def check_role(settings: Settings, request: Request, role: Role) -> None:
         raise Refused("no-token", needed, {"WWW-Authenticate": 'Bearer error="invalid_token"'})
     if not any(role == known or role in IMPLIED.get(known, ()) for known in held):
         raise Refused("not-allowed", needed, {"WWW-Authenticate": 'Bearer error="insufficient_scope"'})
+
+
+def check_host(settings: Settings, request: Request) -> None:
+    """Refuse a request that was meant for another name.
+
+    A page of any name can be made to point at this machine after a browser has loaded it (DNS rebinding); the browser
+    then takes the collector for the page's own server, and lets the page read it. But it sends that name along. A
+    numeric address cannot be pointed elsewhere. A request without the header comes from no browser.
+    """
+    given = request.headers.getlist("host")
+    if not given:
+        return
+    name = HOST.fullmatch(given[0].lower())
+    if len(given) == 1 and name is not None:
+        host = name[1].removesuffix(".")
+        if host in settings.hosts or (settings.addresses and _plain(host.strip("[]")) is not None):
+            return
+    raise Refused("wrong-host", "--host-name gives a collector another name")
 
 
 class RateLimit:

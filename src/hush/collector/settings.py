@@ -13,13 +13,17 @@ ROLES: tuple[Role, ...] = ("submit", "submit-batch", "read", "admin")
 IMPLIED: Mapping[Role, frozenset[Role]] = {"submit-batch": frozenset({"submit"}), "admin": frozenset(ROLES)}
 """The roles that a role includes besides itself: a gateway fetches plans too, and an admin may do everything."""
 
+LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+"""How a browser on the same machine calls it."""
+
 
 @dataclass(frozen=True)
 class Settings:
     """How a collector behaves. All sizes are in bytes, all times in seconds.
 
     `tokens`: SHA-256 hashes (hexadecimal) of the bearer tokens of each role. `open`: the roles that everybody has
-    without a token; never that of an admin. A role that is neither open nor has a token is closed. `origins`: which
+    without a token; never that of an admin. A role that is neither open nor has a token is closed. `hosts`: the names
+    under which the collector is asked, without ports and in lower case; `addresses`: numeric ones too. `origins`: which
     web pages may send reports to a plan, by plan id; "*" stands for all other plans. `rate`: reports per second from
     one address, with bursts of `burst`; 0 for no limit. A request counts as one report at least. `check_ids`: look at
     every report id within batches too. `streams`: how many may be open at once. One address may have `streams_each` of
@@ -33,6 +37,8 @@ class Settings:
     check_ids: bool = False
     tokens: Mapping[Role, frozenset[str]] = field(default_factory=dict)
     open: frozenset[Role] = frozenset()
+    hosts: frozenset[str] = LOCAL
+    addresses: bool = False
     origins: Mapping[str, frozenset[str]] = field(default_factory=dict)
     rate: float = 0.0
     burst: int = 50
