@@ -130,6 +130,40 @@ def test_a_role_that_nobody_was_given_is_closed(tmp_path: Path) -> None:
             Settings(**wrong)  # type: ignore[arg-type]
 
 
+def test_caches_keep_nothing_that_needed_a_token(tmp_path: Path) -> None:
+    paths = (
+        "/plans",
+        "",
+        "estimates",
+        "tally",
+        "statement",
+        "margins",
+        "timeline",
+        "/charts",
+        "/metrics",
+        "/trainings",
+    )
+
+    def kept(served: Served, path: str, **headers: str) -> str:
+        response = served.client.get(path if path.startswith("/") else served.path(path), headers=headers)
+        found: str = response.headers["cache-control"]
+        return found
+
+    with serving(tmp_path, Settings(tokens=HASHES)) as served:
+        for path in paths:
+            found = kept(served, path, **ADMIN)
+            assert "public" not in found, path
+            assert "no-store" in found or "private" in found, path
+            assert kept(served, path) == "no-store", "a refusal is not kept either"
+        assert kept(served, "", **ADMIN) == "private, max-age=31536000, immutable"
+        tag = {"if-none-match": f'"{PLAN.id}"'}
+        assert "public" not in kept(served, "", **ADMIN, **tag)
+        assert kept(served, "/nothing") == "no-store"
+    with serving(tmp_path, anybody()) as served:
+        assert kept(served, "") == "public, max-age=31536000, immutable"
+        assert kept(served, "/metrics") == "no-store"
+
+
 # -- names
 
 

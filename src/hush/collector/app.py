@@ -39,7 +39,7 @@ from hush.collector.intake import Full, Intake, Stopped
 from hush.collector.metrics import Metrics
 from hush.collector.problems import Refused
 from hush.collector.pulse import Pulse
-from hush.collector.responses import IMMUTABLE, SECRET, encoded
+from hush.collector.responses import IMMUTABLE, SECRET, confined, encoded
 from hush.collector.security import RateLimit, check_host, check_role, cors_headers
 from hush.collector.settings import Settings
 from hush.collector.stores import NotHeld, Store
@@ -120,6 +120,8 @@ class Collector:
                 if not endpoint.any_query:
                     asked.check_query(request, known)
                 response = await endpoint.handler(request)
+                if endpoint.role is not None and endpoint.role not in self.settings.open:
+                    response = confined(response)
             except Refused as refused:
                 response = refused.response()
             except ClientDisconnect:
@@ -336,7 +338,7 @@ class Collector:
     async def show_metrics(self, request: Request) -> Response:
         """Answer with numbers for Prometheus."""
         waiting = self._intake.waiting if self._intake is not None else 0
-        return Response(self.metrics.text(waiting), media_type="text/plain; version=0.0.4")
+        return Response(self.metrics.text(waiting), headers=SECRET, media_type="text/plain; version=0.0.4")
 
     async def openapi_document(self, request: Request) -> Response:
         """Answer with the description of this interface."""

@@ -47,4 +47,6 @@ class Refused(Exception):
         """Return the problem as a response."""
         status, title = KINDS[self.kind]
         body = msgspec.json.encode(Problem(f"urn:hush:problem:{self.kind}", title, status, self.detail))
-        return Response(body, status, self.headers, "application/problem+json")
+        # Caches may keep a 404 or 405 that does not say so; but a token, or a plan, may come tomorrow.
+        headers = {"Cache-Control": "no-store"} | self.headers
+        return Response(body, status, headers, "application/problem+json")
