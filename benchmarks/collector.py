@@ -112,6 +112,8 @@ def server(plan: Plan, folder: Path, store: str, *options: str) -> Iterator[int]
         store,
         "--port",
         "0",
+        "--open",
+        "submit,submit-batch,read",
         *options,
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603

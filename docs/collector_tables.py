@@ -63,7 +63,7 @@ def limits() -> str:
         ),
         ("waiting for a commit", f"{most.queue:,} submissions, {_size(most.queue_bytes)}", "503"),
         ("streams, counted when they are asked for", loopback, "503, 429"),
-        ("with `--rate`: requests at once", f"{most.burst}, of at most {security.MAX_ADDRESSES:,} addresses", "429"),
+        ("with `--rate`: reports at once", f"{most.burst}, of at most {security.MAX_ADDRESSES:,} addresses", "429"),
     ]
     lines = ["| what | limit | beyond |", "|---" * 3 + "|"]
     return "\n".join([*lines, *(f"| {what} | {limit} | {beyond} |" for what, limit, beyond in rows)])

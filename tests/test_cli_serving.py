@@ -33,6 +33,7 @@ SCHEMA = hush.Schema([hush.Numeric("age", 0, 120), hush.Categorical("os", ["linu
 PLAN = hush.Plan.design(SCHEMA, 1.0, title="spring")
 OTHER = hush.Plan.design(SCHEMA, 1.0, title="autumn")
 RECORD = {"age": 41, "os": "mac"}
+AT_ONCE = ("--reveal-every", "0s", "--reveal-least", "0")
 HUSH = [sys.executable, "-m", "hush"]
 
 
@@ -93,8 +94,9 @@ def refused_by(*arguments: str, code: int = 2) -> str:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_serve_from_start_to_end(number: int) -> None:
-    with serve("plan.json", "other.json", lines=7) as running:
+    with serve("plan.json", "other.json", lines=8) as running:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", running.url)
+        assert running.lines.pop(1) == "hush: open without a token: read, submit"
         assert running.lines[1::3] == [f"hush: {running.url}/plans/{plan.id}" for plan in (PLAN, OTHER)]
         for plan, words in ((PLAN, running.lines[2:4]), (OTHER, running.lines[5:7])):
             pages = (f"form {running.url}/?plan={plan.id}", f"dashboard {running.url}/dashboard?plan={plan.id}")
@@ -104,7 +106,7 @@ def test_serve_from_start_to_end(number: int) -> None:
         assert running.stop(number) == (0, "", "")
     if number == signal.SIGINT:
         return
-    with serve(lines=7) as running:  # the store knows its plans, and what was counted
+    with serve(*AT_ONCE, lines=8) as running:  # the store knows its plans, and what was counted
         assert not Collector(running.url).submit(report).new
         assert httpx.get(f"{running.url}/plans").json()["plans"][0]["reports"] == 1
         assert running.stop() == (0, "", "")
@@ -112,10 +114,11 @@ def test_serve_from_start_to_end(number: int) -> None:
 
 def test_serve_answers_what_is_in_flight_when_it_is_stopped() -> None:
     body = randomise(PLAN, RECORD).encode()
-    with serve("plan.json", lines=4) as running:
+    with serve("plan.json", lines=5) as running:
         host, port = running.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), 20) as connection:
-            head = f"POST /plans/{PLAN.id}/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/vnd.hush.report\r\n"
+            head = f"POST /plans/{PLAN.id}/reports HTTP/1.1\r\nHost: localhost\r\n"
+            head += "Content-Type: application/vnd.hush.report\r\n"
             connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:5])
             time.sleep(0.3)
             running.process.send_signal(signal.SIGTERM)
@@ -124,7 +127,7 @@ def test_serve_answers_what_is_in_flight_when_it_is_stopped() -> None:
             assert b"202 Accepted" in connection.recv(65536)
         assert running.process.communicate(timeout=20) == ("", "")
         assert running.process.returncode == 0
-    with serve(lines=4) as running:
+    with serve(*AT_ONCE, lines=5) as running:
         assert httpx.get(f"{running.url}/plans").json()["plans"][0]["reports"] == 1
 
 
@@ -150,8 +153,79 @@ def test_serve_with_everything() -> None:
             "hush: another process has this store open; SQLite serves one collector, PostgreSQL many\n"
         )
         running.stop()
-    with serve("--tickets", "key", "--store", "sqlite://a.db", lines=5):
+    with serve("--tickets", "key", "--store", "sqlite://a.db", lines=6):
         assert Path("key").read_text() == key
+
+
+def test_what_is_open_is_named() -> None:
+    """A role without tokens is closed: nothing is open for everybody because a line is missing in a file."""
+    _, line = run("token", "admin").stdout.splitlines()
+    Path("tokens").write_text(f"{line}\n")
+    for options, names in (
+        (["--tokens", "tokens"], []),
+        (["--tokens", "tokens", "--open", "read"], ["read"]),
+        (["--open", "submit-batch, submit"], ["submit", "submit-batch"]),
+        (["--host", "0.0.0.0", "--open", "submit"], ["submit"]),  # noqa: S104
+        (["--host", "0.0.0.0", "--tokens", "tokens"], []),  # noqa: S104
+        (["--host", "localhost"], ["read", "submit"]),
+        ([], ["read", "submit"]),
+    ):
+        with serve("plan.json", *options, "--json", lines=1) as running:
+            said = json.loads(running.lines[0])
+            url = said["address"].replace("0.0.0.0", "127.0.0.1")  # noqa: S104
+            assert said["open"] == names
+            assert httpx.get(f"{url}/plans").status_code == (200 if "read" in names else 401)
+            assert httpx.get(f"{url}/plans/{PLAN.id}").status_code == (200 if "submit" in names else 401)
+            assert running.stop()[0] == 0
+
+
+def test_a_door_that_nobody_meant_to_open_is_refused() -> None:
+    for options in (["--host", "0.0.0.0"], ["--host", "::"], ["--host", "192.0.2.1"], ["--forwarded", "127.0.0.1"]):  # noqa: S104
+        line = refused("serve", "plan.json", *options)
+        assert "--tokens FILE" in line
+        assert "--open submit,read" in line
+    for text in ("", "\n\n", "# submit 0123\n"):
+        Path("tokens").write_text(text)
+        for more in ([], ["--open", "read"]):
+            assert "the file of tokens has none" in refused("serve", "plan.json", "--tokens", "tokens", *more)
+    Path("tokens").write_text(f"# all\nking {'0' * 64}\n")
+    assert "line 2 of the tokens" in refused("serve", "plan.json", "--tokens", "tokens")
+    assert "never open" in refused("serve", "plan.json", "--open", "read,admin")
+    for names in ("", "reading", "read;submit", "read,"):
+        assert "--open takes roles" in refused("serve", "plan.json", "--open", names)
+    assert not Path("hush.db").exists()
+
+
+def test_when_readers_see_something() -> None:
+    for options, every, least in (
+        ([], 60.0, 20),
+        (["--reveal-every", "2m", "--reveal-least", "50"], 120.0, 50),
+        (["--reveal-every", "0s", "--reveal-least", "0"], 0.0, 0),
+    ):
+        with serve("plan.json", *options, "--json", lines=1) as running:
+            url = json.loads(running.lines[0])["address"]
+            assert Collector(url).submit(randomise(PLAN, RECORD)).new
+            found = httpx.get(f"{url}/plans").json()["plans"][0]
+            assert (found["shown"]["every"], found["shown"]["least"]) == (every, least)
+            assert (found["reports"] > 0) is (least == 0)
+    for time_ in ("", "60", "s", "-1s", "1d", "infs", "1e3s"):
+        assert "--reveal-every is a time" in refused("serve", "plan.json", "--reveal-every", time_)
+
+
+def test_names_of_a_collector() -> None:
+    found = _settings(
+        None, (), 0.0, None, False, names=("Reports.Example.org.", "[2001:DB8::1]"), local=False, open_="read"
+    )
+    assert found.hosts == {"localhost", "127.0.0.1", "[::1]", "reports.example.org", "[2001:db8::1]"}
+    assert found.addresses
+    assert not _settings(None, (), 0.0, None, False).addresses
+    for name in ("https://a.example", "a.example:80", "a.example/b", "", "a b"):
+        assert "--host-name is a name alone" in refused("serve", "plan.json", "--open", "read", "--host-name", name)
+    assert "--open submit,read" in refused("serve", "plan.json", "--host-name", "a.example"), "it has a public name"
+    with serve("plan.json", "--host-name", "a.example", "--open", "read", "--json", lines=1) as running:
+        url = json.loads(running.lines[0])["address"]
+        for name, status in (("a.example", 200), ("127.0.0.1", 200), ("b.example", 421), ("192.0.2.1", 421)):
+            assert httpx.get(f"{url}/plans", headers={"host": name}).status_code == status
 
 
 @pytest.mark.parametrize(
@@ -223,7 +297,9 @@ def test_serve_refuses() -> None:
         taken.listen()
         line = refused_by("serve", "plan.json", "--port", str(taken.getsockname()[1]))
         assert line == f"hush: port {taken.getsockname()[1]} cannot be used: address already in use; try --port 0\n"
-    assert "the address 203.0.113.1 cannot be used" in refused_by("serve", "plan.json", "--host", "203.0.113.1")
+    assert "the address 203.0.113.1 cannot be used" in refused_by(
+        "serve", "plan.json", "--host", "203.0.113.1", "--open", "read"
+    )
 
 
 def test_a_store_that_fails_has_a_code_of_its_own() -> None:
@@ -247,7 +323,7 @@ def test_token() -> None:
     assert lines[1] == f"admin {hashed(lines[0])}"
     assert len(lines[0]) >= 40
     assert run("token", "admin").stdout.splitlines()[0] != lines[0]
-    assert "submit, read, admin" in refused("token", "king")
+    assert "submit, submit-batch, read, admin" in refused("token", "king")
 
 
 # -- export and compact
@@ -268,7 +344,7 @@ def collected(url: str) -> hush.Tally:
 
 
 def test_export_and_compact() -> None:
-    with serve("plan.json", lines=4) as running:
+    with serve("plan.json", "--open", "submit,submit-batch,read", lines=5) as running:
         wanted = collected(running.url)
         assert "another process" in refused("export", "-o", "out", code=4)
         running.stop()
@@ -287,7 +363,7 @@ def test_export_and_compact() -> None:
     assert tally_of("after") == wanted
     with_ids = [path for path in Path("after").iterdir() if "report" in pq.read_schema(path).names]
     assert len(with_ids) == 1
-    with serve(lines=4) as running:  # and what was compacted is still counted, once
+    with serve(*AT_ONCE, lines=5) as running:  # and what was compacted is still counted, once
         tally = hush.Tally.from_json(httpx.get(f"{running.url}/plans/{PLAN.id}/tally").content, PLAN)
         assert tally == wanted
         running.stop()

@@ -16,11 +16,10 @@ pytest.importorskip("playwright.sync_api", reason="the browser tests need playwr
 from playwright.sync_api import Browser
 
 import hush
-from hush.collector.settings import Settings
 from tests.browser import choosing
 from tests.browser.choosing import QUESTION, TRICKS, TRUTH, WISHED, Chooser
 from tests.browser.visits import Visit
-from tests.collector.served import Served, serving
+from tests.collector.served import Served, anybody, serving
 
 if TYPE_CHECKING:
     from scipy import stats
@@ -113,7 +112,7 @@ DRIVEN = """async ([text, visits, forgets]) => {
 @pytest.fixture(scope="module")
 def collectors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Served]]:
     """Return two collectors: with one the devices draw the questions, the other deals them."""
-    dealing = Settings(stream_interval=0.05, tickets=True, ticket_key=b"k" * 32)
+    dealing = anybody(stream_interval=0.05, tickets=True, ticket_key=b"k" * 32)
     with (
         serving(tmp_path_factory.mktemp("drawn"), plans=(QUESTION,), trainings={}) as drawn,
         serving(tmp_path_factory.mktemp("dealt"), dealing, plans=(QUESTION,), trainings={}) as dealt,

@@ -21,12 +21,11 @@ from hush import batch
 from hush.client import Collector
 from hush.collector import formats
 from hush.collector.security import hashed
-from hush.collector.settings import Settings
 from hush.learn.training import Training
 from tests.browser.surveys import RECORD, SCHEMA, SURVEY, fill, review
 from tests.browser.surveys import send as send_report
 from tests.browser.visits import Visit, check_accessible, check_width
-from tests.collector.served import BOUGHT, POINT, Served, serving
+from tests.collector.served import BOUGHT, POINT, Served, anybody, serving
 
 PEOPLE = 40_000
 HOSTILE = hush.Plan.design(
@@ -48,7 +47,7 @@ WIDE = hush.Plan.design(
     categorical="oue",
 )
 TRAINING = Training("tiny", "logistic", POINT, BOUGHT, 4.0, 3, 1.0)
-QUICK = Settings(stream_interval=0.1)
+QUICK = anybody(stream_interval=0.1)
 
 
 def population(n: int) -> dict[str, Any]:
@@ -126,6 +125,7 @@ def test_it_follows_an_answer_given_in_the_form(visit: Visit, served: Served) ->
     expect(page.get_by_test_id("report-count")).not_to_have_text("…")
     before = count(page)
     assert before == served.tally(SURVEY).n
+    expect(page.get_by_test_id("moves")).to_be_hidden()
     with visit.context.expect_page() as waiting:
         page.get_by_test_id("form-link").click(modifiers=["ControlOrMeta"])
     form = waiting.value
@@ -329,9 +329,25 @@ def test_decimals_line_up(visit: Visit, served: Served) -> None:
     )
 
 
+def test_it_says_when_the_numbers_move(visit: Visit, tmp_path: Path) -> None:
+    settings = anybody(stream_interval=0.1, reveal_every=1.0, reveal_least=200)
+    with serving(tmp_path, settings, plans=(SURVEY,), trainings={}) as served:
+        page = dashboard(visit, served)
+        moves = page.get_by_test_id("moves")
+        rule = "These numbers move at most every 1 seconds, and by 200 reports or more."
+        expect(moves).to_have_text(f"Shown from 200 reports on. {rule}")
+        send(served, SURVEY, population(199), 1)
+        page.wait_for_timeout(2500)
+        expect(page.get_by_test_id("report-count")).to_have_text("0")
+        send(served, SURVEY, population(50), 2)
+        expect(page.get_by_test_id("report-count")).to_have_text("249", timeout=20_000)
+        expect(moves).to_have_text(rule)
+        check_accessible(page)
+
+
 def test_readers_need_their_token(visit: Visit, tmp_path: Path) -> None:
     visit.allowed = ("status of 401",)
-    settings = Settings(stream_interval=0.1, tokens={"read": frozenset([hashed("open sesame")])})
+    settings = anybody(stream_interval=0.1, tokens={"read": frozenset([hashed("open sesame")])})
     with serving(tmp_path, settings, plans=(SURVEY,), trainings={}) as served:
         page = visit.open(f"{served.url}/dashboard")
         page.get_by_test_id("token").fill("wrong")

@@ -21,9 +21,8 @@ from playwright.sync_api import expect
 import hush
 from hush.cli.files import friendly
 from hush.collector import pages
-from hush.collector.settings import Settings
 from tests.browser.visits import Visit
-from tests.collector.served import serving
+from tests.collector.served import anybody, serving
 from tests.sessions import blocks_of
 
 ROOT = Path(__file__).parents[2]
@@ -72,7 +71,7 @@ def test_the_page_of_the_package(visit: Visit, tmp_path: Path) -> None:
     visit.allowed = ("status of 404",)
     with (
         hosting(site) as origin,
-        serving(tmp_path, Settings(origins={"*": frozenset([origin])}), plans=(PLAN,), trainings={}) as served,
+        serving(tmp_path, anybody(origins={"*": frozenset([origin])}), plans=(PLAN,), trainings={}) as served,
     ):
         text = block_of("web/README.md").replace("https://reports.example.org", served.url).replace("PLAN", PLAN.id)
         (site / "index.html").write_text(f"<!doctype html>{text}", encoding="utf-8")
@@ -90,7 +89,7 @@ def test_a_page_of_another_origin(visit: Visit, tmp_path: Path, allowed: bool) -
     visit.allowed = ("status of 404", "CORS", "ERR_FAILED")
     with hosting(site) as origin:
         origins = {"*": frozenset([origin if allowed else "https://elsewhere.example"])}
-        with serving(tmp_path, Settings(origins=origins), plans=(PLAN,), trainings={}) as served:
+        with serving(tmp_path, anybody(origins=origins), plans=(PLAN,), trainings={}) as served:
             text = block.replace("https://reports.example.org", served.url).replace("PLAN", PLAN.id)
             if not allowed:
                 text = text.replace("{ ledger }", "{ ledger, attempts: 1 }")  # it need not be tried six times
@@ -118,7 +117,7 @@ def test_the_page_that_sends_telemetry(visit: Visit, tmp_path: Path) -> None:
     visit.allowed = ("status of 404",)
     with (
         hosting(site) as origin,
-        serving(tmp_path, Settings(origins={"*": frozenset([origin])}), plans=(plan,), trainings={}) as served,
+        serving(tmp_path, anybody(origins={"*": frozenset([origin])}), plans=(plan,), trainings={}) as served,
     ):
         text = blocks["page.html"].replace("https://reports.example.org", served.url).replace("PLAN", plan.id)
         (site / "index.html").write_text(text, encoding="utf-8")

@@ -21,7 +21,6 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 import hush
 from hush.collector.security import hashed
-from hush.collector.settings import Settings
 from tests.browser.surveys import (
     AGE,
     BLOCKS,
@@ -40,7 +39,7 @@ from tests.browser.surveys import (
     shown_bytes,
 )
 from tests.browser.visits import Visit, check_accessible, check_width
-from tests.collector.served import Served, serving
+from tests.collector.served import Served, anybody, serving
 
 if TYPE_CHECKING:
     from scipy import stats
@@ -62,7 +61,7 @@ LOADED = {
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    with serving(tmp_path, Settings(stream_interval=0.05), plans=PLANS, trainings={}) as found:
+    with serving(tmp_path, anybody(stream_interval=0.05), plans=PLANS, trainings={}) as found:
         yield found
 
 
@@ -314,7 +313,7 @@ def test_nothing_about_the_answers_stays_once_it_is_sent(visit: Visit, served: S
 
 
 def test_links_may_carry_more_and_tokens_do_not_stay(visit: Visit, tmp_path: Path) -> None:
-    settings = Settings(tokens={"submit": frozenset([hashed("for people")])})
+    settings = anybody(tokens={"submit": frozenset([hashed("for people")])})
     with serving(tmp_path, settings, plans=(SURVEY,), trainings={}) as served:
         page = visit.open(f"{served.url}/?plan={SURVEY.id}&campaign=1#token=for%20people")
         fill(page)
@@ -530,7 +529,7 @@ def test_without_a_plan_the_open_ones_are_listed(visit: Visit, served: Served) -
 def test_a_collector_that_deals_tickets(visit: Visit, tmp_path: Path) -> None:
     """One ticket, fetched when the answers are final; a reload and another tab fetch no other one."""
     visit.allowed = ("ERR_FAILED",)
-    settings = Settings(tickets=True, ticket_key=b"k" * 32)
+    settings = anybody(tickets=True, ticket_key=b"k" * 32)
     with serving(tmp_path, settings, plans=(SURVEY,), trainings={}) as served:
 
         def tickets() -> int:

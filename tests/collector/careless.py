@@ -15,9 +15,9 @@ from pathlib import Path
 
 from hush import Plan, Report
 from hush.collector import serve
-from hush.collector.settings import Settings
 from hush.collector.sqlite import SqliteStore
 from hush.collector.submissions import Batch, Gradient, Outcome, Single, Submission
+from tests.collector.served import anybody
 
 
 class Early(SqliteStore):
@@ -55,10 +55,12 @@ def main() -> None:
     parser.add_argument("plan")
     parser.add_argument("--store")
     parser.add_argument("--port", type=int)
+    for option in ("--open", "--reveal-every", "--reveal-least"):
+        parser.add_argument(option)
     asked = parser.parse_args()
     store = stores[asked.how](asked.store.removeprefix("sqlite://"))
     store.add_plan(Plan.from_json(Path(asked.plan).read_text()))
-    serve.run(store, Settings(), port=asked.port, ready=lambda address: print(f"listening on {address}", flush=True))
+    serve.run(store, anybody(), port=asked.port, ready=lambda address: print(f"listening on {address}", flush=True))
 
 
 if __name__ == "__main__":

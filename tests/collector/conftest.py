@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hush.collector.settings import Settings
 from tests.collector import postgres
 from tests.collector.places import Place
-from tests.collector.served import HASHES, Served, serving
+from tests.collector.served import HASHES, Served, anybody, serving
 
 NO_POSTGRES = "no PostgreSQL here: neither initdb on the path nor /usr/lib/postgresql/*/bin"
 
@@ -44,6 +43,6 @@ def postgres_place(server: postgres.Server) -> Place:
 @pytest.fixture(scope="module")
 def open_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A collector for everybody; only admins have a token."""
-    settings = Settings(stream_interval=0.05, tokens={"admin": HASHES["admin"]}, max_body=1 << 18, body_timeout=1.0)
+    settings = anybody(stream_interval=0.05, tokens={"admin": HASHES["admin"]}, max_body=1 << 18, body_timeout=1.0)
     with serving(tmp_path_factory.mktemp("open"), settings) as served:
         yield served

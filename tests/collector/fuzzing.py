@@ -30,12 +30,11 @@ from hush.collector.app import Collector
 from hush.collector.problems import KINDS
 from hush.collector.security import hashed
 from hush.collector.segments import table_of
-from hush.collector.settings import Settings
 from hush.collector.sqlite import SqliteStore
 from hush.learn.rounds import Round, gradient, held_out
 from hush.learn.training import Training
 from hush.report import sizes
-from tests.collector.served import BOUGHT, PLANS, POINT, packed, report_of, rows, stream_of
+from tests.collector.served import BOUGHT, PLANS, POINT, anybody, packed, report_of, rows, stream_of
 
 ADMIN = "an admin's token"
 TRAINING = Training("fuzzed", "logistic", POINT, BOUGHT, 4.0, 2, 1.0)
@@ -496,7 +495,7 @@ def run(
         for plan in PLANS:
             store.add_plan(plan, "tallies" if plan is PLANS[0] else "reports")
         store.add_training(TRAINING.title, Round.first(TRAINING), 300)
-        settings = Settings(
+        settings = anybody(
             check_ids=check_ids,
             tokens={"admin": frozenset([hashed(ADMIN)])},
             origins={"*": frozenset(["https://a.example"])},

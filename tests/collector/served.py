@@ -21,7 +21,7 @@ from hush.collector import formats
 from hush.collector.problems import KINDS
 from hush.collector.security import hashed
 from hush.collector.serve import listen, make_server
-from hush.collector.settings import Role, Settings
+from hush.collector.settings import LOCAL, Role, Settings
 from hush.collector.sqlite import SqliteStore
 from hush.learn.rounds import Round
 from hush.learn.training import Training
@@ -54,9 +54,19 @@ BOUGHT = hush.Categorical("bought", ["no", "yes"])
 TRAINING = Training("tiny", "logistic", POINT, BOUGHT, 4.0, 3, 1.0)
 TRAININGS = {TRAINING: 4}
 
-TOKENS: dict[Role, str] = {"submit": "s" * 20, "read": "r" * 20, "admin": "a" * 20}
+TOKENS: dict[Role, str] = {"submit": "s" * 20, "submit-batch": "b" * 20, "read": "r" * 20, "admin": "a" * 20}
 HASHES: dict[Role, frozenset[str]] = {role: frozenset([hashed(token)]) for role, token in TOKENS.items()}
 ADMIN = {"authorization": f"Bearer {TOKENS['admin']}"}
+EVERYBODY: frozenset[Role] = frozenset(["submit", "submit-batch", "read"])
+
+
+def anybody(**named: Any) -> Settings:
+    """Return settings under which everybody has every role but that of an admin, and those that have tokens; and
+    what readers see moves at once.
+    """
+    usual: dict[str, Any] = {"open": EVERYBODY - set(named.get("tokens", ())), "hosts": LOCAL | {"x"}}
+    usual |= {"reveal_every": 0.0, "reveal_least": 0}
+    return Settings(**(usual | named))
 
 
 def record_of(plan: hush.Plan) -> dict[str, Any]:
@@ -146,7 +156,7 @@ def serving(
     for training, people in trainings.items():
         store.add_training(training.title, Round.first(training), people)
     ready = threading.Event()
-    server = make_server(store, settings or Settings(stream_interval=0.05), ready=lambda _: ready.set(), **options)
+    server = make_server(store, settings or anybody(stream_interval=0.05), ready=lambda _: ready.set(), **options)
     listening = listen(host, 0)
     port = listening.getsockname()[1]
     thread = threading.Thread(target=server.run, args=([listening],))

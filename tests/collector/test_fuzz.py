@@ -28,7 +28,7 @@ from hush.collector.sqlite import SqliteStore
 from hush.collector.submissions import Batch, Form
 from hush.collector.vectors import layout_of
 from tests.collector.fuzzing import Oracle, Sent, call, counted, run
-from tests.collector.served import ALL, FEW, PLAN, PLANS, WIDE, packed, report_of, rows, stream_of
+from tests.collector.served import ALL, FEW, PLAN, PLANS, WIDE, anybody, packed, report_of, rows, stream_of
 
 QUICK = 3000  # requests of each of the two runs
 
@@ -100,9 +100,8 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def formats_settings() -> Any:
-    from hush.collector.settings import Settings
 
-    return Settings(max_body=1 << 20)
+    return anybody(max_body=1 << 20)
 
 
 class lifespan:  # noqa: N801  # used like a function

@@ -15,12 +15,11 @@ import pytest
 
 from hush.collector import formats
 from hush.collector.app import make_app
-from hush.collector.settings import Settings
 from hush.collector.sqlite import SqliteStore
 from hush.errors import InputError, StoreError, TallyError
 from tests.collector import places, postgres
 from tests.collector.places import Place
-from tests.collector.served import PLAN, TRAINING, Served, problem, report_of, serving
+from tests.collector.served import PLAN, TRAINING, Served, anybody, problem, report_of, serving
 
 PATHS = [
     "/healthz",
@@ -39,7 +38,7 @@ PATHS = [
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    with serving(tmp_path, Settings(stream_interval=0.05, retry_after=7)) as found:
+    with serving(tmp_path, anybody(stream_interval=0.05, retry_after=7)) as found:
         yield found
 
 
@@ -122,7 +121,7 @@ def test_health_waits_for_no_commit(served: Served) -> None:
 def test_a_store_that_hangs_takes_one_thread_and_no_more(tmp_path: Path) -> None:
     """However many ask, one looks; all are answered meanwhile, and so are others; later all is well."""
     looks, go = [], threading.Event()
-    with serving(tmp_path, Settings(health_timeout=0.05, retry_after=7)) as served:
+    with serving(tmp_path, anybody(health_timeout=0.05, retry_after=7)) as served:
         check = served.store.check
 
         def hanging() -> None:

@@ -25,6 +25,7 @@ from tests.collector.served import (
     PLANS,
     WIDE,
     Served,
+    anybody,
     packed,
     problem,
     report_of,
@@ -46,6 +47,7 @@ def test_plans_are_listed(open_: Served) -> None:
         "open": True,
         "keep": "reports",
         "reports": 0,
+        "shown": {"every": 0.0, "least": 0, "next": 0},
     }
 
 
@@ -112,7 +114,7 @@ def test_reports_are_refused_in_words(open_: Served) -> None:
 
 
 def test_reports_within_batches_are_looked_at_if_asked(tmp_path: Path) -> None:
-    with serving(tmp_path, Settings(check_ids=True)) as served:
+    with serving(tmp_path, anybody(check_ids=True)) as served:
         table = rows(PLAN, 5, ids=True)
         body = stream_of(table)
         assert served.post(PLAN, body, formats.ARROW, hush_batch="0" * 32).json()["new"]
@@ -203,7 +205,7 @@ def test_the_stream_tells_what_changes(open_: Served) -> None:
 
 
 def test_streams_are_counted_and_let_go(tmp_path: Path) -> None:
-    with serving(tmp_path, Settings(streams=1, stream_interval=0.02)) as served:
+    with serving(tmp_path, anybody(streams=1, stream_interval=0.02)) as served:
         with served.client.stream("GET", served.path("stream")) as response:
             lines = response.iter_lines()
             next(lines)
@@ -270,7 +272,7 @@ def test_tallies_are_refused(open_: Served) -> None:
 
 
 def test_a_plan_is_closed(tmp_path: Path) -> None:
-    with serving(tmp_path, Settings(tokens={"admin": HASHES["admin"]})) as served:
+    with serving(tmp_path, anybody(tokens={"admin": HASHES["admin"]})) as served:
         report = report_of(PLAN)
         served.post(PLAN, report.encode(), formats.REPORT)
         problem(served.client.post(served.path("close")), "no-token")
@@ -370,7 +372,7 @@ def test_a_mistake_of_the_collector_is_a_problem_too(tmp_path: Path, monkeypatch
 
 
 def test_a_full_queue_says_when_to_come_back(tmp_path: Path) -> None:
-    with serving(tmp_path, Settings(queue=0, retry_after=7)) as served:
+    with serving(tmp_path, anybody(queue=0, retry_after=7)) as served:
         refused = served.post(PLAN, report_of(PLAN).encode(), formats.REPORT)
         problem(refused, "busy")
         assert refused.headers["retry-after"] == "7"

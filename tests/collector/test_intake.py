@@ -13,12 +13,12 @@ import pytest
 from hush.collector.app import make_app
 from hush.collector.formats import REPORT
 from hush.collector.intake import Full, Intake, Stopped
-from hush.collector.settings import Settings
 from hush.collector.sqlite import SqliteStore
 from hush.collector.submissions import Gradient, Outcome, Submission
 from hush.errors import HushError
 from tests.collector import places
 from tests.collector.places import NEW, REPEATED, plan
+from tests.collector.served import anybody
 
 
 class Slow(SqliteStore):
@@ -52,7 +52,7 @@ def store(tmp_path: Path) -> Slow:
 
 def test_a_full_queue_is_503_and_nothing_acknowledged_is_lost(store: Slow, tmp_path: Path) -> None:
     made = places.reports(30)
-    app = make_app(store, Settings(queue=10, retry_after=7))
+    app = make_app(store, anybody(queue=10, retry_after=7))
 
     async def scenario() -> list[int]:
         transport = httpx.ASGITransport(app)

@@ -18,12 +18,12 @@ import hush
 from hush.batch.rows import report_schema
 from hush.client import Collector
 from hush.collector import formats
-from hush.collector.settings import Settings
 from hush.learn.rounds import gradient, held_out
 from tests.collector.served import (
     PLAN,
     PLANS,
     TRAINING,
+    anybody,
     problem,
     report_of,
     serving,
@@ -89,7 +89,7 @@ def test_a_training_from_end_to_end(tmp_path: Path) -> None:
 
 
 def test_neither_addresses_nor_times_are_kept(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with serving(tmp_path, Settings(rate=1e6), forwarded="127.0.0.1") as served:
+    with serving(tmp_path, anybody(rate=1e6), forwarded="127.0.0.1") as served:
         for plan in PLANS:
             head = {"x_forwarded_for": "203.0.113.77", "user_agent": "unusual-agent", "cookie": "who=me"}
             assert served.post(plan, report_of(plan).encode(), formats.REPORT, **head).status_code == 202

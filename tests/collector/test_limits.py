@@ -6,7 +6,7 @@ import json
 import select
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,12 +15,15 @@ from hush.collector import formats, protocol, security
 from hush.collector.problems import KINDS, Refused
 from hush.collector.security import RateLimit
 from hush.collector.serve import listen, proxies
-from hush.collector.settings import Settings
 from tests.collector.served import (
+    FEW,
     HASHES,
     PLAN,
     Served,
+    anybody,
+    packed,
     problem,
+    report_of,
     serving,
 )
 
@@ -75,7 +78,7 @@ def early(served: Served, pieces: int, *lines: str) -> bytes:
 
 def test_a_refusal_is_heard_before_the_body_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that wants the connection closed hears why, and no broken pipe; but not for as long as it likes."""
-    with serving(tmp_path, Settings(tokens=HASHES)) as served:
+    with serving(tmp_path, anybody(tokens=HASHES)) as served:
         for lines in ((), ("Connection: close",)):
             for pieces in (1, 500):
                 answered(early(served, pieces, *lines), "no-token")
@@ -173,8 +176,53 @@ def test_the_rate_limit_is_by_household_and_bounded(monkeypatch: pytest.MonkeyPa
         off.check("x")
 
 
+def test_a_batch_takes_as_many_as_it_has() -> None:
+    now = [0.0]
+    limit = RateLimit(2.0, 10, lambda: now[0])
+
+    def wait_of(act: Callable[[], None]) -> int:
+        with pytest.raises(Refused) as refused:
+            act()
+        return int(refused.value.headers["Retry-After"])
+
+    limit.check("a")
+    limit.charge("a", 4)  # 6 are left
+    limit.check("a")
+    limit.check("a")  # two requests were on their way together
+    limit.charge("a", 105)  # of which one is larger than the bucket
+    assert wait_of(lambda: limit.charge("a", 105)) == 51, "and the other finds the debt of 100"
+    assert wait_of(lambda: limit.check("a")) == 51
+    limit.check("b")  # nobody else pays
+    now[0] += 50.0
+    assert wait_of(lambda: limit.check("a")) == 1
+    now[0] += 0.5
+    limit.check("a")
+    limit.give_back("a", 105)  # it was not counted after all
+    limit.give_back("a", 105)
+    for _ in range(10):  # and no bucket has more than its size
+        limit.check("a")
+    wait_of(lambda: limit.check("a"))
+
+
+def test_the_rate_counts_reports(tmp_path: Path) -> None:
+    """Without that one request moves a mean as far as a million: `--rate` would bound requests alone."""
+    body = packed(FEW, 60, b"1" * 16)
+    with serving(tmp_path, anybody(rate=0.01, burst=10)) as served:
+        problem(served.post(FEW, b"no batch", formats.COLUMNS), "bad-report")
+        assert served.post(FEW, body, formats.COLUMNS).status_code == 202  # 8 were left: into debt, by 51 in all
+        refused = served.post(FEW, packed(FEW, 2, b"2" * 16), formats.COLUMNS)
+        problem(refused, "too-many")
+        assert 5000 <= int(refused.headers["retry-after"]) <= 5300
+        problem(served.client.get("/plans"), "too-many")
+        assert served.store.tally(FEW).n == 60
+    with serving(tmp_path, anybody(rate=0.01, burst=10)) as served:  # a batch that was counted before costs one
+        for _ in range(5):
+            assert served.post(FEW, body, formats.COLUMNS).json()["new"] is False
+        assert served.post(FEW, report_of(FEW).encode(), formats.REPORT).status_code == 202
+
+
 def test_the_rate_limit_and_proxies(tmp_path: Path) -> None:
-    with serving(tmp_path, Settings(rate=0.1, burst=3), forwarded="127.0.0.1") as served:
+    with serving(tmp_path, anybody(rate=0.1, burst=3), forwarded="127.0.0.1") as served:
         for address in ("198.51.100.1", "198.51.100.2"):
             head = {"x-forwarded-for": address}
             codes = [served.client.get("/healthz", headers=head).status_code for _ in range(5)]
@@ -191,7 +239,7 @@ def test_a_proxy_of_ipv4_is_known_on_a_socket_of_ipv6(tmp_path: Path, forwarded:
         listen("::", 0).close()
     except OSError:
         pytest.skip("this machine has no IPv6")
-    with serving(tmp_path, Settings(rate=0.1, burst=2), forwarded=forwarded, host="::") as served:
+    with serving(tmp_path, anybody(rate=0.1, burst=2), forwarded=forwarded, host="::") as served:
         for address in ("198.51.100.1", "198.51.100.2"):
             head = {"x-forwarded-for": address}
             assert [served.client.get("/healthz", headers=head).status_code for _ in range(3)] == [200, 200, 429]
@@ -200,7 +248,7 @@ def test_a_proxy_of_ipv4_is_known_on_a_socket_of_ipv6(tmp_path: Path, forwarded:
 
 
 def test_forwarded_addresses_are_not_believed_unless_asked(tmp_path: Path) -> None:
-    with serving(tmp_path, Settings(rate=0.1, burst=2)) as served:
+    with serving(tmp_path, anybody(rate=0.1, burst=2)) as served:
         codes = [
             served.client.get("/healthz", headers={"x-forwarded-for": f"198.51.100.{i}"}).status_code for i in range(4)
         ]

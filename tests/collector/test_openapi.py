@@ -22,8 +22,7 @@ from hush.collector import formats
 from hush.collector.endpoints import REPORT_SCHEMA, TALLY_SCHEMA
 from hush.collector.problems import KINDS
 from hush.collector.security import hashed
-from hush.collector.settings import Settings
-from tests.collector.served import PLAN, PLANS, TRAINING, Served, report_of, serving
+from tests.collector.served import PLAN, PLANS, TRAINING, Served, anybody, report_of, serving
 
 ADMIN = {"Authorization": "Bearer an admin"}
 EXAMPLES = 12  # of each operation, of good requests and of bad ones
@@ -41,7 +40,7 @@ CHECKS = [
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    config = Settings(tokens={"admin": frozenset([hashed("an admin")])}, tickets=True, ticket_key=b"k" * 32)
+    config = anybody(tokens={"admin": frozenset([hashed("an admin")])}, tickets=True, ticket_key=b"k" * 32)
     with serving(tmp_path_factory.mktemp("openapi"), config) as found:
         yield found
 

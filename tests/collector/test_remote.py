@@ -23,10 +23,9 @@ import hush
 from hush.client import Collector
 from hush.collector import formats
 from hush.collector.security import hashed
-from hush.collector.settings import Settings
 from hush.collector.submissions import Outcome, Submission
 from hush.remote import CollectorError, Receipt, _seconds
-from tests.collector.served import PLAN, RECORD, Served, packed, report_of, serving
+from tests.collector.served import PLAN, RECORD, Served, anybody, packed, report_of, serving
 from tests.faking import answer, faking, reset
 from tests.test_imports import SOURCE, isolated
 
@@ -375,7 +374,7 @@ def test_a_series_answers_from_memory(tmp_path: Path) -> None:
 
 def test_tickets_and_the_ledger(tmp_path: Path) -> None:
     """A report under a ticket is kept with it: asked again, the device sends both again, and spends nothing more."""
-    with serving(tmp_path, Settings(tickets=True, ticket_key=b"k" * 32)) as served:
+    with serving(tmp_path, anybody(tickets=True, ticket_key=b"k" * 32)) as served:
         for _ in range(3):
             assert quick(served.url).answer_ticket(PLAN, RECORD, fresh=True).new
         with pytest.raises(CollectorError) as refused:
@@ -400,7 +399,7 @@ def test_tickets_that_are_none(ticket: object) -> None:
 
 
 def test_batches_and_tokens(tmp_path: Path) -> None:
-    settings = Settings(tokens={"submit": frozenset([hashed("let me in")])})
+    settings = anybody(tokens={"submit": frozenset([hashed("let me in")])})
     with serving(tmp_path, settings) as served:
         body = packed(PLAN, 20, b"0123456789abcdef")
         with pytest.raises(CollectorError) as refused:

@@ -16,9 +16,8 @@ import pytest
 from starlette.requests import ClientDisconnect, Request
 
 from hush.collector.problems import Refused
-from hush.collector.settings import Settings
 from hush.collector.streams import Event, Streams
-from tests.collector.served import serving
+from tests.collector.served import anybody, serving
 
 
 def request(method: str = "GET", address: str | None = None) -> Request:
@@ -44,7 +43,7 @@ async def gone() -> Any:
 
 def test_they_count_before_they_start() -> None:
     async def run() -> None:
-        streams = Streams(Settings(streams=2))
+        streams = Streams(anybody(streams=2))
         held = [streams.response(request(), look) for _ in range(2)]
         for method in ("GET", "HEAD"):
             with pytest.raises(Refused):
@@ -70,7 +69,7 @@ def test_nobody_has_all_of_them() -> None:
             ("64:ff9b::127.0.0.1", "64:ff9b::7f00:1", "192.0.2.2"),  # elsewhere, whatever it says
             ("a socket", "a socket", "another"),
         ):
-            streams = Streams(Settings(streams=3, streams_each=2))
+            streams = Streams(anybody(streams=3, streams_each=2))
             held = [streams.response(request(address=address), look) for address in (one, same)]
             with pytest.raises(Refused, match="this address") as refused:
                 streams.response(request(address=same), look)
@@ -81,7 +80,7 @@ def test_nobody_has_all_of_them() -> None:
             held.append(streams.response(request(address=same), look))
             assert len(streams) == 3
         for here in ("127.0.0.1", "::1", "::ffff:127.0.0.1", "::ffff:7f00:1"):
-            streams = Streams(Settings(streams=3, streams_each=2))
+            streams = Streams(anybody(streams=3, streams_each=2))
             held = [streams.response(request(address=here), look) for _ in range(3)]
             with pytest.raises(Refused, match="too many streams are open") as refused:
                 streams.response(request(address=here), look)
@@ -92,7 +91,7 @@ def test_nobody_has_all_of_them() -> None:
 
 def test_they_are_let_go_when_they_end() -> None:
     async def run() -> None:
-        streams = Streams(Settings(streams=1, stream_interval=0.01))
+        streams = Streams(anybody(streams=1, stream_interval=0.01))
         sent: list[Any] = []
 
         async def send(message: Any) -> None:
@@ -125,7 +124,7 @@ def test_they_are_let_go_when_they_end() -> None:
 
 def test_requests_that_arrive_together_do_not_pass_the_limit(tmp_path: Path) -> None:
     together = threading.Barrier(12)
-    with serving(tmp_path, Settings(streams=3, stream_interval=0.02)) as served:
+    with serving(tmp_path, anybody(streams=3, stream_interval=0.02)) as served:
 
         def ask(_: int) -> int:
             together.wait()

@@ -20,19 +20,18 @@ import hush
 from hush.collector import formats, statements
 from hush.collector.problems import KINDS
 from hush.collector.security import hashed
-from hush.collector.settings import Settings
 from hush.exact import exp_bounds
 from hush.learn.rounds import Round, gradient, held_out
 from hush.postprocess import distribution
 from hush.predictions import by_target
-from tests.collector.served import ALL, FEW, PLAN, PLANS, TRAINING, WIDE, Served, packed, report_of, serving
+from tests.collector.served import ALL, FEW, PLAN, PLANS, TRAINING, WIDE, Served, anybody, packed, report_of, serving
 
 ADMIN = {"authorization": "Bearer an admin"}
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    settings = Settings(stream_interval=0.05, tokens={"admin": frozenset([hashed("an admin")])})
+    settings = anybody(stream_interval=0.05, tokens={"admin": frozenset([hashed("an admin")])})
     with serving(tmp_path_factory.mktemp("views"), settings) as found:
         for number, plan in enumerate(PLANS):
             found.post(plan, packed(plan, 3000, bytes([number + 1] * 16)), formats.COLUMNS)
@@ -204,7 +203,7 @@ def test_charts_say_what_they_need(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 )
 def test_readers_may_look_and_nobody_else(tmp_path: Path, path: str) -> None:
     tokens: Any = {"read": frozenset([hashed("reader")]), "submit": frozenset([hashed("device")])}
-    with serving(tmp_path, Settings(stream_interval=0.05, tokens=tokens)) as served:
+    with serving(tmp_path, anybody(stream_interval=0.05, tokens=tokens)) as served:
         assert kind(served.client.get(path)) == "no-token"
         assert kind(served.client.get(path, headers={"authorization": "Bearer device"})) == "not-allowed"
         with served.client.stream("GET", path, headers={"authorization": "Bearer reader"}) as response:
@@ -229,7 +228,7 @@ def events(response: httpx.Response) -> Iterator[tuple[str, Any]]:
 
 
 def test_a_stream_of_everything(tmp_path: Path) -> None:
-    settings = Settings(stream_interval=0.05, tokens={"admin": frozenset([hashed("an admin")])})
+    settings = anybody(stream_interval=0.05, tokens={"admin": frozenset([hashed("an admin")])})
     with serving(tmp_path, settings) as served:
         query = {"view": "dashboard", "level": "0.9", "share": "0.1"}
         with served.client.stream("GET", served.path("stream", FEW), params=query) as response:

@@ -17,10 +17,9 @@ import pytest
 from hush import Plan
 from hush.client import randomise_from
 from hush.coins import Coins
-from hush.collector.settings import Settings
 from hush.testing import RecordedCoins
 from hush.tickets import questions_of
-from tests.collector.served import FEW, PLAN, RECORD, WIDE, record_of, serving
+from tests.collector.served import FEW, PLAN, RECORD, WIDE, anybody, record_of, serving
 from tests.web.replaying import (
     BUILT,
     NODE,
@@ -242,7 +241,7 @@ def test_tickets_deal_the_same_questions(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dealt", [False, True])
 @pytest.mark.parametrize("asked", ["auto", True, False])
 def test_a_real_collector(tmp_path: Path, dealt: bool, asked: object) -> None:
-    settings = Settings(tickets=dealt, ticket_key=b"k" * 32)
+    settings = anybody(tickets=dealt, ticket_key=b"k" * 32)
     with serving(tmp_path, settings) as served:
         lines = [
             {"action": "answer", "url": served.url, "id": plan.id, "record": record_of(plan), "tickets": asked}

@@ -101,6 +101,19 @@ def cut(
 
 def rows_of(plan: Plan, data: bytes) -> Iterator[Rows]:
     """Return binary reports as rows. What is not cut as it should be is a ReportError; outputs are not looked at."""
+    at = 0
+    while at < len(data):
+        rows, end = piece_of(plan, data, at)
+        if not len(rows.starts):
+            cursor = codec.Cursor(data[at : at + sizes(plan)[1]], ReportError, "a batch of reports")
+            Report.take(plan, cursor)
+            raise ReportError("not a batch of reports")
+        yield rows
+        at = end
+
+
+def piece_of(plan: Plan, data: bytes, at: int) -> tuple[Rows, int]:
+    """Return rows of some reports from a place on, none if what is there is no report, and where they end."""
     alphabets = [question.channel.alphabet for question in plan.questions]
     taken = parts(plan)
     shape = np.array(
@@ -108,19 +121,12 @@ def rows_of(plan: Plan, data: bytes) -> Iterator[Rows]:
         dtype=np.int64,
     )
     head = np.frombuffer(bytes([VERSION]) + bytes.fromhex(plan.id)[:TAG_SIZE], dtype=np.uint8)
-    array = np.frombuffer(data, dtype=np.uint8)
     room = max(ROWS, plan.k * max(taken))
-    at = 0
-    while at < len(data):
-        attribute, part = np.empty(room, dtype=np.int16), np.empty(room, dtype=np.int16)
-        output, starts = np.empty(room, dtype=np.int64), np.empty(min(room, len(data)), dtype=np.int64)
-        rows, reports, end = cut(array, at, head, plan.k, index_width(plan), shape, attribute, part, output, starts)
-        if not reports:
-            piece = data[at : at + sizes(plan)[1]]
-            Report.take(plan, codec.Cursor(piece, ReportError, "a batch of reports"))
-            raise ReportError("not a batch of reports")
-        yield Rows(attribute[:rows], part[:rows], output[:rows], starts[:reports])
-        at = end
+    attribute, part = np.empty(room, dtype=np.int16), np.empty(room, dtype=np.int16)
+    output, starts = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    array = np.frombuffer(data, dtype=np.uint8)
+    rows, reports, end = cut(array, at, head, plan.k, index_width(plan), shape, attribute, part, output, starts)
+    return Rows(attribute[:rows], part[:rows], output[:rows], starts[:reports]), end
 
 
 def ids_of(data: bytes, starts: Array) -> Array:

@@ -308,4 +308,4 @@ def count_whole(
         total += answered[i]
         most = max(most, answered[i])
     vector[0] = total // k
-    return good and total % k == 0 and most <= vector[0]
+    return bool(good and total % k == 0 and most <= vector[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -57,7 +57,23 @@ SEGMENTS = click.option(
     "--tokens",
     metavar="FILE",
     shell_complete=completing.files,
-    help="Lines of ROLE HASH, as `hush token` prints: submit, read or admin.",
+    help="Lines of ROLE HASH, as `hush token` prints: submit, submit-batch, read or admin.",
+)
+@click.option(
+    "--open",
+    "open_",
+    metavar="ROLES",
+    shell_complete=completing.words("submit", "read", "submit,read", "submit-batch"),
+    help="Roles that everybody has without a token, such as submit,read. Nothing else is open, but on this machine "
+    "alone, without tokens, both of these are.",
+)
+@click.option(
+    "--host-name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="A name under which the collector is asked, such as reports.example.org. It refuses names that it does not "
+    "know, but localhost; listening on other addresses than 127.0.0.1 it knows numeric ones too.",
 )
 @click.option(
     "--origin",
@@ -65,7 +81,24 @@ SEGMENTS = click.option(
     metavar="[PLAN=]ORIGIN",
     help="The origin (https://host, no path) of pages that may send reports.",
 )
-@click.option("--rate", default=0.0, metavar="N", help="Requests per second from one address (0: no limit).")
+@click.option("--rate", default=0.0, metavar="N", help="Reports per second from one address (0: no limit).")
+@click.option(
+    "--reveal-every",
+    "every",
+    default="60s",
+    show_default=True,
+    metavar="TIME",
+    help="Numbers that readers see move at most once in this time: 60s, 5m, 1h.",
+)
+@click.option(
+    "--reveal-least",
+    "least",
+    default=20,
+    show_default=True,
+    type=click.IntRange(0, 10**9),
+    metavar="N",
+    help="And by as many reports at least. With --reveal-every 0s and 0 here they move at once.",
+)
 @click.option(
     "--tickets",
     metavar="FILE",
@@ -83,8 +116,12 @@ def serve(
     check_ids: bool,
     training: tuple[str, ...],
     tokens: str | None,
+    open_: str | None,
+    names: tuple[str, ...],
     origin: tuple[str, ...],
     rate: float,
+    every: str,
+    least: int,
     tickets: str | None,
     forwarded: str,
     machine: bool,
@@ -97,18 +134,30 @@ def serve(
     \b
     Example:
       hush serve plan.json
-      hush serve plan.json --store postgresql://hush@localhost/hush --port 80
+      hush serve plan.json --store postgresql://hush@localhost/hush --port 80 --tokens tokens
     """
-    from hush.cli import files
+    from hush.cli import access, files
     from hush.collector import serve as service
     from hush.collector.stores import open_store
 
     if not 0 <= rate < 1e9:
-        raise Refused("--rate must be a number of requests per second, or 0")
+        raise Refused("--rate must be a number of reports per second, or 0")
     if keep not in ("reports", "tallies"):
         raise Refused("--keep must be reports or tallies")
     read = [files.read_plan(name) for name in plans]
-    settings = _settings(tokens, origin, rate, tickets, check_ids)
+    settings = _settings(
+        tokens,
+        origin,
+        rate,
+        tickets,
+        check_ids,
+        open_=open_,
+        names=names,
+        local=access.is_local(host),
+        private=access.is_private(host, names, forwarded),
+        every=access.seconds(every),
+        least=least,
+    )
     with _failing():
         opened = open_store(store)
         try:
@@ -121,15 +170,15 @@ def serve(
 
             def ready(address: str) -> None:
                 ids = [held.plan.id for held in opened.plans()]
-                _announce(address, ids, list(opened.trainings()), machine)
+                _announce(address, ids, list(opened.trainings()), sorted(settings.open), machine)
 
             service.run(opened, settings, host=host, port=port, forwarded=forwarded, ready=ready)
         finally:
             opened.close()
 
 
-def _announce(address: str, plans: list[str], trainings: list[str], machine: bool) -> None:
-    """Say where a collector listens, for people or for the program that started it."""
+def _announce(address: str, plans: list[str], trainings: list[str], roles: list[str], machine: bool) -> None:
+    """Say where a collector listens, and what it is open for, to people or to the program that started it."""
     from urllib.parse import quote
 
     rounds = {name: f"{address}/trainings/{quote(name, safe='')}/round" for name in trainings}
@@ -141,9 +190,12 @@ def _announce(address: str, plans: list[str], trainings: list[str], machine: boo
     if machine:
         import json
 
-        click.echo(json.dumps({"address": address, "plans": pages, "trainings": rounds}))  # one line, read at once
+        said = {"address": address, "open": roles, "plans": pages, "trainings": rounds}
+        click.echo(json.dumps(said))  # one line, read at once
         return
     click.echo(f"hush: listening on {address}")
+    if roles:
+        click.echo(f"hush: open without a token: {', '.join(roles)}")
     for page in pages:
         click.echo(f"hush: {page['url']}")
         click.echo(f"hush: form {page['form']}")
@@ -162,34 +214,37 @@ def _failing() -> Iterator[None]:
 
 
 def _settings(
-    tokens: str | None, origin: tuple[str, ...], rate: float, tickets: str | None, check_ids: bool
+    tokens: str | None,
+    origin: tuple[str, ...],
+    rate: float,
+    tickets: str | None,
+    check_ids: bool,
+    *,
+    open_: str | None = None,
+    names: tuple[str, ...] = (),
+    local: bool = True,
+    private: bool = True,
+    every: float = 60.0,
+    least: int = 20,
 ) -> Settings:
-    import re
+    from hush.cli import access
+    from hush.collector.settings import LOCAL, Settings
 
-    from hush.collector.settings import ROLES, Settings
-
-    held: dict[Any, set[str]] = {}
-    if tokens is not None:
-        try:
-            lines = Path(tokens).read_text().splitlines()
-        except (OSError, ValueError) as error:
-            raise Refused(f"the tokens cannot be read: {getattr(error, 'strerror', 'not UTF-8')}") from None
-        for line in lines:
-            words = line.split("#")[0].split()
-            if not words:
-                continue
-            if len(words) != 2 or words[0] not in ROLES or re.fullmatch("[0-9a-f]{64}", words[1]) is None:
-                raise Refused("a line of the tokens is ROLE HASH, as `hush token` prints it")
-            held.setdefault(words[0], set()).add(words[1])
+    held = {} if tokens is None else access.read_tokens(tokens)
     pages: dict[str, set[str]] = {}
     for item in origin:
         plan, found, url = item.rpartition("=")
         pages.setdefault(plan if found else "*", set()).add(_origin(url))
     return Settings(
-        tokens={role: frozenset(hashes) for role, hashes in held.items()},
+        tokens=held,
+        open=access.opened(open_, held, private=private),
+        hosts=LOCAL | {access.host_name(name) for name in names},
+        addresses=not local,
         origins={plan: frozenset(urls) for plan, urls in pages.items()},
         rate=rate,
         check_ids=check_ids,
+        reveal_every=every,
+        reveal_least=least,
         tickets=tickets is not None,
         ticket_key=b"" if tickets is None else _key(Path(tickets)),
     )
@@ -250,7 +305,11 @@ def _add_training(store: Store, spec: str) -> None:
 
 
 @program.command()
-@click.argument("role", metavar="submit|read|admin", shell_complete=completing.words("submit", "read", "admin"))
+@click.argument(
+    "role",
+    metavar="submit|submit-batch|read|admin",
+    shell_complete=completing.words("submit", "submit-batch", "read", "admin"),
+)
 @RESULT
 def token(role: str, machine: bool) -> None:
     """Make a bearer token for a role. The first line is the token, for the client; the second is for `serve --tokens`.

@@ -10,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -29,18 +31,17 @@ from hush.collector.documents import (
     TicketDocument,
     TrainingEntry,
     Trainings,
-    plan_entry,
-    training_entry,
 )
 from hush.collector.endpoints import Endpoint, openapi
 from hush.collector.finding import Finder
-from hush.collector.intake import Full, Intake, Stopped
+from hush.collector.intake import Done, Full, Intake, Stopped
 from hush.collector.metrics import Metrics
 from hush.collector.problems import Refused
 from hush.collector.pulse import Pulse
-from hush.collector.responses import IMMUTABLE, SECRET, encoded
-from hush.collector.security import RateLimit, check_role, cors_headers
-from hush.collector.settings import Settings
+from hush.collector.responses import IMMUTABLE, SECRET, Ready, confined, encoded
+from hush.collector.reveals import Clock
+from hush.collector.security import RateLimit, check_host, check_role, cors_headers
+from hush.collector.settings import ROLES, Settings
 from hush.collector.stores import NotHeld, Store
 from hush.collector.submissions import Batch, Gradient, Outcome, Single, Submission
 from hush.collector.views import Views
@@ -51,6 +52,7 @@ from hush.tickets import SIGNATURE_SIZE, questions_of
 
 logger = logging.getLogger("hush.collector")
 
+T = TypeVar("T")
 LARGE = 1 << 14  # bytes: larger bodies are read beside the loop
 REFUSALS = {
     Outcome.CLOSED: "plan-closed",
@@ -63,17 +65,18 @@ REFUSALS = {
 class Collector:
     """The endpoints, and what they share."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, clock: Clock = time.monotonic) -> None:
         self.store, self.settings = store, settings
-        self.metrics = Metrics()
+        self.metrics = Metrics(settings.reveal_least)
         self._limit = RateLimit(settings.rate, settings.burst)
         self._intake: Intake | None = None
+        self._warm = False
         self._find = Finder(store)
         self._pulse = Pulse(store, settings.health_timeout)
-        self.views = Views(store, settings, self._find)
+        self.views = Views(store, settings, self._find, clock)
         self.endpoints = routes.endpoints(self)
         self._reports = next(endpoint for endpoint in self.endpoints if endpoint.name == "post_plans_plan_reports")
-        self._openapi = json.dumps(openapi(self.endpoints)).encode()
+        self._openapi = json.dumps(openapi(self.endpoints, settings.open)).encode()
 
     # -- life
 
@@ -85,13 +88,32 @@ class Collector:
             self.store, most=settings.queue, most_bytes=settings.queue_bytes, watch=self.metrics.note_commit
         )
         await self.views.begin()
+        warming = asyncio.create_task(self._warm_up())
         try:
             yield
         finally:
+            warming.cancel()
             self.views.close()
             self._pulse.close()
             await self._intake.stop()
             await asyncio.to_thread(self.store.close)
+
+    async def _warm_up(self) -> None:
+        """Prepare what the first batch would wait for: compiled code. Until then batches are read beside the loop."""
+        roles = {role for role in ROLES if self.settings.tokens.get(role)} | set(self.settings.open)
+        if {"submit-batch", "admin"} & roles and not self.settings.tickets:
+            try:
+                for held in await asyncio.to_thread(self.store.plans):
+                    await asyncio.to_thread(formats.prepare, held.plan)
+            except Exception:
+                logger.exception("batches could not be prepared")
+                return
+            self._warm = True
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether small batches are read within the loop."""
+        return self._warm
 
     def app(self) -> Starlette:
         """Return the application."""
@@ -114,8 +136,9 @@ class Collector:
 
         async def handle(request: Request) -> Response:
             try:
-                self._admit(endpoint, request)
+                self._allow(endpoint, request)
                 response = await endpoint.handler(request)
+                response = self._confined(endpoint, response)
             except Refused as refused:
                 response = refused.response()
             except ClientDisconnect:
@@ -126,14 +149,23 @@ class Collector:
 
         return handle
 
-    def _admit(self, endpoint: Endpoint, request: Request) -> None:
-        """Refuse requests that are too many, lack a role, or have a query that nobody reads."""
-        self._limit.check(request.client.host if request.client else "")
+    def _admit(self, request: Request) -> None:
+        """Refuse whoever asks too often, or somebody else."""
+        self._limit.check(_address(request))
+        check_host(self.settings, request)
+
+    def _allow(self, endpoint: Endpoint, request: Request) -> None:
+        """Refuse also who lacks a role, and a query that nobody reads."""
+        self._admit(request)
         if endpoint.role is not None:
             check_role(self.settings, request, endpoint.role)
-        if not endpoint.any_query:
+        if not endpoint.any_query and request.scope["query_string"]:
             known = (parameter.name for parameter in endpoint.parameters if parameter.place == "query")
             asked.check_query(request, tuple(known))
+
+    def _confined(self, endpoint: Endpoint, response: Response) -> Response:
+        """Return an answer that no cache hands on, if it needed a token."""
+        return response if endpoint.role is None or endpoint.role in self.settings.open else confined(response)
 
     def _refusal(self, endpoint: Endpoint, error: Exception) -> Refused:
         """Return the problem for an error: the body is wrong, or the store fails, or the collector made a mistake."""
@@ -162,6 +194,10 @@ class Collector:
         assert isinstance(error, HTTPException)
         parts = request.scope["path"].split("/")
         plan_id = parts[2] if len(parts) > 2 and parts[1] == "plans" else None
+        try:
+            self._admit(request)
+        except Refused as refused:
+            return self._finished(request, refused.response(), plan_id)
         if request.method == "OPTIONS" and error.status_code == 405:
             response = Response(status_code=204, headers={"Allow": (error.headers or {}).get("Allow", "")})
         else:
@@ -169,32 +205,35 @@ class Collector:
             response = Refused(kind, headers=dict(error.headers or {})).response()
         return self._finished(request, response, plan_id)
 
-    async def _submit(self, submission: Submission, plan_id: str, kind: str, reports: int) -> Response:
-        """Hand a submission to the intake, and answer when it is durable."""
+    async def _submit(self, request: Request, submission: Submission, name: str, kind: str) -> Response:
+        """Hand a submission to the intake, and answer when it is durable. `name`: of its plan, or its training."""
         assert self._intake is not None
+        self._limit.charge(_address(request), submission.reports)
         outcome: Outcome | Exception
         try:
             outcome = await self._intake.submit(submission)
         except Exception as error:
             outcome = error
-        return self._receipt(submission, outcome, plan_id, kind, reports)
+        return encoded(self._receipt(request, submission, outcome, name, kind), 202)
 
     def _receipt(
-        self, submission: Submission, outcome: Outcome | Exception, plan_id: str, kind: str, reports: int
-    ) -> Response:
-        """Answer with what became of a submission."""
+        self, request: Request, submission: Submission, outcome: Outcome | Exception, name: str, kind: str
+    ) -> Receipt:
+        """Return the receipt of a submission. The sender pays for every report that was counted."""
+        if outcome is not Outcome.NEW:
+            self._limit.give_back(_address(request), submission.reports)
         if isinstance(outcome, Exception):  # the intake has logged it, if it is not simply full
             busy = isinstance(outcome, Full | Stopped)
             retry = {"Retry-After": str(self.settings.retry_after)}
-            raise Refused("busy" if busy else "failed", headers=retry) from None
-        self.metrics.submissions[plan_id, kind, outcome.value] += 1
+            raise Refused("busy" if busy else "failed", headers=retry)
+        self.metrics.submissions[name, kind, outcome.value] += 1
         if outcome in REFUSALS:
             raise Refused(REFUSALS[outcome])
         if outcome is Outcome.NEW:
-            self.metrics.reports[plan_id] += reports
+            self.metrics.reports[name] += submission.reports
             if not isinstance(submission, Gradient):
-                self.views.note(plan_id, reports)
-        return encoded(Receipt(submission.id.hex(), outcome is Outcome.NEW, reports), 202)
+                self.views.note(name, submission.reports)
+        return Receipt(submission.id.hex(), outcome is Outcome.NEW, submission.reports)
 
     # -- the short way (`hush.collector.direct`)
 
@@ -202,49 +241,43 @@ class Collector:
         """Return a plan, if the store need not be asked for it."""
         return self._find.known(plan_id)
 
-    def take(
-        self,
-        request: Request,
-        plan: Plan,
-        kind: str,
-        body: bytes,
-        fault: str,
-        done: Callable[[Submission, Outcome | Exception], None],
-    ) -> Response | None:
-        """Take one report; return why not, or None: then `done` is called, and `taken` is the answer.
+    def take(self, request: Request, plan: Plan, kind: str, body: bytes, fault: str, done: Done) -> Response | None:
+        """Take reports; return why not, or None: then `done` is called, and `taken` is the answer.
 
         `fault`: the kind of problem for which the protocol has broken off the body.
         """
-
-        def act() -> None:
-            assert self._intake is not None
-            self._admit(self._reports, request)
+        assert self._intake is not None
+        try:
+            self._allow(self._reports, request)
+            self._check_kind(request, kind)
             if fault:
                 raise asked.broken_off(fault, self.settings)
-            one = self._single(request, plan, kind, body)
+            found = self._read(request, plan, kind, body)
+            self._limit.charge(_address(request), found.reports)
             try:
-                self._intake.put(one, done)
+                self._intake.put(found, done)
             except (Full, Stopped) as error:
-                self._receipt(one, error, plan.id, "report", 1)
-
-        return self._answered(self._reports, request, act)
-
-    def taken(self, request: Request, submission: Submission, outcome: Outcome | Exception) -> Response:
-        """Answer a report that was taken, now that it is durable."""
-        plan_id = request.path_params["plan"]
-        found = self._answered(self._reports, request, lambda: self._receipt(submission, outcome, plan_id, "report", 1))
-        assert found is not None
-        return found
-
-    def _answered(self, endpoint: Endpoint, request: Request, act: Callable[[], Response | None]) -> Response | None:
-        """Do something, as `_guarded` does."""
-        try:
-            response = act()
-        except Refused as refused:
-            response = refused.response()
+                self._receipt(request, found, error, plan.id, _kind(found))
         except Exception as error:
-            response = self._refusal(endpoint, error).response()
-        return None if response is None else self._finished(request, response, request.path_params["plan"])
+            return self._refused(request, error)
+        return None
+
+    def taken(self, request: Request, submission: Submission, outcome: Outcome | Exception) -> Ready | Response:
+        """Answer reports that were taken, now that they are durable."""
+        try:
+            receipt = self._receipt(request, submission, outcome, request.path_params["plan"], _kind(submission))
+        except Exception as error:
+            return self._refused(request, error)
+        if self.settings.origins or self._reports.role not in self.settings.open:  # more headers are needed
+            response = self._confined(self._reports, encoded(receipt, 202))
+            return self._finished(request, response, request.path_params["plan"])
+        self.metrics.responses[202] += 1
+        return Ready(202, msgspec.json.encode(receipt))
+
+    def _refused(self, request: Request, error: Exception) -> Response:
+        """Return the answer to a request that was refused."""
+        refused = error if isinstance(error, Refused) else self._refusal(self._reports, error)
+        return self._finished(request, refused.response(), request.path_params["plan"])
 
     # -- plans
 
@@ -253,7 +286,7 @@ class Collector:
         return encoded(Plans(await asyncio.to_thread(self._entries)), headers=SECRET)
 
     def _entries(self) -> list[PlanEntry]:
-        return [plan_entry(held, self.store.tally(held.plan).n) for held in self.store.plans()]
+        return [self.views.entry(held) for held in self.store.plans()]
 
     async def plan(self, request: Request) -> Response:
         """Answer with a plan, whose text never changes."""
@@ -269,27 +302,36 @@ class Collector:
         """Count a report or a batch."""
         plan = await self._find.plan(request)
         kind = asked.content_type(request)
+        self._check_kind(request, kind)
+        most = self.settings.max_body
         if kind in formats.SINGLES:
             most = max(self.settings.max_single, formats.longest(plan, kind))
-            one = self._single(request, plan, kind, await asked.body(request, most, self.settings))
-            return await self._submit(one, plan.id, "report", 1)
+        body = await asked.body(request, most, self.settings)
+        quick = len(body) <= LARGE and (kind in formats.SINGLES or self._warm)
+        found = await _done(quick, self._read, request, plan, kind, body)
+        return await self._submit(request, found, plan.id, _kind(found))
+
+    def _check_kind(self, request: Request, kind: str) -> None:
+        """Refuse what is not read here, and batches of those who may not send any."""
+        if kind in formats.SINGLES:
+            return
         if kind not in formats.BATCHES:
             raise Refused("wrong-type", f"reports come as {', '.join((*formats.SINGLES, *formats.BATCHES))}")
         if self.settings.tickets:
             raise Refused("wrong-type", "this collector deals questions by tickets, and takes single reports only")
-        body = await asked.body(request, self.settings.max_body, self.settings)
+        check_role(self.settings, request, "submit-batch")
+
+    def _read(self, request: Request, plan: Plan, kind: str, body: bytes) -> Single | Batch:
+        """Read one report, with its ticket if there are tickets here, or a batch."""
+        if kind in formats.SINGLES:
+            one = formats.single(plan, kind, body)
+            if self.settings.tickets:
+                signature = asked.hexadecimal(request, "hush-ticket", SIGNATURE_SIZE)
+                tickets.check(plan, self.settings.ticket_key, one.report, signature)
+            return one
         given = request.headers.get("hush-batch")
         id_ = None if given is None else asked.hexadecimal(request, "hush-batch", ID_SIZE)
-        many = await beside(len(body), formats.batch, plan, kind, body, id_, self.settings.check_ids)
-        return await self._submit(many, plan.id, "batch", int(many.vector[0]))
-
-    def _single(self, request: Request, plan: Plan, kind: str, body: bytes) -> Single:
-        """Read one report, with its ticket if there are tickets here."""
-        one = formats.single(plan, kind, body)
-        if self.settings.tickets:
-            signature = asked.hexadecimal(request, "hush-ticket", SIGNATURE_SIZE)
-            tickets.check(plan, self.settings.ticket_key, one.report, signature)
-        return one
+        return formats.batch(plan, kind, body, id_, self.settings.check_ids)
 
     async def ticket(self, request: Request) -> Response:
         """Deal the questions of one report."""
@@ -303,7 +345,7 @@ class Collector:
 
     async def get_tally(self, request: Request) -> Response:
         """Answer with a tally."""
-        tally = await asyncio.to_thread(self.store.tally, await self._find.plan(request))
+        tally = await asyncio.to_thread(self.views.reveals.tally, await self._find.plan(request))
         headers = SECRET | {"Vary": "Accept"}
         if formats.TALLY in request.headers.get("accept", ""):
             return Response(tally.encode(), headers=headers, media_type=formats.TALLY)
@@ -317,15 +359,17 @@ class Collector:
             raise Refused("wrong-type", f"tallies come as {formats.JSON} or {formats.TALLY}")
         id_ = asked.hexadecimal(request, "hush-batch", ID_SIZE)
         body = await asked.body(request, self.settings.max_body, self.settings)
-        found = await beside(len(body), formats.tally, plan, kind, body, id_)
-        return await self._submit(found, plan.id, "tally", int(found.vector[0]))
+        found = await _done(len(body) <= LARGE, formats.tally, plan, kind, body, id_)
+        return await self._submit(request, found, plan.id, "tally")
 
     async def close_plan(self, request: Request) -> Response:
         """Take no more reports of a plan."""
         plan = await self._find.plan(request)
         await asyncio.to_thread(self.store.close_plan, plan.id)
-        entries = await asyncio.to_thread(self._entries)
-        return encoded(next(entry for entry in entries if entry.id == plan.id))
+        # An admin may know how many there are; readers go on to see what they saw.
+        reports = (await asyncio.to_thread(self.store.tally, plan)).n
+        held = await asyncio.to_thread(self.store.plans)
+        return encoded(self.views.entry(next(one for one in held if one.plan.id == plan.id), reports))
 
     # -- trainings
 
@@ -334,7 +378,7 @@ class Collector:
         return encoded(Trainings(await asyncio.to_thread(self._training_entries)), headers=SECRET)
 
     def _training_entries(self) -> list[TrainingEntry]:
-        return [training_entry(name, self.store.live(name)) for name in self.store.trainings()]
+        return [self.views.training(name, self.store.live(name)) for name in self.store.trainings()]
 
     async def round(self, request: Request) -> Response:
         """Answer with the current round of a training."""
@@ -362,10 +406,11 @@ class Collector:
             raise Refused("bad-request", "this round has not begun")
         if number != round_.number or round_.done:
             # It cannot be checked against a round that is gone, but its id tells whether it was counted then.
-            return await self._submit(Gradient(name, number, formats.id_of(kind, body), None, loss), name, label, 1)
+            gone = Gradient(name, number, formats.id_of(kind, body), None, loss)
+            return await self._submit(request, gone, name, label)
         plan = round_.training.loss_plan(round_.number) if loss else round_.plan
         report = Report.from_json(plan, body) if kind == formats.JSON else Report.decode(plan, body)
-        return await self._submit(Gradient(name, number, report.id, report, loss), name, label, 1)
+        return await self._submit(request, Gradient(name, number, report.id, report, loss), name, label)
 
     # -- the rest
 
@@ -377,16 +422,26 @@ class Collector:
     async def show_metrics(self, request: Request) -> Response:
         """Answer with numbers for Prometheus."""
         waiting = self._intake.waiting if self._intake is not None else 0
-        return Response(self.metrics.text(waiting), media_type="text/plain; version=0.0.4")
+        text = self.views.reveals.text(lambda: self.metrics.text(waiting))
+        return Response(text, headers=SECRET, media_type="text/plain; version=0.0.4")
 
     async def openapi_document(self, request: Request) -> Response:
         """Answer with the description of this interface."""
         return Response(self._openapi, media_type="application/json")
 
 
-async def beside(size: int, read: Callable[..., Batch], *arguments: Any) -> Batch:
-    """Read a body; a large one in another thread, so that others need not wait."""
-    return await asyncio.to_thread(read, *arguments) if size > LARGE else read(*arguments)
+def _kind(submission: Submission) -> str:
+    """Return what metrics call reports of a plan."""
+    return "report" if isinstance(submission, Single) else "batch"
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+async def _done(quick: bool, read: Callable[..., T], *arguments: Any) -> T:
+    """Read a body; beside the loop if it may take long, so that others need not wait."""
+    return read(*arguments) if quick else await asyncio.to_thread(read, *arguments)
 
 
 def make_app(store: Store, settings: Settings | None = None) -> Starlette:

@@ -1,10 +1,10 @@
-"""The short way of a single report: from the parser to the intake and back, in one function call each.
+"""The short way of reports: from the parser to the intake and back, in one function call each.
 
 An ASGI application costs a task, an event, several dictionaries and two messages per request, and a framework routes
 and wraps on top of that: together more than everything that hush does with a report. So the one request of which there
-are millions (`POST /plans/{plan}/reports`, one report, its length announced) is answered within the protocol. Whatever
-differs in anything goes the long way, through the application. Both ways check by the same functions, in the same
-order, and answer with the same bytes; a test sends the same requests both ways.
+are millions (`POST /plans/{plan}/reports`: a report or a small batch, its length announced) is answered within the
+protocol. Whatever differs in anything goes the long way, through the application. Both ways check by the same
+functions, in the same order, and answer with the same bytes; a test sends the same requests both ways.
 
 uvicorn has an object per request (`cycle`) with an event that it sets when a piece of the body has come, when the body
 is complete, and when the client has gone. `Direct` stands in the place of that event.
@@ -19,16 +19,17 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hush.collector.formats import SINGLES
-from hush.collector.submissions import Outcome, Single
+from hush.collector.formats import BATCHES, SINGLES
+from hush.collector.responses import Ready
+from hush.collector.submissions import Outcome, Submission
 from hush.plan import Plan
 
 if TYPE_CHECKING:
     from hush.collector.app import Collector
 
 PREFIX, SUFFIX, ID_LENGTH = "/plans/", "/reports", 64
-LONGEST = 1 << 16  # bytes of a body: beyond that uvicorn pauses reading
-KINDS = {kind.encode(): kind for kind in SINGLES}
+LONGEST = 1 << 14  # bytes of a body: reading longer ones may take long
+KINDS = {kind.encode(): kind for kind in (*SINGLES, *BATCHES)}
 # A request with one of these needs more care than this way has.
 OTHERS = frozenset((b"expect", b"transfer-encoding", b"content-encoding", b"upgrade", b"trailer", b"te"))
 STATUS = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in http.HTTPStatus}
@@ -53,7 +54,9 @@ def found(collector: Collector, scope: Any) -> tuple[Plan, str] | None:
             kind = KINDS.get(value)
     if plan is None or kind is None or not length.isdigit() or len(length) > 5 or int(length) > LONGEST:
         return None
-    if int(length) > collector.settings.max_single:
+    if int(length) > min(collector.settings.max_single, collector.settings.max_body):
+        return None
+    if kind not in SINGLES and not collector.is_warm:
         return None
     scope["path_params"] = {"plan": plan.id}
     return plan, kind
@@ -84,21 +87,23 @@ class Direct:
             if refused is not None:
                 self._answer(refused)
 
-    def _done(self, submission: Single, outcome: Outcome | Exception) -> None:
+    def _done(self, submission: Submission, outcome: Outcome | Exception) -> None:
         """Answer: the report is durable, or was not counted."""
         self._answer(self._collector.taken(self._request, submission, outcome))
 
-    def _answer(self, response: Response) -> None:
+    def _answer(self, response: Response | Ready) -> None:
         cycle = self._cycle
         cycle.bounds.release(cycle)
         if cycle.disconnected:
             return
         parts = [STATUS[response.status_code]]
+        said = False
         for name, value in (*cycle.default_headers, *response.raw_headers):
             parts += (name, b": ", value, b"\r\n")
-            if name == b"connection" and value == b"close":
-                cycle.keep_alive = False
-        if not cycle.keep_alive and response.headers.get("connection") != "close":
+            said = said or name == b"connection"
+        if said:
+            cycle.keep_alive = False  # nobody says anything else
+        elif not cycle.keep_alive:
             parts.append(b"connection: close\r\n")
         parts += (b"\r\n", bytes(response.body))
         cycle.response_started = cycle.response_complete = True

@@ -116,14 +116,14 @@ class Endpoint:
         return "_".join([self.method.lower(), *words])
 
 
-def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
-    """Return the OpenAPI document of endpoints."""
+def openapi(endpoints: Sequence[Endpoint], open_: frozenset[Role] = frozenset()) -> dict[str, Any]:
+    """Return the OpenAPI document of endpoints, where some roles are open."""
     types = [endpoint.answers for endpoint in endpoints if _is_struct(endpoint.answers)]
     found, components = msgspec.json.schema_components([*types, Problem], ref_template="#/components/schemas/{name}")
     schemas = dict(zip([kind.__name__ for kind in types if kind is not None] + ["Problem"], found, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, schemas)
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, schemas, open_)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -139,7 +139,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     }
 
 
-def _operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
+def _operation(endpoint: Endpoint, schemas: dict[str, Any], open_: frozenset[Role]) -> dict[str, Any]:
     content: dict[str, Any] = {}
     if _is_struct(endpoint.answers):
         assert endpoint.answers is not None
@@ -170,7 +170,7 @@ def _operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
             },
         }
     if endpoint.role is not None:
-        operation["security"] = [{"token": []}] if endpoint.role == "admin" else [{}, {"token": []}]
+        operation["security"] = [{}, {"token": []}] if endpoint.role in open_ else [{"token": []}]
     return operation
 
 

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from hush import codec
-from hush.batch.binary import ids_of, rows_of
+from hush.batch.binary import ids_of, piece_of, rows_of
 from hush.batch.counting import Counts
 from hush.batch.rows import check_schema, report_schema, row_arrays
 from hush.collector.submissions import Batch, Form, Single
@@ -124,6 +124,22 @@ def batch(plan: Plan, kind: str, body: bytes, id_: bytes | None, check_ids: bool
     if id_ is not None and id_ != found.id:
         raise ReportError("the header Hush-Batch names another id than the body")
     return found
+
+
+def prepare(plan: Plan) -> None:
+    """Compile what the first batches of a plan would wait for."""
+    kinds = [kind.newbyteorder("=") for kind in _types(plan).values()]
+    columns = [np.empty(0, dtype=kind) for kind in kinds]
+    counts = Counts(plan)
+    part = columns[1] if len(columns) > 2 else NO_PARTS
+    counts.whole(columns[0], part, columns[-1])
+    for rows in (columns[-1], piece_of(plan, b"", 0)[0].output):
+        counts.add(columns[0], part, rows)
+        counts.drain()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, report_schema(plan)) as writer:
+        writer.write_batch(pa.record_batch([pa.array(column) for column in columns], schema=report_schema(plan)))
+    list(_pieces(plan, sink.getvalue().to_pybytes()[: -len(END_MARK)]))
 
 
 def arrow(plan: Plan, body: bytes, id_: bytes, check_ids: bool) -> Batch:

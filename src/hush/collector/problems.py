@@ -17,6 +17,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "late": (409, "This round is over"),
     "too-large": (413, "The request is too large"),
     "wrong-type": (415, "This content type is not read here"),
+    "wrong-host": (421, "The collector does not go by this name"),
     "too-many": (429, "Too many requests from this address"),
     "too-slow": (408, "The body did not arrive in time"),
     "headers-too-large": (431, "The address and headers of the request are too large"),
@@ -46,4 +47,6 @@ class Refused(Exception):
         """Return the problem as a response."""
         status, title = KINDS[self.kind]
         body = msgspec.json.encode(Problem(f"urn:hush:problem:{self.kind}", title, status, self.detail))
-        return Response(body, status, self.headers, "application/problem+json")
+        # Caches may keep a 404 or 405 that does not say so; but a token, or a plan, may come tomorrow.
+        headers = {"Cache-Control": "no-store"} | self.headers
+        return Response(body, status, headers, "application/problem+json")

@@ -10,6 +10,29 @@ SECRET = {"Cache-Control": "no-store"}
 IMMUTABLE = "public, max-age=31536000, immutable"
 
 
+class Ready:
+    """A small JSON document as a response, without all that a framework's has."""
+
+    __slots__ = ("body", "status_code")
+
+    def __init__(self, status: int, body: bytes) -> None:
+        self.status_code, self.body = status, body
+
+    @property
+    def raw_headers(self) -> list[tuple[bytes, bytes]]:
+        """The headers, as they are sent."""
+        return [(b"content-length", b"%d" % len(self.body)), (b"content-type", b"application/json")]
+
+
+def confined(response: Response) -> Response:
+    """Return an answer for which a token was needed: no cache may hand it to others, and most may not keep it."""
+    kept = response.headers.get("Cache-Control", "no-store")
+    if "no-store" not in kept and "private" not in kept:
+        kept = ", ".join(["private", *(part for part in kept.split(", ") if part != "public")])
+    response.headers["Cache-Control"] = kept
+    return response
+
+
 def encoded(document: msgspec.Struct, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Return a document as a response."""
     return as_json(msgspec.json.encode(document), status, headers)

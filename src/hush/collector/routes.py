@@ -54,7 +54,7 @@ def endpoints(collector: Collector) -> Sequence[Endpoint]:
         Endpoint(
             "POST",
             "/plans/{plan}/reports",
-            "Send a report or a batch",
+            "Send a report, or with the role submit-batch a batch",
             collector.reports,
             "submit",
             Receipt,
@@ -76,7 +76,7 @@ def endpoints(collector: Collector) -> Sequence[Endpoint]:
             "/plans/{plan}/tally",
             "Merge the tally of another collector",
             collector.post_tally,
-            "admin",
+            "submit-batch",
             Receipt,
             reads=(formats.JSON, formats.TALLY),
             parameters=(named,),

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import ipaddress
 import math
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -13,9 +14,10 @@ from collections.abc import Callable
 from starlette.requests import Request
 
 from hush.collector.problems import Refused
-from hush.collector.settings import Role, Settings
+from hush.collector.settings import IMPLIED, Role, Settings
 
 MAX_ADDRESSES = 100_000
+HOST = re.compile(r"([^:\[\]]+|\[[0-9a-f:.]+\])(:[0-9]{0,5})?")
 TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052
 
 
@@ -25,16 +27,17 @@ def hashed(token: str) -> str:
 
 
 def check_role(settings: Settings, request: Request, role: Role) -> None:
-    """Refuse a request whose token does not have a role. An admin may do everything.
+    """Refuse a request whose token does not have a role, unless the role is open.
 
-    Who has no token, or one that nobody knows, is told to get one (401); whose token is for something else, no (403).
+    A sender without a token, or with one that nobody knows, is asked for one (401); a token for something else is
+    refused (403).
     """
-    allowed = settings.tokens.get(role, frozenset())
-    if not allowed and role != "admin":
+    if role in settings.open:
         return
+    needed = f"this needs the role {role}"
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token:
-        raise Refused("no-token", headers={"WWW-Authenticate": "Bearer"})
+        raise Refused("no-token", needed, {"WWW-Authenticate": "Bearer"})
     given = hashed(token.strip())
     # Every hash is compared, in constant time each, so that how long it takes tells nothing.
     held = {
@@ -46,13 +49,35 @@ def check_role(settings: Settings, request: Request, role: Role) -> None:
         if any(matches)
     }
     if not held:
-        raise Refused("no-token", headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
-    if not held & {role, "admin"}:
-        raise Refused("not-allowed", headers={"WWW-Authenticate": 'Bearer error="insufficient_scope"'})
+        raise Refused("no-token", needed, {"WWW-Authenticate": 'Bearer error="invalid_token"'})
+    if not any(role == known or role in IMPLIED.get(known, ()) for known in held):
+        raise Refused("not-allowed", needed, {"WWW-Authenticate": 'Bearer error="insufficient_scope"'})
+
+
+def check_host(settings: Settings, request: Request) -> None:
+    """Refuse a request that was meant for another name.
+
+    A page of any name can be made to point at this machine after a browser has loaded it (DNS rebinding); the browser
+    then takes the collector for the page's own server, and lets the page read it. But it sends that name along. A
+    numeric address cannot be pointed elsewhere. A request without the header comes from no browser.
+    """
+    given = request.headers.getlist("host")
+    if not given:
+        return
+    name = HOST.fullmatch(given[0].lower())
+    if len(given) == 1 and name is not None:
+        host = name[1].removesuffix(".")
+        if host in settings.hosts or (settings.addresses and _plain(host.strip("[]")) is not None):
+            return
+    raise Refused("wrong-host", "--host-name gives a collector another name")
 
 
 class RateLimit:
-    """A bucket of requests for each address, refilled at a steady rate. Addresses are kept in memory alone.
+    """A bucket of reports for each address, refilled at a steady rate. Addresses are kept in memory alone.
+
+    Every request takes one report. A batch takes as many as it has, and may leave the bucket in debt, as it may have
+    more than fit in: then everything from this address waits until the debt is paid. Only one batch can do that: the
+    next finds the debt, also if it was on its way already.
 
     Whoever has one address of IPv6 has 2^64 of them, so `household` counts.
     """
@@ -65,15 +90,28 @@ class RateLimit:
         """Take one request from the bucket of an address, or refuse."""
         if self._rate <= 0:
             return
-        now, address = self._clock(), household(address)
-        level, since = self._buckets.pop(address, (float(self._burst), now))
+        self._take(household(address), 1, least=1)
+
+    def charge(self, address: str, reports: int) -> None:
+        """Take the reports of a batch, but for the one that its request took; refuse if the bucket has debts."""
+        if self._rate > 0 and reports > 1:
+            self._take(household(address), reports - 1, least=0)
+
+    def give_back(self, address: str, reports: int) -> None:
+        """Undo a charge, of a batch that was not counted after all."""
+        if self._rate > 0 and reports > 1:
+            self._take(household(address), 1 - reports, least=-math.inf)
+
+    def _take(self, sender: str, reports: int, least: float) -> None:
+        now = self._clock()
+        level, since = self._buckets.pop(sender, (float(self._burst), now))
         level = min(float(self._burst), level + (now - since) * self._rate)
-        if level < 1:
-            self._buckets[address] = level, now
-            raise Refused("too-many", headers={"Retry-After": str(math.ceil((1 - level) / self._rate))})
-        self._buckets[address] = level - 1, now
+        refused = level < least
+        self._buckets[sender] = level if refused else min(float(self._burst), level - reports), now
         if len(self._buckets) > MAX_ADDRESSES:
             self._buckets.popitem(last=False)
+        if refused:
+            raise Refused("too-many", headers={"Retry-After": str(math.ceil((1 - level) / self._rate))})
 
 
 def household(address: str) -> str:

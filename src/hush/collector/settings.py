@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Role = Literal["submit", "read", "admin"]
-ROLES: tuple[Role, ...] = ("submit", "read", "admin")
+from hush.errors import InputError
+
+Role = Literal["submit", "submit-batch", "read", "admin"]
+ROLES: tuple[Role, ...] = ("submit", "submit-batch", "read", "admin")
+IMPLIED: Mapping[Role, frozenset[Role]] = {"submit-batch": frozenset({"submit"}), "admin": frozenset(ROLES)}
+"""The roles that a role includes besides itself: a gateway fetches plans too, and an admin may do everything."""
+
+LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+"""How a browser on the same machine calls it."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """How a collector behaves. All sizes are in bytes, all times in seconds.
 
-    `tokens`: SHA-256 hashes (hexadecimal) of the bearer tokens of each role. Without tokens for a role everybody has
-    it, but nobody is an admin. `origins`: which web pages may send reports to a plan, by plan id; "*" stands for all
-    other plans. `rate`: requests per second from one address, with bursts of `burst`; 0 for no limit. `check_ids`:
-    look at every report id within batches too. `streams`: how many may be open at once, of which one address may have
-    `streams_each`; addresses of this machine, where a proxy may stand for everybody, may have all. `health_timeout`:
-    how long the store may take to answer before the collector counts as ill. `connections`: how many may be open, of
-    which one address may have `connections_each`, with the same exception, also for the proxies that are believed.
-    `held_bytes`: how much of requests that are not answered is held in memory; at least `max_body`.
+    `tokens`: SHA-256 hashes (hexadecimal) of the bearer tokens of each role. `open`: the roles that everybody has
+    without a token; never that of an admin. A role that is neither open nor has a token is closed. `hosts`: the names
+    under which the collector is asked, without ports and in lower case; `addresses`: numeric ones too. `origins`: which
+    web pages may send reports to a plan, by plan id; "*" stands for all other plans. `rate`: reports per second from
+    one address, with bursts of `burst`; 0 for no limit. A request counts as one report at least. `check_ids`: look at
+    every report id within batches too. `reveal_every`, `reveal_least`: what readers see moves at most every so many
+    seconds, and by so many reports at least; both 0: at once. `streams`: how many may be open at once. One address may
+    have `streams_each` of them; addresses of this machine, where a proxy may stand for everybody, may have all.
+    `health_timeout`: how long the store may take to answer before the collector counts as ill. `connections`: how many
+    may be open. One address may have `connections_each` of them, with the same exception, also for the proxies that are
+    believed. `held_bytes`: how much of requests that are not answered is held in memory; at least `max_body`.
     """
 
     max_body: int = 16 << 20
@@ -29,6 +40,9 @@ class Settings:
     body_timeout: float = 30.0
     check_ids: bool = False
     tokens: Mapping[Role, frozenset[str]] = field(default_factory=dict)
+    open: frozenset[Role] = frozenset()
+    hosts: frozenset[str] = LOCAL
+    addresses: bool = False
     origins: Mapping[str, frozenset[str]] = field(default_factory=dict)
     rate: float = 0.0
     burst: int = 50
@@ -37,6 +51,8 @@ class Settings:
     retry_after: int = 1
     health_timeout: float = 5.0
     stream_interval: float = 1.0
+    reveal_every: float = 60.0
+    reveal_least: int = 20
     streams: int = 100
     streams_each: int = 20
     tickets: bool = False
@@ -44,3 +60,13 @@ class Settings:
     connections: int = 8192
     connections_each: int = 512
     held_bytes: int = 256 << 20
+
+    def __post_init__(self) -> None:
+        """Refuse roles that do not exist, and an open door to everything."""
+        unknown = {*self.tokens, *self.open} - set(ROLES)
+        if unknown:
+            raise InputError(f"a role is one of: {', '.join(ROLES)}")
+        if "admin" in self.open:
+            raise InputError("the role admin is never open: it needs a token")
+        if not (0 <= self.reveal_every < math.inf and self.reveal_least >= 0):
+            raise InputError("reveal_every and reveal_least must be 0 or more")

@@ -52,6 +52,11 @@ class Single:
         """The id of the report."""
         return self.report.id
 
+    @property
+    def reports(self) -> int:
+        """How many reports it is."""
+        return 1
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -66,6 +71,11 @@ class Batch:
     body: bytes
     ids: Sequence[bytes] = ()
 
+    @property
+    def reports(self) -> int:
+        """How many reports it has."""
+        return int(self.vector[0])
+
 
 @dataclass(frozen=True, slots=True)
 class Gradient:
@@ -76,6 +86,11 @@ class Gradient:
     id: bytes
     report: Report | None  # None if the round is over, so that its plan is gone: was it counted before?
     loss: bool = False
+
+    @property
+    def reports(self) -> int:
+        """How many reports it is."""
+        return 1
 
 
 Submission = Single | Batch | Gradient
