@@ -1,0 +1,267 @@
+"""The short way of reports: the same answers, bytes and counts as the long one, and nothing held behind."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hush
+from hush.collector import direct, formats
+from hush.collector.settings import Settings
+from tests.collector.served import (
+    ALL,
+    FEW,
+    HASHES,
+    PLAN,
+    TOKENS,
+    WIDE,
+    Served,
+    anybody,
+    packed,
+    report_of,
+    rows,
+    serving,
+    stream_of,
+)
+
+ID = b"i" * 16
+
+
+def request(
+    body: bytes, kind: str = formats.JSON, plan: hush.Plan | str = PLAN, line: str = "", *more: str, host: str = "x"
+) -> bytes:
+    """Return a request, as it is sent."""
+    path = line or f"POST /plans/{plan if isinstance(plan, str) else plan.id}/reports HTTP/1.1"
+    head = [path, f"Host: {host}", f"Content-Type: {kind}", *more]
+    if not any(name.lower().startswith("transfer-encoding") for name in more):
+        head.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*head, "", ""]).encode() + body
+
+
+def report(plan: hush.Plan = PLAN, number: int = 0) -> hush.Report:
+    """Return a report with an id of its own, the same whenever it is asked for."""
+    return hush.Report(plan, number.to_bytes(16, "big"), REPORTS[plan.id].answers)
+
+
+REPORTS = {plan.id: report_of(plan) for plan in (PLAN, ALL, WIDE, FEW)}
+BATCHES = {
+    formats.COLUMNS: packed(PLAN, 50, ID),
+    formats.ARROW: stream_of(rows(PLAN, 50)),
+    formats.REPORTS: b"r" * 16 + b"".join(report(PLAN, number).encode() for number in range(100, 150)),
+}
+TEXT = report().to_json().encode()
+POST = f"POST /plans/{PLAN.id}/reports"
+NAMED = f"Hush-Batch: {(b'a' * 16).hex()}"
+SHORT: dict[str, bytes] = {  # requests that go the short way, whatever comes of them
+    "new": request(TEXT),
+    "again": request(TEXT),
+    "binary": request(report(PLAN, 1).encode(), formats.REPORT),
+    "all questions": request(report(ALL, 2).to_json().encode(), plan=ALL),
+    "wide": request(report(WIDE, 3).encode(), formats.REPORT, WIDE),
+    "no JSON": request(b"{"),
+    "nothing": request(b""),
+    "another plan's": request(report(FEW, 4).to_json().encode()),
+    "more fields": request(json.dumps(json.loads(TEXT) | {"more": 1}).encode()),
+    "a key twice": request(TEXT[:-1] + b',"hush":1}'),
+    "another host": request(TEXT, host="example.org"),
+    "columns": request(BATCHES[formats.COLUMNS], formats.COLUMNS),
+    "columns again": request(BATCHES[formats.COLUMNS], formats.COLUMNS),
+    "Arrow": request(BATCHES[formats.ARROW], formats.ARROW, PLAN, "", NAMED),
+    "Arrow without an id": request(BATCHES[formats.ARROW], formats.ARROW),
+    "many binary": request(BATCHES[formats.REPORTS], formats.REPORTS),
+    "bad columns": request(BATCHES[formats.COLUMNS][:-2] + b"\xff\xff", formats.COLUMNS),
+    "cut columns": request(BATCHES[formats.COLUMNS][:-1], formats.COLUMNS),
+    "a token": request(
+        report(PLAN, 5).to_json().encode(), formats.JSON, PLAN, "", f"Authorization: Bearer {TOKENS['submit']}"
+    ),
+    "a wrong token": request(report(PLAN, 6).to_json().encode(), formats.JSON, PLAN, "", "Authorization: Bearer x"),
+    "a page": request(report(PLAN, 7).to_json().encode(), formats.JSON, PLAN, "", "Origin: https://a.example"),
+    "the last": request(report(PLAN, 8).to_json().encode(), formats.JSON, PLAN, "", "Connection: close"),
+}
+LONG: dict[str, bytes] = {  # requests that need more care
+    "an unknown plan": request(TEXT, plan="0" * 64),
+    "a query": request(TEXT, line=f"{POST}?a=1 HTTP/1.1"),
+    "an old version": request(TEXT, line=f"{POST} HTTP/1.0"),
+    "a charset": request(TEXT, "application/json; charset=utf-8"),
+    "another type": request(TEXT, "text/plain"),
+    "chunked": request(b"5\r\nabcde\r\n0\r\n\r\n", formats.JSON, PLAN, "", "Transfer-Encoding: chunked"),
+    "encoded": request(TEXT, formats.JSON, PLAN, "", "Content-Encoding: gzip"),
+    "a get": request(b"", line=f"GET /plans/{PLAN.id}/reports HTTP/1.1"),
+    "large": request(b" " * 20_000 + TEXT),
+    "too large": request(b" " * 70_000 + TEXT),
+}
+
+
+@contextmanager
+def spied(monkeypatch: pytest.MonkeyPatch, *, off: bool) -> Iterator[list[bool]]:
+    """See which requests go the short way; or let none go it."""
+    taken: list[bool] = []
+    real = direct.found
+
+    def found(collector: Any, scope: Any) -> Any:
+        way = None if off else real(collector, scope)
+        taken.append(way is not None)
+        return way
+
+    with monkeypatch.context() as patch:
+        patch.setattr(direct, "found", found)
+        yield taken
+
+
+def ready(served: Served) -> None:
+    """Wait until a collector knows its plans and reads batches in the loop."""
+    collector = served.server.config.app.state.collector
+    for plan in (PLAN, ALL, WIDE, FEW):
+        served.client.post(served.path("reports", plan), content=b"{", headers={"content-type": formats.JSON})
+    until(lambda: collector.is_warm)
+
+
+def until(true: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def said(served: Served, data: bytes) -> bytes:
+    """Send a request on a connection of its own; return the answer without its date."""
+    with socket.create_connection(("127.0.0.1", served.port), 20) as connection:
+        connection.sendall(data)
+        answer = b""
+        while b"\r\n\r\n" not in answer:
+            answer += connection.recv(65536)
+        head, _, body = answer.partition(b"\r\n\r\n")
+        fields = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"date:")]
+        (length,) = [int(line[15:]) for line in fields if line.lower().startswith(b"content-length:")]
+        while len(body) < length:
+            body += connection.recv(65536)
+        return b"\r\n".join(sorted(fields)) + b"\r\n\r\n" + body
+
+
+SETTINGS: dict[str, Callable[[], Settings]] = {
+    "open": lambda: anybody(tokens={"admin": HASHES["admin"]}),
+    "tokens": lambda: anybody(tokens=HASHES),
+    "pages": lambda: anybody(origins={PLAN.id: frozenset(["https://a.example"]), "*": frozenset(["*"])}),
+    "a rate": lambda: anybody(rate=1e-9, burst=12),
+    "tickets": lambda: anybody(tickets=True, ticket_key=b"k" * 32),
+    "ids": lambda: anybody(check_ids=True),
+    "closed": lambda: Settings(hosts=frozenset(["x", "127.0.0.1"])),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_both_ways_are_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Every answer and every count is the same; and the short way is the one that was meant."""
+    answers, counts = [], []
+    for off in (False, True):
+        place = tmp_path / str(off)
+        place.mkdir()
+        with serving(place, SETTINGS[name]()) as served:
+            if name in ("open", "pages", "ids"):
+                ready(served)
+            else:
+                served.client.get(f"/plans/{PLAN.id}", headers={"authorization": f"Bearer {TOKENS['submit']}"})
+            with spied(monkeypatch, off=off) as taken:
+                answers.append({key: said(served, data) for key, data in (SHORT | LONG).items()})
+                if name in ("open", "pages", "ids") and not off:
+                    assert taken == [True] * len(SHORT) + [False] * len(LONG)
+            counts.append([served.store.tally(plan).to_json() for plan in (PLAN, ALL, WIDE, FEW)])
+            assert served.server.bounds.held == 0
+    for key in answers[0]:
+        assert answers[0][key] == answers[1][key], key
+    assert counts[0] == counts[1]
+    if name == "open":
+        assert b" 202 " in answers[0]["new"]
+        assert b'"new":false' in answers[0]["again"]
+        assert b'"reports":50' in answers[0]["Arrow"]
+
+
+def test_a_way_that_differs_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin: a short way that forgets the tokens."""
+    monkeypatch.setattr(direct.Direct, "_answer", _careless(direct.Direct._answer))
+    with serving(tmp_path, anybody(tokens=HASHES)) as served:
+        served.client.get(f"/plans/{PLAN.id}", headers={"authorization": f"Bearer {TOKENS['submit']}"})
+        with spied(monkeypatch, off=False):
+            short = said(served, SHORT["new"])
+        with spied(monkeypatch, off=True):
+            long = said(served, SHORT["new"])
+    assert short != long
+
+
+def _careless(answer: Callable[..., None]) -> Callable[..., None]:
+    def without_headers(self: Any, response: Any) -> None:
+        if "www-authenticate" in response.headers:
+            del response.headers["www-authenticate"]
+        answer(self, response)
+
+    return without_headers
+
+
+def test_requests_in_a_row_are_answered_in_their_order(open_: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready(open_)
+    numbers = range(1000, 1040)
+    pieces = []
+    for number in numbers:
+        pieces.append(request(report(PLAN, number).to_json().encode()))
+        if number % 3 == 0:
+            pieces.append(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    last = request(report(PLAN, 999).to_json().encode(), formats.JSON, PLAN, "", "Connection: close")
+    with spied(monkeypatch, off=False) as taken:
+        answer = open_.raw(b"".join(pieces) + last)
+    assert sum(taken) == len(numbers) + 1
+    found = [int(part[:32], 16) for part in answer.decode().split('"id":"')[1:]]
+    assert found == [*numbers, 999]
+    assert answer.count(b'"status":"ok"') == sum(number % 3 == 0 for number in numbers)
+
+
+@pytest.mark.parametrize("cut", [1, 40, 120])
+def test_what_never_arrives_is_neither_counted_nor_held(open_: Served, cut: int) -> None:
+    ready(open_)
+    before = open_.store.tally(FEW).n
+    data = request(report(FEW, 77).to_json().encode(), plan=FEW)
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", open_.port), 20) as connection:
+            connection.sendall(data[:-cut])
+    until(lambda: open_.server.bounds.held == 0)
+    assert open_.store.tally(FEW).n == before
+
+
+def test_a_slow_body_is_given_up(open_: Served) -> None:
+    ready(open_)
+    answer = open_.raw(request(report(FEW, 78).to_json().encode(), plan=FEW)[:-5])
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"connection: close" in answer
+    until(lambda: open_.server.bounds.held == 0)
+
+
+def test_a_client_that_leaves_is_counted_once(open_: Served) -> None:
+    """What was complete counts, whether or not somebody waits for the answer."""
+    ready(open_)
+    before = open_.store.tally(FEW).n
+    for _ in range(3):
+        with socket.create_connection(("127.0.0.1", open_.port), 20) as connection:
+            connection.sendall(request(report(FEW, 79).to_json().encode(), plan=FEW))
+    until(lambda: open_.store.tally(FEW).n == before + 1 and open_.server.bounds.held == 0)
+
+
+def test_behind_a_proxy_rates_are_those_of_its_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(tmp_path, anybody(rate=1e-9, burst=3), forwarded="127.0.0.1") as served:
+        served.client.get(f"/plans/{PLAN.id}", headers={"x-forwarded-for": "1.2.3.4"})
+        with spied(monkeypatch, off=False) as taken:
+            found = [
+                said(
+                    served,
+                    request(report(PLAN, n).to_json().encode(), formats.JSON, PLAN, "", f"X-Forwarded-For: {who}"),
+                )
+                for n, who in enumerate(["5.6.7.8"] * 4 + ["9.9.9.9"])
+            ]
+    assert all(taken)
+    assert [b" 202 " in answer for answer in found] == [True, True, True, False, True]
+    assert b" 429 " in found[3]
