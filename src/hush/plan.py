@@ -22,7 +22,8 @@ from functools import cached_property
 from importlib import import_module
 from itertools import pairwise
 from numbers import Real
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakValueDictionary
 
 from hush import channels, codec
 from hush.channels import Channel, Output
@@ -323,7 +324,7 @@ class Plan(Shown):
         for item in codec.listed(items, PlanError, "the questions"):
             attributes, channel = codec.fields(item, ("attributes", "channel"), PlanError, "a question")
             attributes = tuple(codec.listed(attributes, PlanError, "the attributes of a question"))
-            questions.append(Question(attributes, channels.from_json(channel)))
+            questions.append(Question(attributes, _channel(channel)))
             outputs += questions[-1].channel.alphabet.size
             if outputs > MAX_OUTPUTS:  # checked as we go, before more memory is used
                 raise PlanError(f"all channels together may have at most {MAX_OUTPUTS} outputs")
@@ -333,6 +334,21 @@ class Plan(Shown):
         if id is not None and plan.id != id:
             raise PlanError("this is another plan: its id is not the one that was asked for")
         return plan
+
+
+_known: WeakValueDictionary[str, Channel] = WeakValueDictionary()
+
+
+def _channel(value: Any) -> Channel:
+    """Read a channel. Equal ones are one object, within a plan and across plans: it computes what it needs once."""
+    try:
+        text = codec.dump(value)
+    except ValueError:  # a number that is too large: no channel has it
+        return channels.from_json(value)
+    found = _known.get(text)
+    if found is None:
+        found = _known[text] = channels.from_json(value)
+    return found
 
 
 def _log(ratio: Fraction) -> float:

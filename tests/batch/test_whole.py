@@ -112,7 +112,8 @@ def test_binary_reports_are_read_as_one_by_one(title: str, monkeypatch: pytest.M
     for _ in range(300):
         data = bytearray(b"".join(chance.choice(reports).encode() for _ in range(chance.randrange(1, 30))))
         for _ in range(chance.choice([0, 1, 1, 2])):
-            place = chance.randrange(len(data))
+            place = chance.randrange(len(data) or 1)
+            data = data or bytearray(1)
             change = chance.randrange(4)
             if change == 0:
                 data[place] ^= 1 << chance.randrange(8)

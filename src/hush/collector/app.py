@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from hush.collector import asked, formats, pages, routes, tickets
+from hush.collector import asked, books, formats, pages, routes, tickets
 from hush.collector.documents import (
     Health,
     PlanEntry,
@@ -38,7 +38,7 @@ from hush.collector.intake import Done, Full, Intake, Stopped
 from hush.collector.metrics import Metrics
 from hush.collector.problems import Refused
 from hush.collector.pulse import Pulse
-from hush.collector.responses import IMMUTABLE, SECRET, Ready, confined, encoded
+from hush.collector.responses import IMMUTABLE, SECRET, Ready, as_json, confined, encoded
 from hush.collector.reveals import Clock
 from hush.collector.security import RateLimit, check_host, check_role, cors_headers
 from hush.collector.settings import ROLES, Settings
@@ -46,6 +46,7 @@ from hush.collector.stores import NotHeld, Store
 from hush.collector.submissions import Batch, Gradient, Outcome, Single, Submission
 from hush.collector.views import Views
 from hush.errors import InputError, StoreError
+from hush.learn.rounds import Round
 from hush.plan import Plan
 from hush.report import ID_SIZE, Report
 from hush.tickets import SIGNATURE_SIZE, questions_of
@@ -71,6 +72,7 @@ class Collector:
         self._limit = RateLimit(settings.rate, settings.burst)
         self._intake: Intake | None = None
         self._warm = False
+        self._rounds: list[Round] = []  # that were prepared
         self._find = Finder(store)
         self._pulse = Pulse(store, settings.health_timeout)
         self.views = Views(store, settings, self._find, clock)
@@ -99,7 +101,13 @@ class Collector:
             await asyncio.to_thread(self.store.close)
 
     async def _warm_up(self) -> None:
-        """Prepare what the first batch would wait for: compiled code. Until then batches are read beside the loop."""
+        """Prepare what others would wait for: the end of a round, and the first batch, which needs compiled code.
+
+        Until then batches are read beside the loop.
+        """
+        for name in await asyncio.to_thread(self.store.trainings):
+            self._rounds.append((await asyncio.to_thread(self.store.live, name)).round)
+            await asyncio.to_thread(books.prepare, self._rounds[-1])
         roles = {role for role in ROLES if self.settings.tokens.get(role)} | set(self.settings.open)
         if {"submit-batch", "admin"} & roles and not self.settings.tickets:
             try:
@@ -345,11 +353,10 @@ class Collector:
 
     async def get_tally(self, request: Request) -> Response:
         """Answer with a tally."""
-        tally = await asyncio.to_thread(self.views.reveals.tally, await self._find.plan(request))
-        headers = SECRET | {"Vary": "Accept"}
-        if formats.TALLY in request.headers.get("accept", ""):
-            return Response(tally.encode(), headers=headers, media_type=formats.TALLY)
-        return Response(tally.to_json(), headers=headers, media_type="application/json")
+        binary = formats.TALLY in request.headers.get("accept", "")
+        text = await self.views.tally(request, binary)
+        kind = formats.TALLY if binary else formats.JSON
+        return Response(text, headers=SECRET | {"Vary": "Accept"}, media_type=kind)
 
     async def post_tally(self, request: Request) -> Response:
         """Count the tally of another collector."""
@@ -382,8 +389,8 @@ class Collector:
 
     async def round(self, request: Request) -> Response:
         """Answer with the current round of a training."""
-        _, live = await self._find.training(request)
-        return Response(live.round.to_json(), media_type="application/json", headers=SECRET)
+        name, live = await self._find.training(request)
+        return as_json(await self.views.round(name, live.round), headers=SECRET)
 
     async def gradient(self, request: Request) -> Response:
         """Count a gradient."""

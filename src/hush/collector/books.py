@@ -16,10 +16,11 @@ import numpy as np
 from hush.collector.stores import HeldPlan, Live, Past
 from hush.collector.submissions import Batch, Form, Gradient, Outcome, Single, Submission
 from hush.collector.vectors import layout_of
-from hush.estimates import estimate
+from hush.estimates import estimate, points
 from hush.learn.rounds import Round, step
 from hush.plan import Plan
 from hush.report import ID_SIZE, Report
+from hush.tally import Tally
 
 Array = np.ndarray[Any, Any]
 
@@ -151,6 +152,12 @@ class RoundBook:
             loss, error = row.point, row.stderr
         past = Past(self.round.number, self.round.weights, tally.n, loss, error)
         return past, RoundBook.begun(step(self.round, tally), self.wanted)
+
+
+def prepare(round_: Round) -> None:
+    """Compute what the end of a round needs and a commit has no time for. It stays with the channels."""
+    points(Tally(round_.plan))
+    estimate(Tally(loss_plan(round_)))
 
 
 def loss_plan(round_: Round) -> Plan:

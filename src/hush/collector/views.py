@@ -43,6 +43,7 @@ from hush.collector.streams import Event, Streams
 from hush.collector.timeline import Timeline
 from hush.errors import HushError, SchemaError
 from hush.estimates import Estimate, estimate
+from hush.learn.rounds import Round
 from hush.plan import Plan
 from hush.predictions import prospects
 from hush.tally import Tally
@@ -110,15 +111,28 @@ class Views:
         """Return a training as a document, with the people that readers see."""
         return training_entry(name, live, self.reveals.received(name, live))
 
+    async def tally(self, request: Request, binary: bool) -> bytes:
+        """Return a tally as it is sent: as JSON, or in its binary form."""
+        tally = await self._tally(request)
+        make = tally.encode if binary else lambda: tally.to_json().encode()
+        return await self._shared.get(("tally text", tally.plan.id, binary), tally.n, make)
+
+    async def round(self, name: str, round_: Round) -> bytes:
+        """Return the current round of a training, as it is sent."""
+        return await self._shared.get(("round", name), round_.number, lambda: round_.to_json().encode())
+
     # -- estimates
 
     async def estimates(self, request: Request) -> Response:
         """Answer with estimates, as JSON or CSV."""
         format_ = asked.choice(request, asked.FORMAT)
         wanted = asked.wanted(request)
-        document, text = await self._estimated(await self._tally(request), *wanted)
+        tally = await self._tally(request)
+        document, text = await self._estimated(tally, *wanted)
         if format_ == "csv":
-            return Response(as_csv(document.estimates), headers=SECRET, media_type="text/csv")
+            key = ("csv", tally.plan.id, *wanted)
+            table = await self._shared.get(key, tally.n, lambda: as_csv(document.estimates).encode())
+            return Response(table, headers=SECRET, media_type="text/csv")
         return as_json(text, headers=SECRET)
 
     async def _tally(self, request: Request) -> Tally:
@@ -222,12 +236,12 @@ class Views:
     async def history(self, request: Request) -> Response:
         """Answer with the rounds of a training that are over."""
         name, live = await self._find.training(request)
-        return encoded(await asyncio.to_thread(self._past, name, live), headers=SECRET)
+        return as_json(await asyncio.to_thread(self._past, name, live), headers=SECRET)
 
-    def _past(self, name: str, live: Live) -> TrainingHistory:
+    def _past(self, name: str, live: Live) -> bytes:
         past = self._store.history(name)
         rounds = [PastRound(row.number, list(row.weights), row.people, row.loss, row.loss_error) for row in past]
-        return TrainingHistory(name, live.round.done, list(live.round.result), rounds)
+        return msgspec.json.encode(TrainingHistory(name, live.round.done, list(live.round.result), rounds))
 
     async def training_statement(self, request: Request) -> Response:
         """Answer what the current round promises to each person."""
@@ -280,9 +294,7 @@ class Views:
             if now != last:
                 events.append(("training", msgspec.json.encode(entry)))
             if last is None or last[0] != over:
-                text = await self._shared.get(
-                    ("history", name), over, lambda: msgspec.json.encode(self._past(name, live))
-                )
+                text = await self._shared.get(("history", name), over, lambda: self._past(name, live))
                 events.append(("history", text))
             return now, events
 

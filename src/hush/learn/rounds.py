@@ -26,7 +26,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hush import codec
@@ -157,7 +157,10 @@ class Round:
             averaged += 1
             average = tuple(a + (w - a) / averaged for a, w in zip(average, weights, strict=True))
         chosen = self._next_coordinates(gradient)
-        plan = training.round_plan(self.number + 1, len(chosen))
+        if len(chosen) == len(self.coordinates):  # nothing is designed anew: a collector has no time for that
+            plan = replace(self.plan, title=training.round_title(self.number + 1))
+        else:
+            plan = training.round_plan(self.number + 1, len(chosen))
         return Round(training, self.number + 1, weights, chosen, average, averaged, plan)
 
     def _next_coordinates(self, gradient: Sequence[float]) -> tuple[int, ...]:

@@ -197,7 +197,11 @@ class Training:
             plan = _vector_plan(self.epsilon, padded(coordinates))
         else:
             plan = _coordinate_plan(self.epsilon, coordinates, self.gradient, self.k)
-        return replace(plan, title=f"{self.family}round {number}")
+        return replace(plan, title=self.round_title(number))
+
+    def round_title(self, number: int) -> str:
+        """Return the title of the plan of a round."""
+        return f"{self.family}round {number}"
 
     def fits(self, plan: Plan, number: int, coordinates: int) -> bool:
         """Return whether a plan asks what this round asks, for its epsilon.
@@ -206,13 +210,12 @@ class Training:
         sends, and a server could make it look for the best one of a thousand coordinates.
         """
         size = padded(coordinates) if self.gradient == VECTOR else coordinates
-        title = f"{self.family}round {number}"
-        return plan.schema == gradient_schema(size) and plan.title == title and plan.cost == _cost(self.epsilon)
+        right = plan.title == self.round_title(number) and plan.cost == _cost(self.epsilon)
+        return right and plan.schema == gradient_schema(size)
 
     def loss_plan(self, number: int) -> Plan:
         """Return the plan for held-out people, who tell how well the weights of a round do."""
-        schema = Schema([Numeric("loss", 0, self.cap)])
-        return Plan.design(schema, self.epsilon, title=f"{self.family}loss {number}")
+        return replace(_loss_plan(self.epsilon, self.cap), title=f"{self.family}loss {number}")
 
 
 @lru_cache(maxsize=64)
@@ -227,6 +230,12 @@ def _vector_plan(epsilon: float, size: int) -> Plan:
     cost = _cost(epsilon)
     schema = gradient_schema(size)
     return Plan(schema, cost, 1, (Question(schema.names, cube(cost, size)),))
+
+
+@lru_cache(maxsize=256)
+def _loss_plan(epsilon: float, cap: float) -> Plan:
+    """Return the plan for one loss."""
+    return Plan.design(Schema([Numeric("loss", 0, cap)]), epsilon)
 
 
 @lru_cache(maxsize=256)
