@@ -228,7 +228,7 @@ class Collector:
         self, request: Request, submission: Submission, outcome: Outcome | Exception, name: str, kind: str
     ) -> Receipt:
         """Return the receipt of a submission. The sender pays for every report that was counted."""
-        if outcome is not Outcome.NEW:
+        if outcome is not Outcome.NEW and submission.reports > 1:
             self._limit.give_back(_address(request), submission.reports)
         if isinstance(outcome, Exception):  # the intake has logged it, if it is not simply full
             busy = isinstance(outcome, Full | Stopped)
@@ -261,7 +261,8 @@ class Collector:
             if fault:
                 raise asked.broken_off(fault, self.settings)
             found = self._read(request, plan, kind, body)
-            self._limit.charge(_address(request), found.reports)
+            if found.reports > 1:
+                self._limit.charge(_address(request), found.reports)
             try:
                 self._intake.put(found, done)
             except (Full, Stopped) as error:

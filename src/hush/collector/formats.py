@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -34,7 +35,7 @@ from hush.collector.vectors import layout_of
 from hush.columnar import parts
 from hush.errors import ReportError, TallyError
 from hush.plan import Plan
-from hush.report import ID_SIZE, MAX_TEXT, TAG_SIZE, Report, sizes
+from hush.report import ID_SIZE, MAX_TEXT, TAG_SIZE, VERSION, Report, sizes
 from hush.tally import Tally
 
 Array = np.ndarray[Any, Any]
@@ -49,6 +50,8 @@ TALLY = "application/vnd.hush.tally"
 SINGLES = (JSON, REPORT)
 BATCHES = (REPORTS, COLUMNS, ARROW)
 
+ANSWERS_MARK, ID_MARK, PLAN_MARK, END = b'{"answers":', b',"hush":%d,"id":"' % VERSION, b'","plan":"', b'"}'
+_answers = msgspec.json.Decoder(list[tuple[int, int | list[int]]])
 MAGIC = b"HUSHC1"
 HEADER = len(MAGIC) + TAG_SIZE + ID_SIZE + 4
 MAX_ROWS = 1 << 20
@@ -85,8 +88,33 @@ def longest(plan: Plan, kind: str) -> int:
 
 def single(plan: Plan, kind: str, body: bytes) -> Single:
     """Read one report."""
-    report = Report.from_json(plan, body) if kind == JSON else Report.decode(plan, body)
-    return Single(plan, report)
+    if kind == JSON:
+        report = _canonical(plan, body)
+        return Single(plan, Report.from_json(plan, body) if report is None else report)
+    return Single(plan, Report.decode(plan, body))
+
+
+def _canonical(plan: Plan, body: bytes) -> Report | None:
+    """Read a report whose text is as `Report.to_json` writes it, around its answers: a few times faster.
+
+    None if it is not, or if anything is wrong with it: then `Report.from_json` decides, and says what.
+    """
+    end = len(body) - len(PLAN_MARK) - len(plan.id) - len(END)
+    start = end - 2 * ID_SIZE
+    if not body.startswith(ANSWERS_MARK) or body[end:] != PLAN_MARK + plan.id.encode() + END:
+        return None
+    if body[start - len(ID_MARK) : start] != ID_MARK:
+        return None
+    try:
+        answers = _answers.decode(body[len(ANSWERS_MARK) : start - len(ID_MARK)])
+        text = body[start:end].decode("ascii")
+        id_ = bytes.fromhex(text)
+        if id_.hex() != text or min(index for index, _ in answers) < 0:
+            return None
+        questions = plan.questions
+        return Report(plan, id_, tuple((i, questions[i].channel.alphabet.from_json(output)) for i, output in answers))
+    except (msgspec.DecodeError, ReportError, ValueError, IndexError):
+        return None
 
 
 def id_of(kind: str, body: bytes) -> bytes:
