@@ -33,6 +33,7 @@ SCHEMA = hush.Schema([hush.Numeric("age", 0, 120), hush.Categorical("os", ["linu
 PLAN = hush.Plan.design(SCHEMA, 1.0, title="spring")
 OTHER = hush.Plan.design(SCHEMA, 1.0, title="autumn")
 RECORD = {"age": 41, "os": "mac"}
+AT_ONCE = ("--reveal-every", "0s", "--reveal-least", "0")
 HUSH = [sys.executable, "-m", "hush"]
 
 
@@ -105,7 +106,7 @@ def test_serve_from_start_to_end(number: int) -> None:
         assert running.stop(number) == (0, "", "")
     if number == signal.SIGINT:
         return
-    with serve(lines=8) as running:  # the store knows its plans, and what was counted
+    with serve(*AT_ONCE, lines=8) as running:  # the store knows its plans, and what was counted
         assert not Collector(running.url).submit(report).new
         assert httpx.get(f"{running.url}/plans").json()["plans"][0]["reports"] == 1
         assert running.stop() == (0, "", "")
@@ -126,7 +127,7 @@ def test_serve_answers_what_is_in_flight_when_it_is_stopped() -> None:
             assert b"202 Accepted" in connection.recv(65536)
         assert running.process.communicate(timeout=20) == ("", "")
         assert running.process.returncode == 0
-    with serve(lines=5) as running:
+    with serve(*AT_ONCE, lines=5) as running:
         assert httpx.get(f"{running.url}/plans").json()["plans"][0]["reports"] == 1
 
 
@@ -193,6 +194,22 @@ def test_a_door_that_nobody_meant_to_open_is_refused() -> None:
     for names in ("", "reading", "read;submit", "read,"):
         assert "--open takes roles" in refused("serve", "plan.json", "--open", names)
     assert not Path("hush.db").exists()
+
+
+def test_when_readers_see_something() -> None:
+    for options, every, least in (
+        ([], 60.0, 20),
+        (["--reveal-every", "2m", "--reveal-least", "50"], 120.0, 50),
+        (["--reveal-every", "0s", "--reveal-least", "0"], 0.0, 0),
+    ):
+        with serve("plan.json", *options, "--json", lines=1) as running:
+            url = json.loads(running.lines[0])["address"]
+            assert Collector(url).submit(randomise(PLAN, RECORD)).new
+            found = httpx.get(f"{url}/plans").json()["plans"][0]
+            assert (found["shown"]["every"], found["shown"]["least"]) == (every, least)
+            assert (found["reports"] > 0) is (least == 0)
+    for time_ in ("", "60", "s", "-1s", "1d", "infs", "1e3s"):
+        assert "--reveal-every is a time" in refused("serve", "plan.json", "--reveal-every", time_)
 
 
 def test_names_of_a_collector() -> None:
@@ -346,7 +363,7 @@ def test_export_and_compact() -> None:
     assert tally_of("after") == wanted
     with_ids = [path for path in Path("after").iterdir() if "report" in pq.read_schema(path).names]
     assert len(with_ids) == 1
-    with serve(lines=5) as running:  # and what was compacted is still counted, once
+    with serve(*AT_ONCE, lines=5) as running:  # and what was compacted is still counted, once
         tally = hush.Tally.from_json(httpx.get(f"{running.url}/plans/{PLAN.id}/tally").content, PLAN)
         assert tally == wanted
         running.stop()

@@ -125,6 +125,7 @@ def test_it_follows_an_answer_given_in_the_form(visit: Visit, served: Served) ->
     expect(page.get_by_test_id("report-count")).not_to_have_text("…")
     before = count(page)
     assert before == served.tally(SURVEY).n
+    expect(page.get_by_test_id("moves")).to_be_hidden()
     with visit.context.expect_page() as waiting:
         page.get_by_test_id("form-link").click(modifiers=["ControlOrMeta"])
     form = waiting.value
@@ -326,6 +327,22 @@ def test_decimals_line_up(visit: Visit, served: Served) -> None:
     expect(section(page, "age").get_by_test_id("distribution").get_by_test_id("note")).to_contain_text(
         f"{answers:,} answers"
     )
+
+
+def test_it_says_when_the_numbers_move(visit: Visit, tmp_path: Path) -> None:
+    settings = anybody(stream_interval=0.1, reveal_every=1.0, reveal_least=200)
+    with serving(tmp_path, settings, plans=(SURVEY,), trainings={}) as served:
+        page = dashboard(visit, served)
+        moves = page.get_by_test_id("moves")
+        rule = "These numbers move at most every 1 seconds, and by 200 reports or more."
+        expect(moves).to_have_text(f"Shown from 200 reports on. {rule}")
+        send(served, SURVEY, population(199), 1)
+        page.wait_for_timeout(2500)
+        expect(page.get_by_test_id("report-count")).to_have_text("0")
+        send(served, SURVEY, population(50), 2)
+        expect(page.get_by_test_id("report-count")).to_have_text("249", timeout=20_000)
+        expect(moves).to_have_text(rule)
+        check_accessible(page)
 
 
 def test_readers_need_their_token(visit: Visit, tmp_path: Path) -> None:

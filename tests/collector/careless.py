@@ -55,7 +55,8 @@ def main() -> None:
     parser.add_argument("plan")
     parser.add_argument("--store")
     parser.add_argument("--port", type=int)
-    parser.add_argument("--open")
+    for option in ("--open", "--reveal-every", "--reveal-least"):
+        parser.add_argument(option)
     asked = parser.parse_args()
     store = stores[asked.how](asked.store.removeprefix("sqlite://"))
     store.add_plan(Plan.from_json(Path(asked.plan).read_text()))

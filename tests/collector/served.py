@@ -61,8 +61,11 @@ EVERYBODY: frozenset[Role] = frozenset(["submit", "submit-batch", "read"])
 
 
 def anybody(**named: Any) -> Settings:
-    """Return settings under which everybody has every role but that of an admin, and those that have tokens."""
-    usual = {"open": EVERYBODY - set(named.get("tokens", ())), "hosts": LOCAL | {"x"}}
+    """Return settings under which everybody has every role but that of an admin, and those that have tokens; and
+    what readers see moves at once.
+    """
+    usual: dict[str, Any] = {"open": EVERYBODY - set(named.get("tokens", ())), "hosts": LOCAL | {"x"}}
+    usual |= {"reveal_every": 0.0, "reveal_least": 0}
     return Settings(**(usual | named))
 
 

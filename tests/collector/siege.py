@@ -48,7 +48,7 @@ class Service:
         """Start it, and wait until it listens."""
         with (self._folder / "errors.txt").open("a") as errors:
             options = [str(self._folder / "plan.json"), "--store", self._url, "--port", "0"]
-            options += ["--open", "submit,submit-batch,read"]
+            options += ["--open", "submit,submit-batch,read", "--reveal-every", "0s", "--reveal-least", "0"]
             self.process = subprocess.Popen(  # noqa: S603
                 [sys.executable, "-m", *self._module, *options],
                 cwd=ROOT,

@@ -47,6 +47,7 @@ def test_plans_are_listed(open_: Served) -> None:
         "open": True,
         "keep": "reports",
         "reports": 0,
+        "shown": {"every": 0.0, "least": 0, "next": 0},
     }
 
 

@@ -17,7 +17,7 @@ const nochart = byId("nochart");
 
 const STATES: Record<State, string> = {
   connecting: "Connecting to the collector.",
-  live: "Live: what you see changes as reports arrive.",
+  live: "Live: what you see changes by itself.",
   lost: "Not live: trying to connect again.",
   refused: "Not live.",
 };

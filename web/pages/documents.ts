@@ -6,6 +6,7 @@ export interface PlanEntry {
   epsilon: number;
   open: boolean;
   reports: number;
+  shown: { every: number; least: number; next: number };
 }
 
 export interface EstimateRow {

@@ -21,6 +21,7 @@ class Heading {
     { class: "notice", "data-testid": "closed", hidden: true },
     "This plan is closed: it takes no more reports.",
   );
+  private readonly moves = html("p", { class: "small", "data-testid": "moves", hidden: true });
   private readonly links: HTMLElement[];
   readonly nodes: readonly HTMLElement[];
 
@@ -40,6 +41,7 @@ class Heading {
         html(
           "div",
           {},
+          this.moves,
           ...statement.sentences.map((sentence) => html("p", { "data-testid": "privacy-sentence" }, sentence)),
           html("p", {}, answer, html("a", { href: "/explanation" }, "How this protects you")),
         ),
@@ -55,9 +57,20 @@ class Heading {
   show(entry: PlanEntry): void {
     say(this.count, whole(entry.reports));
     say(this.unit, entry.reports === 1 ? " report" : " reports");
+    this.moves.hidden = entry.shown.every === 0 && entry.shown.least <= 1;
+    say(this.moves, moving(entry));
     this.closed.hidden = entry.open;
     for (const link of this.links) link.hidden = !entry.open;
   }
+}
+
+/** When the numbers move: never by one report, so that no reader can tell whose it is. */
+function moving({ reports, shown }: PlanEntry): string {
+  const ways = [];
+  if (shown.every > 0) ways.push(`at most every ${whole(shown.every)} seconds`);
+  if (shown.least > 1) ways.push(`by ${whole(shown.least)} reports or more`);
+  const first = reports === 0 && shown.least > 1 ? `Shown from ${whole(shown.least)} reports on. ` : "";
+  return `${first}These numbers move ${ways.join(", and ")}.`;
 }
 
 /** The attributes of a plan: some of them, those that the reader looks for, or all. */

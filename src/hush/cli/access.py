@@ -1,4 +1,4 @@
-"""Who may use a collector: the options of `hush serve` that open roles, and the file of tokens."""
+"""Who may use a collector, and what readers see of it: options of `hush serve`, and the file of tokens."""
 
 from __future__ import annotations
 
@@ -73,6 +73,16 @@ def host_name(text: str) -> str:
     if re.fullmatch(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", text) is None:
         raise Refused("--host-name is a name alone, as in reports.example.org: no scheme, no port, no path")
     return text.lower().removesuffix(".")
+
+
+def seconds(text: str) -> float:
+    """Return a time that was written as 60s, 5m or 1h."""
+    import re
+
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smh])", text)
+    if found is None:
+        raise Refused("--reveal-every is a time, as in 60s, 5m or 1h; 0s for at once")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
 def is_local(host: str) -> bool:

@@ -83,6 +83,23 @@ SEGMENTS = click.option(
 )
 @click.option("--rate", default=0.0, metavar="N", help="Reports per second from one address (0: no limit).")
 @click.option(
+    "--reveal-every",
+    "every",
+    default="60s",
+    show_default=True,
+    metavar="TIME",
+    help="Numbers that readers see move at most once in this time: 60s, 5m, 1h.",
+)
+@click.option(
+    "--reveal-least",
+    "least",
+    default=20,
+    show_default=True,
+    type=click.IntRange(0, 10**9),
+    metavar="N",
+    help="And by as many reports at least. With --reveal-every 0s and 0 here they move at once.",
+)
+@click.option(
     "--tickets",
     metavar="FILE",
     shell_complete=completing.files,
@@ -103,6 +120,8 @@ def serve(
     names: tuple[str, ...],
     origin: tuple[str, ...],
     rate: float,
+    every: str,
+    least: int,
     tickets: str | None,
     forwarded: str,
     machine: bool,
@@ -136,6 +155,8 @@ def serve(
         names=names,
         local=access.is_local(host),
         private=access.is_private(host, names, forwarded),
+        every=access.seconds(every),
+        least=least,
     )
     with _failing():
         opened = open_store(store)
@@ -203,6 +224,8 @@ def _settings(
     names: tuple[str, ...] = (),
     local: bool = True,
     private: bool = True,
+    every: float = 60.0,
+    least: int = 20,
 ) -> Settings:
     from hush.cli import access
     from hush.collector.settings import LOCAL, Settings
@@ -220,6 +243,8 @@ def _settings(
         origins={plan: frozenset(urls) for plan, urls in pages.items()},
         rate=rate,
         check_ids=check_ids,
+        reveal_every=every,
+        reveal_least=least,
         tickets=tickets is not None,
         ticket_key=b"" if tickets is None else _key(Path(tickets)),
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -30,8 +31,6 @@ from hush.collector.documents import (
     TicketDocument,
     TrainingEntry,
     Trainings,
-    plan_entry,
-    training_entry,
 )
 from hush.collector.endpoints import Endpoint, openapi
 from hush.collector.finding import Finder
@@ -40,6 +39,7 @@ from hush.collector.metrics import Metrics
 from hush.collector.problems import Refused
 from hush.collector.pulse import Pulse
 from hush.collector.responses import IMMUTABLE, SECRET, confined, encoded
+from hush.collector.reveals import Clock
 from hush.collector.security import RateLimit, check_host, check_role, cors_headers
 from hush.collector.settings import Settings
 from hush.collector.stores import NotHeld, Store
@@ -63,14 +63,14 @@ REFUSALS = {
 class Collector:
     """The endpoints, and what they share."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, clock: Clock = time.monotonic) -> None:
         self.store, self.settings = store, settings
-        self.metrics = Metrics()
+        self.metrics = Metrics(settings.reveal_least)
         self._limit = RateLimit(settings.rate, settings.burst)
         self._intake: Intake | None = None
         self._find = Finder(store)
         self._pulse = Pulse(store, settings.health_timeout)
-        self.views = Views(store, settings, self._find)
+        self.views = Views(store, settings, self._find, clock)
         self.endpoints = routes.endpoints(self)
         self._openapi = json.dumps(openapi(self.endpoints, settings.open)).encode()
 
@@ -214,7 +214,7 @@ class Collector:
         return encoded(Plans(await asyncio.to_thread(self._entries)), headers=SECRET)
 
     def _entries(self) -> list[PlanEntry]:
-        return [plan_entry(held, self.store.tally(held.plan).n) for held in self.store.plans()]
+        return [self.views.entry(held) for held in self.store.plans()]
 
     async def plan(self, request: Request) -> Response:
         """Answer with a plan, whose text never changes."""
@@ -264,7 +264,7 @@ class Collector:
 
     async def get_tally(self, request: Request) -> Response:
         """Answer with a tally."""
-        tally = await asyncio.to_thread(self.store.tally, await self._find.plan(request))
+        tally = await asyncio.to_thread(self.views.reveals.tally, await self._find.plan(request))
         headers = SECRET | {"Vary": "Accept"}
         if formats.TALLY in request.headers.get("accept", ""):
             return Response(tally.encode(), headers=headers, media_type=formats.TALLY)
@@ -285,8 +285,10 @@ class Collector:
         """Take no more reports of a plan."""
         plan = await self._find.plan(request)
         await asyncio.to_thread(self.store.close_plan, plan.id)
-        entries = await asyncio.to_thread(self._entries)
-        return encoded(next(entry for entry in entries if entry.id == plan.id))
+        # An admin may know how many there are; readers go on to see what they saw.
+        reports = (await asyncio.to_thread(self.store.tally, plan)).n
+        held = await asyncio.to_thread(self.store.plans)
+        return encoded(self.views.entry(next(one for one in held if one.plan.id == plan.id), reports))
 
     # -- trainings
 
@@ -295,7 +297,7 @@ class Collector:
         return encoded(Trainings(await asyncio.to_thread(self._training_entries)), headers=SECRET)
 
     def _training_entries(self) -> list[TrainingEntry]:
-        return [training_entry(name, self.store.live(name)) for name in self.store.trainings()]
+        return [self.views.training(name, self.store.live(name)) for name in self.store.trainings()]
 
     async def round(self, request: Request) -> Response:
         """Answer with the current round of a training."""
@@ -338,7 +340,8 @@ class Collector:
     async def show_metrics(self, request: Request) -> Response:
         """Answer with numbers for Prometheus."""
         waiting = self._intake.waiting if self._intake is not None else 0
-        return Response(self.metrics.text(waiting), headers=SECRET, media_type="text/plain; version=0.0.4")
+        text = self.views.reveals.text(lambda: self.metrics.text(waiting))
+        return Response(text, headers=SECRET, media_type="text/plain; version=0.0.4")
 
     async def openapi_document(self, request: Request) -> Response:
         """Answer with the description of this interface."""

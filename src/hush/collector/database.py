@@ -62,6 +62,10 @@ MIGRATIONS: tuple[LiteralString, ...] = (
       loss double precision, loss_error double precision, primary key (training, number)
     );
     """,
+    # What readers see: the counts of an earlier moment.
+    """
+    create table shown (plan integer primary key, vector bytea not null);
+    """,
 )
 
 

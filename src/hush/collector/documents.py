@@ -13,8 +13,19 @@ from hush.collector.stores import HeldPlan, Live
 from hush.estimates import Estimate
 
 
+class Shown(msgspec.Struct):
+    """When what readers see moves: at most every so many seconds, and by so many reports at least; both 0: at once.
+
+    `next`: the seconds until it may.
+    """
+
+    every: float
+    least: int
+    next: int
+
+
 class PlanEntry(msgspec.Struct):
-    """A plan that this collector has."""
+    """A plan that this collector has, and the reports that readers see of it."""
 
     id: str
     title: str
@@ -22,6 +33,7 @@ class PlanEntry(msgspec.Struct):
     open: bool
     keep: str
     reports: int
+    shown: Shown
 
 
 class Plans(msgspec.Struct):
@@ -205,9 +217,9 @@ class DistributionDocument(msgspec.Struct):
 
 
 class TimelineDocument(msgspec.Struct):
-    """Reports that this process counted, in spans of `width` seconds from `start` (seconds since 1970).
+    """Reports by the time at which they were shown, in spans of `width` seconds from `start` (seconds since 1970).
 
-    `before`: those counted before it started; `elsewhere`: those that other processes counted since.
+    `before`: those shown before this process started; `elsewhere`: those that others counted and it did not notice.
     """
 
     plan: str
@@ -237,16 +249,16 @@ def as_csv(rows: Sequence[EstimateRow]) -> str:
     return sheets.table(names, ([getattr(row, name) for name in names] for row in rows))
 
 
-def plan_entry(held: HeldPlan, reports: int) -> PlanEntry:
+def plan_entry(held: HeldPlan, reports: int, shown: Shown) -> PlanEntry:
     """Return a plan of a store as a document."""
     plan = held.plan
-    return PlanEntry(plan.id, plan.title, plan.epsilon, held.open, held.keep, reports)
+    return PlanEntry(plan.id, plan.title, plan.epsilon, held.open, held.keep, reports, shown)
 
 
-def training_entry(name: str, live: Live) -> TrainingEntry:
-    """Return how a training stands as a document."""
+def training_entry(name: str, live: Live, received: int) -> TrainingEntry:
+    """Return how a training stands as a document, with the people of its round that readers see."""
     round_ = live.round
-    return TrainingEntry(name, round_.number, round_.training.rounds, round_.done, live.wanted, live.received)
+    return TrainingEntry(name, round_.number, round_.training.rounds, round_.done, live.wanted, received)
 
 
 def finite(value: float) -> float | None:

@@ -37,6 +37,10 @@ MIGRATIONS = (
       loss real, loss_error real, primary key (training, number)
     ) strict, without rowid;
     """,
+    # What readers see: the counts of an earlier moment.
+    """
+    create table shown (plan integer primary key, tally blob not null) strict
+    """,
 )
 
 

@@ -1,4 +1,8 @@
-"""Numbers for Prometheus, in its text format. None of them is about a person."""
+"""Numbers for Prometheus, in its text format. None of them is about a person.
+
+Nor does any move by one report (`hush.collector.reveals`): counts are rounded down to a multiple of `least`, and what
+would be 0 is left out, as that it is there says something. Failures of the collector itself (5xx) are counted exactly.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +17,26 @@ class Metrics:
     loop.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, least: int = 1) -> None:
+        self._least = max(least, 1)
         self.submissions: Counter[tuple[str, str, str]] = Counter()  # plan, kind, outcome
         self.reports: Counter[str] = Counter()
         self.responses: Counter[int] = Counter()
         self._commits = [0] * (len(BUCKETS) + 1)
         self._seconds = 0.0
         self._committed = 0
+        self._seen_seconds = 0.0
 
     def note_commit(self, submissions: int, seconds: float) -> None:
         """Count one commit."""
         self._commits[bisect_left(BUCKETS, seconds)] += 1
         self._seconds += seconds
-        self._committed += submissions
+        before, self._committed = self._committed, self._committed + submissions
+        if self._down(before) != self._down(self._committed):  # a sum cannot be rounded: it would move every time
+            self._seen_seconds = self._seconds
+
+    def _down(self, count: int) -> int:
+        return count - count % self._least
 
     def text(self, waiting: int) -> str:
         """Return everything in the text format of Prometheus."""
@@ -34,29 +45,36 @@ class Metrics:
             "# TYPE hush_submissions_total counter",
         ]
         for (plan, kind, outcome), count in sorted(self.submissions.items()):
-            lines.append(f'hush_submissions_total{{plan="{_escaped(plan)}",kind="{kind}",outcome="{outcome}"}} {count}')
+            if seen := self._down(count):
+                labels = f'plan="{_escaped(plan)}",kind="{kind}",outcome="{outcome}"'
+                lines.append(f"hush_submissions_total{{{labels}}} {seen}")
         lines += ["# HELP hush_reports_total Reports that were counted.", "# TYPE hush_reports_total counter"]
         for plan, count in sorted(self.reports.items()):
-            lines.append(f'hush_reports_total{{plan="{_escaped(plan)}"}} {count}')
+            if seen := self._down(count):
+                lines.append(f'hush_reports_total{{plan="{_escaped(plan)}"}} {seen}')
         lines += ["# HELP hush_responses_total Responses by status.", "# TYPE hush_responses_total counter"]
         for status, count in sorted(self.responses.items()):
-            lines.append(f'hush_responses_total{{status="{status}"}} {count}')
+            if seen := count if status >= 500 else self._down(count):
+                lines.append(f'hush_responses_total{{status="{status}"}} {seen}')
         lines += [
             "# HELP hush_waiting Submissions that wait for a commit.",
             "# TYPE hush_waiting gauge",
-            f"hush_waiting {waiting}",
+            f"hush_waiting {self._down(waiting)}",
             "# HELP hush_commit_seconds How long commits take.",
             "# TYPE hush_commit_seconds histogram",
         ]
         total = 0
         for bound, count in zip((*BUCKETS, "+Inf"), self._commits, strict=True):
             total += count
-            lines.append(f'hush_commit_seconds_bucket{{le="{bound}"}} {total}')
-        lines += [f"hush_commit_seconds_sum {self._seconds:.6f}", f"hush_commit_seconds_count {total}"]
+            lines.append(f'hush_commit_seconds_bucket{{le="{bound}"}} {self._down(total)}')
+        lines += [
+            f"hush_commit_seconds_sum {self._seen_seconds:.6f}",
+            f"hush_commit_seconds_count {self._down(total)}",
+        ]
         lines += [
             "# HELP hush_committed_total Submissions in commits.",
             "# TYPE hush_committed_total counter",
-            f"hush_committed_total {self._committed}",
+            f"hush_committed_total {self._down(self._committed)}",
         ]
         return "\n".join(lines) + "\n"
 

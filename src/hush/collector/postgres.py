@@ -164,6 +164,26 @@ class PostgresStore(Store):
             vector += layout.decode(data)
         return layout.tally(vector)
 
+    @understanding()
+    def reveal(self, plan: Plan, known: int | None, least: int) -> Tally:
+        """Return the tally that readers see, and move it if it is time."""
+        layout, number = layout_of(plan), self._plan(plan.id)[0]
+        rows = self._pool.rows("select vector from shown where plan = %s", (number,))
+        shown = layout.decode(rows[0][0]) if rows else layout.zero()
+        if known is None or shown[0] != known:
+            return layout.tally(shown)
+        with self._pool.transaction() as db:
+            zero = layout.encode(layout.zero())
+            db.execute("insert into shown (plan, vector) values (%s, %b) on conflict do nothing", (number, zero))
+            held = db.execute("select vector from shown where plan = %s for update", (number,)).fetchall()
+            shown, now = layout.decode(held[0][0]), layout.zero()
+            for (data,) in db.execute("select vector from tallies where plan = %s", (number,)).fetchall():
+                now += layout.decode(data)
+            if shown[0] == known and now[0] - known >= max(least, 1):
+                db.execute("update shown set vector = %b where plan = %s", (layout.encode(now), number))
+                shown = now
+        return layout.tally(shown)
+
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
         """Return the stored bodies of a plan behind a place, in order.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -26,9 +27,10 @@ class Settings:
     under which the collector is asked, without ports and in lower case; `addresses`: numeric ones too. `origins`: which
     web pages may send reports to a plan, by plan id; "*" stands for all other plans. `rate`: reports per second from
     one address, with bursts of `burst`; 0 for no limit. A request counts as one report at least. `check_ids`: look at
-    every report id within batches too. `streams`: how many may be open at once. One address may have `streams_each` of
-    them; addresses of this machine, where a proxy may stand for everybody, may have all. `health_timeout`: how long
-    the store may take to answer before the collector counts as ill.
+    every report id within batches too. `reveal_every`, `reveal_least`: what readers see moves at most every so many
+    seconds, and by so many reports at least; both 0: at once. `streams`: how many may be open at once. One address may
+    have `streams_each` of them; addresses of this machine, where a proxy may stand for everybody, may have all.
+    `health_timeout`: how long the store may take to answer before the collector counts as ill.
     """
 
     max_body: int = 16 << 20
@@ -47,6 +49,8 @@ class Settings:
     retry_after: int = 1
     health_timeout: float = 5.0
     stream_interval: float = 1.0
+    reveal_every: float = 60.0
+    reveal_least: int = 20
     streams: int = 100
     streams_each: int = 20
     tickets: bool = False
@@ -59,3 +63,5 @@ class Settings:
             raise InputError(f"a role is one of: {', '.join(ROLES)}")
         if "admin" in self.open:
             raise InputError("the role admin is never open: it needs a token")
+        if not (0 <= self.reveal_every < math.inf and self.reveal_least >= 0):
+            raise InputError("reveal_every and reveal_least must be 0 or more")

@@ -73,6 +73,10 @@ class SqliteStore(Store):
             "select number, name, wanted, round, gradients, losses from trainings order by number"
         ):
             trainings[name] = number, RoundBook.decoded(Round.from_json(text), wanted, gradients, losses)
+        layouts = {number: layout_of(held.plan) for number, held in plans.values()}
+        self._shown: dict[int, Array] = {
+            number: layouts[number].decode(tally) for number, tally in self._db.execute("select plan, tally from shown")
+        }
         self._plans, self._vectors, self._trainings = plans, vectors, trainings
         self._load_ids()
         self._doubtful = False
@@ -218,6 +222,20 @@ class SqliteStore(Store):
     def tally(self, plan: Plan) -> Tally:
         """Return the tally of all that was committed."""
         return layout_of(plan).tally(self._vectors[self._find(plan.id)[0]])
+
+    @understanding()
+    def reveal(self, plan: Plan, known: int | None, least: int) -> Tally:
+        """Return the tally that readers see, and move it if it is time."""
+        number, layout = self._find(plan.id)[0], layout_of(plan)
+        if known is not None:
+            with self._lock:
+                shown, now = self._shown.get(number, layout.zero()), self._vectors[number]
+                if shown[0] == known and now[0] - known >= max(least, 1):
+                    with self._transaction():
+                        row = (number, layout.encode(now))
+                        self._db.execute("insert or replace into shown (plan, tally) values (?, ?)", row)
+                    self._shown[number] = now
+        return layout.tally(self._shown.get(number, layout.zero()))
 
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
         """Return the stored bodies of a plan behind a place, in order."""

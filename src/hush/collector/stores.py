@@ -112,6 +112,14 @@ class Store(ABC):
         """Return the tally of all that was committed."""
 
     @abstractmethod
+    def reveal(self, plan: Plan, known: int | None, least: int) -> Tally:
+        """Return the tally that readers see, which is durable too; nothing at first.
+
+        If it has `known` reports, and `least` more or more were committed, it moves to what was committed. Of several
+        processes that know the same one alone moves it.
+        """
+
+    @abstractmethod
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
         """Return the stored bodies of a plan behind a place, in order."""
 

@@ -1,13 +1,16 @@
 """What people look at: estimates, streams of them, and all that the dashboard shows. Everything here only reads.
 
-Whatever is computed is computed once for all who look (`hush.collector.shared`): it depends on a plan, on what was
-asked for, and on the number of reports, which tells tallies of one plan apart, as they only grow.
+All of it is made of the tally that readers see (`hush.collector.reveals`), never of the one that grows. It is computed
+once for all who look (`hush.collector.shared`): it depends on a plan, on what was asked for, and on the number of
+reports, which tells tallies of one plan apart, as they only grow.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Hashable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -19,7 +22,10 @@ from hush.collector.documents import (
     Charts,
     Estimates,
     PastRound,
+    PlanEntry,
+    Shown,
     TimelineDocument,
+    TrainingEntry,
     TrainingHistory,
     as_csv,
     estimate_row,
@@ -29,12 +35,13 @@ from hush.collector.documents import (
 from hush.collector.finding import Finder
 from hush.collector.problems import Refused
 from hush.collector.responses import SECRET, as_json, encoded
+from hush.collector.reveals import Clock, Reveals
 from hush.collector.settings import Settings
 from hush.collector.shared import Shared, Spaced, Workers
-from hush.collector.stores import Live, Store
+from hush.collector.stores import HeldPlan, Live, Store
 from hush.collector.streams import Event, Streams
 from hush.collector.timeline import Timeline
-from hush.errors import SchemaError
+from hush.errors import HushError, SchemaError
 from hush.estimates import Estimate, estimate
 from hush.plan import Plan
 from hush.predictions import prospects
@@ -44,31 +51,64 @@ from hush.tally import Tally
 class Views:
     """The endpoints that show something, and what they share."""
 
-    def __init__(self, store: Store, settings: Settings, find: Finder) -> None:
+    def __init__(self, store: Store, settings: Settings, find: Finder, clock: Clock = time.monotonic) -> None:
         self._store, self._find = store, find
+        self.reveals = Reveals(store, settings, self._note, clock)
+        self._looks: asyncio.Task[None] | None = None
         self._workers = Workers()
         self._shared, self._spaced = Shared(self._workers), Spaced(self._workers)
         self._timelines: dict[str, Timeline] = {}
         self.streams = Streams(settings)
 
     async def begin(self) -> None:
-        """Note how many reports there are before the first arrives."""
+        """Note how many reports were shown before the first arrives, and look for more from time to time."""
 
         def counts() -> dict[str, int]:
-            return {held.plan.id: self._store.tally(held.plan).n for held in self._store.plans()}
+            return {held.plan.id: self.reveals.tally(held.plan).n for held in self._store.plans()}
 
-        self._timelines = {plan_id: Timeline(n) for plan_id, n in (await asyncio.to_thread(counts)).items()}
+        every = self.reveals.every
+        found = await asyncio.to_thread(counts)
+        self._timelines = {plan_id: Timeline(n, width=every) for plan_id, n in found.items()}
+        if not self.reveals.at_once:
+            self._looks = asyncio.create_task(self._look())
+
+    async def _look(self) -> None:
+        """Let what is seen move also while nobody looks: otherwise all of it would have come when somebody does."""
+        while True:
+            await asyncio.sleep(max(self.reveals.every / 4, 1.0))  # which asks the store when it is time, not before
+            with suppress(HushError):
+                for held in await asyncio.to_thread(self._store.plans):
+                    await asyncio.to_thread(self.reveals.tally, held.plan)
 
     def close(self) -> None:
         """Begin nothing more."""
+        if self._looks is not None:
+            self._looks.cancel()
         self._workers.close()
 
     def note(self, plan_id: str, reports: int) -> None:
-        """Count reports of a plan that have arrived. A plan that another process has added begins with nothing."""
+        """Count reports of a plan that have arrived, if that is when they are seen."""
+        if self.reveals.at_once:
+            self._note(plan_id, reports)
+
+    def _note(self, plan_id: str, reports: int) -> None:
+        """Count reports of a plan that are seen now. A plan that another process has added begins with nothing."""
         self._timeline_of(plan_id).note(reports)
 
     def _timeline_of(self, plan_id: str) -> Timeline:
-        return self._timelines.setdefault(plan_id, Timeline(0))
+        return self._timelines.setdefault(plan_id, Timeline(0, width=self.reveals.every))
+
+    # -- what there is
+
+    def entry(self, held: HeldPlan, reports: int | None = None) -> PlanEntry:
+        """Return a plan as a document: with the reports that readers see, unless others are given."""
+        seen = self.reveals.tally(held.plan).n if reports is None else reports
+        reveals = self.reveals
+        return plan_entry(held, seen, Shown(reveals.every, reveals.least, reveals.next(held.plan)))
+
+    def training(self, name: str, live: Live) -> TrainingEntry:
+        """Return a training as a document, with the people that readers see."""
+        return training_entry(name, live, self.reveals.received(name, live))
 
     # -- estimates
 
@@ -82,7 +122,7 @@ class Views:
         return as_json(text, headers=SECRET)
 
     async def _tally(self, request: Request) -> Tally:
-        return await asyncio.to_thread(self._store.tally, await self._find.plan(request))
+        return await asyncio.to_thread(self.reveals.tally, await self._find.plan(request))
 
     async def _rows(self, tally: Tally, level: float, estimator: Any) -> list[Estimate]:
         key = ("rows", tally.plan.id, level, estimator)
@@ -157,8 +197,9 @@ class Views:
 
     def _timed(self, tally: Tally) -> TimelineDocument:
         line = self._timeline_of(tally.plan.id)
-        elsewhere = max(0, tally.n - line.before - line.counted)
-        return TimelineDocument(tally.plan.id, line.before, elsewhere, line.start, line.width, line.counts)
+        width, counts = line.spans()
+        elsewhere = max(0, tally.n - line.before - sum(counts))
+        return TimelineDocument(tally.plan.id, line.before, elsewhere, line.start, width, counts)
 
     async def charts(self, request: Request) -> Response:
         """Answer with the specifications of all charts."""
@@ -201,7 +242,7 @@ class Views:
         view = asked.choice(request, asked.VIEW)
 
         async def counted() -> Tally:
-            return await self._shared.get(("tally", plan.id), self.streams.moment(), lambda: self._store.tally(plan))
+            return await self._shared.get(("tally", plan.id), self.streams.moment(), lambda: self.reveals.tally(plan))
 
         await counted()  # a store that is away is a refusal here, and no stream that says nothing
 
@@ -216,7 +257,7 @@ class Views:
             if now == last:
                 return now, []
             return now, [
-                ("plan", msgspec.json.encode(plan_entry(found, tally.n))),
+                ("plan", msgspec.json.encode(self.entry(found, tally.n))),
                 ("estimates", (await self._estimated(tally, *wanted))[1]),
                 ("margins", await self._margins(tally, wanted[0])),
                 ("manipulation", await self._manipulation(tally, share)),
@@ -233,10 +274,11 @@ class Views:
             live = await self._shared.get(("live", name), self.streams.moment(), lambda: self._store.live(name))
             round_ = live.round
             over = (round_.number, round_.done)
-            now = over, live.received
+            entry = self.training(name, live)
+            now = over, entry.received
             events: list[Event] = []
             if now != last:
-                events.append(("training", msgspec.json.encode(training_entry(name, live))))
+                events.append(("training", msgspec.json.encode(entry)))
             if last is None or last[0] != over:
                 text = await self._shared.get(
                     ("history", name), over, lambda: msgspec.json.encode(self._past(name, live))

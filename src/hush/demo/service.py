@@ -54,7 +54,8 @@ def serving(plan: Plan, file: str | None = None, port: int | None = None) -> Ite
         if store.tally(plan).n:
             raise DemoError(f"{file} has reports of a demo already: take another file, or see it with `hush serve`")
         ready = threading.Event()
-        settings = Settings(open=frozenset(["submit", "submit-batch", "read"]))
+        # Nearly everybody is made up here, so what is seen may move with every report.
+        settings = Settings(open=frozenset(["submit", "submit-batch", "read"]), reveal_every=0.0, reveal_least=0)
         server = make_server(store, settings, ready=lambda _: ready.set())
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()

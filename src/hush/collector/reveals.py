@@ -1,0 +1,128 @@
+"""What readers see, and when it moves: never by one report.
+
+A reader who asks for the tally after every report sees what each of them says, and when it came. Each is protected by
+its noise, but a reader who knows when somebody answered would know which is theirs. So readers see a tally of a moment
+ago. It moves at most every `reveal_every` seconds, and by `reveal_least` reports or more, and everything that is shown
+about a plan is made of it: the difference of any two answers is about so many people at least.
+
+**It is in the store**, so a restart reveals nothing, and processes on one database show the same. No time is stored: a
+process moves the tally if it is still the one that this process saw at its last look, `reveal_every` seconds ago or
+more. Whoever moved it in between, nobody moves it sooner again.
+
+**A look that moves nothing** is a look, too: the next is as far off. So a reader cannot find out when the last report
+that was missing came.
+
+**A closed plan** is no exception. The last few reports, fewer than `reveal_least`, stay unseen: shown, their sum would
+be the difference to what was seen before. An operator has them, by `hush export`.
+
+Counts without content, of a training's people and of metrics, need no memory: they are rounded down to a multiple of
+`reveal_least`, so that they too move by that many.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hush.collector.settings import Settings
+from hush.collector.stores import Live, Store
+from hush.plan import Plan
+from hush.tally import Tally
+
+Clock = Callable[[], float]
+
+
+class _Seen(NamedTuple):
+    tally: Tally
+    looked: float
+
+
+class _People(NamedTuple):
+    round: int
+    received: int
+    looked: float
+
+
+class Reveals:
+    """The tallies that readers see. Everything is safe from any thread.
+
+    `moved` is called with a plan's id and the number of reports by which its tally has moved.
+    """
+
+    def __init__(
+        self, store: Store, settings: Settings, moved: Callable[[str, int], None], clock: Clock = time.monotonic
+    ) -> None:
+        self._store, self._moved, self._clock = store, moved, clock
+        self.every, self.least = settings.reveal_every, settings.reveal_least
+        self.at_once = self.every == 0 and self.least <= 1
+        self._lock = threading.Lock()
+        self._seen: dict[str, _Seen] = {}
+        self._looking: set[str] = set()
+        self._people: dict[str, _People] = {}
+        self._text: tuple[float, str] | None = None
+
+    def tally(self, plan: Plan) -> Tally:
+        """Return the tally of a plan that readers see. It waits for the store if it is time for a look."""
+        if self.at_once:
+            return self._store.tally(plan)
+        if plan.id not in self._seen:
+            self._first(plan)
+        with self._lock:
+            seen = self._seen[plan.id]
+            # One thread looks; others need not wait for the store.
+            if self._clock() - seen.looked < self.every or plan.id in self._looking:
+                return seen.tally
+            self._looking.add(plan.id)
+        try:
+            return self._look(plan, seen)
+        finally:
+            self._looking.discard(plan.id)
+
+    def _first(self, plan: Plan) -> None:
+        """Read what was shown before this process began to look."""
+        shown = self._store.reveal(plan, None, self.least)
+        with self._lock:
+            self._seen.setdefault(plan.id, _Seen(shown, self._clock()))
+
+    def _look(self, plan: Plan, seen: _Seen) -> Tally:
+        found = self._store.reveal(plan, seen.tally.n, self.least)
+        if found.n != seen.tally.n:
+            self._moved(plan.id, found.n - seen.tally.n)
+        self._seen[plan.id] = _Seen(found, self._clock())
+        return found
+
+    def next(self, plan: Plan) -> int:
+        """Return in how many seconds what readers see may move."""
+        seen = self._seen.get(plan.id)
+        return 0 if seen is None else max(0, math.ceil(seen.looked + self.every - self._clock()))
+
+    def received(self, name: str, live: Live) -> int:
+        """Return how many people of a training's round readers see."""
+        if self.at_once or live.round.done:
+            return live.received
+        now, rounded = self._clock(), self._down(live.received)
+        with self._lock:
+            last = self._people.get(name)
+            if last is None:
+                last = _People(live.round.number, rounded, now)
+            elif last.round != live.round.number:  # that it began is no secret: devices must know
+                last = _People(live.round.number, 0, now)
+            elif now - last.looked >= self.every:
+                last = _People(live.round.number, rounded, now)
+            self._people[name] = last
+            return last.received
+
+    def text(self, make: Callable[[], str]) -> str:
+        """Return the metrics: those of a moment ago."""
+        if self.at_once:
+            return make()
+        with self._lock:
+            if self._text is None or self._clock() - self._text[0] >= self.every:
+                self._text = self._clock(), make()
+            return self._text[1]
+
+    def _down(self, count: int) -> int:
+        return count - count % max(self.least, 1)
