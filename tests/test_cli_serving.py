@@ -247,6 +247,23 @@ def test_an_origin_is_taken_as_browsers_send_it(written: str, sent: str) -> None
         assert _settings(None, (item,), 0.0, None, False).origins == {plan: frozenset([sent])}
 
 
+def test_a_title_belongs_to_one_training() -> None:
+    """A second one under it was ignored, without a word."""
+    training = Training("a name", "logistic", POINT, BOUGHT, 4.0, 3, 1.0)
+    other = Training("a name", "logistic", POINT, BOUGHT, 2.0, 3, 1.0)
+    for name, made in (("round", training), ("other", other)):
+        Path(f"{name}.json").write_text(Round.first(made).to_json())
+    with serve("--training", "round.json=2", lines=3) as running:
+        for number in range(3):
+            Collector(running.url).train("a name", {"a": 0.1, "b": 0.2}, "no", epsilon=4.0, person=str(number))
+        assert running.stop() == (0, "", "")
+    for wrong in ("other.json=2", "round.json=3"):
+        line = refused("serve", "--training", wrong)
+        assert "another training with the title a name" in line
+    with serve("--training", "round.json=2", lines=3) as running:
+        assert running.stop()[2] == "hush: the training a name is in the store, and goes on in round 2\n"
+
+
 @pytest.mark.parametrize(
     "written",
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -125,9 +126,14 @@ def test_a_role_that_nobody_was_given_is_closed(tmp_path: Path) -> None:
         for path in ("/plans", served.path(), served.path("tally"), "/metrics", "/trainings/tiny/round"):
             problem(served.client.get(path), "no-token")
         problem(served.post(PLAN, report_of(PLAN).encode(), formats.REPORT), "no-token")
-    for wrong in ({"open": frozenset(["admin"])}, {"open": frozenset(["king"])}, {"tokens": {"king": frozenset()}}):
+    wrong: list[dict[str, Any]] = [
+        {"open": frozenset(["admin"])},
+        {"open": frozenset(["king"])},
+        {"tokens": {"king": ()}},
+    ]
+    for named in wrong:
         with pytest.raises(hush.InputError, match="role"):
-            Settings(**wrong)  # type: ignore[arg-type]
+            Settings(**named)
 
 
 def test_caches_keep_nothing_that_needed_a_token(tmp_path: Path) -> None:

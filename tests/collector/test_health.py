@@ -176,7 +176,7 @@ def ask(store: Any, paths: list[str]) -> list[httpx.Response]:
     """Ask an application without a socket, and without the end of the application, which would close the store."""
     import asyncio
 
-    app = make_app(store)
+    app = make_app(store, anybody())
 
     async def scenario() -> list[httpx.Response]:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://x") as web:

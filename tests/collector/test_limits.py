@@ -253,3 +253,26 @@ def test_forwarded_addresses_are_not_believed_unless_asked(tmp_path: Path) -> No
             served.client.get("/healthz", headers={"x-forwarded-for": f"198.51.100.{i}"}).status_code for i in range(4)
         ]
         assert codes == [200, 200, 429, 429]
+
+
+def test_what_is_not_there_counts_too(tmp_path: Path) -> None:
+    for path, method in (("/nothing", "GET"), ("/plans", "DELETE"), ("/plans", "OPTIONS")):
+        with serving(tmp_path, anybody(rate=0.01, burst=3)) as served:
+            codes = [served.client.request(method, path).status_code for _ in range(5)]
+            assert codes[3:] == [429, 429], (path, codes)
+            assert 429 not in codes[:3]
+
+
+def test_every_method_of_a_path_is_told(open_: Served) -> None:
+    wanted = {
+        open_.path("tally"): "GET, HEAD, POST",
+        open_.path("reports"): "POST",
+        open_.path("close"): "POST",
+        open_.path(): "GET, HEAD",
+        "/plans": "GET, HEAD",
+    }
+    for path, methods in wanted.items():
+        refused = open_.client.delete(path)
+        problem(refused, "bad-method")
+        assert refused.headers["allow"] == methods
+        assert open_.client.options(path).headers["allow"] == methods

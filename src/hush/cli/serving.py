@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from hush.collector.settings import Settings
     from hush.collector.stores import Store
+    from hush.learn.rounds import Round
     from hush.plan import Plan
 
 STORE = click.option(
@@ -301,7 +302,23 @@ def _add_training(store: Store, spec: str) -> None:
     title = first.training.title
     if "/" in title or title in (".", ".."):
         raise Refused("the title of a training becomes a part of its address, and must not have a slash")
+    if title in store.trainings():
+        _check_same(store, title, first, int(people))
+        return
     store.add_training(title, first, int(people))
+
+
+def _check_same(store: Store, title: str, first: Round, people: int) -> None:
+    """Refuse a training whose title is taken by another; say that it goes on if it is the same."""
+    live, past = store.live(title), store.history(title)
+    begun = past[0].weights if past else live.round.weights
+    if (live.round.training, live.wanted, begun) != (first.training, people, first.weights):
+        raise Refused(
+            f"--training: the store has another training with the title {visible(title)}: other settings, people per "
+            "round or first weights; give this one a title of its own"
+        )
+    how = "is over" if live.round.done else f"goes on in round {live.round.number}"
+    click.echo(f"hush: the training {visible(title)} is in the store, and {how}", err=True)
 
 
 @program.command()

@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from hush.collector import asked, books, formats, pages, routes, tickets
+from hush.collector import asked, books, formats, logs, pages, routes, tickets
 from hush.collector.documents import (
     Health,
     PlanEntry,
@@ -85,6 +85,7 @@ class Collector:
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
         """Take submissions while the server runs; commit what waits before it ends."""
+        logs.bound()
         settings = self.settings
         self._intake = Intake(
             self.store, most=settings.queue, most_bytes=settings.queue_bytes, watch=self.metrics.note_commit
@@ -207,9 +208,11 @@ class Collector:
         except Refused as refused:
             return self._finished(request, refused.response(), plan_id)
         if request.method == "OPTIONS" and error.status_code == 405:
-            response = Response(status_code=204, headers={"Allow": (error.headers or {}).get("Allow", "")})
+            response = Response(status_code=204, headers={"Allow": _methods(request)})
+        elif error.status_code == 405:
+            response = Refused("bad-method", headers={"Allow": _methods(request)}).response()
         else:
-            kind = {404: "not-found", 405: "bad-method"}.get(error.status_code, "bad-request")
+            kind = {404: "not-found"}.get(error.status_code, "bad-request")
             response = Refused(kind, headers=dict(error.headers or {})).response()
         return self._finished(request, response, plan_id)
 
@@ -441,6 +444,13 @@ class Collector:
 def _kind(submission: Submission) -> str:
     """Return what metrics call reports of a plan."""
     return "report" if isinstance(submission, Single) else "batch"
+
+
+def _methods(request: Request) -> str:
+    """Return all methods that a path takes: each is a route of its own."""
+    found = (route for route in request.app.routes if isinstance(route, Route))
+    path = request.scope["path"]
+    return ", ".join(sorted({name for route in found if route.path_regex.match(path) for name in route.methods or ()}))
 
 
 def _address(request: Request) -> str:
