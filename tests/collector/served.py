@@ -95,6 +95,7 @@ class Served:
     store: SqliteStore
     client: httpx.Client
     port: int
+    app: Any
 
     def path(self, what: str = "", plan: hush.Plan = PLAN) -> str:
         return f"/plans/{plan.id}{what and '/'}{what}"
@@ -153,7 +154,7 @@ def serving(
     try:
         assert ready.wait(30)
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False) as client:
-            yield Served(f"http://127.0.0.1:{port}", store, client, port)
+            yield Served(f"http://127.0.0.1:{port}", store, client, port, server.config.app)
     finally:
         server.should_exit = True
         thread.join()

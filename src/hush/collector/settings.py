@@ -19,7 +19,8 @@ class Settings:
     other plans. `rate`: requests per second from one address, with bursts of `burst`; 0 for no limit. `check_ids`:
     look at every report id within batches too. `streams`: how many may be open at once, of which one address may have
     `streams_each`; addresses of this machine, where a proxy may stand for everybody, may have all. `health_timeout`:
-    how long the store may take to answer before the collector counts as ill.
+    how long a commit may take before the collector counts as not ready; a look at the store holds for
+    `health_every`. `stop_timeout`: how long commits may go on at the end; the rest was not acknowledged.
     """
 
     max_body: int = 16 << 20
@@ -34,6 +35,8 @@ class Settings:
     queue_bytes: int = 256 << 20
     retry_after: int = 1
     health_timeout: float = 5.0
+    health_every: float = 1.0
+    stop_timeout: float = 10.0
     stream_interval: float = 1.0
     streams: int = 100
     streams_each: int = 20
