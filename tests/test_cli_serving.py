@@ -150,7 +150,8 @@ def test_serve_with_everything() -> None:
         key = Path("key").read_text()
         assert Path("key").stat().st_mode & 0o777 == 0o600
         assert refused_by("serve", "plan.json", "--store", "sqlite://a.db", code=4) == (
-            "hush: another process has this store open; SQLite serves one collector, PostgreSQL many\n"
+            "hush: another process has this store open; SQLite serves one collector, PostgreSQL many. "
+            "Stop it first, or use a copy (sqlite3 FILE \"VACUUM INTO 'COPY'\")\n"
         )
         running.stop()
     with serve("--tickets", "key", "--store", "sqlite://a.db", lines=6):
@@ -396,8 +397,10 @@ def tally_of(folder: str) -> hush.Tally:
 
 
 def test_export_and_compact_refuse() -> None:
+    SqliteStore("empty.db").close()
     for command in (["export", "-o", "out"], ["compact"]):
         assert "--plan" in refused(*command, "--store", "sqlite://empty.db")
+        assert "no such file" in refused(*command, "--store", "sqlite://typo.db", code=4)
         assert STORES in refused(*command, "--store", "mysql://x")
     held(PLAN, OTHER)
     assert "--plan" in refused("export", "-o", "out")

@@ -1,6 +1,7 @@
 """Collectors that must be caught: `python -m tests.collector.careless early|forgetful plan.json --store URL`.
 
-`early` acknowledges before it commits; `forgetful` does not look at ids that it took before the last second.
+`early` acknowledges before it commits; `forgetful` does not look at ids that it took before the last second. Two more
+are as good as `hush serve` is, but have little time to end: `brief`, and `stuck`, whose disk hangs.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from hush import Plan, Report
 from hush.collector import serve
 from hush.collector.sqlite import SqliteStore
+from hush.collector.stores import Store, open_store
 from hush.collector.submissions import Batch, Gradient, Outcome, Single, Submission
 from tests.collector.served import anybody
 
@@ -40,6 +42,16 @@ class Forgetful(SqliteStore):
         return [Outcome.REPEATED] * len(submissions)
 
 
+class Stuck(SqliteStore):
+    """Never comes back from the disk."""
+
+    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        with self._lock:
+            print("stuck", flush=True)
+            time.sleep(1e6)
+        raise AssertionError
+
+
 def _renamed(submission: Submission) -> Submission:
     fresh = secrets.token_bytes(16)
     if isinstance(submission, Single):
@@ -49,7 +61,12 @@ def _renamed(submission: Submission) -> Submission:
 
 
 def main() -> None:
-    stores: dict[str, Callable[[str], SqliteStore]] = {"early": Early, "forgetful": Forgetful}
+    stores: dict[str, Callable[[str], Store]] = {
+        "early": Early,
+        "forgetful": Forgetful,
+        "stuck": Stuck,
+        "brief": open_store,
+    }
     parser = argparse.ArgumentParser()
     parser.add_argument("how", choices=stores)
     parser.add_argument("plan")
@@ -58,9 +75,12 @@ def main() -> None:
     for option in ("--open", "--reveal-every", "--reveal-least"):
         parser.add_argument(option)
     asked = parser.parse_args()
+    settings = anybody()
+    if asked.how in ("stuck", "brief"):
+        serve.GRACE, serve.LAST, settings = 2, 2 if asked.how == "stuck" else 60, anybody(stop_timeout=1)
     store = stores[asked.how](asked.store.removeprefix("sqlite://"))
     store.add_plan(Plan.from_json(Path(asked.plan).read_text()))
-    serve.run(store, anybody(), port=asked.port, ready=lambda address: print(f"listening on {address}", flush=True))
+    serve.run(store, settings, port=asked.port, ready=lambda address: print(f"listening on {address}", flush=True))
 
 
 if __name__ == "__main__":

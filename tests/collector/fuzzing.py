@@ -228,6 +228,7 @@ class Requests:
                 f"/plans/{plan.id}/ticket",
                 f"/trainings/{TRAINING.title}/round",
                 "/healthz",
+                "/readyz",
                 "/metrics",
                 "/openapi.json",
             ),

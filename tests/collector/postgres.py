@@ -95,6 +95,18 @@ class Server:
                 os.kill(pid, signal.SIGKILL)
         self._process.wait()
 
+    def freeze(self) -> None:
+        """Let nothing of it run: lines stay open, and nobody answers."""
+        assert self._process is not None
+        for pid in [self._process.pid, *_children(self._process.pid)]:
+            os.kill(pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self._process is not None
+        for pid in [*_children(self._process.pid), self._process.pid]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
     def stop(self) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)  # "fast": sessions are ended

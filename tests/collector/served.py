@@ -107,6 +107,10 @@ class Served:
     port: int
     server: Any
 
+    @property
+    def app(self) -> Any:
+        return self.server.config.app
+
     def path(self, what: str = "", plan: hush.Plan = PLAN) -> str:
         return f"/plans/{plan.id}{what and '/'}{what}"
 

@@ -64,6 +64,7 @@ def test_roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             ("GET", "/trainings/tiny/round"): (401, 401, 200, 403, 200),
             ("GET", "/trainings/tiny/history"): (401, 401, 403, 200, 200),
             ("GET", "/healthz"): (200, 200, 200, 200, 200),
+            ("GET", "/readyz"): (200, 200, 200, 200, 200),
             ("GET", "/openapi.json"): (200, 200, 200, 200, 200),
             ("POST", served.path("close")): (401, 401, 403, 403, 200),
         }

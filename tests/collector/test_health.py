@@ -1,7 +1,11 @@
-"""A store that fails is 503 on every address, and /healthz says so. Other faults stay what they are."""
+"""A store that fails is 503 on every address, and /readyz says so. Other faults stay what they are.
+
+/healthz asks whether the process is alive, and knows nothing of the store.
+"""
 
 from __future__ import annotations
 
+import resource
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -15,14 +19,14 @@ import pytest
 
 from hush.collector import formats
 from hush.collector.app import make_app
-from hush.collector.sqlite import SqliteStore
+from hush.collector.intake import Intake
 from hush.errors import InputError, StoreError, TallyError
 from tests.collector import places, postgres
 from tests.collector.places import Place
 from tests.collector.served import PLAN, TRAINING, Served, anybody, problem, report_of, serving
 
 PATHS = [
-    "/healthz",
+    "/readyz",
     "/plans",
     f"/plans/{PLAN.id}",
     *(
@@ -38,7 +42,7 @@ PATHS = [
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    with serving(tmp_path, anybody(stream_interval=0.05, retry_after=7)) as found:
+    with serving(tmp_path, anybody(stream_interval=0.05, retry_after=7, health_every=0)) as found:
         yield found
 
 
@@ -56,6 +60,7 @@ def test_a_store_that_fails_is_503_everywhere(served: Served, monkeypatch: pytes
         monkeypatch.setattr(served.store, name, away)
     for path in PATHS:
         check_failed(served.client.get(path))
+    assert served.client.get("/healthz").json() == {"status": "ok"}
     monkeypatch.undo()
     assert served.client.get(f"/plans/{PLAN.id}").status_code == 200  # and is known from now on
     monkeypatch.setattr(served.store, "tally", away)
@@ -94,34 +99,51 @@ def test_errors_say_whose_fault_it_is() -> None:
 
 def test_a_file_that_is_gone_or_another_is_noticed(served: Served) -> None:
     path = served.store.path
-    assert served.client.get("/healthz").json() == {"status": "ok"}
+    assert served.client.get("/readyz").json() == {"status": "ok"}
     path.rename(path.with_suffix(".moved"))
-    check_failed(served.client.get("/healthz"))
-    SqliteStore(path.with_suffix(".new")).close()
-    path.with_suffix(".new").rename(path)
-    check_failed(served.client.get("/healthz"))
+    check_failed(served.client.get("/readyz"))
+    path.write_bytes(b"")
+    check_failed(served.client.get("/readyz"))
+    assert served.client.get("/healthz").status_code == 200  # a restart would not help
     path.with_suffix(".moved").rename(path)
-    assert served.client.get("/healthz").status_code == 200
+    assert served.client.get("/readyz").status_code == 200
 
 
 def test_a_version_that_has_changed_is_noticed(served: Served) -> None:
     with sqlite3.connect(served.store.path) as db:
         db.execute("pragma user_version = 99")
     db.close()
-    check_failed(served.client.get("/healthz"))
+    check_failed(served.client.get("/readyz"))
 
 
-def test_health_waits_for_no_commit(served: Served) -> None:
-    """A commit holds the lock of the store, for as long as the disk takes."""
-    with served.store._lock:
-        found = ThreadPoolExecutor(1).submit(served.client.get, "/healthz").result(60)
-    assert found.status_code == 200
+def test_a_store_that_can_be_read_and_not_written_is_not_ready(served: Served) -> None:
+    served.store._db.execute("pragma query_only = 1")
+    check_failed(served.client.get("/readyz"))
+    assert served.client.get("/plans").status_code == 200
+    served.store._db.execute("pragma query_only = 0")
+    assert served.client.get("/readyz").status_code == 200
+
+
+def test_a_disk_that_takes_no_more_is_not_ready(served: Served) -> None:
+    """As far as the system can play it: files may not become larger than the log is."""
+    report = report_of(PLAN).encode()
+    assert served.client.get("/readyz").status_code == 200
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (Path(f"{served.store.path}-wal").stat().st_size, before[1]))
+    try:
+        check_failed(served.post(PLAN, report, formats.REPORT))
+        check_failed(served.client.get("/readyz"))
+        assert served.tally(PLAN).n == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert served.client.get("/readyz").status_code == 200
+    assert served.post(PLAN, report, formats.REPORT).json()["new"]
 
 
 def test_a_store_that_hangs_takes_one_thread_and_no_more(tmp_path: Path) -> None:
     """However many ask, one looks; all are answered meanwhile, and so are others; later all is well."""
     looks, go = [], threading.Event()
-    with serving(tmp_path, anybody(health_timeout=0.05, retry_after=7)) as served:
+    with serving(tmp_path, anybody(health_timeout=0.05, retry_after=7, health_every=0)) as served:
         check = served.store.check
 
         def hanging() -> None:
@@ -131,14 +153,101 @@ def test_a_store_that_hangs_takes_one_thread_and_no_more(tmp_path: Path) -> None
 
         served.store.check = hanging  # type: ignore[method-assign]
         with ThreadPoolExecutor(8) as people:
-            for response in people.map(served.client.get, ["/healthz"] * 40):
+            for response in people.map(served.client.get, ["/readyz"] * 40):
                 check_failed(response)
         assert served.client.get("/plans").status_code == 200
         assert len(looks) == 1
         go.set()
-        while served.client.get("/healthz").status_code != 200:  # the look that hung may go on for a moment
+        while served.client.get("/readyz").status_code != 200:  # the look that hung may go on for a moment
             pass
-    assert set(looks) == {"hush-pulse_0"}
+    assert set(looks) == {"hush-pulse"}
+
+
+@pytest.mark.parametrize("well", [True, False])
+def test_many_who_ask_do_not_load_the_database(tmp_path: Path, well: bool) -> None:
+    """What was seen holds for a moment, good or bad."""
+    looks = []
+    with serving(tmp_path, anybody(health_every=1e6)) as served:
+
+        def look() -> None:
+            looks.append(1)
+            if not well:
+                away()
+
+        served.store.check = look  # type: ignore[method-assign]
+        assert {served.client.get("/readyz").status_code for _ in range(20)} == {200 if well else 503}
+        assert len(looks) == 1
+
+
+def test_a_commit_of_a_moment_ago_is_as_good_as_a_look(tmp_path: Path) -> None:
+    with serving(tmp_path, anybody(health_every=1e6)) as served:
+        served.store.check = away  # type: ignore[method-assign]
+        assert served.post(PLAN, report_of(PLAN).encode(), formats.REPORT).status_code == 202
+        assert served.client.get("/readyz").status_code == 200
+
+
+def test_a_commit_that_is_stuck_is_noticed(tmp_path: Path) -> None:
+    """Within the store, where a look would wait for its lock, and elsewhere in the thread that commits."""
+    go, began = threading.Event(), threading.Event()
+    with serving(tmp_path, anybody(health_timeout=0.05, retry_after=7, health_every=0)) as served:
+        with served.store._lock:
+            check_failed(ThreadPoolExecutor(1).submit(served.client.get, "/readyz").result(60))
+        while served.client.get("/readyz").status_code != 200:
+            pass
+        commit = served.store.commit
+
+        def stuck(submissions: Any) -> Any:
+            began.set()
+            assert go.wait(60)
+            return commit(submissions)
+
+        served.store.commit = stuck  # type: ignore[method-assign]
+        sending = ThreadPoolExecutor(1).submit(served.post, PLAN, report_of(PLAN).encode(), formats.REPORT)
+        assert began.wait(60)
+        while (found := served.client.get("/readyz")).status_code == 200:  # until it has taken too long
+            pass
+        check_failed(found)
+        assert served.client.get("/healthz").status_code == 200
+        go.set()
+        assert sending.result(60).status_code == 202
+        while served.client.get("/readyz").status_code != 200:
+            pass
+
+
+def test_a_queue_that_is_full_and_an_end_are_not_ready(tmp_path: Path) -> None:
+    go, began = threading.Event(), threading.Event()
+    with serving(tmp_path, anybody(queue=1, retry_after=7)) as served, ThreadPoolExecutor(2) as people:
+        commit = served.store.commit
+
+        def slow(submissions: Any) -> Any:
+            began.set()
+            assert go.wait(60)
+            return commit(submissions)
+
+        served.store.commit = slow  # type: ignore[method-assign]
+        first = people.submit(served.post, PLAN, report_of(PLAN).encode(), formats.REPORT)
+        assert began.wait(60)
+        second = people.submit(served.post, PLAN, report_of(PLAN).encode(), formats.REPORT)
+        while not served.waiting():
+            pass
+        found = served.client.get("/readyz")
+        assert problem(found, "busy")["detail"] == "the queue is full"
+        assert found.headers["retry-after"] == "7"
+        go.set()
+        assert [first.result(60).status_code, second.result(60).status_code] == [202, 202]
+        assert served.client.get("/readyz").status_code == 200
+        served.app.state.collector.end_streams()
+        assert problem(served.client.get("/readyz"), "busy")["detail"] == "this collector is shutting down"
+        assert served.client.get("/healthz").status_code == 200
+
+
+def test_a_process_without_the_thread_that_commits_is_not_alive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(tmp_path, anybody(retry_after=7)) as served:
+        assert served.client.get("/healthz").status_code == 200
+        monkeypatch.setattr(Intake, "alive", False)
+        check_failed(served.client.get("/healthz"))
 
 
 # -- the health of a database
@@ -147,7 +256,7 @@ def test_a_store_that_hangs_takes_one_thread_and_no_more(tmp_path: Path) -> None
 def test_a_database_that_is_away_is_503_until_it_is_back(server: postgres.Server) -> None:
     with Place(server.database()).opened() as store:
         store.add_plan(places.plan())
-        paths = ["/healthz", "/plans", f"/plans/{places.plan().id}/tally", f"/plans/{places.plan().id}/estimates"]
+        paths = ["/readyz", "/plans", f"/plans/{places.plan().id}/tally", f"/plans/{places.plan().id}/estimates"]
         store.check()
         server.stop()
         try:
@@ -169,7 +278,7 @@ def test_a_database_of_another_version_or_with_damage(postgres_place: Place) -> 
         check_failed(ask(store, [tally])[0], "1")
         with psycopg.connect(postgres_place.url) as db:
             db.execute("update hush.version set number = 99")
-        check_failed(ask(store, ["/healthz"])[0], "1")
+        check_failed(ask(store, ["/readyz"])[0], "1")
 
 
 def ask(store: Any, paths: list[str]) -> list[httpx.Response]:

@@ -70,6 +70,7 @@ def test_the_document_has_every_route(served: Served, document: dict[str, Any]) 
             assert served.client.request(method, filled).status_code != 405
     assert document["paths"]["/plans/{plan}/close"]["post"]["security"] == [{"token": []}]
     assert "security" not in document["paths"]["/healthz"]["get"]
+    assert "security" not in document["paths"]["/readyz"]["get"]
     reads = document["paths"]["/plans/{plan}/reports"]["post"]["requestBody"]["content"]
     assert set(reads) == {*formats.SINGLES, *formats.BATCHES}
 

@@ -15,6 +15,7 @@ from hush import Report
 from hush.collector import database, formats
 from hush.collector.postgres import PostgresStore
 from hush.collector.submissions import Submission
+from hush.collector.watching import Watch
 from hush.errors import StoreError
 from tests.collector import places
 from tests.collector.places import CLOSED, LATE, NEW, REPEATED, Place, plan
@@ -64,7 +65,7 @@ def test_a_commit_is_durable_whatever_the_server_is_set_to(server: Server) -> No
         name = db.info.dbname
         db.execute(f"alter database {name} set synchronous_commit = off")
         db.execute(f"alter database {name} set default_transaction_isolation = 'serializable'")
-    session = database.connect(url)
+    session = database.connect(url, Watch())
     assert session.execute("show synchronous_commit").fetchone() == ("on",)
     assert session.execute("show transaction_isolation").fetchone() == ("read committed",)
     session.close()

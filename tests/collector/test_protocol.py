@@ -19,8 +19,7 @@ import pytest
 
 from hush.collector import bounds, formats, protocol
 from hush.collector.serve import is_among
-from hush.collector.settings import Settings
-from tests.collector.served import FEW, HASHES, PLAN, TOKENS, Served, report_of, serving
+from tests.collector.served import FEW, HASHES, PLAN, TOKENS, Served, anybody, report_of, serving
 from tests.collector.test_limits import answered, head
 
 ONE = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -35,7 +34,7 @@ def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCap
     monkeypatch.setattr(bounds, "SWEEP", 0.05)
     for name in ("HEADER_SECONDS", "LINGER_SECONDS", "READ_SECONDS", "GRACE"):
         monkeypatch.setattr(protocol, name, 0.5)
-    settings = Settings(
+    settings = anybody(
         stream_interval=0.05,
         max_body=1 << 18,
         body_timeout=1.5,
@@ -312,7 +311,7 @@ def trailing(served: Served, field: str, *lines: str) -> bytes:
 
 
 def test_trailers_are_no_headers(tmp_path: Path) -> None:
-    with serving(tmp_path, Settings(tokens=HASHES, rate=0.001, burst=2), forwarded="127.0.0.1") as served:
+    with serving(tmp_path, anybody(tokens=HASHES, rate=0.001, burst=2), forwarded="127.0.0.1") as served:
         token = f"Authorization: Bearer {TOKENS['submit']}"
         address = "X-Forwarded-For: 198.51.100.1"
         answered(trailing(served, token, address), "no-token")
@@ -500,7 +499,7 @@ def test_a_body_in_tiny_pieces_is_one_body(quick: Served) -> None:
 
 def test_connections_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that wait make room; those that are within a request do not."""
-    with serving(tmp_path, Settings(connections=20, connections_each=5)) as served, ExitStack() as stack:
+    with serving(tmp_path, anybody(connections=20, connections_each=5)) as served, ExitStack() as stack:
         waiting = [stack.enter_context(dial(served)) for _ in range(20)]
         until(lambda: len(served.server.bounds.open) == 20)
         within = []
@@ -517,7 +516,7 @@ def test_connections_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert served.client.get("/healthz").status_code == 200
     monkeypatch.setattr(bounds, "is_here", lambda _: False)  # as if these came from elsewhere
     (tmp_path / "each").mkdir()
-    with serving(tmp_path / "each", Settings(connections=20, connections_each=5)) as served, ExitStack() as stack:
+    with serving(tmp_path / "each", anybody(connections=20, connections_each=5)) as served, ExitStack() as stack:
         served.client.close()
         some = [stack.enter_context(dial(served)) for _ in range(5)]
         until(lambda: len(served.server.bounds.open) == 5)
@@ -530,7 +529,7 @@ def test_connections_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_proxies_have_as_many_connections_as_they_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "is_here", lambda _: False)
-    settings = Settings(connections=20, connections_each=2)
+    settings = anybody(connections=20, connections_each=2)
     with serving(tmp_path, settings, forwarded="127.0.0.0/8") as served, ExitStack() as stack:
         for _ in range(10):
             stack.enter_context(dial(served))

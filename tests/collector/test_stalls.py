@@ -15,10 +15,12 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.responses import Response
 
 import hush
 from hush.client import randomise
@@ -87,7 +89,7 @@ def read_all(served: Served) -> None:
     for _ in range(2):
         report = randomise(WIDE, RECORD)
         assert served.post(WIDE, report.encode(), formats.REPORT).status_code == 202
-        answers = at_once([lambda path=path: served.client.get(served.path(path, WIDE)) for path in paths * 2])
+        answers = at_once([partial(served.client.get, served.path(path, WIDE)) for path in paths * 2])
         assert {answer.status_code for answer in answers} <= {200, 503}  # 503: too much is asked for at once
         assert served.client.get("/plans").status_code == 200
         assert served.client.get("/metrics").status_code == 200
@@ -107,7 +109,7 @@ def test_a_table_that_is_written_in_the_loop_is_caught(tmp_path: Path, monkeypat
     async def estimates(self: views.Views, request: Any) -> Any:
         tally = await self._tally(request)
         document, _ = await self._estimated(tally, 0.95, "ratio", "none")
-        return views.Response(documents.as_csv(document.estimates), media_type="text/csv")
+        return Response(documents.as_csv(document.estimates), media_type="text/csv")
 
     monkeypatch.setattr(views.Views, "estimates", estimates)
     with watched(tmp_path, monkeypatch) as (served, found):

@@ -398,7 +398,7 @@ def test_a_second_process_on_one_file_is_refused(tmp_path: Path) -> None:
     place = Place(f"sqlite://{tmp_path / 'hush.db'}")
     spawn = multiprocessing.get_context("spawn")
     with place.opened():
-        with pytest.raises(StoreError, match="another process"):
+        with pytest.raises(StoreError, match="has this store open already"):
             open_store(place.url)
         answers = spawn.Queue()
         process = spawn.Process(target=_open_and_say, args=(place.url, answers))

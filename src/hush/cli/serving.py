@@ -413,7 +413,7 @@ def _opened(url: str, plan_id: str | None) -> Iterator[tuple[Store, Plan]]:
     from hush.collector.stores import open_store
 
     with _failing():
-        opened = open_store(url)
+        opened = open_store(url, create=False)
         try:
             yield opened, _chosen(opened, plan_id)
         finally:

@@ -74,7 +74,8 @@ class Collector:
         self._warm = False
         self._rounds: list[Round] = []  # that were prepared
         self._find = Finder(store)
-        self._pulse = Pulse(store, settings.health_timeout)
+        self._pulse = Pulse(store, settings.health_timeout, settings.health_every)
+        self._ending = False
         self.views = Views(store, settings, self._find, clock)
         self.endpoints = routes.endpoints(self)
         self._reports = next(endpoint for endpoint in self.endpoints if endpoint.name == "post_plans_plan_reports")
@@ -97,8 +98,7 @@ class Collector:
         finally:
             warming.cancel()
             self.views.close()
-            self._pulse.close()
-            await self._intake.stop()
+            await self._intake.stop(settings.stop_timeout)
             await asyncio.to_thread(self.store.close)
 
     async def _warm_up(self) -> None:
@@ -138,6 +138,7 @@ class Collector:
 
     def end_streams(self) -> None:
         """Let streams of estimates end, as they would keep a server from stopping. Called within the loop."""
+        self._ending = True
         self.views.streams.end()
 
     def _guarded(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
@@ -150,6 +151,10 @@ class Collector:
                 response = self._confined(endpoint, response)
             except Refused as refused:
                 response = refused.response()
+            except asyncio.CancelledError:
+                if not self._ending:
+                    raise
+                response = self._busy("this collector is shutting down").response()  # requests have no more time
             except ClientDisconnect:
                 response = Response(status_code=400)
             except Exception as error:
@@ -187,6 +192,9 @@ class Collector:
             return Refused("failed", headers={"Retry-After": str(self.settings.retry_after)})
         logger.error("%s %s failed", endpoint.method, endpoint.path, exc_info=error)
         return Refused("broken")
+
+    def _busy(self, why: str = "") -> Refused:
+        return Refused("busy", why, {"Retry-After": str(self.settings.retry_after)})
 
     def _finished(self, request: Request, response: Response, plan_id: str | None) -> Response:
         """Return a response with what web pages need, counted."""
@@ -234,9 +242,9 @@ class Collector:
         if outcome is not Outcome.NEW and submission.reports > 1:
             self._limit.give_back(_address(request), submission.reports)
         if isinstance(outcome, Exception):  # the intake has logged it, if it is not simply full
-            busy = isinstance(outcome, Full | Stopped)
-            retry = {"Retry-After": str(self.settings.retry_after)}
-            raise Refused("busy" if busy else "failed", headers=retry)
+            if isinstance(outcome, Full | Stopped):
+                raise self._busy()
+            raise Refused("failed", headers={"Retry-After": str(self.settings.retry_after)})
         self.metrics.submissions[name, kind, outcome.value] += 1
         if outcome in REFUSALS:
             raise Refused(REFUSALS[outcome])
@@ -426,8 +434,22 @@ class Collector:
     # -- the rest
 
     async def health(self, request: Request) -> Response:
-        """Answer that the collector is alive, and its store too."""
-        await self._pulse.check()
+        """Answer that the process is alive: its loop, and the thread that commits. A restart mends nothing else."""
+        if self._intake is not None and not self._intake.alive:
+            raise StoreError("the thread that commits has ended")
+        return encoded(Health("ok"), headers=SECRET)
+
+    async def ready(self, request: Request) -> Response:
+        """Answer that reports would be taken now. Unless a commit has just shown that the store can, it is tried."""
+        intake, settings = self._intake, self.settings
+        if self._ending:
+            raise self._busy("this collector is shutting down")
+        if intake is not None and intake.full:
+            raise self._busy("the queue is full")
+        if intake is not None and intake.taking > settings.health_timeout:
+            raise StoreError(f"a commit takes longer than {settings.health_timeout:g} seconds")
+        if intake is None or asyncio.get_running_loop().time() - intake.committed >= settings.health_every:
+            await self._pulse.check()
         return encoded(Health("ok"), headers=SECRET)
 
     async def show_metrics(self, request: Request) -> Response:

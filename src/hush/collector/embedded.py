@@ -1,19 +1,44 @@
-"""The file of the embedded store: how it is locked and opened, and how the tables come to be there."""
+"""The file of the embedded store: how it is locked and opened, and how the tables come to be there.
+
+**The lock** is on the database itself: one byte of it, far behind its end, by an open file description (OFD) lock. It
+belongs to the file and not to a name, so a hard link leads to the same lock, and no file beside the database can be
+removed to get around it. It is apart from the bytes that SQLite locks, so other programs read, and copy, meanwhile.
+`flock` would lock the whole file, which collides with SQLite's own locks on macOS and NFS; SQLite's own
+`locking_mode = exclusive` would keep those out who only read.
+
+**One handle.** A process that closes any handle of a file loses all POSIX locks that it has on it, and SQLite uses
+those: another program could then remove the log in use. So this module opens the file once, keeps the handle until
+SQLite has closed, and refuses a second store on the same file before it opens anything.
+
+**Names.** The next start finds a database by its name, and SQLite finds the log by the name of the database. So a
+commit counts only if all three names still lead to the files that are written, before it and after it.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import logging
+import os
 import sqlite3
+import stat
+import struct
+import sys
+import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from hush.errors import StoreError
+
+logger = logging.getLogger("hush.collector")
+
+APPLICATION = 1752527720  # SQLite's application_id: "hush" in ASCII, 0x68757368
+BYTE = 1 << 62  # the byte that is locked: SQLite's are at 2^30
 
 # Each step takes a database from one version to the next. Steps are only ever added.
 MIGRATIONS = (
     """
+    pragma application_id = 1752527720;
     create table plans (
       number integer primary key, id text not null unique, plan text not null, keep text not null,
       open integer not null default 1, tally blob not null
@@ -36,6 +61,8 @@ MIGRATIONS = (
       training integer not null, number integer not null, weights text not null, people integer not null,
       loss real, loss_error real, primary key (training, number)
     ) strict, without rowid;
+    create table pulse (beats integer not null) strict;
+    insert into pulse values (0);
     """,
     # What readers see: the counts of an earlier moment.
     """
@@ -43,25 +70,122 @@ MIGRATIONS = (
     """,
 )
 
+_held: set[tuple[int, int]] = set()  # the files that this process has locked
+_holding = threading.Lock()
 
-def locked(path: Path) -> IO[str]:
-    """Lock a file beside the database, until it is closed or the process ends."""
+
+class Locked:
+    """The file of a store, made if it is missing, and locked until it is closed or the process ends."""
+
+    def __init__(self, path: Path, *, create: bool = True) -> None:
+        self._path, self._handle = path, -1
+        with _holding:
+            self._refuse_again()
+            try:
+                # Nobody else may read it, whatever the umask. SQLite gives the files beside it the same permissions.
+                self._handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o600)
+            except FileNotFoundError:
+                missing = path.parent.is_dir()
+                raise StoreError(f"the store cannot be opened: no such {'file' if missing else 'folder'}") from None
+            except OSError as error:
+                raise StoreError(f"the store cannot be opened: {error.strerror}") from None
+            try:
+                _lock(self._handle)
+                self._found = os.fstat(self._handle)
+                self._check_file()
+                _held.add(_place(self._found))
+            except BaseException:
+                if _place(os.fstat(self._handle)) not in _held:  # its name was changed a moment ago: see "One handle"
+                    os.close(self._handle)
+                raise
+        self._places: dict[Path, tuple[int, int]] = {}
+
+    def _refuse_again(self) -> None:
+        try:
+            if _place(self._path.stat()) in _held:
+                raise StoreError("this process has this store open already")
+        except OSError:
+            return  # it is made, or opening says what is wrong
+
+    def _check_file(self) -> None:
+        """Refuse files that would lose reports."""
+        found, log = self._found, self._path.with_name(f"{self._path.name}-wal")
+        if not stat.S_ISREG(found.st_mode):
+            raise StoreError("the store cannot be opened: it is no file")
+        if found.st_nlink != 1:
+            raise StoreError(
+                f"the file of the store has {found.st_nlink} names (hard links), and its log lies beside one of them: "
+                "remove the others, or make a copy"
+            )
+        if not found.st_size and log.exists() and log.stat().st_size:
+            raise StoreError(
+                f"the log {log.name} lies here without its database: bring that back, or move the log away"
+            )
+
+    def settle(self) -> None:
+        """Note which files are written, once SQLite has opened them all. Warn if others may read them."""
+        beside = [self._path.with_name(self._path.name + end) for end in ("-wal", "-shm")]
+        self._places = {self._path: _place(self._found)}
+        self.check()
+        try:
+            self._places |= {path: _place(path.stat()) for path in beside}
+        except OSError as error:
+            raise StoreError(f"the log of the store cannot be found: {error.strerror}") from None
+        if self._found.st_mode & 0o077:  # it may be so on purpose: for a group that makes copies
+            logger.warning("others on this machine may read the file of the store: chmod 600 %s*", self._path.name)
+
+    def check(self) -> None:
+        """Refuse to go on if the next start would not find new reports."""
+        for path, place in self._places.items():
+            try:
+                if _place(path.stat()) != place:
+                    raise StoreError(
+                        f"another file has taken the name of {path.name}: nothing is counted until it is back"
+                    )
+            except OSError as error:
+                raise StoreError(f"{path.name} cannot be found ({error.strerror}): nothing is counted") from None
+
+    def close(self) -> None:
+        """Let go of the file. SQLite must have closed it before."""
+        with _holding:
+            if self._handle >= 0:
+                os.close(self._handle)
+                _held.discard(_place(self._found))
+                self._handle = -1
+
+
+def _place(found: os.stat_result) -> tuple[int, int]:
+    """Return the device and number of a file: another file that has taken its name has others."""
+    return found.st_dev, found.st_ino
+
+
+def _lock(handle: int) -> None:
+    if not hasattr(fcntl, "F_OFD_SETLK"):
+        raise StoreError("this system cannot lock the file of a store: use PostgreSQL")
+    kind, start = fcntl.F_WRLCK, BYTE
+    if sys.platform == "darwin":
+        wanted = struct.pack("qqihh", start, 1, 0, kind, os.SEEK_SET)
+    else:
+        wanted = struct.pack("hhqqi0q", kind, os.SEEK_SET, start, 1, 0)
     try:
-        file = path.with_name(f"{path.name}.lock").open("w")
+        fcntl.fcntl(handle, fcntl.F_OFD_SETLK, wanted)
+    except (BlockingIOError, PermissionError):
+        raise StoreError(
+            "another process has this store open; SQLite serves one collector, PostgreSQL many. Stop it first, or use "
+            "a copy (sqlite3 FILE \"VACUUM INTO 'COPY'\")"
+        ) from None
     except OSError as error:
-        raise StoreError(f"the store cannot be opened: {error.strerror}") from None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise StoreError("another process has this store open; SQLite serves one collector, PostgreSQL many") from None
-    return file
+        raise StoreError(f"the file of the store cannot be locked: {error.strerror}") from None
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a database in which a commit waits for the disk. Transactions are begun and ended by whoever uses it."""
+    """Open a database in which a commit waits for the disk. Transactions are begun and ended by whoever uses it.
+
+    The database of another program is refused before anything is written.
+    """
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=64)
     try:
+        _check_owner(db)
         db.execute("pragma journal_mode = wal")
         db.execute("pragma synchronous = full")
         db.execute("pragma cache_size = -65536")
@@ -80,32 +204,34 @@ def failing(what: str = "used") -> Iterator[None]:
         raise StoreError(f"the store cannot be {what}: {error}") from error
 
 
-def place_of(path: Path) -> tuple[int, int]:
-    """Return the device and number of a file: another file that has taken its name has others."""
-    found = path.stat()
-    return found.st_dev, found.st_ino
+def _number(db: sqlite3.Connection, pragma: str) -> int:
+    return int(db.execute(f"pragma {pragma}").fetchone()[0])
 
 
-def check(path: Path, place: tuple[int, int]) -> None:
-    """Read the file by its name, as the next start will: by a connection of its own, which waits for no commit."""
-    try:
-        if place_of(path) != place:
-            raise StoreError("another file has taken the name of this store")
-    except OSError as error:
-        raise StoreError(f"the store cannot be used: {error.strerror}") from None
-    with failing(), closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", isolation_level=None, uri=True)) as db:
-        if _version(db) != len(MIGRATIONS):
-            raise StoreError(f"this store has become one of version {_version(db)}")
-        db.execute("select number from plans limit 1").fetchall()
+def _check_owner(db: sqlite3.Connection) -> None:
+    """Refuse a database that hush has not made. An empty one is taken."""
+    owner = _number(db, "application_id")
+    (things,) = db.execute("select count(*) from sqlite_master").fetchone()
+    if owner != APPLICATION and (owner or things):
+        raise StoreError("the store cannot be opened: this is a SQLite database of another program; name another file")
 
 
-def _version(db: sqlite3.Connection) -> int:
-    return int(db.execute("pragma user_version").fetchone()[0])
+def writes_of_others(db: sqlite3.Connection) -> int:
+    """Return a number that changes when another connection has committed, and only then."""
+    return _number(db, "data_version")
+
+
+def check_kind(db: sqlite3.Connection) -> None:
+    """Refuse a database that has become another: of another program, or of another version."""
+    _check_owner(db)
+    version = _number(db, "user_version")
+    if version != len(MIGRATIONS):
+        raise StoreError(f"this store has become one of version {version}")
 
 
 def migrate(db: sqlite3.Connection) -> None:
     """Bring the tables to the version that is known here: each step as a whole, or not."""
-    version = _version(db)
+    version = _number(db, "user_version")
     if version > len(MIGRATIONS):
         raise StoreError(f"this store is of version {version}; this hush knows versions up to {len(MIGRATIONS)}")
     for number, script in enumerate(MIGRATIONS[version:], version + 1):

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 from hush.collector.settings import Settings
 from hush.collector.stores import Store
@@ -57,6 +59,9 @@ class Intake:
         self._wake = threading.Condition()
         self._stopping = False
         self._idle = False  # the thread waits to be woken
+
+        self._began: float | None = None  # when the commit that goes on did
+        self.committed = -math.inf  # when the last commit ended, by the loop's clock, if it succeeded
         self._thread = threading.Thread(target=self._work, name="hush-intake", daemon=True)
         self._thread.start()
 
@@ -64,6 +69,22 @@ class Intake:
     def waiting(self) -> int:
         """How many submissions wait for a commit."""
         return len(self._waiting)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread that commits is there."""
+        return self._thread.is_alive()
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for even a small submission."""
+        return len(self._waiting) >= self._most or self._bytes >= self._most_bytes
+
+    @property
+    def taking(self) -> float:
+        """For how many seconds the commit that goes on has gone on; 0 if there is none."""
+        began = self._began
+        return 0.0 if began is None else time.perf_counter() - began
 
     def put(self, submission: Submission, done: Done) -> None:
         """Take a submission. `done` is called in the loop, once it is durable or was refused."""
@@ -119,13 +140,22 @@ class Intake:
             self._gather(len(group))
             with self._wake:
                 group = [self._waiting.popleft() for _ in range(min(GROUP, len(self._waiting)))]
-            start = time.perf_counter()
+            start = self._began = time.perf_counter()
             outcomes = self._commit([submission for submission, _, _ in group])
+            self._began = None
+            failed = any(isinstance(outcome, Exception) for outcome in outcomes)
+            self.committed = -math.inf if failed else self._loop.time()
             if self._watch is not None:
                 self._watch(len(group), time.perf_counter() - start)
+            if failed and self._stopping:  # the store fails: the rest is not tried, as nobody waits any more
+                with self._wake:
+                    group += self._waiting
+                    self._waiting.clear()
+                outcomes += [Stopped()] * (len(group) - len(outcomes))
             with self._wake:
                 self._bytes -= sum(size for _, size, _ in group)
-            self._loop.call_soon_threadsafe(self._resolve, group, outcomes, 0)
+            with suppress(RuntimeError):  # the loop has ended: see stop
+                self._loop.call_soon_threadsafe(self._resolve, group, outcomes, 0)
 
     def _commit(self, group: list[Submission]) -> list[Outcome | Exception]:
         """Return what became of each submission: its outcome, or why it may be sent again."""
@@ -152,12 +182,14 @@ class Intake:
         if start + TOLD < len(group):
             self._loop.call_soon(self._resolve, group, outcomes, start + TOLD)
 
-    async def stop(self) -> None:
-        """Take nothing more, commit what waits, and return."""
+    async def stop(self, timeout: float = Settings.stop_timeout) -> None:
+        """Take nothing more, commit what waits, and return. A commit that hangs is left: it was not acknowledged."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
-        await asyncio.to_thread(self._thread.join)
+        await asyncio.to_thread(self._thread.join, timeout)
+        if self._thread.is_alive():
+            logger.error("a commit goes on after %g seconds, and is not waited for", timeout)
 
 
 def _size(submission: Submission) -> int:

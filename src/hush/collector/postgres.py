@@ -12,24 +12,30 @@ row is locked as well when it is changed: two processes on one shard would be sl
 and those that follow see the plan closed.
 
 **Durability.** `synchronous_commit` is on, if the server has turned it off. A commit takes two round trips.
+
+**Waiting.** A commit that waits too long for a lock, or for the server, fails, and its submissions may be sent again:
+either nothing of it was counted, or its ids are there (`hush.collector.database`).
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 import psycopg
 from psycopg import errors
 
 from hush.collector.books import RoundBook
-from hush.collector.commits import Commit
-from hush.collector.database import COMPACTING, PLAN, SHARD, Connection, Pool, check_version, connect, failing, migrate
+from hush.collector.commits import Commit, rehearse
+from hush.collector.database import COMPACTING, PLAN, QUICK, SHARD, Connection, Pool, connect, failing, migrate
 from hush.collector.stores import HeldPlan, Keep, Live, NotHeld, Past, Segment, Store, Stored, understanding
 from hush.collector.submissions import Form, Gradient, Outcome, Submission
 from hush.collector.vectors import layout_of
+from hush.collector.watching import Watch
 from hush.errors import InputError, StoreError
 from hush.learn.rounds import Round
 from hush.plan import Plan
@@ -39,6 +45,10 @@ ATTEMPTS = 5
 AGAIN = (errors.DeadlockDetected, errors.SerializationFailure, errors.UniqueViolation)
 SWEPT = 50_000  # ids that are forgotten in one transaction
 PAGE = 64  # bodies that are fetched at a time
+SENDING = 30.0  # seconds more that a commit may take, as it may be large
+CLOSING = 5.0  # seconds that a commit has to notice that its session was cut
+
+Result = TypeVar("Result")
 
 
 class PostgresStore(Store):
@@ -46,7 +56,8 @@ class PostgresStore(Store):
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._pool = Pool(url)
+        self._watch = Watch()
+        self._pool = Pool(url, self._watch)
         self._committing = threading.Lock()
         self._writer: tuple[Connection, int] | None = None
         # What never changes once it is there: the number of a plan and how it is kept, the number of a training and
@@ -102,7 +113,7 @@ class PostgresStore(Store):
     def _forget(self, number: int) -> None:
         """Forget the ids of a plan that is closed, a piece at a time. After a crash it is done when a store opens."""
         while True:
-            with self._pool.session() as db:
+            with self._pool.transaction() as db:
                 found = db.execute(
                     "delete from seen where ctid = any (array (select ctid from seen where plan = %s limit %s))",
                     (number, SWEPT),
@@ -114,33 +125,55 @@ class PostgresStore(Store):
 
     def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
         """Count what is new, durably; return what became of each."""
+
+        def run(db: Connection, shard: int) -> list[Outcome]:
+            return Commit(db, shard, plans, trainings, self._rounds).run(submissions)
+
         with self._committing, failing():
-            for attempt in range(ATTEMPTS):
-                fresh = self._writer is None
-                try:
-                    return self._attempt(submissions)
-                except AGAIN:
-                    if attempt == ATTEMPTS - 1:
-                        raise
-                except psycopg.OperationalError:
-                    # The session may have ended while nothing was sent: the server was restarted. Even if the commit
-                    # went through and only its answer was lost, trying again is right: its ids are there then.
-                    if fresh or attempt:
-                        raise
+            plans, trainings = self._named(submissions)
+            return self._written(run)
+
+    def _written(self, work: Callable[[Connection, int], Result]) -> Result:
+        """Return what work with the session that commits returns; try it again where that may help."""
+        for attempt in range(ATTEMPTS):
+            fresh, began = self._writer is None, time.monotonic()
+            try:
+                return self._attempt(work)
+            except AGAIN:
+                if attempt == ATTEMPTS - 1:
+                    raise
+            except psycopg.OperationalError:
+                # The session may have ended while nothing was sent: the server was restarted. Even if the commit
+                # went through and only its answer was lost, trying again is right: its ids are there then.
+                if fresh or attempt or time.monotonic() - began > QUICK:
+                    raise
         raise AssertionError
 
-    def _attempt(self, submissions: Sequence[Submission]) -> list[Outcome]:
-        plans, trainings = self._named(submissions)
+    def _attempt(self, work: Callable[[Connection, int], Result]) -> Result:
         if self._writer is None:
-            self._writer = _claim(self._url)
+            self._writer = self._claim()
         db, shard = self._writer
         try:
-            return Commit(db, shard, plans, trainings, self._rounds).run(submissions)
+            with self._watch.over(db, db.patience + SENDING):
+                return work(db, shard)
         except BaseException:
             # The server rolls back when the session ends, whatever state it is in.
             self._writer = None
             db.close()
             raise
+
+    def _claim(self) -> tuple[Connection, int]:
+        """Open a session for commits, and claim the first shard that no other session has."""
+        db = connect(self._url, self._watch)
+        try:
+            shard = 0
+            with self._watch.over(db, db.patience):
+                while db.execute("select pg_try_advisory_lock(%s, %s)", (SHARD, shard)).fetchone() != (True,):
+                    shard += 1
+        except BaseException:
+            db.close()
+            raise
+        return db, shard
 
     def _named(
         self, submissions: Sequence[Submission]
@@ -230,7 +263,7 @@ class PostgresStore(Store):
     def replace(self, plan: Plan, last: int, segments: Sequence[Segment]) -> None:
         """Record segments in place of all bodies (but tallies) up to a place, in one transaction."""
         number = self._plan(plan.id)[0]
-        with self._pool.transaction() as db:
+        with self._pool.transaction(patient=True) as db:
             rows = db.execute(
                 "delete from bodies where plan = %s and place <= %s and form <> %s returning reports",
                 (number, last, Form.TALLY.value),
@@ -292,26 +325,16 @@ class PostgresStore(Store):
     # -- life
 
     def check(self) -> None:
-        """Read the version of the tables."""
-        check_version(self._pool.rows("select number from version")[0][0])
+        """Commit a mark that means nothing, by the session that commits, behind the locks that a commit takes."""
+        with self._committing, failing():
+            self._written(rehearse)
 
     def close(self) -> None:
-        """Let go of the database."""
-        with self._committing:
+        """Let go of the database. Sessions that still wait for the server are cut: nobody was told that it is done."""
+        self._watch.close()
+        if self._committing.acquire(timeout=CLOSING):
             if self._writer is not None:
                 self._writer[0].close()
                 self._writer = None
+            self._committing.release()
         self._pool.close()
-
-
-def _claim(url: str) -> tuple[Connection, int]:
-    """Open a session for commits, and claim the first shard that no other session has."""
-    db = connect(url)
-    try:
-        shard = 0
-        while db.execute("select pg_try_advisory_lock(%s, %s)", (SHARD, shard)).fetchone() != (True,):
-            shard += 1
-    except BaseException:
-        db.close()
-        raise
-    return db, shard

@@ -1,42 +1,62 @@
-"""Whether the store can be read: one look at a time, in a thread of its own, and nobody waits for it for ever.
+"""Whether the store can commit: one look at a time, in a thread of its own, and nobody waits for it for ever.
 
 A store that hangs must not take the threads that others need, nor one more with every question about its health. So
-a question that comes while a look goes on waits for that look.
+a question that comes while a look goes on waits for that look. Nor may many questions load the database: an answer
+holds for a moment. The thread is a daemon, so that a look that hangs does not keep the process from ending.
 """
 
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from contextlib import suppress
 
 from hush.collector.stores import Store
 from hush.errors import StoreError
 
 
 class Pulse:
-    """Looks at a store, for a time that is bounded."""
+    """Looks at a store, for a time that is bounded, and not more often than every so many seconds."""
 
-    def __init__(self, store: Store, timeout: float) -> None:
-        self._store, self._timeout = store, timeout
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="hush-pulse")
+    def __init__(self, store: Store, timeout: float, every: float) -> None:
+        self._store, self._timeout, self._every = store, timeout, every
         self._look: asyncio.Future[None] | None = None
+        self._seen = 0.0
 
     async def check(self) -> None:
-        """Return if the store can be read; otherwise raise a StoreError."""
-        if self._look is None or self._look.done():
-            self._look = asyncio.get_running_loop().run_in_executor(self._thread, self._store.check)
-            self._look.add_done_callback(_seen)
+        """Return if the store can commit; otherwise raise a StoreError."""
+        loop = asyncio.get_running_loop()
+        if self._look is None or (self._look.done() and loop.time() - self._seen >= self._every):
+            self._look = loop.create_future()
+            self._look.add_done_callback(self._note)
+            threading.Thread(target=self._work, args=(loop, self._look), name="hush-pulse", daemon=True).start()
         done, _ = await asyncio.wait([self._look], timeout=self._timeout)
         if not done:
-            raise StoreError(f"the store did not answer within {self._timeout:g} seconds")
-        await self._look
+            raise StoreError(f"the store did not commit within {self._timeout:g} seconds")
+        if (failure := self._look.exception()) is not None:
+            raise failure
 
-    def close(self) -> None:
-        """Begin nothing more."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
+    def _work(self, loop: asyncio.AbstractEventLoop, look: asyncio.Future[None]) -> None:
+        try:
+            self._store.check()
+        except Exception as error:
+            failure: Exception | None = error
+        else:
+            failure = None
+        with suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(_resolve, look, failure)
+
+    def _note(self, look: asyncio.Future[None]) -> None:
+        """Note when a look ended, and read its result, or asyncio complains that nobody did."""
+        self._seen = look.get_loop().time()
+        if not look.cancelled():
+            look.exception()
 
 
-def _seen(look: asyncio.Future[None]) -> None:
-    """Read the result of a look that everybody has given up, or asyncio complains that nobody did."""
-    if not look.cancelled():
-        look.exception()
+def _resolve(look: asyncio.Future[None], failure: Exception | None) -> None:
+    if look.done():
+        return
+    if failure is None:
+        look.set_result(None)
+    else:
+        look.set_exception(failure)

@@ -91,7 +91,8 @@ def endpoints(collector: Collector) -> Sequence[Endpoint]:
             "/trainings/{training}/losses", "Send the loss of a held-out person", collector.loss, parameters=(number,)
         ),
         *_shown(collector.views),
-        Endpoint("GET", "/healthz", "Whether the collector and its store are well", collector.health, None, Health),
+        Endpoint("GET", "/healthz", "Whether the process is alive", collector.health, None, Health),
+        Endpoint("GET", "/readyz", "Whether reports would be taken now", collector.ready, None, Health),
         Endpoint(
             "GET", "/metrics", "Numbers for Prometheus", collector.show_metrics, "read", None, also=("text/plain",)
         ),

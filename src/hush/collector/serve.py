@@ -1,14 +1,18 @@
 """Running the collector: a socket, a process, and an end in good order.
 
 SIGTERM and Ctrl-C stop it gracefully: no new connections, requests in flight are answered, what waits is committed.
+That is bounded, whatever hangs: what was acknowledged is durable, and nothing else is owed to anybody.
 """
 
 from __future__ import annotations
 
 import errno
 import ipaddress
+import logging
+import os
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -22,8 +26,11 @@ from hush.collector.protocol import Protocol
 from hush.collector.settings import Settings
 from hush.collector.stores import Store
 
+logger = logging.getLogger("hush.collector")
+
 BACKLOG = 2048
 GRACE = 30  # seconds that requests in flight have
+LAST = 30  # seconds that all else has after that, before the process ends whatever it still does
 SWITCH = 0.0005  # seconds: the loop and the thread that commits take turns ten times as often as Python's default
 
 
@@ -33,6 +40,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, bounds: Bounds, ready: Callable[[str], None] | None) -> None:
         super().__init__(config)
         self.bounds, self._ready = bounds, ready
+        self.last: threading.Timer | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then say so."""
@@ -43,6 +51,8 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End streams, which would go on for ever, then let the requests in flight be answered."""
+        if self.last is not None:
+            self.last.start()
         app: Any = self.config.app
         app.state.collector.end_streams()
         await super().shutdown(sockets)
@@ -59,7 +69,7 @@ class _Server(uvicorn.Server):
 
 def make_server(
     store: Store, settings: Settings, *, forwarded: str = "", ready: Callable[[str], None] | None = None
-) -> uvicorn.Server:
+) -> _Server:
     """Return a server that takes sockets. `forwarded` are proxies that say who a client is."""
     bounds = Bounds(settings, partial(is_among, proxies(forwarded)), files())
     protocol: Any = partial(Protocol, bounds=bounds)
@@ -150,4 +160,16 @@ def run(
     """Serve until a signal says stop."""
     sys.setswitchinterval(SWITCH)
     files(settings.connections + SPARE_FILES)
-    make_server(store, settings, forwarded=forwarded, ready=ready).run([listen(host, port)])
+    server = make_server(store, settings, forwarded=forwarded, ready=ready)
+    server.last = threading.Timer(GRACE + LAST, _give_up)
+    server.last.daemon = True
+    try:
+        server.run([listen(host, port)])
+    finally:
+        server.last.cancel()
+
+
+def _give_up() -> None:
+    """End the process when something hangs that cannot be cut, such as a disk."""
+    logger.error("the collector did not end within %d seconds, and is ended", GRACE + LAST)
+    os._exit(1)

@@ -30,8 +30,8 @@ class Settings:
     every report id within batches too. `reveal_every`, `reveal_least`: what readers see moves at most every so many
     seconds, and by so many reports at least; both 0: at once. `streams`: how many may be open at once. One address may
     have `streams_each` of them; addresses of this machine, where a proxy may stand for everybody, may have all.
-    `health_timeout`: how long the store may take to answer before the collector counts as ill. `connections`: how many
-    may be open. One address may have `connections_each` of them, with the same exception, also for the proxies that are
+    `health_timeout`: how long a commit may take before the collector counts as not ready; a look at the store holds for
+    `health_every`. `stop_timeout`: how long commits may go on at the end. `connections`: how many may be open. One address may have `connections_each` of them, with the same exception, also for the proxies that are
     believed. `held_bytes`: how much of requests that are not answered is held in memory; at least `max_body`.
     """
 
@@ -50,6 +50,8 @@ class Settings:
     queue_bytes: int = 256 << 20
     retry_after: int = 1
     health_timeout: float = 5.0
+    health_every: float = 1.0
+    stop_timeout: float = 10.0
     stream_interval: float = 1.0
     reveal_every: float = 60.0
     reveal_least: int = 20

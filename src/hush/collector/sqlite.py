@@ -9,12 +9,18 @@ closed.
 **Memory.** Plans, tallies and rounds are held in memory as well, as values that are replaced and never changed: they
 are read without waiting for a commit.
 
-**One process.** The file is locked for as long as the store is open, so a second collector on it is refused.
+**One process.** The file is locked for as long as the store is open, so a second collector on it is refused. Every
+transaction makes sure that the next start will find it (`hush.collector.embedded`).
+
+**Others.** Any program may still write to a SQLite file. A transaction that finds that one has done so reads everything
+again before it counts: within a transaction nobody else writes, so the counts and ids are those on disk, and nothing is
+lost or counted twice. Refusing for good would need a restart, which reads the same.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -37,25 +43,29 @@ from hush.tally import Tally
 
 Array = np.ndarray[Any, Any]
 
+logger = logging.getLogger("hush.collector")
+
 LOADED = 1 << 25  # bytes of runs that are read at once
+CLOSING = 5.0  # seconds that a commit may still take when the store is closed
 
 
 class SqliteStore(Store):
     """A store in one file."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path).resolve()  # the lock is for the file, whatever it is called
+    def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
+        self.path = Path(path).resolve()  # the log lies beside the file itself, and not beside a link to it
         self._lock = threading.RLock()
         self._doubtful = False
         with ExitStack() as undo:  # a store that is refused leaves nothing open
-            self._file = embedded.locked(self.path)
-            undo.callback(self._file.close)
+            self._files = embedded.Locked(self.path, create=create)
+            undo.callback(self._files.close)
             with embedded.failing("opened"):
                 self._db = embedded.connect(self.path)
                 undo.callback(self._db.close)
-                self._place = embedded.place_of(self.path)
                 embedded.migrate(self._db)
+                self._others = embedded.writes_of_others(self._db)
                 self._load()
+            self._files.settle()
             undo.pop_all()
 
     @understanding()
@@ -110,23 +120,36 @@ class SqliteStore(Store):
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._lock, embedded.failing():
-            if self._doubtful:
-                if self._db.in_transaction:
-                    self._db.execute("rollback")
-                self._load()
+            if self._db.in_transaction:
+                self._db.execute("rollback")
+            self._files.check()
             self._db.execute("begin immediate")
             try:
+                self._refresh()
                 yield
             except BaseException:
                 self._roll_back()  # nothing in memory has changed yet
                 raise
             try:
                 self._db.execute("commit")
+                self._files.check()
             except BaseException:
-                # What is held in memory is read again before the next transaction: the disk decides.
+                # What is held in memory is read again in the next transaction: the disk decides.
                 self._doubtful = True
                 self._roll_back()
                 raise
+
+    def _refresh(self) -> None:
+        """Read everything again if memory may not be what the disk has. Called within a transaction."""
+        others = embedded.writes_of_others(self._db)
+        if others == self._others and not self._doubtful:
+            return
+        if others != self._others:
+            logger.warning("another program has written to the file of the store, which is read again")
+        self._doubtful = True
+        embedded.check_kind(self._db)
+        self._load()
+        self._others = others
 
     def _roll_back(self) -> None:
         """Undo a transaction. Some errors have done that by themselves, others leave it open."""
@@ -140,12 +163,13 @@ class SqliteStore(Store):
     def add_plan(self, plan: Plan, keep: Keep = "reports") -> None:
         """Take reports of a plan from now on."""
         with self._lock:
-            if plan.id in self._plans:
-                if self._plans[plan.id][1].keep != keep:
-                    raise InputError(f"this plan is in the store already, and keeps {self._plans[plan.id][1].keep}")
-                return
             zero = layout_of(plan).zero()
             with self._transaction():
+                if plan.id in self._plans:
+                    held = self._plans[plan.id][1].keep
+                    if held != keep:
+                        raise InputError(f"this plan is in the store already, and keeps {held}")
+                    return
                 cursor = self._db.execute(
                     "insert into plans (id, plan, keep, tally) values (?, ?, ?, ?)",
                     (plan.id, plan.to_json(), keep, layout_of(plan).encode(zero)),
@@ -161,8 +185,8 @@ class SqliteStore(Store):
     def close_plan(self, plan_id: str) -> None:
         """Take no more reports of a plan."""
         with self._lock:
-            number, held = self._find(plan_id)
             with self._transaction():
+                number, held = self._find(plan_id)
                 self._db.execute("update plans set open = 0 where number = ?", (number,))
                 self._db.execute("delete from runs where owner = ?", (number,))
             self._indices.pop(number, None)
@@ -266,29 +290,28 @@ class SqliteStore(Store):
 
     def replace(self, plan: Plan, last: int, segments: Sequence[Segment]) -> None:
         """Record segments in place of all bodies (but tallies) up to a place, in one transaction."""
-        with self._lock:
+        with self._lock, self._transaction():
             number = self._find(plan.id)[0]
-            with self._transaction():
-                deleted = self._db.execute(
-                    "delete from bodies where plan = ? and place <= ? and form != ? returning reports",
-                    (number, last, Form.TALLY.value),
-                ).fetchall()
-                if sum(reports for (reports,) in deleted) != sum(segment.reports for segment in segments):
-                    raise StoreError("these segments do not hold what the store has")
-                self._db.executemany(
-                    "insert into segments (plan, file, reports, digest) values (?, ?, ?, ?)",
-                    ((number, *segment) for segment in segments),
-                )
+            deleted = self._db.execute(
+                "delete from bodies where plan = ? and place <= ? and form != ? returning reports",
+                (number, last, Form.TALLY.value),
+            ).fetchall()
+            if sum(reports for (reports,) in deleted) != sum(segment.reports for segment in segments):
+                raise StoreError("these segments do not hold what the store has")
+            self._db.executemany(
+                "insert into segments (plan, file, reports, digest) values (?, ?, ?, ?)",
+                ((number, *segment) for segment in segments),
+            )
 
     # -- trainings
 
     def add_training(self, name: str, first: Round, wanted: int) -> None:
         """Begin a training."""
         with self._lock:
-            if name in self._trainings:
-                return
             book = RoundBook.begun(first, wanted)
             with self._transaction():
+                if name in self._trainings:
+                    return
                 cursor = self._db.execute(
                     "insert into trainings (name, wanted, round, gradients, losses) values (?, ?, ?, ?, ?)",
                     (name, wanted, first.to_json(), *book.encoded()),
@@ -320,11 +343,17 @@ class SqliteStore(Store):
     # -- life
 
     def check(self) -> None:
-        """Read a little of the file. A commit that goes on is not waited for."""
-        embedded.check(self.path, self._place)
+        """Commit a mark that means nothing. A commit that goes on is waited for: it may be stuck."""
+        with self._transaction():
+            self._db.execute("update pulse set beats = beats + 1")
 
     def close(self) -> None:
-        """Let go of the database."""
-        with self._lock:
+        """Let go of the database. A commit that is stuck keeps it until the process ends."""
+        if not self._lock.acquire(timeout=CLOSING):
+            logger.error("the store is not closed: a commit is stuck")
+            return
+        try:
             self._db.close()
-            self._file.close()
+            self._files.close()
+        finally:
+            self._lock.release()

@@ -162,7 +162,10 @@ class Store(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Read a little, to see whether the database is there, and of the version that is known here."""
+        """Commit a mark that means nothing, the way submissions are committed, to see whether these could be.
+
+        A commit that goes on is waited for.
+        """
 
     @abstractmethod
     def close(self) -> None:
@@ -180,13 +183,13 @@ def file_of(url: str) -> str | None:
     return None if not url or "://" in url or url.startswith(("sqlite:", "postgres:", "postgresql:")) else url
 
 
-def open_store(url: str) -> Store:
-    """Open a store: sqlite://FILE, the name of a file alone, or postgresql://..."""
+def open_store(url: str, *, create: bool = True) -> Store:
+    """Open a store: sqlite://FILE, the name of a file alone, or postgresql://...; `create` makes a missing file."""
     file = file_of(url)
     if file is not None:
         from hush.collector.sqlite import SqliteStore
 
-        return SqliteStore(file)
+        return SqliteStore(file, create=create)
     if url.startswith(("postgresql://", "postgres://")):
         from hush.collector.postgres import PostgresStore
 
