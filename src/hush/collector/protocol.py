@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
@@ -380,7 +381,8 @@ class Protocol(HttpToolsProtocol):
             self._bounds.arriving.pop(self, None)
             self._left = LINGER_BYTES
             self.deadline = self.loop.time() + LINGER_SECONDS
-            self.transport.write_eof()
+            with suppress(OSError):  # the client may be gone already
+                self.transport.write_eof()
             self.flow.resume_reading()
             if self._state == HEAD:
                 self._state = OVER
