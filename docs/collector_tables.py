@@ -73,7 +73,7 @@ def limits() -> str:
         ("requests on one connection behind one that is being answered", f"{protocol.MAX_PIPELINED}", "it is closed"),
         (
             "answers that are not read",
-            f"{_size(protocol.READ_LEAST)} in {protocol.READ_SECONDS:g} seconds are read, {_size(most.held_bytes)} wait",
+            f"{_size(protocol.READ_LEAST)} read in {protocol.READ_SECONDS:g} seconds, {_size(most.held_bytes)} wait",
             "the connection is reset",
         ),
         (

@@ -26,8 +26,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
 from hush.collector import serve
-from hush.collector.protocol import HttpToolsProtocol, Protocol
+from hush.collector.protocol import Protocol
 from hush.collector.security import hashed
 from hush.collector.settings import Settings
 from hush.collector.sqlite import SqliteStore
@@ -198,7 +200,7 @@ class Storm:
             how = self.random.random()
             if how < 0.1:
                 writer.transport.abort()  # a reset
-            elif how < 0.9:
+            elif how < 0.98:
                 writer.write_eof()
             try:
                 async with asyncio.timeout(2):
@@ -321,7 +323,7 @@ def watching(address: tuple[str, int], pid: int, path: Path) -> Iterator[list[tu
     with path.open("w") as output:
         where = ["--watch", address[0], str(address[1]), str(pid)]
         process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", "tests.collector.storm", *where], cwd=ROOT, stdout=output
+            [sys.executable, "-m", "tests.collector.storm", *where], cwd=ROOT, stdout=output, start_new_session=True
         )
     try:
         while not path.stat().st_size:
@@ -349,6 +351,7 @@ def run(requests: int, seed: int, *, careless: bool = False, show: bool = False)
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
+                start_new_session=True,  # so that Ctrl-C is for this process alone
             )
         assert process.stdout is not None
         try:
@@ -358,6 +361,13 @@ def run(requests: int, seed: int, *, careless: bool = False, show: bool = False)
             with watching(storm.address, process.pid, folder / "idle") as looks:
                 time.sleep(3)
             storm.idle = [took for took, _ in looks]
+            if show:  # whoever ends it sees how far it came
+
+                def stop(*_: object) -> None:
+                    storm.requests = storm.sent
+
+                signal.signal(signal.SIGINT, stop)
+                signal.signal(signal.SIGTERM, stop)
             with watching(storm.address, process.pid, folder / "under") as looks:
                 asyncio.run(storm.run(show))
             storm.under, storm.memory = [took for took, _ in looks], [size for _, size in looks]
