@@ -55,11 +55,37 @@ def limits() -> str:
             f"{_size(protocol.MAX_HEADERS)}, within {protocol.HEADER_SECONDS:g} seconds",
             "431, or the connection is closed",
         ),
-        ("a body", f"{most.body_timeout:g} seconds", "408"),
         (
-            "the rest of a body that was refused, if the connection is closed then",
+            "a body",
+            f"{most.body_timeout:g} seconds, {_size(protocol.LEAST_RATE)} a second after {protocol.GRACE:g} seconds",
+            "408",
+        ),
+        (
+            "sizes of chunks, what follows them, and trailers, which are dropped",
+            f"{_size(protocol.MAX_HEADERS)}, and before the trailer as many bytes more as the body has",
+            "400",
+        ),
+        (
+            "requests that are not answered yet, all together",
+            f"{_size(most.held_bytes)} (`held_bytes`)",
+            "503 for the oldest unfinished body of the address that holds most",
+        ),
+        ("requests on one connection behind one that is being answered", f"{protocol.MAX_PIPELINED}", "it is closed"),
+        (
+            "answers that are not read",
+            f"{_size(protocol.READ_LEAST)} read in {protocol.READ_SECONDS:g} seconds, {_size(most.held_bytes)} wait",
+            "the connection is reset",
+        ),
+        (
+            "the rest of a body that was refused, or that nobody reads",
             f"{_size(protocol.LINGER_BYTES)}, {protocol.LINGER_SECONDS:g} seconds",
-            "it is closed",
+            "the connection is closed",
+        ),
+        (
+            "connections",
+            f"{most.connections:,}, of which {most.connections_each} from one address (of IPv6 its first half); "
+            "files that may be open, less 64",
+            "the one that has waited longest for a request is closed; 503, 429",
         ),
         ("waiting for a commit", f"{most.queue:,} submissions, {_size(most.queue_bytes)}", "503"),
         ("streams, counted when they are asked for", loopback, "503, 429"),

@@ -68,6 +68,7 @@ class Sent:
     plan: hush.Plan | None = None
     query: bytes = b""
     pieces: int = 1
+    trailing: bool = False  # its token is in a trailer, where it does not count
 
     def header(self, name: bytes) -> str:
         return next((value.decode("latin-1") for key, value in self.headers if key == name), "")

@@ -1,6 +1,7 @@
 """Whatever is sent: never a 500, nothing in the log, and the tally is that of what was acknowledged as new.
 
-The tests send some thousand requests. `python -m tests.collector.test_fuzz --requests 1000000` sends as many as asked.
+The tests send some thousand requests. `python -m tests.collector.test_fuzz --requests 1000000` sends as many as asked
+to an application in its own process; `python -m tests.collector.storm --requests 1000000` sends them over sockets.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from hush.collector.submissions import Batch, Form
 from hush.collector.vectors import layout_of
 from tests.collector.fuzzing import Oracle, Sent, call, counted, run
 from tests.collector.served import ALL, FEW, PLAN, PLANS, WIDE, anybody, packed, report_of, rows, stream_of
+from tests.collector.storm import run as run_storm
 
 QUICK = 3000  # requests of each of the two runs
 
@@ -71,6 +73,21 @@ formats_packed = formats.packed
 def test_a_broken_twin_is_caught(twin: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formats, "packed", twin)
     assert run(1000, seed=1).failures
+
+
+def test_a_storm_over_sockets() -> None:
+    """As many as `python -m tests.collector.storm` sends in a moment: nothing is lost, counted twice or in the log."""
+    storm = run_storm(800, seed=time.time_ns())
+    assert not storm.oracle.failures
+    assert storm.sent >= 800
+    assert storm.oracle.new > 40
+    assert storm.attacks
+    assert {202, 400, 401, 404, 422} <= set(storm.oracle.statuses)
+
+
+def test_a_storm_catches_a_collector_that_reads_trailers() -> None:
+    storm = run_storm(800, seed=1, careless=True)
+    assert any("in a trailer" in what for what in storm.oracle.failures)
 
 
 # -- one content type after the other, in-process

@@ -32,6 +32,7 @@ from hush.errors import StoreError
 from tests.collector import places
 from tests.collector.places import NEW, REPEATED, Place, plan
 from tests.collector.postgres import Server
+from tests.collector.served import anybody
 from tests.collector.siege import Service, tally_now
 from tests.collector.test_embedded import ask, post
 

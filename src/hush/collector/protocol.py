@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -60,6 +61,7 @@ ONCE = (
     *(b"host", b"authorization", b"content-type", b"content-length", b"content-encoding", b"expect", b"origin"),
     *(b"hush-batch", b"hush-ticket"),
 )
+LONG = "the sizes of chunks, or what follows them, are too long"
 BOUNDED: dict[Any, Any] = {"hush.bounded": {}}  # an extension of ASGI: bodies come in time, or say that they do not
 STATUS = {
     400: b"400 Bad Request",
@@ -107,6 +109,7 @@ class Protocol(HttpToolsProtocol):
         self._body = 0  # bytes of it
         self._wire = 0  # bytes that brought them, from the second piece on
         self._framing = 0  # bytes since the last that was data
+        self._chunks = 0
         self._answering: Cycle | None = None  # the request that is being answered, or was last
         self._left: int | None = None  # bytes that may still come after an answer
         self._unsent: tuple[int, float] | None = None  # bytes that the client had not read, and when
@@ -241,7 +244,7 @@ class Protocol(HttpToolsProtocol):
         self._bounds.take(cycle, self._size)
         self._state = BODY
         self._begun += 1
-        self._body = self._wire = self._framing = 0
+        self._body = self._wire = self._framing = self._chunks = 0
         self._since = self.loop.time()
         self.deadline = self._since + self._bounds.settings.body_timeout
         if self._answered():
@@ -263,6 +266,12 @@ class Protocol(HttpToolsProtocol):
         event: Any = direct.Direct(self._collector, cycle, *way)
         cycle.message_event = event
         event.set()  # a request that had to wait may be complete
+
+    def on_chunk_header(self) -> None:
+        """Count a chunk: each takes five bytes at least, and a call or two, also where very many come in one piece."""
+        self._chunks += 1
+        if 5 * self._chunks > MAX_HEADERS + self._body:
+            raise Refused("bad-request", LONG)
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of a body, and forget it if nobody wants it any more."""
@@ -326,7 +335,7 @@ class Protocol(HttpToolsProtocol):
                 self._wire += len(data)
                 self._framing = 0 if self._body > body else self._framing + len(data)
                 if max(self._wire - 2 * self._body, self._framing) > MAX_HEADERS:
-                    self._refuse(Refused("bad-request", "the sizes of chunks, or what follows them, are too long"))
+                    self._refuse(Refused("bad-request", LONG))
                     return
         elif self._begun == begun:
             self._pending += len(data)
@@ -399,7 +408,8 @@ class Protocol(HttpToolsProtocol):
             self._bounds.arriving.pop(self, None)
             self._left = LINGER_BYTES
             self.deadline = self.loop.time() + LINGER_SECONDS
-            self.transport.write_eof()
+            with suppress(OSError):  # the client may be gone already
+                self.transport.write_eof()
             self.flow.resume_reading()
             if self._state == HEAD:
                 self._state = OVER

@@ -31,8 +31,9 @@ class Settings:
     seconds, and by so many reports at least; both 0: at once. `streams`: how many may be open at once. One address may
     have `streams_each` of them; addresses of this machine, where a proxy may stand for everybody, may have all.
     `health_timeout`: how long a commit may take before the collector counts as not ready; a look at the store holds for
-    `health_every`. `stop_timeout`: how long commits may go on at the end. `connections`: how many may be open. One address may have `connections_each` of them, with the same exception, also for the proxies that are
-    believed. `held_bytes`: how much of requests that are not answered is held in memory; at least `max_body`.
+    `health_every`. `stop_timeout`: how long commits may go on at the end. `connections`: how many may be open. One
+    address may have `connections_each` of them, with the same exception, also for the proxies that are believed.
+    `held_bytes`: how much of requests that are not answered is held in memory; at least `max_body`.
     """
 
     max_body: int = 16 << 20
