@@ -57,7 +57,7 @@ def test_a_failure_behind_the_commit_is_mended_from_disk(tmp_path: Path, monkeyp
 def test_a_store_has_one_lock_whatever_it_is_called(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "a.db")
     (tmp_path / "b.db").symlink_to(tmp_path / "a.db")
-    with pytest.raises(StoreError, match="another process"):
+    with pytest.raises(StoreError, match="this process has this store open"):
         SqliteStore(tmp_path / "b.db")
     store.close()
 

@@ -22,7 +22,7 @@ from tests.collector.siege import Service
 if not hasattr(resource, "prlimit"):  # on other systems than Linux
     pytest.skip("the limits of another process cannot be set here", allow_module_level=True)
 
-ASK = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
+ASK = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 
 
 @pytest.fixture

@@ -167,7 +167,7 @@ def prepare(plan: Plan) -> None:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, report_schema(plan)) as writer:
         writer.write_batch(pa.record_batch([pa.array(column) for column in columns], schema=report_schema(plan)))
-    list(_pieces(plan, sink.getvalue().to_pybytes()[: -len(END_MARK)]))
+    list(_pieces(plan, sink.getvalue().to_pybytes()))
 
 
 def arrow(plan: Plan, body: bytes, id_: bytes, check_ids: bool) -> Batch:
@@ -176,7 +176,7 @@ def arrow(plan: Plan, body: bytes, id_: bytes, check_ids: bool) -> Batch:
     if not body.endswith(END_MARK):
         raise ReportError("the Arrow IPC stream is cut short: its end mark is missing")
     try:
-        pieces = list(_pieces(plan, body[: -len(END_MARK)]))
+        pieces = list(_pieces(plan, body))
         for piece in pieces:
             if check_ids:
                 ids += _ids(piece)
@@ -198,10 +198,27 @@ def arrow(plan: Plan, body: bytes, id_: bytes, check_ids: bool) -> Batch:
 
 
 def _pieces(plan: Plan, body: bytes) -> Iterator[pa.RecordBatch]:
-    """Read a stream without its end mark, message by message. How each is encoded is looked at before it is decoded."""
+    """Read a stream, after a look at how it is encoded. Each batch is checked before it is used."""
+    head = _check_messages(body[: -len(END_MARK)])
+    rows = 0
+    with pa.ipc.open_stream(body) as stream:
+        _check_schema(plan, head, stream.schema)
+        ids = "report" in stream.schema.names
+        for piece in stream:
+            rows += piece.num_rows
+            if rows > MAX_ROWS:
+                raise ReportError(f"a batch may have at most {MAX_ROWS} rows")
+            piece.validate(full=True)
+            if ids and piece.column("report").null_count:
+                raise ReportError("the column 'report' must not have null")
+            yield piece
+
+
+def _check_messages(body: bytes) -> bytes:
+    """Look at how a stream without its end mark is encoded, before anything of it is decoded; return its schema."""
     source = pa.BufferReader(body)
     messages = pa.ipc.MessageReader.open_stream(source)
-    schema, rows, start = None, 0, 0
+    head, start = b"", 0
     for place in range(MAX_PIECES + 2):
         start = source.tell()
         try:
@@ -214,37 +231,27 @@ def _pieces(plan: Plan, body: bytes) -> Iterator[pa.RecordBatch]:
             raise ReportError(f"a message of an Arrow IPC stream may have at most {MAX_METADATA} bytes of metadata")
         if message.type != ("record batch" if place else "schema"):
             raise ReportError("an Arrow IPC stream of reports has record batches alone")
-        if schema is None:
-            schema = _schema(plan, message.metadata.to_pybytes(), message)
-            continue
-        if _is_compressed(message.metadata.to_pybytes()):
+        data = message.metadata.to_pybytes()
+        if place and _is_compressed(data):
             raise ReportError("compressed Arrow IPC streams are not read")
-        piece = pa.ipc.read_record_batch(message, schema)
-        rows += piece.num_rows
-        if rows > MAX_ROWS:
-            raise ReportError(f"a batch may have at most {MAX_ROWS} rows")
-        piece.validate(full=True)
-        if "report" in schema.names and piece.column("report").null_count:
-            raise ReportError("the column 'report' must not have null")
-        yield piece
+        head = head or data
     if start != len(body):  # an earlier end mark was found
         raise ReportError("the Arrow IPC stream has bytes behind its end mark")
+    return head
 
 
-_schemas: OrderedDict[tuple[str, bytes], pa.Schema] = OrderedDict()
+_schemas: OrderedDict[tuple[str, bytes], None] = OrderedDict()  # that were found to be right
 
 
-def _schema(plan: Plan, metadata: bytes, message: pa.Message) -> pa.Schema:
-    """Read the schema of a stream. Gateways send the same one each time, so those that were checked are kept."""
-    schema = _schemas.get((plan.id, metadata))
-    if schema is None:
-        schema = pa.ipc.read_schema(message)
-        _check_columns(plan, schema)
-        if len(metadata) <= MAX_KEPT:
-            _schemas[plan.id, metadata] = schema
-            if len(_schemas) > KEPT_SCHEMAS:
-                _schemas.popitem(last=False)
-    return schema
+def _check_schema(plan: Plan, head: bytes, schema: pa.Schema) -> None:
+    """Refuse columns that are not of the format. Gateways send the same schema each time: it is checked once."""
+    if (plan.id, head) in _schemas:
+        return
+    _check_columns(plan, schema)
+    if len(head) <= MAX_KEPT:
+        _schemas[plan.id, head] = None
+        if len(_schemas) > KEPT_SCHEMAS:
+            _schemas.popitem(last=False)
 
 
 def _check_columns(plan: Plan, schema: pa.Schema) -> None:

@@ -14,7 +14,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from hush.collector.settings import Settings
@@ -59,6 +59,7 @@ class Intake:
         self._wake = threading.Condition()
         self._stopping = False
         self._idle = False  # the thread waits to be woken
+        self._current: list[Waiting] = []  # the group that is being committed
 
         self._began: float | None = None  # when the commit that goes on did
         self.committed = -math.inf  # when the last commit ended, by the loop's clock, if it succeeded
@@ -140,6 +141,7 @@ class Intake:
             self._gather(len(group))
             with self._wake:
                 group = [self._waiting.popleft() for _ in range(min(GROUP, len(self._waiting)))]
+                self._current = group
             start = self._began = time.perf_counter()
             outcomes = self._commit([submission for submission, _, _ in group])
             self._began = None
@@ -154,6 +156,9 @@ class Intake:
                 outcomes += [Stopped()] * (len(group) - len(outcomes))
             with self._wake:
                 self._bytes -= sum(size for _, size, _ in group)
+                if not self._current:  # they were told that it takes too long
+                    continue
+                self._current = []
             with suppress(RuntimeError):  # the loop has ended: see stop
                 self._loop.call_soon_threadsafe(self._resolve, group, outcomes, 0)
 
@@ -172,15 +177,18 @@ class Intake:
             logger.exception("a commit of %d submissions failed", len(group))
             return [error] * len(group)
 
-    def _resolve(self, group: list[Waiting], outcomes: list[Outcome | Exception], start: int) -> None:
-        """Tell those who wait: some now, the others after whatever else the loop has to do."""
-        for (submission, _, done), outcome in zip(group[start : start + TOLD], outcomes[start:], strict=False):
+    def _resolve(
+        self, group: list[Waiting], outcomes: Sequence[Outcome | Exception], start: int, every: bool = False
+    ) -> None:
+        """Tell those who wait: some now, the others after whatever else the loop has to do. Or every one of them."""
+        end = len(group) if every else start + TOLD
+        for (submission, _, done), outcome in zip(group[start:end], outcomes[start:end], strict=True):
             try:
                 done(submission, outcome)
             except Exception:
                 logger.exception("an answer failed")
-        if start + TOLD < len(group):
-            self._loop.call_soon(self._resolve, group, outcomes, start + TOLD)
+        if end < len(group):
+            self._loop.call_soon(self._resolve, group, outcomes, end)
 
     async def stop(self, timeout: float = Settings.stop_timeout) -> None:
         """Take nothing more, commit what waits, and return. A commit that hangs is left: it was not acknowledged."""
@@ -190,6 +198,10 @@ class Intake:
         await asyncio.to_thread(self._thread.join, timeout)
         if self._thread.is_alive():
             logger.error("a commit goes on after %g seconds, and is not waited for", timeout)
+            with self._wake:
+                left, self._current = [*self._current, *self._waiting], []
+                self._waiting.clear()
+            self._resolve(left, [Stopped()] * len(left), 0, every=True)
 
 
 def _size(submission: Submission) -> int:
