@@ -281,7 +281,18 @@ def _whole(module: Module, change: Change, tests: Sequence[str], seconds: float)
 
 def _arguments(tests: Sequence[str]) -> list[str]:
     temporary = tempfile.mkdtemp(prefix="mutants")
-    quiet = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    quiet = [
+        "-q",
+        "-s",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-p",
+        "no:schemathesis",
+        "-W",
+        "ignore::pytest.PytestAssertRewriteWarning",
+    ]
     return [*tests, *quiet, f"--basetemp={temporary}", f"--rootdir={ROOT}"]
 
 
