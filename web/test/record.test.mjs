@@ -130,6 +130,19 @@ test("the words of the system are fresh, and every report is another", () => {
   assert.equal(ids.size, 100);
 });
 
+test("a word that was drawn is nowhere else", (context) => {
+  const pools = new Set();
+  const fill = crypto.getRandomValues.bind(crypto);
+  context.mock.method(crypto, "getRandomValues", (pool) => fill(pools.add(pool) && pool));
+  const coins = new hush.SystemCoins();
+  for (let i = 1; i <= 100; i++) {
+    const word = coins.word();
+    const left = [...pools].flatMap((pool) => [...pool]);
+    assert.ok(!left.includes(word));
+    assert.equal(left.filter((one) => one === 0n).length, ((i - 1) % left.length) + 1);
+  }
+});
+
 test("reports that are drawn have the frequencies of their likelihoods", async () => {
   // 20000 reports of one question: a deviation of 6 sigma is a chance of 2e-9 per output, of which there are two.
   const plan = await Plan.parse(vectors("bad-plans").good);
