@@ -37,6 +37,13 @@ def test_envelopes_have_the_corners_of_the_function() -> None:
     assert found.variances(-1.0) == found.variances(1.0) == (2.0, 2.0)
 
 
+def test_points_may_lie_at_any_distance() -> None:
+    found = Squares.of([(-1.0, 2.0), (-0.75, 1.0), (0.5, 1.5), (0.75, 0.25), (1.0, 2.0)])
+    assert found.lower == ((-1.0, 2.0), (-0.75, 1.0), (0.75, 0.25), (1.0, 2.0))
+    assert found.upper == ((-1.0, 2.0), (1.0, 2.0))
+    assert Squares.of([(0.0, 1.0), (0.25, 1.5), (4.0, 3.0)]).upper == ((0.0, 1.0), (0.25, 1.5), (4.0, 3.0))
+
+
 def test_points_in_a_row_are_no_corners() -> None:
     found = Squares.of([(-1.0, 1.0), (0.0, 1.0), (1.0, 1.0)])
     assert found.lower == found.upper == ((-1.0, 1.0), (1.0, 1.0))

@@ -14,6 +14,7 @@ CHANNELS = "tests/channels/"
 KINDS = ("additive", "cells", "cube", "mixture", "signs", "subset", "unary", "window")
 EDGES = CHANNELS + "test_edges.py"
 CONFORMANCE = CHANNELS + "test_conformance.py"
+SQUARES = CHANNELS + "test_squares.py"
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Module:
         kind, case = self.name.removeprefix("channels/"), str(parameters.get("case", ""))
         if file.endswith("test_edges.py") and kind in KINDS:
             return case.startswith(kind) if case else not name or name.startswith(self.channels)
-        if file.endswith("test_conformance.py"):
+        if file in (CONFORMANCE, SQUARES):
             few = parameters.get("epsilon", EPSILONS[0]) in EPSILONS
             return few and (not name or name.startswith(self.channels))
         return True
@@ -71,7 +72,9 @@ class Result:
 
 def _channel(name: str, *channels: str) -> Module:
     return Module(
-        f"channels/{name}", (f"{CHANNELS}test_{name}.py", EDGES, CONFORMANCE, "tests/test_vectors.py"), channels
+        f"channels/{name}",
+        (f"{CHANNELS}test_{name}.py", EDGES, SQUARES, CONFORMANCE, "tests/test_vectors.py"),
+        channels,
     )
 
 
@@ -111,7 +114,7 @@ MODULES = (
     Module("channels/indicator", INDICATOR, ("grr", "subset", "oue", "sue")),
     _channel("mixture", "mixture", "hybrid"),
     _channel("signs", "signs", "duchi-multi"),
-    Module("channels/squares", (f"{CHANNELS}test_squares.py",)),
+    Module("channels/squares", (SQUARES,)),
     _channel("subset", "grr", "subset"),
     _channel("unary", "oue", "sue"),
     _channel("window", "duchi", "window", "piecewise"),

@@ -138,6 +138,24 @@ test("every transaction of a database is exclusive and durable", () => {
   }
 });
 
+test("the ledger of a site has a name of its own", async () => {
+  await assert.rejects(Ledger.open(), /needs a cap/);
+  await Ledger.open({ cap: 3 });
+  assert.equal((await Ledger.open({ name: "hush" })).cap, "3.0");
+  assert.equal((await Ledger.open()).cap, "3.0");
+});
+
+test("a ledger of another version is refused, and one that is gone is not begun anew", async () => {
+  const store = new MemoryStore();
+  await store.update(() => ({ version: 2, cap: "1.0", entries: [] }));
+  await assert.rejects(Ledger.open({ store }), /not of version 1/);
+  const ledger = await Ledger.open({ cap: 1, store: new MemoryStore() });
+  ledger.store.update = async (change) => assert.equal(change(undefined), "nothing is written");
+  for (const ask of [() => ledger.randomise(small, record), () => ledger.spent(), () => ledger.sending(small)]) {
+    await assert.rejects(ask, (error) => error instanceof LedgerError && /is gone/.test(error.message));
+  }
+});
+
 test("without a database there is no ledger, and it is said", async () => {
   delete globalThis.indexedDB;
   await assert.rejects(Ledger.open({ cap: 1 }), LedgerError);
