@@ -105,6 +105,7 @@ def test_no_population_leaves_the_bounds(name: str, epsilon: Fraction) -> None:
         decays = (WORD >> 8, WORD >> 16, WORD >> 32, WORD >> 54)  # no tails to speak of
         channel = Additive(channel.runs, decays, 7 * channel.steps)
     reading, squares = reading_of(channel)
+    assert squares.ends == (-1, 1)
     few = (0.0, 0.2, 0.5, 1.0)
     touched = 0
     for one, other in product(few, few):
