@@ -15,6 +15,7 @@ KINDS = ("additive", "cells", "cube", "mixture", "signs", "subset", "unary", "wi
 EDGES = CHANNELS + "test_edges.py"
 CONFORMANCE = CHANNELS + "test_conformance.py"
 SQUARES = CHANNELS + "test_squares.py"
+SAME_WORK = CHANNELS + "test_same_work.py"
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Module:
         kind, case = self.name.removeprefix("channels/"), str(parameters.get("case", ""))
         if file.endswith("test_edges.py") and kind in KINDS:
             return case.startswith(kind) if case else not name or name.startswith(self.channels)
-        if file in (CONFORMANCE, SQUARES):
+        if file in (CONFORMANCE, SQUARES, SAME_WORK):
             few = parameters.get("epsilon", EPSILONS[0]) in EPSILONS
             return few and (not name or name.startswith(self.channels))
         return True
@@ -71,11 +72,8 @@ class Result:
 
 
 def _channel(name: str, *channels: str) -> Module:
-    return Module(
-        f"channels/{name}",
-        (f"{CHANNELS}test_{name}.py", EDGES, SQUARES, CONFORMANCE, "tests/test_vectors.py"),
-        channels,
-    )
+    own = f"{CHANNELS}test_{name}.py"
+    return Module(f"channels/{name}", (own, EDGES, SQUARES, SAME_WORK, CONFORMANCE, "tests/test_vectors.py"), channels)
 
 
 SHARED = tuple(
@@ -108,7 +106,7 @@ MODULES = (
     Module("channels/__init__", (CONFORMANCE,), FEW),
     _channel("additive", "laplace", "staircase", "scdf"),
     Module("channels/alphabet", SHARED, FEW),
-    Module("channels/base", (*SHARED, "tests/test_vectors.py"), FEW),
+    Module("channels/base", (*SHARED, SAME_WORK, "tests/test_vectors.py"), FEW),
     _channel("cells", "cells"),
     _channel("cube", "cube"),
     Module("channels/indicator", INDICATOR, ("grr", "subset", "oue", "sue")),
