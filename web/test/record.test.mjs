@@ -68,6 +68,17 @@ test("a polluted prototype is not read", () => {
   }
 });
 
+test("integers are found in whatever order they are declared", async () => {
+  const values = [30, -7, 2 ** 53 - 1, 0, 12, -(2 ** 53) + 1];
+  const channel = `{"kind":"subset","size":6,"threshold":"${1n << 62n}","weight":1}`;
+  const plan = await Plan.parse(
+    `{"epsilon":"1.0","hush":1,"k":1,"questions":[{"attributes":["n"],"channel":${channel}}],"schema":[{"kind":` +
+      `"categorical","name":"n","optional":false,"values":[${values}]}],"title":"","weights":null}`,
+  );
+  for (const [place, n] of values.entries()) assert.deepEqual(plan.encode({ n }), [place]);
+  for (const n of [29, 31, 1, -8, 0.5, 2 ** 53, -(2 ** 53), "0", null]) refused({ n }, plan);
+});
+
 test("null, undefined and no entry are all missing where that is allowed", async () => {
   const plan = await Plan.parse(vectors("channel-optional-duchi").plan);
   for (const record of [{}, { income: null, smokes: null }, { income: undefined, smokes: undefined }]) {
