@@ -326,6 +326,12 @@ def test_a_fork_waits_for_an_answer_that_is_being_made() -> None:
         time.sleep(0.3)
         return hush.randomise(plan, record)
 
+    def taken_and_released() -> bool:
+        taken = lock.acquire(blocking=False)
+        if taken:
+            lock.release()
+        return taken
+
     thread = threading.Thread(target=lambda: Person().randomise(PAIR, RECORD, draw=slow))
     thread.start()
     inside.wait()
@@ -338,14 +344,15 @@ def test_a_fork_waits_for_an_answer_that_is_being_made() -> None:
     assert os.waitpid(child, 0)[1] == 0
     thread.join()
     with ThreadPoolExecutor() as pool:  # of this process the lock is free again, for every thread
-        assert pool.submit(lambda: lock.acquire(blocking=False) and not lock.release()).result()
+        assert pool.submit(taken_and_released).result()
 
 
 def test_a_child_does_what_depends_on_the_record_and_the_plan_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hush, "_PROCESS", -1)
-    for options in ({"draw": hush.randomise}, {"once": "t"}, {"draw": hush.randomise, "once": "t"}):
+    both: list[dict[str, Any]] = [{"draw": hush.randomise}, {"once": "t"}, {"draw": hush.randomise, "once": "t"}]
+    for options in both:
         with pytest.raises(hush.LedgerError, match="only with a ledger"):
-            Person().randomise(PAIR, RECORD, **options)  # type: ignore[arg-type]
+            Person().randomise(PAIR, RECORD, **options)
     assert Person().randomise(PAIR, RECORD) == Person().randomise(PAIR, RECORD, once="t")
 
 

@@ -63,4 +63,4 @@ def test_a_record_of_another_schema_is_refused() -> None:
 def test_the_collector_of_a_device_is_found_beside_it() -> None:
     assert hush.client.Collector is hush.remote.Collector
     with pytest.raises(AttributeError, match="has no attribute 'Collectors'"):
-        hush.client.Collectors  # type: ignore[attr-defined]  # noqa: B018
+        hush.client.Collectors  # noqa: B018

@@ -116,7 +116,8 @@ def test_integers_have_both_ends() -> None:
 
 def test_arrays_are_lists() -> None:
     assert codec.listed([1, "a"], HushError, "it") == [1, "a"]
-    for junk in ((1, 2), {}, "ab", None):
+    junks: list[Any] = [(1, 2), {}, "ab", None]
+    for junk in junks:
         with pytest.raises(HushError, match="it must be an array"):
             codec.listed(junk, HushError, "it")
 

@@ -31,7 +31,7 @@ def test_the_lower_bound_is_that_of_all_implementations() -> None:
     assert len(cases) >= 8
     for case in cases:
         assert exp_bounds(Fraction(case["x"]))[0] == Fraction(int(case["lower"]), 2**192)
-    assert exp_bounds(Fraction(0)) == (1, 1 + Fraction(1, 2**192))
+    assert exp_bounds(Fraction(0)) == (Fraction(1), 1 + Fraction(1, 2**192))
     assert WORD == 2**64
 
 

@@ -375,8 +375,9 @@ class Watched(int):
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7, 8, 21, 100])
 def test_all_integers_are_found_in_equally_many_steps(size: int) -> None:
     """As many as the number has binary digits. A plan that lists integers learns nothing from the time."""
-    attribute = Categorical("c", [7 * i for i in range(size)], optional=True)
-    for place, value in enumerate(attribute.values):
+    values = [7 * i for i in range(size)]
+    attribute = Categorical("c", values, optional=True)
+    for place, value in enumerate(values):
         Watched.compared = 0
         assert attribute._find(Watched(value)) == place
         assert Watched.compared == size.bit_length()

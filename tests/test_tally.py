@@ -239,9 +239,10 @@ def test_a_tally_holds_its_plan() -> None:
         Tally.from_json(json.dumps(values).replace('"0.5"', "1e999").replace('"1.0"', "1e999"))
     with pytest.raises(TallyError, match="another plan"):
         Tally.from_json(json.dumps(values | {"plan": "\ud800"}), TWO)
-    for swapped in ((TWO, small.to_json()), (TWO, TWO), (small.to_json(), small.to_json())):
+    wrong: list[Any] = [(TWO, small.to_json()), (TWO, TWO), (small.to_json(), small.to_json())]
+    for swapped in wrong:
         with pytest.raises(TallyError, match="text first"):
-            Tally.from_json(*swapped)  # type: ignore[arg-type]
+            Tally.from_json(*swapped)
 
 
 def test_a_tally_may_be_twice_as_long_as_its_plan() -> None:
