@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+import os
 import subprocess
 import sys
 import threading
+import time
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,10 +23,11 @@ import pytest
 import hush
 from hush import answered
 from hush.answered import Person
-from hush.client import Collector
+from hush.client import Collector, randomise_from
 from hush.learn.rounds import Round, gradient, step
 from hush.learn.training import Training
 from hush.remote import CollectorError
+from hush.testing import ListedCoins
 from hush.tickets import questions_of
 from tests.faking import answer, faking
 from tests.test_imports import SOURCE
@@ -303,7 +308,7 @@ print("all is well")
 """
 
 
-@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="nothing is forked here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
 def test_a_child_makes_the_same_report(tmp_path: Path) -> None:
     program = f"import sys; sys.path.insert(0, {str(SOURCE)!r})\n{FORKED}"
     command = [sys.executable, "-I", "-W", "ignore", "-c", program, str(tmp_path / "ledger")]
@@ -311,7 +316,64 @@ def test_a_child_makes_the_same_report(tmp_path: Path) -> None:
     assert (result.stdout.strip(), result.returncode) == ("all is well", 0), result.stderr
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
+def test_a_fork_waits_for_an_answer_that_is_being_made() -> None:
+    """Then the child knows it, and can take the lock, which a thread held that the child does not have."""
+    inside, lock = threading.Event(), answered._memory.lock
+
+    def slow(plan: hush.Plan, record: hush.schema.Record) -> hush.Report:
+        inside.set()
+        time.sleep(0.3)
+        return hush.randomise(plan, record)
+
+    def taken_and_released() -> bool:
+        taken = lock.acquire(blocking=False)
+        if taken:
+            lock.release()
+        return taken
+
+    thread = threading.Thread(target=lambda: Person().randomise(PAIR, RECORD, draw=slow))
+    thread.start()
+    inside.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that threads and forks do not go together
+        child = os.fork()
+    if child == 0:
+        free = answered._memory.lock.acquire(timeout=1)
+        os._exit(0 if free and PAIR.id in answered._memory.answers[None] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    thread.join()
+    with ThreadPoolExecutor() as pool:  # of this process the lock is free again, for every thread
+        assert pool.submit(taken_and_released).result()
+
+
+def test_a_child_does_what_depends_on_the_record_and_the_plan_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hush, "_PROCESS", -1)
+    both: list[dict[str, Any]] = [{"draw": hush.randomise}, {"once": "t"}, {"draw": hush.randomise, "once": "t"}]
+    for options in both:
+        with pytest.raises(hush.LedgerError, match="only with a ledger"):
+            Person().randomise(PAIR, RECORD, **options)
+    assert Person().randomise(PAIR, RECORD) == Person().randomise(PAIR, RECORD, once="t")
+
+
+def test_names_have_a_length() -> None:
+    assert Person("x" * 256).randomise(PAIR, RECORD) != Person("\ud800").randomise(PAIR, RECORD)
+    for name in ("", "x" * 257, 5, b"x"):
+        with pytest.raises(hush.LedgerError, match="person must be 1 to 256 characters"):
+            Person(name)  # type: ignore[arg-type]
+
+
 # -- the words
+
+
+def test_a_report_follows_from_the_key_the_plan_the_name_and_the_record() -> None:
+    """By SHAKE-256, twice: a secret of all that, then a word for each number from 1 on."""
+    for name in (None, "Ann"):
+        text = repr(("words", PAIR.id, name, [0.25, 0])).encode()
+        secret = hashlib.shake_256(b"hush answer " + hush._KEY + text).digest(32)
+        blocks = (hashlib.shake_256(secret + i.to_bytes(8, "big")).digest(8) for i in range(1, 99))
+        expected = randomise_from(ListedCoins([int.from_bytes(block, "big") for block in blocks]), PAIR, RECORD)
+        assert Person(name).randomise(PAIR, RECORD) == expected
 
 
 PEOPLE = 4_000
@@ -353,7 +415,7 @@ def test_reports_have_the_law_of_the_plan(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_words_differ_by_all_that_they_depend_on() -> None:
-    records: list[list[float | int | None]] = [[0.5, 1], [0.5, 0], [0.5, None], [1, 1]]
+    records: list[list[float | int | None]] = [[0.5, 1], [0.5, 0], [0.5, None], [1, 1], [0.0, 1], [1e-20, 1]]
     seen = {
         answered._secret(purpose, plan, name, inputs)
         for purpose in ("words", "record")
@@ -361,5 +423,5 @@ def test_words_differ_by_all_that_they_depend_on() -> None:
         for name in (None, "", "None", "Ann")
         for inputs in records
     }
-    assert len(seen) == 2 * 2 * 4 * 4
+    assert len(seen) == 2 * 2 * 4 * 6
     assert answered._secret("words", PAIR, None, [-0.0, 1]) == answered._secret("words", PAIR, None, [0.0, 1])

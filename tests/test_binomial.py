@@ -24,6 +24,17 @@ def test_tails_are_those_of_the_sum(n: int, count: int, p: int) -> None:
     assert at_most(count - 1, n, p / 64) == pytest.approx(float(1 - exact), rel=1e-10, abs=1e-300)
 
 
+@pytest.mark.parametrize("p", [0.0, 0.3, 1.0])
+def test_what_is_certain_is_certain(p: float) -> None:
+    """An event that never happens, or always; and counts that are reached in any case, or never."""
+    for n in (1, 7):
+        assert at_least(0, n, p) == at_most(n, n, p) == at_most(n + 1, n, p) == 1
+        assert at_least(n + 1, n, p) == at_most(-1, n, p) == 0
+        if p in (0, 1):
+            assert [at_least(count, n, p) for count in range(1, n + 1)] == [p] * n
+            assert [at_most(count, n, p) for count in range(n)] == [1 - p] * n
+
+
 @pytest.mark.parametrize(("count", "n"), [(0, 10_000), (1, 10_000), (17, 10_000), (4000, 10_000), (10_000, 10_000)])
 @pytest.mark.parametrize("miss", [0.05, 1e-6, 1e-9])
 def test_bounds_are_where_the_tail_is_as_small_as_asked(count: int, n: int, miss: float) -> None:
@@ -58,6 +69,14 @@ def test_students_quantiles(level: float, freedom: float) -> None:
     expected = stats.t.isf((1 - level) / 2, freedom)
     assert student(level, freedom) == pytest.approx(expected, rel=2e-7)
     assert student(level, 1e17) == pytest.approx(normal(level), rel=1e-12)
+
+
+@pytest.mark.parametrize("freedom", [500, 700.5])
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
+def test_the_expansion_leaves_out_what_is_of_the_fourth_order(level: float, freedom: float) -> None:
+    """That is below 5e-12 from 500 degrees of freedom on, up to the level 0.9."""
+    expected = stats.t.isf((1 - level) / 2, freedom)
+    assert student(level, freedom) == pytest.approx(expected, rel=5e-12, abs=0)
 
 
 def test_students_quantiles_are_those_of_the_tables() -> None:

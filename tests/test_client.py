@@ -8,7 +8,8 @@ from itertools import combinations
 
 import pytest
 
-import hush
+import hush.client
+import hush.remote
 from hush.channels import draw_subset
 from hush.client import randomise_from
 from hush.testing import RecordedCoins, SeededCoins
@@ -57,3 +58,9 @@ def test_a_record_of_another_schema_is_refused() -> None:
         hush.randomise(plan, {"age": 3})
     with pytest.raises(hush.PlanError, match="needs a Plan"):
         hush.randomise(MIXED, RECORD)  # type: ignore[arg-type]
+
+
+def test_the_collector_of_a_device_is_found_beside_it() -> None:
+    assert hush.client.Collector is hush.remote.Collector
+    with pytest.raises(AttributeError, match="has no attribute 'Collectors'"):
+        hush.client.Collectors  # noqa: B018

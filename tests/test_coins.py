@@ -38,6 +38,12 @@ def test_below_redraws_exactly_the_excess_words() -> None:
     assert ListedCoins([1]).below(n) == 0
 
 
+def test_what_is_certain_takes_no_word_and_a_word_is_below_two_to_the_64() -> None:
+    assert ListedCoins([]).below(1) == 0
+    assert [ListedCoins([word]).below(2) for word in (0, WORD // 2 - 1, WORD // 2, WORD - 1)] == [0, 0, 1, 1]
+    assert [ListedCoins([word]).below(WORD) for word in (0, 12345, WORD - 1)] == [0, 12345, WORD - 1]
+
+
 @pytest.mark.parametrize("n", [0, -1, WORD + 1])
 def test_below_is_for_positive_numbers_up_to_a_word(n: int) -> None:
     with pytest.raises(ValueError, match="below"):

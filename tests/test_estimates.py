@@ -418,3 +418,14 @@ def test_a_ratio_beyond_the_domain_is_bounded_too() -> None:
         assert math.isinf(manipulation(tally, last + 1)[0].shift)
         infinite += -1 < here - (last + 1) * spread < 0
     assert infinite  # by less than one report's worth too
+
+
+def test_intervals_of_the_paper_are_mirrored_with_the_reports() -> None:
+    """Of signs, and of few of them: what may be missing counts as much at one end of the domain as at the other."""
+    plan = Plan.design(Schema([Numeric(name, -1, 1) for name in "abcde"]), 2.0, numeric="cube")
+    counts = [5, 0, 0, 1, 1, 1, 0, 2, 0, 0]
+    mirrored = [counts[place ^ 1] for place in range(10)]
+    rows, others = (estimate(Tally(plan, 5, [5], [each]), estimator="paper") for each in (counts, mirrored))
+    for row, other in zip(rows, others, strict=True):
+        assert [-other.high, -other.low] == pytest.approx([row.low, row.high], abs=1e-9)
+        assert other.point == pytest.approx(-row.point)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hush.binomial import at_least, at_most, student
 from hush.channels.squares import Squares
-from hush.intervals import interval, proportion, ratio, ratio_interval, summarise
+from hush.intervals import Sample, interval, moments, proportion, ratio, ratio_interval, summarise
 
 
 def test_moments_are_those_of_the_values() -> None:
@@ -27,6 +27,42 @@ def test_nothing_known_is_said_so() -> None:
     assert interval(empty, 0.95) == (-math.inf, math.inf)
     assert math.isinf(summarise([1, 0, 0], [0.0, 1.0, 2.0]).stderr)
     assert interval(summarise([1, 0, 0], [0.0, 1.0, 2.0]), 0.95) == (0.0, 2.0)
+
+
+def test_a_second_report_ends_complete_ignorance() -> None:
+    sample = summarise([1, 1, 0], [-0.5, 0.5, 9.0], QUIET)
+    assert sample.variance == 0.5
+    assert sample.stderr == 0.5
+    low, high = interval(sample, 0.5)  # with one degree of freedom t is 1
+    assert -0.5 <= low < 0 < high < 1
+    found = ratio([1, 1, 0], [-0.5, 0.5, 9.0], [1.0, 0.5, 0.5], MISSING)
+    assert found.covariance == pytest.approx(-0.25)
+    assert 0 < found.stderr < math.inf
+    low, high = ratio_interval(found, 0.5)
+    assert -1 <= low < 0 < high <= 1
+    assert math.isinf(ratio([1, 0, 0], [-0.5, 0.5, 9.0], [1.0, 0.5, 0.5], MISSING).stderr)
+
+
+def test_a_law_has_the_moments_that_one_value_is_expected_to_have() -> None:
+    found = moments([0.5, 0.25, 0.25], [-2.0, 2.0, 6.0], QUIET)
+    assert found == Sample(1.0, 1.0, 11.0, -2.0, 6.0, two_valued=False, squares=QUIET)
+    assert moments([0.75, 0.25], [-3.0, 1.0]) == Sample(1.0, -2.0, 3.0, -3.0, 1.0, two_valued=True)
+    assert not moments([1.0], [2.0]).two_valued
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0), (-0.1, 0.3), (-1 / 3, 2 / 3), (-12.7, 19.1)])
+def test_counts_of_reports_are_whole_and_expected_ones_need_not_be(values: tuple[float, float]) -> None:
+    """An error of rounding would be another count: one that exceeds n, for some."""
+    low, high = values
+
+    def scaled(count: float, n: float) -> list[float]:
+        return [low + (high - low) * end for end in proportion(count, n, 0.95)]
+
+    for n in (1, 3, 7, 49, 300):
+        for count in {0, 1, n // 3, n}:
+            assert [*interval(summarise([n - count, count], values), 0.95)] == scaled(count, n)
+    expected = Sample(10.5, low + (high - low) * 0.3, 1.0, low, high, two_valued=True)
+    assert [*interval(expected, 0.95)] == pytest.approx(scaled(3.15, 10.5), rel=1e-6)
 
 
 def test_wilson_has_the_textbook_value() -> None:
@@ -165,6 +201,15 @@ def test_the_ratio_of_a_constant_presence_is_the_mean() -> None:
     assert [*ratio_interval(found, 0.95)] == pytest.approx([*interval(plain, 0.95)])
 
 
+def test_the_standard_error_of_a_ratio_is_that_of_its_deviations() -> None:
+    """To first order a ratio moves by the mean of (value - ratio*presence), over the mean presence."""
+    counts, values, presence = [40, 50, 30], [-1.0, 0.5, 2.0], [0.9, 0.1, 0.4]
+    found = ratio(counts, values, presence)
+    mean = sum(count * here for count, here in zip(counts, presence, strict=True)) / 120
+    away = [(value - found.point * here) / mean for value, here in zip(values, presence, strict=True)]
+    assert found.stderr == pytest.approx(summarise(counts, away).stderr)
+
+
 MISSING = Squares(QUIET.lower, QUIET.upper, -0.9, (0.02, 0.1))
 
 
@@ -197,8 +242,12 @@ def test_a_ratio_that_may_be_of_nobody_has_no_bounds_but_those_of_the_domain() -
     for counts in ([1, 0, 0], [0, 1, 0], [0, 0, 0], [60, 50, 0]):
         found = ratio(counts, [-1.0, 0.5, 2.0], [-1.0, 1.0, 0.5], MISSING)
         assert ratio_interval(found, 0.95) == (-math.inf, math.inf)
-    assert math.isnan(ratio([10, 0, 0], [-1.0, 0.5, 2.0], [-1.0, 1.0, 0.5]).point)
-    assert math.isinf(ratio([10, 0, 0], [-1.0, 0.5, 2.0], [-1.0, 1.0, 0.5]).stderr)
+    for counts in ([10, 0, 0], [5, 5, 0], [6, 4, 0], [0, 0, 0]):  # a mean presence of -1, 0, -0.2, and of nobody
+        nobody = ratio(counts, [-1.0, 0.5, 2.0], [-1.0, 1.0, 0.5], MISSING)
+        assert math.isnan(nobody.point)
+        assert math.isinf(nobody.stderr)
+        assert ratio_interval(nobody, 0.95) == (-math.inf, math.inf)
+    assert ratio([0, 0, 10], [-1.0, 0.5, 2.0], [-1.0, 1.0, 0.5]).point == 4.0
 
 
 def test_a_ratio_beyond_the_domain_has_an_interval_at_its_end() -> None:

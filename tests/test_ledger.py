@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import sqlite3
 import stat
@@ -107,12 +108,13 @@ def test_the_cap_is_kept(ledger: Ledger) -> None:
 def test_a_new_ledger_needs_a_cap(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="needs a cap"):
         Ledger(tmp_path / "ledger")
-    for cap in (0, -1.0, 1001, float("nan"), True, "1"):
+    for cap in (0, -1.0, 1000.001, float("nan"), True, "1"):
         with pytest.raises(LedgerError, match="must be a number"):
             Ledger(tmp_path / "ledger", cap=cap)  # type: ignore[arg-type]
     with pytest.raises(StoreError, match="cannot be made"):
         Ledger(tmp_path / "nowhere" / "ledger", cap=1.0)
     assert [*tmp_path.iterdir()] == []
+    assert Ledger(tmp_path / "ledger", cap=1000).cap == 1000
 
 
 def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
@@ -180,6 +182,50 @@ def answer(path: str, titles: list[str], queue: Any) -> None:
         except BudgetError:
             results[title] = None
     queue.put(results)
+
+
+def test_one_plan_of_a_kind_is_answered(ledger: Ledger) -> None:
+    """The kind is how titles begin; what else was answered, before or after, changes nothing."""
+    ledger.randomise(plan("shoes", 0.5), RECORD)
+    first = ledger.randomise(plan("training, round 1", 0.5), RECORD, once="training")
+    ledger.randomise(plan("hats", 0.5), RECORD)
+    with pytest.raises(BudgetError, match="another plan of this kind"):
+        ledger.randomise(plan("training, round 2", 0.5), RECORD, once="training")
+    assert ledger.report(plan("training, round 2", 0.5)) is None
+    assert ledger.randomise(plan("training, round 1", 0.5), RECORD, once="training") == first
+    assert ledger.spent == Fraction(3, 2)
+
+
+def test_a_power_cut_brings_back_no_older_state(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every connection syncs the folder too, before it does anything else. A new name in a folder is synced at once."""
+    said: list[list[str]] = []
+    opened: list[sqlite3.Connection] = []
+    synced: list[tuple[int, int]] = []
+    connect = sqlite3.connect
+
+    def traced(*args: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*args, **options))
+        said.append([])
+        opened[-1].set_trace_callback(said[-1].append)
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", traced)
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append((handle, os.fstat(handle).st_ino)))
+    ledger.randomise(plan("a"), RECORD)
+    ledger.raise_cap(3)
+    assert synced == []
+    Ledger(tmp_path / "another", cap=1)
+    assert len(said) == 4
+    assert all(statements[0] == "pragma synchronous = extra" for statements in said)
+    [(handle, inode)] = synced
+    assert inode == tmp_path.stat().st_ino
+    with pytest.raises(OSError, match="descriptor"):  # nothing stays open
+        os.fstat(handle)
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError):
+            connection.execute("select 1")
 
 
 def test_processes_that_ask_at_once_get_one_report(tmp_path: Path) -> None:

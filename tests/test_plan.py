@@ -620,3 +620,10 @@ def test_a_plan_draws_margins_and_laws(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_plan_that_is_no_json_says_where() -> None:
     with pytest.raises(PlanError, match="line 2"):
         Plan.from_json('{"hush": 1,\n,}')
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan_that_is_read_has_all_that_draws_need(name: str) -> None:
+    """So that the first report takes no longer than the next, whatever it is about."""
+    for question in Plan.from_json(PLANS[name].to_json()).questions:
+        assert vars(question.channel).keys() >= {*question.channel.made}

@@ -360,3 +360,38 @@ def test_integers_are_found_where_they_stand(values: list[int], other: int) -> N
     if other not in values:
         with pytest.raises(RecordError):
             attribute.encode(other)
+
+
+class Watched(int):
+    """Counts how often it is compared."""
+
+    compared = 0
+
+    def __lt__(self, other: int) -> bool:
+        Watched.compared += 1
+        return int(self) < other
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7, 8, 21, 100])
+def test_all_integers_are_found_in_equally_many_steps(size: int) -> None:
+    """As many as the number has binary digits. A plan that lists integers learns nothing from the time."""
+    values = [7 * i for i in range(size)]
+    attribute = Categorical("c", values, optional=True)
+    for place, value in enumerate(values):
+        Watched.compared = 0
+        assert attribute._find(Watched(value)) == place
+        assert Watched.compared == size.bit_length()
+
+
+@pytest.mark.parametrize("values", [[1], [1, 2], [1, 2, 3], [1, 2, 3, 4]])
+def test_integers_beyond_the_limit_are_not_found(values: list[int]) -> None:
+    for value in (2**53, 2**53 + 1, -(2**53), 0):
+        with pytest.raises(RecordError, match=f"one of the {len(values)} values declared"):
+            Categorical("c", values, optional=True).encode(value)
+
+
+@pytest.mark.parametrize("values", [["only"], [5], ["a", "b"], [1, 2, 3]])
+def test_a_missing_value_is_the_last_category(values: Any) -> None:
+    attribute = Categorical("c", values, optional=True)
+    assert attribute.encode(None) == len(values)
+    assert attribute.labels[attribute.encode(None)] == MISSING

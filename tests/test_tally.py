@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hush import Categorical, Plan, PlanError, Report, Schema, Tally, TallyError, estimate
+from hush import Categorical, Plan, PlanError, Report, Schema, Tally, TallyError, codec, estimate
 from hush.channels import Subsets
 from hush.client import randomise_from
 from hush.testing import SeededCoins
@@ -239,8 +239,17 @@ def test_a_tally_holds_its_plan() -> None:
         Tally.from_json(json.dumps(values).replace('"0.5"', "1e999").replace('"1.0"', "1e999"))
     with pytest.raises(TallyError, match="another plan"):
         Tally.from_json(json.dumps(values | {"plan": "\ud800"}), TWO)
-    with pytest.raises(TallyError, match="text first"):
-        Tally.from_json(TWO, small.to_json())  # type: ignore[arg-type]
+    wrong: list[Any] = [(TWO, small.to_json()), (TWO, TWO), (small.to_json(), small.to_json())]
+    for swapped in wrong:
+        with pytest.raises(TallyError, match="text first"):
+            Tally.from_json(*swapped)
+
+
+def test_a_tally_may_be_twice_as_long_as_its_plan() -> None:
+    small = Tally(TWO, 300, [200, 100], [[199, 1], [0, 100]])
+    assert Tally.from_json(small.to_json() + " " * codec.MAX_TEXT) == small
+    with pytest.raises(TallyError, match="longer than"):
+        Tally.from_json(small.to_json() + " " * (2 * codec.MAX_TEXT))
 
 
 def test_the_ends_of_what_a_tally_may_hold() -> None:

@@ -108,3 +108,6 @@ def test_the_signature_is_kept_with_the_report(tmp_path: Path) -> None:
     assert again.ticket(ONE) is None
     assert again.ticket(PLAN) == signature
     assert again.spent == 20
+    fresh = Ledger(tmp_path / "fresh", cap=40)  # which nobody has asked for a ticket yet
+    fresh.randomise(PLAN, RECORD, ticket=signature)
+    assert fresh.ticket(PLAN) == signature

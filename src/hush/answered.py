@@ -137,5 +137,5 @@ class _Words(Coins):
 def _secret(purpose: str, plan: Plan, name: str | None, inputs: list[Input]) -> bytes:
     """Return 32 bytes that look random to everybody without the key, and differ for different arguments."""
     values = [None if value is None else value + 0 for value in inputs]  # -0.0 is 0.0
-    text = repr((purpose, plan.id, name, values)).encode("utf-8", "backslashreplace")
+    text = repr((purpose, plan.id, name, values)).encode()  # half a character in a name is written as an escape
     return hashlib.shake_256(b"hush answer " + hush._KEY + text).digest(32)

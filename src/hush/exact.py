@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from math import gcd, log1p, nextafter
+from math import gcd, inf, log1p, nextafter
 
 WORD = 1 << 64
 """Probabilities of coins are integers out of this many."""
@@ -54,7 +54,7 @@ def log_above(ratio: Fraction) -> float:
         1 - 2.0**-50
     )  # a logarithm of the ratio itself would be 0 near 1, and the way up long
     while exp_bounds(Fraction(x))[0] < ratio:
-        x = nextafter(x, 64.0)
+        x = nextafter(x, inf)
     return x
 
 
@@ -66,7 +66,7 @@ def largest_threshold(bound: Fraction, inside: int, outside: int) -> int:
     """
     top = WORD * bound.numerator * inside
     bottom = outside * bound.denominator + bound.numerator * inside
-    return min(top // bottom, WORD - 1)
+    return top // bottom
 
 
 def aligned_threshold(bound: Fraction, inside: int, outside: int, unit: int = 1) -> int:
@@ -93,15 +93,12 @@ def aligned_threshold(bound: Fraction, inside: int, outside: int, unit: int = 1)
 def log_digits(ratio: Fraction, places: int = 30) -> str:
     """Return ln(ratio), for ratio >= 1, in decimal notation with so many places, rounded up: never less than the truth.
 
-    Logarithms in decimal arithmetic are correctly rounded, so each of the two is off by less than one unit of its last
-    of `places` + 30 digits, which is added.
+    The quotient is rounded up. Logarithms in decimal arithmetic are correctly rounded, so the next number is above.
     """
     if ratio < 1:
         raise ValueError("log_digits is for ratios of 1 or more")
     if ratio == 1:
         return "0"
-    context = Context(prec=places + 30)
-    logs = [context.ln(Decimal(part)) for part in (ratio.numerator, ratio.denominator)]
-    slack = sum((context.create_decimal(1).scaleb(log.adjusted() - places - 28) for log in logs), Decimal(0))
-    above = context.add(context.subtract(*logs), slack)
-    return format(above.quantize(Decimal(1).scaleb(-places), ROUND_CEILING, context).normalize(context), "f")
+    context = Context(prec=places + 30, rounding=ROUND_CEILING)
+    above = context.ln(context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))).next_plus(context)
+    return format(above.quantize(Decimal(f"1e-{places}"), context=context).normalize(context), "f")

@@ -174,7 +174,7 @@ class Ratio:
     @property
     def point(self) -> float:
         """The mean of the present, or NaN if there seem to be none."""
-        if self.numerator.n == 0 or self.denominator.mean <= 0:
+        if not self.denominator.mean > 0:  # of no reports it is NaN
             return math.nan
         return self.numerator.mean / self.denominator.mean
 

@@ -61,7 +61,7 @@ def test_the_ratio_is_the_largest_fall_and_all_of_them_count() -> None:
         (((2, 5), (1, 4), (1, 3)), (WORD // 4, WORD // 8), 12, "3 decays"),
         (((2, 5), (1, 4), (1, 3)), (WORD // 4, WORD // 8, WORD // 32), 14, "4 decays"),
         (((2, 5), (1, 4), (1, 3)), (WORD // 4, WORD // 8, 0), 12, "decay"),
-        (((1, 1),), (WORD // 4, WORD // 8), 1, "reach"),
+        (((1, 1),), (WORD // 4, WORD // 8), 1, "the reach"),
     ],
 )
 def test_noise_that_is_not_private_is_refused(

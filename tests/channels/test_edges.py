@@ -28,6 +28,7 @@ COINS = WORD // ROUNDING  # how many thresholds a window of one cell has
 PARTS = (small_window(Fraction(1), 7, 2), small_window(Fraction(1), 5, 2))
 OPTIONAL = small_window(Fraction(1), 7, 2, True)
 TOP = 1 << 30
+REACH = (1 << 15) + 1
 
 Make = Callable[[], Channel]
 
@@ -49,6 +50,8 @@ ACCEPTED: dict[str, Make] = {
     "additive, least": lambda: Additive(((1, 1),), (1, 1), 2),
     "additive, most": lambda: Additive(((4096, (1 << 52) - 1),), decays_of(Fraction(4), 4096, 1 << 15), 1 << 15),
     "additive, two runs": lambda: Additive(((4095, 2), (1, 1)), (WORD // 3, HALF), 4096),
+    "additive, weights that fall as periods do": lambda: Additive(((1, 3), (1, 1)), (WORD // 4, HALF), 2),
+    "additive, hardly anything within reach": lambda: Additive(((1, 1),), (1, WORD - 1), 2),
     "window, least": lambda: Window(2, 1, ROUNDING * (COINS // 2 + 1)),
     "window, most": lambda: Window(2, 1, WORD - ROUNDING),
     "window, largest": lambda: Window(1 << 15, 1 << 14, HALF + (1 << 38)),
@@ -108,7 +111,8 @@ REFUSED: dict[str, Make] = {
     "additive, no decay": lambda: Additive(((1, 1),), (0, 1), 2),
     "additive, all decay": lambda: Additive(((1, 1),), (WORD, 1), 2),
     "additive, too short a reach": lambda: Additive(((3, 1),), (1, 1), 2),
-    "additive, too long a reach": lambda: Additive(((1, 1),), (1, 1), (1 << 15) + 1),
+    "additive, too long a reach": lambda: Additive(((4096, 1),), decays_of(Fraction(4), 4096, REACH), REACH),
+    "additive, decays that could change": lambda: Additive(((1, 1),), [1, 1], 2),  # type: ignore[arg-type]
     "additive, equal weights": lambda: Additive(((1, 3), (1, 3)), (1, 1), 2),
     "additive, weights that fall too fast": lambda: Additive(((1, 2), (1, 1)), (WORD // 3 + 1, HALF), 2),
     "window, one cell": lambda: Window(1, 1, WORD - ROUNDING),

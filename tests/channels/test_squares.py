@@ -37,6 +37,13 @@ def test_envelopes_have_the_corners_of_the_function() -> None:
     assert found.variances(-1.0) == found.variances(1.0) == (2.0, 2.0)
 
 
+def test_points_may_lie_at_any_distance() -> None:
+    found = Squares.of([(-1.0, 2.0), (-0.75, 1.0), (0.5, 1.5), (0.75, 0.25), (1.0, 2.0)])
+    assert found.lower == ((-1.0, 2.0), (-0.75, 1.0), (0.75, 0.25), (1.0, 2.0))
+    assert found.upper == ((-1.0, 2.0), (1.0, 2.0))
+    assert Squares.of([(0.0, 1.0), (0.25, 1.5), (4.0, 3.0)]).upper == ((0.0, 1.0), (0.25, 1.5), (4.0, 3.0))
+
+
 def test_points_in_a_row_are_no_corners() -> None:
     found = Squares.of([(-1.0, 1.0), (0.0, 1.0), (1.0, 1.0)])
     assert found.lower == found.upper == ((-1.0, 1.0), (1.0, 1.0))
@@ -98,6 +105,7 @@ def test_no_population_leaves_the_bounds(name: str, epsilon: Fraction) -> None:
         decays = (WORD >> 8, WORD >> 16, WORD >> 32, WORD >> 54)  # no tails to speak of
         channel = Additive(channel.runs, decays, 7 * channel.steps)
     reading, squares = reading_of(channel)
+    assert squares.ends == (-1, 1)
     few = (0.0, 0.2, 0.5, 1.0)
     touched = 0
     for one, other in product(few, few):

@@ -77,6 +77,8 @@ class Jobs:
 
 def _child(work: Callable[[], str], file: Path) -> None:
     os.setpgrp()
+    if "hush" in sys.modules:  # a copy stands for the process that loaded it: not every answer is given in a fork
+        sys.modules["hush"]._PROCESS = os.getpid()  # type: ignore[attr-defined]
     quiet = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(quiet, descriptor)
@@ -281,7 +283,18 @@ def _whole(module: Module, change: Change, tests: Sequence[str], seconds: float)
 
 def _arguments(tests: Sequence[str]) -> list[str]:
     temporary = tempfile.mkdtemp(prefix="mutants")
-    quiet = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    quiet = [
+        "-q",
+        "-s",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-p",
+        "no:schemathesis",
+        "-W",
+        "ignore::pytest.PytestAssertRewriteWarning",
+    ]
     return [*tests, *quiet, f"--basetemp={temporary}", f"--rootdir={ROOT}"]
 
 

@@ -45,8 +45,9 @@ export abstract class Coins {
   /** Returns so many fair bits: a word for every 64 of them, the lowest first. */
   bits(size: number): Uint8Array {
     const bits = new Uint8Array(size);
-    let word = 0n;
-    for (let i = 0, half = 0; i < size; i++) {
+    let word!: bigint; // both are set before they are read, by the first i
+    let half!: number;
+    for (let i = 0; i < size; i++) {
       if (i % 64 === 0) word = this.word();
       if (i % 32 === 0) {
         half = Number(BigInt.asIntN(32, word));

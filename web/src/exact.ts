@@ -7,7 +7,7 @@ export const WORD = 1n << 64n;
 export type Ratio = readonly [bigint, bigint];
 
 /** Compares two quotients, for sorting: the larger one first. */
-export const descending = ([a, b]: Ratio, [c, d]: Ratio): number => Number(c * b > a * d) - Number(c * b < a * d);
+export const descending = ([a, b]: Ratio, [c, d]: Ratio): number => Number(c * b - a * d);
 
 const PLACES = 24;
 
@@ -66,20 +66,14 @@ export function agreeing(size: number): BigUint64Array[] {
  * above all x: among 2^m - 1 limits every search takes m steps, wherever it ends.
  */
 export function counter<T extends number | bigint>(limits: readonly T[], end: T): (x: T) => number {
-  let size = 1;
-  while (size <= limits.length) size *= 2;
-  const all = [...limits, ...Array<T>(size - 1 - limits.length).fill(end)];
+  const all = [...limits];
+  while (all.length & (all.length + 1)) all.push(end);
   return (x) => {
     let count = 0;
-    for (let step = size / 2; step >= 1; step /= 2) count += step * Number(all[count + step - 1]! <= x);
+    for (let step = (all.length + 1) / 2; step >= 1; step /= 2) count += step * Number(all[count + step - 1]! <= x);
     return count;
   };
 }
 
-/** Returns a/b as a float to within two units in the last place, also where a and b are too large for one. */
-export function quotient(a: bigint, b: bigint): number {
-  // About 64 bits of the quotient are kept.
-  const shift = 4 * (b.toString(16).length - a.toString(16).length) + 64;
-  const scaled = shift > 0 ? (a << BigInt(shift)) / b : a / (b << BigInt(-shift));
-  return (Number(scaled) / 2 ** 64) * 2 ** (64 - shift);
-}
+/** Returns a/b as a float, to within two units in the last place. Both are below 2^1024, as a float must be. */
+export const quotient = (a: bigint, b: bigint): number => Number(a) / Number(b);

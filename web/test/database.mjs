@@ -79,6 +79,9 @@ class Database {
   }
 }
 
+/** The names of the tables of a database. */
+export const tablesOf = (name) => [...databases.get(name).tables.keys()];
+
 export const indexedDB = {
   open(name) {
     const request = {};
@@ -86,10 +89,12 @@ export const indexedDB = {
       const fresh = !databases.has(name);
       if (fresh) databases.set(name, new Database());
       const database = databases.get(name);
+      let closed = false;
       request.result = {
         createObjectStore: (table) => database.tables.set(table, new Map()),
-        close() {},
+        close: () => void (closed = true),
         transaction(_, mode, options) {
+          if (closed) throw new DOMException("the database was closed", "InvalidStateError");
           asked.push([mode, options]);
           const transaction = new Transaction(database);
           database.waiting.push(transaction);

@@ -1,7 +1,7 @@
 // The ledger: one report per plan for good, and an exact cap.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asked, indexedDB } from "./database.mjs";
+import { asked, indexedDB, tablesOf } from "./database.mjs";
 import { hex, hush, small, titled } from "./words.mjs";
 
 const { BudgetError, Ledger, LedgerError, MemoryStore, Plan, RecordError } = hush;
@@ -135,6 +135,58 @@ test("every transaction of a database is exclusive and durable", () => {
   for (const [mode, options] of asked) {
     assert.equal(mode, "readwrite");
     assert.deepEqual(options, { durability: "strict" });
+  }
+});
+
+test("the ledger of a site has a name of its own", async () => {
+  await assert.rejects(Ledger.open(), /needs a cap/);
+  await Ledger.open({ cap: 3 });
+  assert.equal((await Ledger.open({ name: "hush" })).cap, "3.0");
+  assert.equal((await Ledger.open()).cap, "3.0");
+});
+
+test("a ledger of another version is refused, and one that is gone is not begun anew", async () => {
+  const store = new MemoryStore();
+  await store.update(() => ({ version: 2, cap: "1.0", entries: [] }));
+  await assert.rejects(Ledger.open({ store }), /not of version 1/);
+  const ledger = await Ledger.open({ cap: 1, store: new MemoryStore() });
+  ledger.store.update = async (change) => assert.equal(change(undefined), "nothing is written");
+  for (const ask of [() => ledger.randomise(small, record), () => ledger.spent(), () => ledger.sending(small)]) {
+    await assert.rejects(ask, (error) => error instanceof LedgerError && /is gone/.test(error.message));
+  }
+});
+
+test("a database is found again under its name, and closed when the person deletes it", async () => {
+  const requests = [];
+  globalThis.indexedDB = {
+    open(...given) {
+      const request = indexedDB.open(...given);
+      requests.push([given, request]);
+      return request;
+    },
+  };
+  const ledger = await Ledger.open({ cap: 1, name: "deleted" });
+  globalThis.indexedDB = indexedDB;
+  const [[given, request], ...others] = requests;
+  assert.equal(others.length, 0);
+  assert.deepEqual(given, ["deleted ledger", 1]); // those on devices have these names
+  assert.deepEqual(tablesOf("deleted ledger"), ["book"]);
+  assert.equal(await ledger.spent(), "0.0");
+  request.result.onversionchange();
+  await assert.rejects(ledger.spent(), (error) => error instanceof LedgerError && /InvalidStateError/.test(error.message));
+});
+
+test("a database that cannot be opened is a LedgerError", async () => {
+  for (const error of [new DOMException("", "QuotaExceededError"), null]) {
+    const request = { error };
+    globalThis.indexedDB = { open: () => setTimeout(() => request.onerror?.()) && request };
+    const opened = Ledger.open({ cap: 1, name: "full" });
+    globalThis.indexedDB = indexedDB;
+    await assert.rejects(opened, (found) => {
+      assert.ok(found instanceof LedgerError);
+      assert.match(found.message, error ? /cannot be used: QuotaExceededError$/ : /cannot be used: unknown$/);
+      return true;
+    });
   }
 });
 

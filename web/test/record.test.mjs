@@ -68,6 +68,17 @@ test("a polluted prototype is not read", () => {
   }
 });
 
+test("integers are found in whatever order they are declared", async () => {
+  const values = [30, -7, 2 ** 53 - 1, 0, 12, -(2 ** 53) + 1];
+  const channel = `{"kind":"subset","size":6,"threshold":"${1n << 62n}","weight":1}`;
+  const plan = await Plan.parse(
+    `{"epsilon":"1.0","hush":1,"k":1,"questions":[{"attributes":["n"],"channel":${channel}}],"schema":[{"kind":` +
+      `"categorical","name":"n","optional":false,"values":[${values}]}],"title":"","weights":null}`,
+  );
+  for (const [place, n] of values.entries()) assert.deepEqual(plan.encode({ n }), [place]);
+  for (const n of [29, 31, 1, -8, 0.5, 2 ** 53, -(2 ** 53), "0", null]) refused({ n }, plan);
+});
+
 test("null, undefined and no entry are all missing where that is allowed", async () => {
   const plan = await Plan.parse(vectors("channel-optional-duchi").plan);
   for (const record of [{}, { income: null, smokes: null }, { income: undefined, smokes: undefined }]) {
@@ -128,6 +139,19 @@ test("the words of the system are fresh, and every report is another", () => {
   assert.ok([...words].some((word) => word >> 63n));
   const ids = new Set(Array.from({ length: 100 }, () => randomise(small, { x: 0.5, c: "a" }).id));
   assert.equal(ids.size, 100);
+});
+
+test("a word that was drawn is nowhere else", (context) => {
+  const pools = new Set();
+  const fill = crypto.getRandomValues.bind(crypto);
+  context.mock.method(crypto, "getRandomValues", (pool) => fill(pools.add(pool) && pool));
+  const coins = new hush.SystemCoins();
+  for (let i = 1; i <= 100; i++) {
+    const word = coins.word();
+    const left = [...pools].flatMap((pool) => [...pool]);
+    assert.ok(!left.includes(word));
+    assert.equal(left.filter((one) => one === 0n).length, ((i - 1) % left.length) + 1);
+  }
 });
 
 test("reports that are drawn have the frequencies of their likelihoods", async () => {

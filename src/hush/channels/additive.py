@@ -278,7 +278,7 @@ class Additive(Channel):
         """The probability of noise of each magnitude and sign, as far as it can be told apart in a report."""
         shares = [weight / self._total / 2 for weight in self.weights]
         periods = [period / self._whole for period in self._periods]
-        return [periods[z // self.steps] * shares[z % self.steps] for z in range(self.reach + self.steps + 1)]
+        return [periods[z // self.steps] * shares[z % self.steps] for z in range(self.reach + self.steps)]
 
     def likelihood(self, u: float | None) -> list[float]:
         """Return the probabilities of all outputs for an input in [0, 1], without the far tails."""
@@ -311,7 +311,7 @@ class Additive(Channel):
 
 def digits_of(steps: int, reach: int) -> int:
     """Return m: how many digits number the periods that a report can tell apart."""
-    return max((-(-(reach - 1) // steps)).bit_length(), 1)
+    return (-(-(reach - 1) // steps)).bit_length()
 
 
 def falls(decays: Sequence[int]) -> tuple[Fraction, ...]:

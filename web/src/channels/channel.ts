@@ -40,7 +40,9 @@ interface Groups {
 export function groups(threshold: bigint, inside: bigint, outside: bigint): Groups {
   const ratio: Ratio = [threshold * outside, (WORD - threshold) * inside];
   ensure(ratio[0] > ratio[1], "threshold must favour the truth");
-  return { ratio, chances: [quotient(threshold, WORD * inside), quotient(WORD - threshold, WORD * outside)] };
+  // There are fewer than 2^1024 outputs, but 2^64 times as many could be more: so one after the other.
+  const chance = (part: bigint, outputs: bigint): number => quotient(part, WORD) / Number(outputs);
+  return { ratio, chances: [chance(threshold, inside), chance(WORD - threshold, outside)] };
 }
 
 /** Returns the share of words for which `coins.up`, exactly. */
