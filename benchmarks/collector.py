@@ -4,9 +4,9 @@ The server is a process of its own, on loopback, with a store in a temporary fol
 bounded: so many connections, each with one request in flight, for some seconds. Every answer must be a 202, which is
 sent after the commit is on disk. On two cores the sender takes one of them.
 
-Figures depend on the machine, so the yardsticks of the same run stand beside them: fsyncs of a small append, and
-copies in memory. `--full` lasts longer and goes on to 20 million stored ids; `--store URL` measures PostgreSQL;
-`--keep` writes docs/measured/collector.json.
+Figures depend on the machine, so the yardsticks of the same run stand beside them: fsyncs of a small append, copies in
+memory, and, in turns with single reports, the two endpoints of `collector_peers.py`. `--full` lasts longer and goes on
+to 20 million stored ids; `--store URL` measures PostgreSQL; `--keep` writes docs/measured/collector.json.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import json
 import os
 import re
 import secrets
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -37,6 +38,7 @@ from hush.collector import formats
 
 BATCH = 1000
 CONNECTIONS = {"batches": 16, "single": 64}
+PEERED, TURNS = (16, 64), 5
 IDS = [0, 1_000_000, 5_000_000, 20_000_000]
 PIECE = 1_000_000
 RUN = 200  # ids of one commit, about
@@ -244,6 +246,7 @@ def main() -> None:
                 found["reports_per_second"] = found["per_second"] * (1 if label.startswith("single") else BATCH)
                 results["cases"][label] = found
                 say(label, found)
+        results["peers"] = against(plan, columns, folder, options.store, seconds / 2)
         if options.store is None:
             for label, flag in (
                 ("Arrow batches, ids not checked", ()),
@@ -260,6 +263,56 @@ def main() -> None:
             results["ids"] = by_ids(plan, columns, folder, seconds, IDS if options.full else IDS[:2])
     write("collector", results, options.keep)
     print(json.dumps(results["machine"]))
+
+
+@contextmanager
+def peer(name: str) -> Iterator[int]:
+    """Run an endpoint that hush is compared with; give its port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    process = subprocess.Popen([sys.executable, Path(__file__).parent / "collector_peers.py", name, str(port)])  # noqa: S603
+    try:
+        for _ in range(600):
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def against(plan: Plan, columns: dict[str, Any], folder: Path, store: str | None, seconds: float) -> dict[str, Any]:
+    """Measure single reports in turns with the peers: medians, and their ratios."""
+    make = singles(plan, columns)
+    rows: dict[str, Any] = {}
+    for connections in PEERED:
+        found: dict[str, list[float]] = {"nothing": [], "group": [], "hush": []}
+        spread: list[float] = []
+        for turn in range(TURNS):
+            for name, rates in found.items():
+                progress(f"{name}, {connections} connections, turn {turn + 1} of {TURNS}")
+                place = folder / f"{name}-{connections}-{turn}"
+                place.mkdir()
+                url = store or f"sqlite://{place / 'store.db'}"
+                with server(plan, place, url) if name == "hush" else peer(name) as port:
+                    asyncio.run(_load(port, make, connections, seconds / 4))  # warms up
+                    one = asyncio.run(_load(port, make, connections, seconds))
+                rates.append(one["per_second"])
+                if name == "hush":
+                    spread.append(one["p99"] / one["p50"])
+        middle = {name: float(np.median(rates)) for name, rates in found.items()}
+        rows[str(connections)] = {
+            **middle,
+            "to_nothing": round(middle["hush"] / middle["nothing"], 2),
+            "to_group": round(middle["hush"] / middle["group"], 2),
+            "p99_to_p50": round(float(np.median(spread)), 2),
+        }
+        print(f"{connections} connections: {rows[str(connections)]}")
+    return rows
 
 
 def say(label: str, found: dict[str, float]) -> None:
