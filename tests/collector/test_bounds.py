@@ -1,4 +1,4 @@
-"""What all connections share costs little, however many there are: counted in steps, with connections that only count."""
+"""What all connections share costs little, however many there are: counted in steps, with made-up connections."""
 
 from __future__ import annotations
 
