@@ -179,11 +179,16 @@ def test_many_who_ask_do_not_load_the_database(tmp_path: Path, well: bool) -> No
         assert len(looks) == 1
 
 
-def test_a_commit_of_a_moment_ago_is_as_good_as_a_look(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [True, False])
+def test_how_long_it_takes_does_not_say_whether_a_report_came(tmp_path: Path, sent: bool) -> None:
+    """A look takes as long as a commit. Were it left out after one, anybody could see the time of each report."""
+    looks = []
     with serving(tmp_path, anybody(health_every=1e6)) as served:
-        served.store.check = away  # type: ignore[method-assign]
-        assert served.post(PLAN, report_of(PLAN).encode(), formats.REPORT).status_code == 202
+        served.store.check = lambda: looks.append(1)  # type: ignore[method-assign]
+        if sent:
+            assert served.post(PLAN, report_of(PLAN).encode(), formats.REPORT).status_code == 202
         assert served.client.get("/readyz").status_code == 200
+        assert len(looks) == 1
 
 
 def test_a_commit_that_is_stuck_is_noticed(tmp_path: Path) -> None:

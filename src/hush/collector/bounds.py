@@ -7,8 +7,9 @@ no timer. A connection may thus live up to `SWEEP` seconds longer than it should
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 from hush.collector.security import household, is_here
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from hush.collector.protocol import Cycle, Protocol
 
 SWEEP = 0.5  # seconds between two looks at all connections
+PART = 16  # of what unfinished bodies hold, one part is let go at least when there is no room
+LOOK = 256  # connections that are looked at before the loop turns to others
 SPARE_FILES = 64  # descriptors for everything that is not a connection
 
 
@@ -84,27 +87,53 @@ class Bounds:
         cycle.held = 0
 
     def make_room(self, newest: Protocol) -> None:
-        """Refuse unfinished bodies until what is held fits, that of `newest` last."""
+        """Refuse unfinished bodies until what is held fits, that of `newest` last.
+
+        All of them are looked at once, whatever has to be refused; and a part of what they hold is let go together, so
+        that this is not done again for the next piece of any body. If others that are whole hold too much already,
+        refusing all would not help, and `newest` alone goes.
+        """
         self.arriving.setdefault(newest)
-        while self.held > self.settings.held_bytes and self.arriving:
-            holds: Counter[str] = Counter()
-            for connection in self.arriving:
-                holds[self.open.get(connection, "")] += connection.held
-            ((greedy, _),) = holds.most_common(1)
-            next(found for found in self.arriving if self.open.get(found, "") == greedy).fail("busy")
+        bodies: dict[str, deque[Protocol]] = {}  # of each household, oldest first
+        holds: Counter[str] = Counter()
+        for connection in self.arriving:
+            sender = self.open.get(connection, "")
+            bodies.setdefault(sender, deque()).append(connection)
+            holds[sender] += connection.held
+        total, most = holds.total(), self.settings.held_bytes
+        if self.held - total > most:
+            newest.fail("busy")
+            return
+        most = min(most, self.held - total // PART)
+        greedy = [(-size, place, sender) for place, (sender, size) in enumerate(holds.items())]
+        heapify(greedy)
+        while self.held > most and greedy:
+            less, place, sender = heappop(greedy)
+            oldest = bodies[sender].popleft()
+            less += oldest.held
+            oldest.fail("busy")
+            if bodies[sender]:
+                heappush(greedy, (less, place, sender))
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Look at all connections once."""
-        self._timer = loop.call_later(SWEEP, self._sweep, loop) if self.open else None
-        now = loop.time()
-        for slow in [found for found in self.arriving if found.too_slow(now)]:
-            slow.fail("too-slow")
-        unsent: list[tuple[int, Protocol]] = []
-        for connection in [*self.open]:
-            if connection.deadline <= now:
+        """Begin to look at all connections, some at a time: others are served in between."""
+        self._look(loop, [*self.open], 0, [])
+
+    def _look(
+        self, loop: asyncio.AbstractEventLoop, found: list[Protocol], start: int, unsent: list[tuple[int, Protocol]]
+    ) -> None:
+        now, end = loop.time(), start + LOOK
+        for connection in found[start:end]:
+            if connection in self.arriving and connection.too_slow(now):
+                connection.fail("too-slow")
+            if connection.deadline <= now and connection in self.open:
                 connection.expire(now)
             if size := connection.unsent(now):
                 unsent.append((size, connection))
+        if end < len(found):
+            loop.call_soon(self._look, loop, found, end, unsent)
+            return
+        self._timer = loop.call_later(SWEEP, self._sweep, loop) if self.open else None
         total = sum(size for size, _ in unsent)
         for size, connection in sorted(unsent, key=lambda pair: -pair[0]):
             if total <= self.settings.held_bytes:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import threading
 import time
 from collections import deque
@@ -62,7 +61,6 @@ class Intake:
         self._current: list[Waiting] = []  # the group that is being committed
 
         self._began: float | None = None  # when the commit that goes on did
-        self.committed = -math.inf  # when the last commit ended, by the loop's clock, if it succeeded
         self._thread = threading.Thread(target=self._work, name="hush-intake", daemon=True)
         self._thread.start()
 
@@ -146,7 +144,6 @@ class Intake:
             outcomes = self._commit([submission for submission, _, _ in group])
             self._began = None
             failed = any(isinstance(outcome, Exception) for outcome in outcomes)
-            self.committed = -math.inf if failed else self._loop.time()
             if self._watch is not None:
                 self._watch(len(group), time.perf_counter() - start)
             if failed and self._stopping:  # the store fails: the rest is not tried, as nobody waits any more
