@@ -99,10 +99,15 @@ INDICATOR = (f"{CHANNELS}test_subset.py", f"{CHANNELS}test_unary.py", EDGES, CON
 SCRIPTS = (*KINDS, "alphabet", "channel", "index")
 
 
-def _script(name: str, *first: str) -> Module:
-    """A file of the browser client, and which of its tests come first: all that are quick belong to every file."""
+def _script(name: str, *first: str, last: tuple[str, ...] = ()) -> Module:
+    """A file of the browser client, and which of its tests come first: all that are quick belong to every file.
+
+    Those that `tests/web` asked are among them (`scripts`), and take long: they come last where others notice more.
+    """
     others = sorted({"collector", "edges", "ledger", "plan", "record", "report", "vectors"} - set(first))
-    return Module(f"web/{name}", tuple(f"test/{test}.test.mjs" for test in (*first, *others)))
+    end = last if "recorded" in first else ("recorded", *last)
+    files = (f"{'mutants' if test == 'recorded' else 'test'}/{test}.test.mjs" for test in (*first, *others, *end))
+    return Module(f"web/{name}", tuple(files))
 
 
 MODULES = (
@@ -135,7 +140,10 @@ MODULES = (
     Module("memory", ("tests/test_memory.py",)),
     Module("series", ("tests/test_series.py",)),
     Module("tickets", ("tests/test_tickets.py",)),
-    *(_script(f"channels/{name}", "vectors", "report", "plan", "counts") for name in sorted(SCRIPTS)),
+    *(
+        _script(f"channels/{name}", "vectors", "report", "plan", "recorded", last=("counts",))
+        for name in sorted(SCRIPTS)
+    ),
     _script("client", "vectors", "record"),
     _script("coins", "vectors", "record", "counts"),
     _script("collector", "collector"),

@@ -22,15 +22,15 @@ from tests.mutants.modules import CACHE, ROOT, Module, Result
 
 WEB = ROOT / "web"
 BUILT = ROOT / "src" / "hush" / "collector" / "static" / "hush.js"
-RECORDED = (
-    "tests/web/test_client.py::test_the_same_words_give_the_same_bytes",
+RECORDED = (  # the quick ones first
+    "tests/web/test_refusals.py::test_limits_are_the_same",
+    "tests/web/test_refusals.py::test_privacy_is_checked_to_the_last_step",
+    "tests/web/test_refusals.py::test_the_same_plans_are_refused",
     "tests/web/test_client.py::test_what_is_public_about_a_plan",
     "tests/web/test_client.py::test_likelihoods_are_those_of_the_exact_laws",
     "tests/web/test_client.py::test_likelihoods_of_large_sets_do_not_underflow_early",
     "tests/web/test_client.py::test_tickets_deal_the_same_questions",
-    "tests/web/test_refusals.py::test_the_same_plans_are_refused",
-    "tests/web/test_refusals.py::test_limits_are_the_same",
-    "tests/web/test_refusals.py::test_privacy_is_checked_to_the_last_step",
+    "tests/web/test_client.py::test_the_same_words_give_the_same_bytes",
 )
 
 
@@ -48,7 +48,7 @@ def tried(module: Module, known: Collection[str], hints: dict[str, str], workers
         sys.exit(f"{module.name} is tried with Node, and what make web brings")
     asked = {
         "file": str(module.path),
-        "tests": [*module.tests, "mutants/recorded.test.mjs"],
+        "tests": module.tests,
         "known": sorted(known),
         "hints": hints,
         "workers": workers,

@@ -39,7 +39,7 @@ test("a plan is fetched, checked, and kept", async () => {
   assert.equal(calls.length, 1);
   assert.equal(calls[0].url, `https://example.org/base/plans/${small.id}`);
   await assert.rejects(collector.plan("0".repeat(64)), PlanError);
-  for (const id of ["", "../x", small.id.toUpperCase(), `${small.id}/`]) {
+  for (const id of ["", "../x", small.id.toUpperCase(), `${small.id}/`, `x${small.id}`]) {
     await assert.rejects(collector.plan(id), CollectorError);
   }
   assert.equal(calls.length, 2);
@@ -53,6 +53,8 @@ test("requests carry a token, no cookies and no referrer, and follow nothing", a
     assert.equal(init.redirect, "error");
     assert.equal(init.credentials, "omit");
     assert.equal(init.referrerPolicy, "no-referrer");
+    assert.equal(init.cache, "no-store");
+    assert.equal(init.headers.Accept, "application/json");
     assert.equal(init.headers.Authorization, "Bearer secret");
     assert.ok(init.signal instanceof AbortSignal);
   }
@@ -96,10 +98,52 @@ test("after a failure the same report is sent again, by another collector object
 });
 
 test("what is refused for good is not sent again", async () => {
-  for (const status of [400, 401, 403, 404, 409, 410, 413, 415, 422]) {
+  for (const status of [400, 401, 403, 404, 407, 409, 410, 413, 415, 422, 424, 426, 501, 505]) {
     const { collector, of } = faking({ ticket: none, reports: () => json({ title: "no" }, status) });
-    await assert.rejects(collector.answer(small, record), (error) => error.status === status);
+    await assert.rejects(collector.answer(small, record), (error) => error.status === status && error.message === "no");
     assert.equal(of("reports").length, 1);
+  }
+});
+
+test("what may pass is sent again", async () => {
+  for (const status of [408, 425, 429, 500, 502, 503, 504]) {
+    const reports = (call, attempt) => (attempt > 1 ? receipt(call) : json({}, status));
+    const { collector, of } = faking({ ticket: none, reports });
+    await collector.answer(small, record);
+    assert.equal(of("reports").length, 2, String(status));
+  }
+});
+
+test("by default there are six attempts by the page's own fetch, and pauses double", async (context) => {
+  const [waits, urls, clocks, ended] = [[], [], [], []];
+  context.mock.method(Math, "random", () => 0.5);
+  context.mock.method(globalThis, "clearTimeout", (clock) => ended.push(clock));
+  context.mock.method(globalThis, "setTimeout", (action, wait) => {
+    if (wait === 10_000) return clocks.push({}), clocks.at(-1);
+    waits.push(wait);
+    queueMicrotask(action);
+  });
+  context.mock.method(globalThis, "fetch", async (url, { method }) => (urls.push([url, method]), json({}, 503)));
+  const report = hush.randomise(small, record);
+  await assert.rejects(new Collector("https://example.org").submit(report), (error) => error.status === 503);
+  assert.deepEqual(waits, [500, 1000, 2000, 4000, 8000]);
+  assert.deepEqual(urls, Array(6).fill([`https://example.org/plans/${small.id}/reports`, "POST"]));
+  assert.deepEqual(ended, clocks); // no attempt leaves its clock behind
+  assert.equal(clocks.length, 6);
+});
+
+test("a plan is answered by its id as well", async () => {
+  const { collector, of } = faking({ plan: () => new Response(small.text), ticket: none, reports: receipt });
+  assert.equal((await collector.answer(small.id, record)).new, true);
+  assert.equal(of(small.id).length, 1);
+});
+
+test("an answer may be empty, or as long as the longest plan, and no longer", async () => {
+  const empty = faking({ ticket: none, reports: () => new Response(null, { status: 413 }) });
+  await assert.rejects(empty.collector.answer(small, record), /^CollectorError: the collector answered 413$/);
+  for (const [size, error] of [[2 ** 24, PlanError], [2 ** 24 + 1, CollectorError]]) {
+    const { collector } = faking({ plan: () => new Response(new Uint8Array(size)) });
+    await assert.rejects(collector.plan(small.id), error);
   }
 });
 
@@ -136,7 +180,7 @@ test("Retry-After is obeyed, within reason", async () => {
   // The clock of an attempt is no pause.
   globalThis.setTimeout = (action, wait) => wait === 10_000 || (waits.push(wait), queueMicrotask(action));
   try {
-    const after = ["2", "100000", "-1", "1e3", "x", "999999999999"];
+    const after = ["2", "100000", "-1", "1e3", "x", "1000000000"];
     const { collector } = faking(
       {
         ticket: none,
@@ -325,6 +369,8 @@ test("a problem becomes one printable line", async () => {
     assert.ok(error.message.length < 620);
     return true;
   });
+  const long = faking({ ticket: none, reports: () => json({ title: "t".repeat(301) }, 409) });
+  await assert.rejects(long.collector.answer(small, record), { message: "t".repeat(300) });
   for (const body of ["<html>", "null", '"x"', "{}", "[1]", '{"title":null}']) {
     const gateway = faking({ ticket: none, reports: () => new Response(body, { status: 413 }) });
     await assert.rejects(gateway.collector.answer(small, record), /the collector answered 413/);
@@ -340,7 +386,7 @@ test("a report that was made elsewhere can be sent as it is", async () => {
 });
 
 test("addresses that are none are refused, and what is behind a question mark is dropped", async () => {
-  for (const url of ["", "ftp://example.org", "example.org", "javascript:1", "//", "https://"]) {
+  for (const url of ["", "ftp://example.org", "xhttps://example.org", "example.org", "javascript:1", "//", "https://"]) {
     assert.throws(() => new Collector(url), CollectorError, url);
   }
   const calls = [];

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { hush, small } from "./words.mjs";
+import { hush, small, vectors, Words } from "./words.mjs";
 
 const { Ledger, MemoryStore, Plan } = hush;
 const R = 1n << 64n;
@@ -169,4 +169,14 @@ test("a ticket of which one question is right is refused", async () => {
   for (const wrong of [[first, other], [other, second], [second, first]]) {
     await assert.rejects(answer(wrong), /do not follow from its id/);
   }
+});
+
+test("the coin of a mixture falls exactly where its share ends", async () => {
+  const text = vectors("channel-hybrid").plan;
+  const { shares, parts } = JSON.parse(text).questions[0].channel;
+  const { channel } = (await Plan.parse(text)).questions[0];
+  const share = BigInt(shares[0]);
+  const drawn = (word) => channel.draw([0.5], new Words([word, HALF]));
+  for (const word of [0n, share - 1n]) assert.ok(drawn(word) < parts[0].size);
+  for (const word of [share, R - 1n]) assert.ok(drawn(word) >= parts[0].size);
 });
