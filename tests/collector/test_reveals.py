@@ -12,8 +12,8 @@ import pytest
 
 from hush import Plan, Tally
 from hush.collector import reveals
-from hush.collector.reveals import Reveals
 from hush.collector.metrics import Metrics
+from hush.collector.reveals import Reveals
 from hush.collector.settings import Settings
 from hush.collector.sqlite import SqliteStore
 from hush.collector.stores import Store
