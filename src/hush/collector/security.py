@@ -118,8 +118,8 @@ class RateLimit:
 def household(address: str) -> str:
     """Return what counts as one sender: an address of IPv4, or the first half of one of IPv6.
 
-    Behind a translator (NAT64) everybody has the same first half, and an address of IPv4 in the last 32 bits. A proxy may
-    hand on what is no address: its start counts, as it is kept.
+    Behind a translator (NAT64) everybody has the same first half, and an address of IPv4 in the last 32 bits. A proxy
+    may hand on what is no address: its start counts, as it is kept.
     """
     whole = _plain(address)
     if not isinstance(whole, ipaddress.IPv6Address):
