@@ -53,7 +53,8 @@ def limits() -> str:
         ("a single report", f"{_size(most.max_single)}, or what the largest report of the plan takes", "413"),
         (
             "address and headers",
-            f"{_size(protocol.MAX_HEADERS)}, within {protocol.HEADER_SECONDS:g} seconds",
+            f"{_size(protocol.MAX_HEADERS)}, the address {_size(protocol.MAX_ADDRESS)}, "
+            f"within {protocol.HEADER_SECONDS:g} seconds",
             "431, or the connection is closed",
         ),
         (

@@ -115,8 +115,10 @@ class Report:
             raise ReportError(f"this is not a report of version {VERSION}")
         if plan_id != plan.id:
             raise ReportError("this report belongs to another plan")
-        answers = []
-        for item in codec.listed(items, ReportError, "the answers"):
+        answers, found = [], codec.listed(items, ReportError, "the answers")
+        if len(found) != plan.k:  # before thousands of them are looked at
+            raise ReportError(f"a report of this plan has {plan.k} answers")
+        for item in found:
             if type(item) is not list or len(item) != 2:
                 raise ReportError("an answer must be an array of question and output")
             index = codec.integer(item[0], 0, len(plan.questions) - 1, ReportError, "the question of an answer")

@@ -171,6 +171,9 @@ def test_the_rate_limit_is_by_household_and_bounded(monkeypatch: pytest.MonkeyPa
     for number in range(100):
         limit.check(f"198.51.100.{number}")
     assert len(limit._buckets) == 10
+    for number in range(20):  # a proxy hands on whatever a client wrote
+        limit.check(f"{number} " + "x" * 16_000)
+    assert max(map(len, limit._buckets)) <= security.LONGEST
     off = RateLimit(0, 1)
     for _ in range(100):
         off.check("x")

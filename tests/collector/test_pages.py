@@ -81,3 +81,10 @@ def test_licences_of_the_charts_are_served_and_named(tmp_path: Path, monkeypatch
     assert comment.startswith(b"/*!")
     assert comment.endswith(b"/pages/notices.txt */")
     assert code == bundle.stdout
+
+
+def test_pages_are_packed_before_the_first_is_asked_for() -> None:
+    """It takes longer than others should wait."""
+    pages.static.cache_clear()
+    pages.endpoints()
+    assert pages.static.cache_info().currsize == 1

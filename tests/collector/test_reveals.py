@@ -12,6 +12,7 @@ import pytest
 
 from hush import Plan, Tally
 from hush.collector import reveals
+from hush.collector.metrics import Metrics
 from hush.collector.reveals import Reveals
 from hush.collector.settings import Settings
 from hush.collector.sqlite import SqliteStore
@@ -143,3 +144,16 @@ def test_the_last_reports_of_a_closed_plan_stay_unseen(tmp_path: Path) -> None:
         assert (listed["open"], listed["reports"]) == (False, 0)
         assert (listed["shown"]["every"], listed["shown"]["least"]) == (EVERY, LEAST)
         assert 0 < listed["shown"]["next"] <= EVERY
+
+
+def test_a_reader_who_fills_a_step_does_not_see_others_take_it() -> None:
+    """The reader asks until one more answer would show. Then a device fetches the plan, and sends what was counted."""
+    texts = []
+    for device in (False, True):
+        found = Metrics(LEAST)
+        found.responses.update({200: LEAST - 1, 202: LEAST - 1, 304: LEAST - 1, 404: LEAST})
+        if device:
+            found.responses.update([200, 202, 304])
+        texts.append(found.text(0))
+    assert texts[0] == texts[1]
+    assert 'hush_responses_total{status="404"} 20' in texts[0]

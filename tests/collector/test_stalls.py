@@ -132,6 +132,35 @@ def test_large_batches_do_not_hold_up_the_loop(tmp_path: Path, monkeypatch: pyte
         assert max(found) < 2
 
 
+def ask(path: str, body: bytes = b"") -> bytes:
+    """Return a request: of a training's report, if it has a body."""
+    head = f"Content-Type: {formats.JSON}\r\nContent-Length: {len(body)}\r\n" if body else ""
+    return f"{'POST' if body else 'GET'} {path} HTTP/1.1\r\nHost: x\r\n{head}Connection: close\r\n\r\n".encode() + body
+
+
+LONG = json.dumps({"id": "0" * 32} | {f"{i:x}": {} for i in range(6_500)}, separators=(",", ":")).encode()
+HOSTILE = {
+    "escapes in a path": (ask("/" + "%" * 16_000), 431),
+    "parameters of a query": (ask("/healthz?" + "a&" * 8_000), 431),
+    "escapes in a query": (ask("/healthz?" + "%" * 16_000), 431),
+    "escapes that are none": (ask("/healthz?" + "%" * 4_000), 431),
+    "a long address": (ask("/healthz?" + "%41" * 1_300), 400),
+    "a gradient": (ask("/trainings/wide/gradients?round=1", LONG), 422),
+    "a gradient of a round that is gone": (ask("/trainings/wide/gradients?round=0", LONG), 409),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_odd_requests_do_not_hold_up_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    request, status = HOSTILE[name]
+    with watched(tmp_path, monkeypatch) as (served, found):
+        served.raw(ask("/healthz"))
+        served.raw(ask("/trainings/wide/gradients?round=1", b"{}"))
+        found.clear()
+        assert served.raw(request).startswith(f"HTTP/1.1 {status} ".encode())
+        assert max(found) < 1.3
+
+
 def test_a_refused_batch_costs_no_more_than_one_that_is_counted() -> None:
     """It was read one report at a time, before the last one was found to be wrong."""
     one = randomise(WIDE, RECORD).encode()

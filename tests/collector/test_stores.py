@@ -71,6 +71,8 @@ def test_what_the_store_does_not_have(store: Store) -> None:
         lambda: store.replace(other, 1, []),
         lambda: store.live("unknown"),
         lambda: store.history("unknown"),
+        lambda: store.live("\0"),
+        lambda: store.history("a\0b"),
     ]
     for ask in refused:
         with pytest.raises(NotHeld, match="does not have"):

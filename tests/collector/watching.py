@@ -94,7 +94,6 @@ class Watch:
         await asyncio.sleep(3 * self.settings.stream_interval)
         found |= {f"stream, {name}": re.sub(r'"next":\d+', "", text) for name, text in events.items()}
         counters = {name: float(value) for name, value in COUNTERS.findall((await web.get("/metrics")).text)}
-        counters.pop('hush_responses_total{status="200"}', None)  # the reader's own
         counters["people"] = json.loads(found.pop("/trainings"))["trainings"][0]["received"]
         last = await web.get(f"/plans/{FEW.id}/tally")  # so that nothing above can be newer
         return Sight(self.clock.now, self.life, Tally.from_json(last.content, FEW), found, counters)

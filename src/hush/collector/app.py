@@ -425,10 +425,12 @@ class Collector:
             raise Refused("bad-request", "this round has not begun")
         if number != round_.number or round_.done:
             # It cannot be checked against a round that is gone, but its id tells whether it was counted then.
-            gone = Gradient(name, number, formats.id_of(kind, body), None, loss)
+            id_ = await _done(len(body) <= LARGE, formats.id_of, kind, body)
+            gone = Gradient(name, number, id_, None, loss)
             return await self._submit(request, gone, name, label)
         plan = round_.training.loss_plan(round_.number) if loss else round_.plan
-        report = Report.from_json(plan, body) if kind == formats.JSON else Report.decode(plan, body)
+        read = Report.from_json if kind == formats.JSON else Report.decode
+        report = await _done(len(body) <= LARGE, read, plan, body)
         return await self._submit(request, Gradient(name, number, report.id, report, loss), name, label)
 
     # -- the rest

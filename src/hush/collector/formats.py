@@ -109,7 +109,7 @@ def _canonical(plan: Plan, body: bytes) -> Report | None:
         answers = _answers.decode(body[len(ANSWERS_MARK) : start - len(ID_MARK)])
         text = body[start:end].decode("ascii")
         id_ = bytes.fromhex(text)
-        if id_.hex() != text or min(index for index, _ in answers) < 0:
+        if len(answers) != plan.k or id_.hex() != text or min(index for index, _ in answers) < 0:
             return None
         questions = plan.questions
         return Report(plan, id_, tuple((i, questions[i].channel.alphabet.from_json(output)) for i, output in answers))

@@ -2,6 +2,9 @@
 
 Nor does any move by one report (`hush.collector.reveals`): counts are rounded down to a multiple of `least`, and what
 would be 0 is left out, as that it is there says something. Failures of the collector itself (5xx) are counted exactly.
+
+Answers that refuse nothing are left out then: a reader causes as many of them as they like, and could stop one before
+a step to see somebody else take it, by fetching a plan, say. Reports that are counted stand under another name.
 """
 
 from __future__ import annotations
@@ -54,6 +57,8 @@ class Metrics:
                 lines.append(f'hush_reports_total{{plan="{_escaped(plan)}"}} {seen}')
         lines += ["# HELP hush_responses_total Responses by status.", "# TYPE hush_responses_total counter"]
         for status, count in sorted(self.responses.items()):
+            if self._least > 1 and status < 400:
+                continue
             if seen := count if status >= 500 else self._down(count):
                 lines.append(f'hush_responses_total{{status="{status}"}} {seen}')
         lines += [

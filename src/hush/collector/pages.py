@@ -150,9 +150,10 @@ def endpoints(tickets: bool = False) -> Sequence[Endpoint]:
     """
 
     def page(name: str) -> Callable[[Request], Awaitable[Response]]:
+        file = dealing(find(name)) if tickets else find(name)  # packed now, and not while others wait
+
         async def handle(request: Request) -> Response:
-            file = find(name)
-            return sent(request, dealing(file) if tickets else file)
+            return sent(request, file)
 
         return handle
 

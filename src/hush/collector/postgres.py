@@ -293,7 +293,8 @@ class PostgresStore(Store):
 
     def _training(self, name: str) -> tuple[int, int]:
         if name not in self._trainings:
-            rows = self._pool.rows("select number, wanted from trainings where name = %s", (name,))
+            held = "\0" not in name  # which is in no text of PostgreSQL: it would complain
+            rows = self._pool.rows("select number, wanted from trainings where name = %s", (name,)) if held else []
             if not rows:
                 raise NotHeld("this store does not have this training")
             number, wanted = rows[0]

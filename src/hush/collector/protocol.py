@@ -4,7 +4,7 @@
 |---|---|---|---|
 | waiting for the first request | `MAX_HEADERS` of empty lines | `HEADER_SECONDS` | 431; closed |
 | waiting for another | the same | `timeout_keep_alive` | 431; closed |
-| address and headers | `MAX_HEADERS` | `HEADER_SECONDS`, from the first byte on | 431; closed |
+| address and headers | `MAX_HEADERS`, `MAX_ADDRESS` | `HEADER_SECONDS`, from the first byte on | 431; closed |
 | a body | what its handler reads; `held_bytes` for all | `body_timeout`; `LEAST_RATE` after `GRACE` | 413, 503; 408 |
 | sizes and extensions of chunks | `MAX_HEADERS`, and as many as there are of data | those of the body | 400 |
 | trailers, which are dropped | `MAX_HEADERS` after the last data | those of the body | 400 |
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from hush.collector.app import Collector
 
 MAX_HEADERS = 1 << 14  # bytes of address and headers together
+MAX_ADDRESS = 1 << 12  # of these, of the address: splitting it, and reading its escapes, is done in the loop
 HEADER_SECONDS = 20.0
 MAX_PIPELINED = 128
 GRACE = 5.0  # seconds before a body is measured by its rate
@@ -173,6 +174,8 @@ class Protocol(HttpToolsProtocol):
         """Take a piece of the address."""
         self._count(len(url))
         super().on_url(url)
+        if max(len(self.url), 3 * self.url.count(b"%")) > MAX_ADDRESS:  # an escape has three bytes, if it is one
+            raise Refused("headers-too-large", f"an address has at most {MAX_ADDRESS} bytes")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header, and drop a field of a trailer."""

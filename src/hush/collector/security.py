@@ -17,6 +17,7 @@ from hush.collector.problems import Refused
 from hush.collector.settings import IMPLIED, Role, Settings
 
 MAX_ADDRESSES = 100_000
+LONGEST = 64  # characters of a sender that is no address
 HOST = re.compile(r"([^:\[\]]+|\[[0-9a-f:.]+\])(:[0-9]{0,5})?")
 TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052
 
@@ -117,11 +118,12 @@ class RateLimit:
 def household(address: str) -> str:
     """Return what counts as one sender: an address of IPv4, or the first half of one of IPv6.
 
-    Behind a translator (NAT64) everybody has the same first half, and an address of IPv4 in the last 32 bits.
+    Behind a translator (NAT64) everybody has the same first half, and an address of IPv4 in the last 32 bits. A proxy
+    may hand on what is no address: its start counts, as it is kept.
     """
     whole = _plain(address)
     if not isinstance(whole, ipaddress.IPv6Address):
-        return address if whole is None else str(whole)
+        return address[:LONGEST] if whole is None else str(whole)
     return str(ipaddress.IPv4Address(whole.packed[12:])) if whole in TRANSLATED else whole.packed[:8].hex()
 
 
