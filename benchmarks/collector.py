@@ -100,6 +100,20 @@ async def _load(port: int, make: Callable[[], bytes], connections: int, seconds:
     return {"per_second": round(total / passed, 1), "requests": total, **quantiles}
 
 
+def settle(pid: int) -> None:
+    """Wait until a process that has just started does nothing: a collector prepares what the first batch needs."""
+    stat = Path(f"/proc/{pid}/stat")
+    if not stat.exists():  # on other systems
+        time.sleep(5)
+        return
+    quiet, last = 0, -1
+    while quiet < 3:
+        fields = stat.read_text().rpartition(")")[2].split()
+        now = int(fields[11]) + int(fields[12])  # hundredths of a second of a processor
+        quiet, last = (quiet + 1 if now - last <= 1 else 0), now
+        time.sleep(0.2)
+
+
 @contextmanager
 def server(plan: Plan, folder: Path, store: str, *options: str) -> Iterator[int]:
     """Run a collector; give its port."""
@@ -123,6 +137,7 @@ def server(plan: Plan, folder: Path, store: str, *options: str) -> Iterator[int]
         assert process.stdout is not None
         found = re.search(r":(\d+)", process.stdout.readline())
         assert found is not None, "the collector did not start"
+        settle(process.pid)
         yield int(found[1])
     finally:
         process.terminate()
