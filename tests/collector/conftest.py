@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from hush.collector import logs
 from tests.collector import postgres
 from tests.collector.places import Place
 from tests.collector.served import HASHES, Served, anybody, serving
 
 NO_POSTGRES = "no PostgreSQL here: neither initdb on the path nor /usr/lib/postgresql/*/bin"
+
+
+@pytest.fixture(autouse=True)
+def fresh_logs() -> None:
+    """Forget what earlier tests have logged: lines of one kind are bounded for as long as a process runs."""
+    for name in logs.LOGGERS:
+        logger = logging.getLogger(name)
+        logger.filters = [held for held in logger.filters if not isinstance(held, logs.Bounded)]
 
 
 @pytest.fixture(scope="session")
