@@ -26,7 +26,7 @@ test("sets increase, and have the size that they must", async () => {
     .filter(([index]) => index === question)
     .map(([, set]) => set);
   assert.deepEqual(alphabet.check(output), output);
-  const bad = [output.slice(1), [...output].reverse(), output.map(() => output[0]), [...output.slice(1), alphabet.size]];
+  const bad = [output.slice(1), [...output].reverse(), output.map(() => output[0]), [...output.slice(1), alphabet.size], [-1, ...output.slice(1)]];
   for (const set of [...bad, output.map(String), new Set(output), Object.assign({}, output), 1, null, "01"]) {
     assert.throws(() => alphabet.check(set), ReportError);
   }
@@ -62,4 +62,29 @@ test("bytes that are part of something larger are read as they are", () => {
   const report = randomise(small, { x: 0.5, c: "a" });
   const larger = Buffer.concat([Buffer.from("before"), report.encode(), Buffer.from("after")]);
   assert.deepEqual(Report.decode(small, larger.subarray(6, -5)), report);
+});
+
+test("a symbol takes the fewest bytes that hold all of them", async () => {
+  for (const [size, width] of [[3, 1], [255, 1], [256, 1], [257, 2], [4096, 2]]) {
+    const channel = { kind: "subset", size, threshold: "9223372036854775808", weight: 1 };
+    const values = Array.from({ length: size }, (_, i) => i);
+    const plan = await Plan.parse(
+      JSON.stringify({
+        epsilon: "16.0",
+        hush: 1,
+        k: 1,
+        questions: [{ attributes: ["c"], channel }],
+        schema: [{ kind: "categorical", name: "c", optional: false, values }],
+        title: "",
+        weights: null,
+      }),
+    );
+    const { alphabet } = plan.questions[0].channel;
+    assert.deepEqual([alphabet.sets, alphabet.width], [false, width], String(size));
+    for (const symbol of [0, 1, size - 1]) {
+      const bytes = new Report(plan, ID, [[0, symbol]]).encode();
+      assert.equal(bytes.length, 25 + width);
+      assert.deepEqual(Report.decode(plan, bytes).answers, [[0, symbol]]);
+    }
+  }
 });
