@@ -25,6 +25,7 @@ logger = logging.getLogger("hush.collector")
 
 GROUP = 4096  # submissions of one commit at most
 LULL, LONGEST = 0.0005, 0.004  # seconds: a group is committed if nobody came for so long, or it took so long
+LATELY = 8  # groups
 TOLD = 64  # of them that are answered before the loop turns to others
 
 
@@ -114,20 +115,24 @@ class Intake:
         self.put(submission, done)
         return await future
 
-    def _gather(self, last: int) -> None:
+    def _gather(self, sizes: Sequence[int]) -> None:
         """Let a group grow for as long as others keep coming, a few milliseconds at most.
 
-        A commit of one takes nearly as much of a processor as one of fifty. A sender that is alone does not wait.
+        A commit of one takes nearly as much of a processor as one of fifty. A sender that is alone does not wait, nor
+        does a group that is as large as the largest of late: most senders wait for an answer before they go on.
         """
+        last = max(sizes, default=0)
         found, end = len(self._waiting), time.perf_counter() + LONGEST
-        while max(found, last) > 1 and found < GROUP and not self._stopping and time.perf_counter() < end:
+        while max(found, last) > 1 and found < min(max(last, 2), GROUP) and not self._stopping:
+            if time.perf_counter() >= end:
+                return
             time.sleep(LULL)
             if len(self._waiting) == found:
                 return
             found = len(self._waiting)
 
     def _work(self) -> None:
-        group: list[Waiting] = []
+        sizes: deque[int] = deque(maxlen=LATELY)
         while True:
             with self._wake:
                 while not self._waiting and not self._stopping:
@@ -136,10 +141,11 @@ class Intake:
                 self._idle = False
                 if not self._waiting:
                     return
-            self._gather(len(group))
+            self._gather(sizes)
             with self._wake:
                 group = [self._waiting.popleft() for _ in range(min(GROUP, len(self._waiting)))]
                 self._current = group
+            sizes.append(len(group))
             start = self._began = time.perf_counter()
             outcomes = self._commit([submission for submission, _, _ in group])
             self._began = None
