@@ -5,7 +5,7 @@ twenty times a second, and how long that takes shows whatever holds up the loop.
 requests, their 99 % latency, the longest health check, and the memory of the server. `--singles N` sends single reports
 alone until there are N of them: memory must reach a plateau beside the ids, which take 12 bytes each.
 
-`--keep` writes docs/measured/load.json, from which `make docs` draws docs/images/load.svg.
+`--keep` writes docs/measured/load.json.
 """
 
 from __future__ import annotations
