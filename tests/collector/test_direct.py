@@ -121,7 +121,7 @@ def ready(served: Served) -> None:
     collector = served.server.config.app.state.collector
     for plan in (PLAN, ALL, WIDE, FEW):
         served.client.post(served.path("reports", plan), content=b"{", headers={"content-type": formats.JSON})
-    until(lambda: collector.is_warm)
+    until(lambda: all(map(collector.is_prepared, (PLAN, ALL, WIDE, FEW))))
 
 
 def until(true: Callable[[], bool], seconds: float = 60.0) -> None:

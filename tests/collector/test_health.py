@@ -191,22 +191,28 @@ def test_how_long_it_takes_does_not_say_whether_a_report_came(tmp_path: Path, se
         assert len(looks) == 1
 
 
+def hold_commits(served: Served) -> tuple[threading.Event, threading.Event]:
+    """Let commits wait; return an event that says when one began, and one that lets them go on."""
+    began, go = threading.Event(), threading.Event()
+    commit = served.store.commit
+
+    def held(submissions: Any) -> Any:
+        began.set()
+        assert go.wait(60)
+        return commit(submissions)
+
+    served.store.commit = held  # type: ignore[method-assign]
+    return began, go
+
+
 def test_a_commit_that_is_stuck_is_noticed(tmp_path: Path) -> None:
     """Within the store, where a look would wait for its lock, and elsewhere in the thread that commits."""
-    go, began = threading.Event(), threading.Event()
     with serving(tmp_path, anybody(health_timeout=0.05, retry_after=7, health_every=0)) as served:
         with served.store._lock:
             check_failed(ThreadPoolExecutor(1).submit(served.client.get, "/readyz").result(60))
         while served.client.get("/readyz").status_code != 200:
             pass
-        commit = served.store.commit
-
-        def stuck(submissions: Any) -> Any:
-            began.set()
-            assert go.wait(60)
-            return commit(submissions)
-
-        served.store.commit = stuck  # type: ignore[method-assign]
+        began, go = hold_commits(served)
         sending = ThreadPoolExecutor(1).submit(served.post, PLAN, report_of(PLAN).encode(), formats.REPORT)
         assert began.wait(60)
         while (found := served.client.get("/readyz")).status_code == 200:  # until it has taken too long
@@ -220,16 +226,8 @@ def test_a_commit_that_is_stuck_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_queue_that_is_full_and_an_end_are_not_ready(tmp_path: Path) -> None:
-    go, began = threading.Event(), threading.Event()
     with serving(tmp_path, anybody(queue=1, retry_after=7)) as served, ThreadPoolExecutor(2) as people:
-        commit = served.store.commit
-
-        def slow(submissions: Any) -> Any:
-            began.set()
-            assert go.wait(60)
-            return commit(submissions)
-
-        served.store.commit = slow  # type: ignore[method-assign]
+        began, go = hold_commits(served)
         first = people.submit(served.post, PLAN, report_of(PLAN).encode(), formats.REPORT)
         assert began.wait(60)
         second = people.submit(served.post, PLAN, report_of(PLAN).encode(), formats.REPORT)

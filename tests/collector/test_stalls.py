@@ -74,7 +74,7 @@ def watched(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Iter
     monkeypatch.setattr(support, "make_server", plainly)
     settings = anybody(tokens={"admin": HASHES["admin"]})
     with serving(path, settings, plans=[WIDE], trainings={TRAINING: 3}, **options) as served:
-        until(lambda: served.server.config.app.state.collector.is_warm)
+        until(lambda: served.app.state.collector.is_prepared(WIDE))
         yield served, found
 
 

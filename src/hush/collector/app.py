@@ -71,7 +71,7 @@ class Collector:
         self.metrics = Metrics(settings.reveal_least)
         self._limit = RateLimit(settings.rate, settings.burst)
         self._intake: Intake | None = None
-        self._warm = False
+        self._prepared: set[str] = set()  # plans whose batches need no compiling
         self._rounds: list[Round] = []  # that were prepared
         self._find = Finder(store)
         self._pulse = Pulse(store, settings.health_timeout, settings.health_every)
@@ -104,25 +104,23 @@ class Collector:
     async def _warm_up(self) -> None:
         """Prepare what others would wait for: the end of a round, and the first batch, which needs compiled code.
 
-        Until then batches are read beside the loop.
+        Until then batches of a plan are read beside the loop.
         """
-        for name in await asyncio.to_thread(self.store.trainings):
-            self._rounds.append((await asyncio.to_thread(self.store.live, name)).round)
-            await asyncio.to_thread(books.prepare, self._rounds[-1])
         roles = {role for role in ROLES if self.settings.tokens.get(role)} | set(self.settings.open)
-        if {"submit-batch", "admin"} & roles and not self.settings.tickets:
-            try:
+        try:
+            for name in await asyncio.to_thread(self.store.trainings):
+                self._rounds.append((await asyncio.to_thread(self.store.live, name)).round)
+                await asyncio.to_thread(books.prepare, self._rounds[-1])
+            if {"submit-batch", "admin"} & roles and not self.settings.tickets:
                 for held in await asyncio.to_thread(self.store.plans):
                     await asyncio.to_thread(formats.prepare, held.plan)
-            except Exception:
-                logger.exception("batches could not be prepared")
-                return
-            self._warm = True
+                    self._prepared.add(held.plan.id)
+        except Exception:
+            logger.exception("the first rounds and batches will take longer")
 
-    @property
-    def is_warm(self) -> bool:
-        """Whether small batches are read within the loop."""
-        return self._warm
+    def is_prepared(self, plan: Plan) -> bool:
+        """Return whether small batches of a plan are read within the loop."""
+        return plan.id in self._prepared
 
     def app(self) -> Starlette:
         """Return the application."""
@@ -327,7 +325,7 @@ class Collector:
         if kind in formats.SINGLES:
             most = max(self.settings.max_single, formats.longest(plan, kind))
         body = await asked.body(request, most, self.settings)
-        quick = len(body) <= LARGE and (kind in formats.SINGLES or self._warm)
+        quick = len(body) <= LARGE and (kind in formats.SINGLES or self.is_prepared(plan))
         found = await _done(quick, self._read, request, plan, kind, body)
         return await self._submit(request, found, plan.id, _kind(found))
 

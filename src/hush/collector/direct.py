@@ -56,7 +56,7 @@ def found(collector: Collector, scope: Any) -> tuple[Plan, str] | None:
         return None
     if int(length) > min(collector.settings.max_single, collector.settings.max_body):
         return None
-    if kind not in SINGLES and not collector.is_warm:
+    if kind not in SINGLES and not collector.is_prepared(plan):
         return None
     scope["path_params"] = {"plan": plan.id}
     return plan, kind

@@ -60,7 +60,6 @@ class Intake:
         self._stopping = False
         self._idle = False  # the thread waits to be woken
         self._current: list[Waiting] = []  # the group that is being committed
-
         self._began: float | None = None  # when the commit that goes on did
         self._thread = threading.Thread(target=self._work, name="hush-intake", daemon=True)
         self._thread.start()
@@ -123,7 +122,7 @@ class Intake:
         """
         last = max(sizes, default=0)
         found, end = len(self._waiting), time.perf_counter() + LONGEST
-        while max(found, last) > 1 and found < min(max(last, 2), GROUP) and not self._stopping:
+        while last > 1 and found < min(last, GROUP) and not self._stopping:
             if time.perf_counter() >= end:
                 return
             time.sleep(LULL)

@@ -251,18 +251,19 @@ class Protocol(HttpToolsProtocol):
         self._since = self.loop.time()
         self.deadline = self._since + self._bounds.settings.body_timeout
         if self._answered():
-            self._start_asgi_task(cycle, self.app)
+            self._begin(cycle)
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, self.app))
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+    def _begin(self, cycle: Cycle) -> None:
         """Answer a request: on the short way if it is one that may go it."""
-        assert isinstance(cycle, Cycle)
         self._answering = cycle
         way = None if self.flow.write_paused else direct.found(self._collector, cycle.scope)
         if way is None:
-            super()._start_asgi_task(cycle, app)
+            task = self.loop.create_task(cycle.run_asgi(self.app))
+            task.add_done_callback(self.tasks.discard)
+            self.tasks.add(task)
             return
         if self._forwarded is not None:
             direct.at_once(self._forwarded, cycle.scope)
@@ -394,7 +395,9 @@ class Protocol(HttpToolsProtocol):
             return
         self.flow.resume_reading()
         if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
+            cycle, _ = self.pipeline.pop()
+            assert isinstance(cycle, Cycle)
+            self._begin(cycle)
         elif self._state == WAITING:
             self._rest()
         elif self._state == BODY:
