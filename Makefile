@@ -112,7 +112,7 @@ theory: $(READY)  ## Recompute the paper's theory, with pictures
 	$(BIN)/python experiments/theory.py
 
 reproduce: $(READY)  ## Compute the figures of the paper anew (an hour or two; OPTIONS=--quick; DATA=FOLDER)
-	$(BIN)/hush reproduce $(OPTIONS) $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m experiments.reproduce $(OPTIONS) $(if $(DATA),--data $(DATA))
 
 learning: $(READY)  ## Compare ways of learning from people (20 minutes; DATA=FOLDER: on real microdata too)
 	$(BIN)/python -m experiments.learning $(if $(DATA),--data $(DATA))

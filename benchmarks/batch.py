@@ -60,7 +60,7 @@ def numeric(full: bool, repeats: int) -> list[Row]:
         for channel in NUMERIC:
             for epsilon in (1.0, 4.0):
                 progress(f"{channel}, epsilon {epsilon:g}, {n} values")
-                plan = hush.Plan.design(hush.Schema([hush.Numeric("x", 0, 100)]), epsilon, numeric=channel)
+                plan = hush.design(hush.Schema([hush.Numeric("x", 0, 100)]), epsilon, numeric=channel)
                 encoded = hush.batch.encode(plan, {"x": column})
                 actions: dict[str, Action] = {
                     "ns": partial(hush.batch.randomise, plan, encoded, threads=1),
@@ -77,7 +77,7 @@ def categorical(repeats: int) -> list[Row]:
     rows = []
     for channel, size in CATEGORICAL:
         progress(f"{channel}, K = {size}")
-        plan = hush.Plan.design(hush.Schema([hush.Categorical("x", list(range(size)))]), 1.0, categorical=channel)
+        plan = hush.design(hush.Schema([hush.Categorical("x", list(range(size)))]), 1.0, categorical=channel)
         column = np.random.default_rng().integers(0, size, PEOPLE)
         encoded = hush.batch.encode(plan, {"x": column})
         reports = hush.batch.randomise(plan, encoded, threads=1)
@@ -101,10 +101,10 @@ def records(repeats: int) -> list[Row]:
         name: pa.DictionaryArray.from_arrays(columns[name].astype(np.int32), labels[name]) for name in CATEGORIES
     }
     words_of = [{name: column[i].item() for name, column in columns.items()} for i in range(COUNTED)]
-    for design, (number, category) in MIXED.items():
-        progress(f"records: {design}")
-        plan = hush.Plan.design(schema(), 1.0, numeric=number, categorical=category, k=1)
-        other = hush.Plan.design(schema(labels=True), 1.0, numeric=number, categorical=category, k=1)
+    for mix, (number, category) in MIXED.items():
+        progress(f"records: {mix}")
+        plan = hush.design(schema(), 1.0, numeric=number, categorical=category, k=1)
+        other = hush.design(schema(labels=True), 1.0, numeric=number, categorical=category, k=1)
         encoded = hush.batch.encode(plan, columns)
         actions: dict[str, Action] = {
             "ns": partial(hush.batch.randomise, plan, encoded, threads=1),
@@ -112,7 +112,7 @@ def records(repeats: int) -> list[Row]:
             "labels_ns": partial(hush.batch.randomise, other, named, threads=1),
             "collect_ns": partial(hush.batch.collect, plan, encoded, threads=1),
         }
-        row = {"design": design, "n": PEOPLE, "words": words_per_person(plan, words_of)}
+        row = {"design": mix, "n": PEOPLE, "words": words_per_person(plan, words_of)}
         rows.append(row | measured(actions, PEOPLE, repeats))
     return rows
 
@@ -121,14 +121,14 @@ def tallies(repeats: int) -> list[Row]:
     """Counting rows of (attribute, output), by one thread and by two."""
     rows = []
     columns = Census(PEOPLE).draw(PEOPLE)
-    for design, (number, category) in MIXED.items():
-        plan = hush.Plan.design(schema(), 1.0, numeric=number, categorical=category, k=1)
+    for mix, (number, category) in MIXED.items():
+        plan = hush.design(schema(), 1.0, numeric=number, categorical=category, k=1)
         reports = pa.concat_tables([hush.batch.randomise(plan, columns, threads=1)] * 4)
         for threads in (1, 2):
-            progress(f"tally: {design}, threads {threads}")
+            progress(f"tally: {mix}, threads {threads}")
             action = partial(hush.batch.tally, plan, reports, threads=threads)
             n = reports.num_rows
-            row = {"design": design, "threads": threads, "n": n} | measured({"ns": action}, n, repeats)
+            row = {"design": mix, "threads": threads, "n": n} | measured({"ns": action}, n, repeats)
             rows.append(row | {"wall_ns": 1e9 * race({"ns": action}, repeats, time.perf_counter)["ns"] / n})
     return rows
 

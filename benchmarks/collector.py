@@ -33,7 +33,7 @@ import numpy as np
 from census import Census, schema
 from measure import copying, machine, progress, race, write
 
-from hush import Plan, batch, randomise
+from hush import Plan, batch, design, randomise
 from hush.collector import formats
 
 BATCH = 1000
@@ -242,7 +242,7 @@ def main() -> None:
     seconds = 10.0 if options.full else options.seconds
     census = Census(BATCH)
     columns = census.draw(BATCH)
-    plan = Plan.design(schema(), 1.0, title=f"benchmark {secrets.token_hex(4)}")
+    plan = design(schema(), 1.0, title=f"benchmark {secrets.token_hex(4)}")
     results: dict[str, Any] = {"machine": machine(), "batch": BATCH, "seconds": seconds, "cases": {}, "ids": []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from operator import mul
 from pathlib import Path
 
-from hush.design.minimax import minimax
+from hush.core.design.minimax import minimax
 
 CASES = [("0.5", 64), ("1", 64), ("2", 64), ("3", 64), ("4", 64), ("2", 32), ("6", 128), ("8", 128)]
 REPEATS = 3

@@ -27,13 +27,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hush import Categorical, Numeric, Plan, Schema, Tally
-from hush.batch.rows import report_schema
-from hush.design.categorical import oue
+from hush import Categorical, Numeric, Plan, Schema, Tally, design
+from hush.batch.reports import report_schema
+from hush.core.design.categorical import oue
+from hush.core.plan import Question
 from hush.engines import duckdb as duck
 from hush.engines import sql, totals
 from hush.engines.sql import Ones
-from hush.plan import Question
 
 REPEATS = 3
 CHUNK = 1 << 20
@@ -46,7 +46,7 @@ Run = Callable[[Path], Tally]
 
 def symbol_plan() -> Plan:
     """Ten numbers, one of which each person reports as one of 32 symbols."""
-    return Plan.design(Schema([Numeric(f"x{i}", 0, 1) for i in range(10)]), 1.0, k=1)
+    return design(Schema([Numeric(f"x{i}", 0, 1) for i in range(10)]), 1.0, k=1)
 
 
 def set_plan() -> Plan:

@@ -23,7 +23,7 @@ import numpy as np  # noqa: E402
 from measure import ROOT, Action, machine, progress, race, write  # noqa: E402
 from sklearn.linear_model import SGDClassifier  # noqa: E402
 
-from hush.learn import LogisticRegression  # noqa: E402
+from hush.learn.simulate import LogisticRegression  # noqa: E402
 
 sys.path.append(str(ROOT / "docs"))
 

@@ -26,7 +26,7 @@ from census import Census, schema
 from measure import machine, progress, write
 
 from collector import BATCH, packed_batches, server, singles
-from hush import Plan
+from hush import Plan, design
 
 PACE = 0.05  # seconds between two health checks
 READERS = ("estimates", "estimates?format=csv", "tally", "margins", "timeline")
@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("--singles", type=int, default=0, help="send single reports alone, so many")
     parser.add_argument("--keep", action="store_true", help="write docs/measured/load.json")
     options = parser.parse_args()
-    plan = Plan.design(schema(), 1.0, title=f"load {secrets.token_hex(4)}")
+    plan = design(schema(), 1.0, title=f"load {secrets.token_hex(4)}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with server(plan, folder, f"sqlite://{folder / 'store.db'}", "--reveal-every", "5s") as port:

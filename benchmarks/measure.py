@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from hush import Plan
-from hush.client import randomise_from
-from hush.coins import Coins, SystemCoins
+from hush.core.coins import Coins
+from hush.device.coins import SystemCoins
+from hush.device.randomise import randomise_from
 
 Array = np.ndarray[Any, Any]
 Action = Callable[[], object]

@@ -113,8 +113,8 @@ def plan_for(channel: str, size: int) -> hush.Plan:
     """Return a plan with one attribute and this channel."""
     if size:
         schema = hush.Schema([hush.Categorical("x", list(range(size)))])
-        return hush.Plan.design(schema, EPSILON, categorical=channel)
-    return hush.Plan.design(hush.Schema([hush.Numeric("x", -1, 1)]), EPSILON, numeric=channel)
+        return hush.design(schema, EPSILON, categorical=channel)
+    return hush.design(hush.Schema([hush.Numeric("x", -1, 1)]), EPSILON, numeric=channel)
 
 
 def compare(child: Child, peer: str, channel: str, size: int, seconds: float) -> Row:

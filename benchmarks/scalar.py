@@ -12,7 +12,7 @@ import timeit
 from collections.abc import Callable
 from pathlib import Path
 
-from hush import Categorical, Numeric, Plan, Report, Schema, Tally, estimate, randomise
+from hush import Categorical, Numeric, Report, Schema, Tally, design, estimate, randomise
 
 REPEATS, LOOPS = 9, 4000
 RECORD = {f"x{i}": 41.5 for i in range(5)} | {f"c{i}": "v3" for i in range(5)}
@@ -40,9 +40,9 @@ def main() -> None:
     yardstick = microseconds(lambda: json.dumps(RECORD))
     rows = [("json.dumps of the record (yardstick)", yardstick)]
     for name, options in CASES.items():
-        plan = Plan.design(SCHEMA, 1.0, **options)  # type: ignore[arg-type]
+        plan = design(SCHEMA, 1.0, **options)  # type: ignore[arg-type]
         rows.append((f"randomise, 10 attributes, k=1: {name}", microseconds(lambda plan=plan: randomise(plan, RECORD))))  # type: ignore[misc]
-    plan = Plan.design(SCHEMA, 1.0)
+    plan = design(SCHEMA, 1.0)
     report = randomise(plan, RECORD)
     data, tally = report.encode(), Tally(plan)
     rows.append(("encode a report", microseconds(report.encode)))

@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--collect", action="store_true", help="count reports at once, without keeping a table of them")
     options = parser.parse_args()
-    plan = hush.Plan.design(schema(), epsilon=1.0, k=1)
+    plan = hush.design(schema(), epsilon=1.0, k=1)
     tally = hush.batch.tally(plan, hush.batch.randomise(plan, Census(1000).draw(1000), threads=options.threads))
     hush.batch.collect(plan, Census(1000).draw(1000), threads=options.threads)
     hush.estimate(tally)

@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 from typing import Any, cast
 
-from hush import Numeric, Plan, Schema
-from hush.collector import formats, protocol, security
-from hush.collector.app import Collector
-from hush.collector.problems import KINDS
+from hush import Numeric, Schema, design
+from hush.collector import formats
+from hush.collector.http import protocol, security
+from hush.collector.http.app import Collector
+from hush.collector.http.problems import KINDS
 from hush.collector.settings import Settings
-from hush.estimates import leverage
+from hush.server.estimates import leverage
 
 PEOPLE, LIARS = 40_000, 400
 MEASURED = Path(__file__).parent / "measured" / "collector.json"
@@ -105,7 +106,7 @@ def tickets() -> str:
     """How far liars can move a mean, if they pick their question and if it is dealt."""
     lines = ["| attributes d | picked | dealt | factor d/k |", "|---" * 4 + "|"]
     for d in (1, 5, 20, 100):
-        plan = Plan.design(Schema([Numeric(f"x{i}", 0, 1) for i in range(d)]), 1.0, k=1)
+        plan = design(Schema([Numeric(f"x{i}", 0, 1) for i in range(d)]), 1.0, k=1)
         answers = PEOPLE * plan.k / d
         picked = LIARS * leverage(plan)[0].shift / answers
         lines.append(f"| {d} | {picked:.3g} | {picked * plan.k / d:.3g} | {d / plan.k:g} |")

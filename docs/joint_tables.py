@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from hush.channels import Channel
-from hush.design.categorical import subset, total_variance
-from hush.design.joint import cells, cube, person_variance
-from hush.design.numeric import duchi, hybrid, piecewise_sub
+from hush.core.channels import Channel
+from hush.core.design.categorical import subset, total_variance
+from hush.core.design.joint import cells, cube, person_variance
+from hush.core.design.numeric import duchi, hybrid, piecewise_sub
 
 EPSILONS = [Fraction(text) for text in ("1", "2", "4", "8")]
 GRID = [Fraction(2 * i + 1, 64) for i in range(32)]

@@ -11,12 +11,12 @@ from typing import Any
 
 import altair as alt
 
-from hush import panels, plots
-from hush.client import randomise_from
-from hush.estimates import estimate
-from hush.plan import Plan
-from hush.schema import Categorical, Numeric, Schema
-from hush.tally import Tally
+from hush import design, plots
+from hush.core.schema import Categorical, Numeric, Schema
+from hush.device.randomise import randomise_from
+from hush.plots import panels
+from hush.server.estimates import estimate
+from hush.server.tally import Tally
 from hush.testing import SeededCoins
 
 FOLDER = Path(__file__).parent
@@ -57,7 +57,7 @@ def people(n: int, seed: int) -> Iterator[dict[str, Any]]:
 def draw(folder: Path = IMAGES) -> None:
     """Draw margins of a schema, what a report says of people of 20 and 60, and estimates."""
     folder.mkdir(exist_ok=True)
-    plan = Plan.design(SCHEMA, 1.0)
+    plan = design(SCHEMA, 1.0)
     plots.save(plots.margins(plan, n=100_000), folder / "margins.svg")
     plots.save(plots.law(plan, "age", [20, 60]), folder / "law-age.svg")
     tally, coins = Tally(plan), SeededCoins(2019)  # so that the picture stays the same

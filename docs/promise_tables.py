@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from hush.design.categorical import subset
-from hush.exact import WORD, exp_bounds
-from hush.plan import Plan
-from hush.predictions import predict
-from hush.schema import Categorical, Numeric, Schema
-from hush.tables import sure
+from hush.core.design import design
+from hush.core.design.categorical import subset
+from hush.core.exact import WORD, exp_bounds
+from hush.core.schema import Categorical, Numeric, Schema
+from hush.planning.predictions import predict
+from hush.show.tables import sure
 
 EPSILONS = [Fraction(text) for text in ("0.1", "0.5", "1", "2", "4", "8")]
 BELIEFS = [Fraction(1, 2), Fraction(1, 10), Fraction(1, 100)]
@@ -49,7 +49,7 @@ def promises() -> str:
 
 def margin(schema: Schema, epsilon: float, people: int) -> float:
     """Return the margin of the one question of a schema, in percentage points or hundredths of the range."""
-    return predict(Plan.design(schema, epsilon), people)[0].margin * (100 if schema is YES else 1)
+    return predict(design(schema, epsilon), people)[0].margin * (100 if schema is YES else 1)
 
 
 def margins() -> str:

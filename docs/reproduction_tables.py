@@ -1,4 +1,4 @@
-"""The figures and claims of docs/reproduction.md and docs/beyond.md, from what `hush reproduce` has written."""
+"""The figures and claims of docs/reproduction.md and docs/beyond.md, written by `python -m experiments.reproduce`."""
 
 from __future__ import annotations
 

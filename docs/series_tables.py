@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hush.channels.window import Window, worst
-from hush.design.numeric import best_worst_case
+from hush.core.channels.window import Window, worst
+from hush.core.design.numeric import best_worst_case
 
 LEVELS = (2, 3, 5, 9, 17)
 

@@ -7,11 +7,11 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-from hush.design.average import average_variance, histogram
-from hush.design.categorical import grr, oue, subset, sue, total_variance
-from hush.design.choice import Makers, best_k
-from hush.design.numeric import NUMERIC, best_average, best_worst_case, hybrid
-from hush.schema import Numeric
+from hush.core.design.average import average_variance, histogram
+from hush.core.design.categorical import grr, oue, subset, sue, total_variance
+from hush.core.design.choice import Makers, best_k
+from hush.core.design.numeric import NUMERIC, best_average, best_worst_case, hybrid
+from hush.core.schema import Numeric
 
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER))

@@ -29,7 +29,7 @@ import numpy as np
 
 from experiments.cached import watched
 from experiments.crowds import People, Target, channel, law, missings, populations
-from hush.intervals import proportion
+from hush.server.intervals import proportion
 
 RESULTS = Path(__file__).parent / "results" / "coverage.json"
 LEVEL = 0.95

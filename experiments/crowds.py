@@ -3,7 +3,7 @@
 No person is simulated. n reports of people who are drawn independently from a population are a multinomial draw from
 the average of the channel's laws, so thousands of crowds take a fraction of a second. Whether an interval covers the
 truth x is the test that defines it, at x alone; `covers` does that for all crowds at once, and `interval` asks
-`hush.intervals` for the interval itself, which must agree.
+`hush.server.intervals` for the interval itself, which must agree.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from hush import Numeric, Plan, Schema
-from hush.binomial import normal, student
-from hush.channels import Channel, Reading
-from hush.channels.squares import Squares
-from hush.intervals import Interval, bounds, proportion, ratio, summarise
+from hush import Numeric, Schema, design
+from hush.core.channels import Channel, Reading
+from hush.core.channels.squares import Squares
+from hush.server.binomial import normal, student
+from hush.server.intervals import Interval, bounds, proportion, ratio, summarise
 
 Array = np.ndarray[Any, Any]
 
@@ -68,7 +68,7 @@ def missings(n: int) -> dict[str, float]:
 @lru_cache(maxsize=256)
 def channel(kind: str, optional: bool, epsilon: float) -> Channel:
     """Return the channel of a number by the name of its mechanism."""
-    return Plan.design(Schema([Numeric("x", 0, 1, optional=optional)]), epsilon, numeric=kind).channel("x")
+    return design(Schema([Numeric("x", 0, 1, optional=optional)]), epsilon, numeric=kind).channel("x")
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from experiments.cached import Row, mean_and_error
-from hush.learn import LinearRegression
+from hush.learn.simulate import LinearRegression
 
 REPETITIONS = 3
 

@@ -280,7 +280,7 @@ def _code(code: Any, name: str) -> int:
 
 def main() -> None:
     """Say what is read of each census of a folder."""
-    from hush.learn import Features
+    from hush import Features
 
     if len(sys.argv) != 2:
         sys.exit("usage: python -m experiments.ipums FOLDER")

@@ -33,9 +33,10 @@ import numpy as np  # noqa: E402
 from experiments import census, few_dimensions, privunit  # noqa: E402
 from experiments.cached import Row, mean_and_error, run  # noqa: E402
 from experiments.learning_charts import draw  # noqa: E402
-from hush.learn import Features, LinearRegression, LinearSVC, LogisticRegression  # noqa: E402
+from hush import Features  # noqa: E402
+from hush.core.training.training import VECTOR, Training  # noqa: E402
 from hush.learn.matrices import feature_matrix  # noqa: E402
-from hush.learn.training import VECTOR, Training  # noqa: E402
+from hush.learn.simulate import LinearRegression, LinearSVC, LogisticRegression  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 Sample = tuple[census.Columns, Array]  # people: their columns, and their incomes

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from hush.design.numeric import duchi, hybrid, piecewise
+from hush.core.design.numeric import duchi, hybrid, piecewise
 
 INPUTS = {  # the numbers of inputs in [0, 1], for each epsilon: narrow windows need fine inputs
     "0.1": (6, 11, 21),

@@ -24,9 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from hush.learn.rounds import Round
+from hush.core.training.rounds import Round
+from hush.core.training.training import Training
 from hush.learn.simulation import SLOPES, People, View, groups
-from hush.learn.training import Training
+from hush.server.step import first_round, moved
 
 Array = np.ndarray[Any, Any]
 
@@ -124,9 +125,9 @@ class _ByPrivUnit:
 
     def _run(self, training: Training, people: People, seed: str | None, threads: int) -> tuple[Round, tuple[()]]:
         generator = np.random.default_rng(None if seed is None else [int(seed), 7])
-        round_ = Round.first(training)
+        round_ = first_round(training)
         for start, end in groups(len(people), training):
-            round_ = round_.moved(mean_gradient(round_, people.some(start, end), generator).tolist())
+            round_ = moved(round_, mean_gradient(round_, people.some(start, end), generator).tolist())
         return round_, ()
 
 

@@ -18,8 +18,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from hush.channels import Channel
-from hush.design.numeric import NUMERIC, best_worst_case, duchi, piecewise, signs
+from hush.core.channels import Channel
+from hush.core.design.numeric import NUMERIC, best_worst_case, duchi, piecewise, signs
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "experiments" / "results" / "theory.json"

@@ -13,19 +13,20 @@ from math import comb
 from pathlib import Path
 from typing import Any
 
-from hush import codec
-from hush.channels import Additive, Cube, Mixture, Signed, Window
-from hush.channels.window import ROUNDING
-from hush.client import randomise_from
-from hush.coins import Coins
-from hush.design.categorical import grr
-from hush.design.joint import cells
-from hush.design.numeric import decays_of
-from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
-from hush.plan import Plan, Question
-from hush.report import Report
-from hush.schema import Attribute, Categorical, Numeric, Schema
-from hush.tally import Tally
+from hush.core import codec
+from hush.core.channels import Additive, Cube, Mixture, Signed, Window
+from hush.core.channels.window import ROUNDING
+from hush.core.coins import Coins
+from hush.core.design import design
+from hush.core.design.categorical import grr
+from hush.core.design.joint import cells
+from hush.core.design.numeric import decays_of
+from hush.core.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
+from hush.core.plan import Plan, Question
+from hush.core.report import Report
+from hush.core.schema import Attribute, Categorical, Numeric, Schema
+from hush.device.randomise import randomise_from
+from hush.server.tally import Tally
 from hush.testing import ListedCoins, RecordedCoins, SeededCoins
 
 HERE = Path(__file__).parent / "vectors"
@@ -80,28 +81,26 @@ def plans() -> dict[str, Plan]:
     signs = {d: Schema([Numeric(f"x{i}", -1, 1) for i in range(d)]) for d in (5, 4, 70)}
     wide = Schema([Categorical(f"c{i}", ["a", "b"]) for i in range(300)])
     result = {
-        name: Plan.design(NUMBERS, 2.0, numeric=name)
+        name: design(NUMBERS, 2.0, numeric=name)
         for name in ("duchi", "piecewise", "piecewise-sub", "hybrid", "laplace", "scdf", "staircase")
     }
     for name in ("subset", "grr", "oue", "sue"):
-        result[name] = Plan.design(LETTERS, 1.0, categorical=name)
+        result[name] = design(LETTERS, 1.0, categorical=name)
     for d, schema in signs.items():
-        result[f"duchi-multi-{d}"] = Plan.design(schema, 1.0, numeric="duchi-multi")
+        result[f"duchi-multi-{d}"] = design(schema, 1.0, numeric="duchi-multi")
     for d, epsilon in ((5, 4.0), (4, 2.0), (70, 8.0)):
-        result[f"cube-{d}"] = Plan.design(signs[d], epsilon, numeric="cube")
+        result[f"cube-{d}"] = design(signs[d], epsilon, numeric="cube")
     result["cube-64"] = largest_cube()
     result["cells"] = joint()
     for name in ("duchi", "piecewise", "hybrid"):
-        result[f"optional-{name}"] = Plan.design(OPTIONAL, 1.5, numeric=name)
+        result[f"optional-{name}"] = design(OPTIONAL, 1.5, numeric=name)
     result["levels"] = levelled()
-    result["mixed-k2"] = Plan.design(MIXED, 3.0, numeric="hybrid", k=2, title="größer ☂")
-    result["mixed-split"] = Plan.design(MIXED, 5.0, numeric="piecewise", budget="split")
-    result["weighted"] = Plan.design(
-        MIXED, 1.0, numeric="duchi", sampling="weighted", importance={"age": 3, "code": 0.1}
-    )
-    result["wide"] = Plan.design(wide, 1.0)
+    result["mixed-k2"] = design(MIXED, 3.0, numeric="hybrid", k=2, title="größer ☂")
+    result["mixed-split"] = design(MIXED, 5.0, numeric="piecewise", k="all")
+    result["weighted"] = design(MIXED, 1.0, numeric="duchi", k="weighted", importance={"age": 3, "code": 0.1})
+    result["wide"] = design(wide, 1.0)
     for name in ("piecewise", "hybrid", "laplace"):
-        result[f"rounding-{name}"] = Plan.design(Schema([Numeric("x", 0, 1)]), 2.0, numeric=name, title="rounding")
+        result[f"rounding-{name}"] = design(Schema([Numeric("x", 0, 1)]), 2.0, numeric=name, title="rounding")
     return result
 
 
@@ -302,7 +301,7 @@ def vectors(name: str, plan: Plan) -> dict[str, Any]:
 
 def bad_plans() -> dict[str, Any]:
     """Plans that must not load: each differs from a good one in one place."""
-    good_plan = Plan.design(Schema([Numeric("x", 0, 1), Categorical("c", ["a", "b"])]), 1.0, numeric="duchi")
+    good_plan = design(Schema([Numeric("x", 0, 1), Categorical("c", ["a", "b"])]), 1.0, numeric="duchi")
     values = json.loads(good_plan.to_json())
 
     def changed(why: str, *path: str | int, to: Any) -> dict[str, str]:
@@ -354,12 +353,12 @@ def bad_channels() -> dict[str, Any]:
     number, letter = Numeric("x", 0, 1), Categorical("c", ["a", "b", "d"])
     maybe, numbers = Numeric("x", 0, 1, optional=True), [Numeric(name, 0, 1) for name in "abcd"]
     made = {
-        "additive": Plan.design(Schema([number]), 1.0, numeric="staircase"),
-        "mixture": Plan.design(Schema([number]), 1.0, numeric="hybrid"),
-        "subset": Plan.design(Schema([letter]), 1.0),
-        "unary": Plan.design(Schema([letter]), 1.0, categorical="oue"),
-        "signs": Plan.design(Schema(numbers), 1.0, numeric="duchi-multi"),
-        "cube": Plan.design(Schema(numbers), 4.0, numeric="cube"),
+        "additive": design(Schema([number]), 1.0, numeric="staircase"),
+        "mixture": design(Schema([number]), 1.0, numeric="hybrid"),
+        "subset": design(Schema([letter]), 1.0),
+        "unary": design(Schema([letter]), 1.0, categorical="oue"),
+        "signs": design(Schema(numbers), 1.0, numeric="duchi-multi"),
+        "cube": design(Schema(numbers), 4.0, numeric="cube"),
         "cells": Plan(Schema([number, letter]), Fraction(2), 1, (Question(("x", "c"), cells(Fraction(2), (None, 3))),)),
     }
     texts = {kind: json.loads(plan.to_json()) for kind, plan in made.items()}
@@ -429,7 +428,7 @@ def printables() -> dict[str, Any]:
         *("\ue000", "\U000f0000", "\U0010fffd"),  # Co
         *("\u0378", "\uffff", "\U0001ffff"),  # Cn
     ]
-    plan = Plan.design(Schema([Numeric("x", 0, 1)]), 1.0, numeric="duchi")
+    plan = design(Schema([Numeric("x", 0, 1)]), 1.0, numeric="duchi")
     values = json.loads(plan.to_json())
     return {
         "about": "plans whose title is printable, and plans that must be refused because it is not",

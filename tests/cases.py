@@ -8,13 +8,13 @@ from collections.abc import Callable
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from hush import Categorical, Numeric, Plan, Schema
-from hush.channels import Additive, Channel, Cube, Mixture, Output, Window
-from hush.channels.window import ROUNDING
-from hush.coins import Coins
-from hush.design.categorical import grr, oue, subset, sue
-from hush.design.joint import cells, cube
-from hush.design.numeric import (
+from hush import Categorical, Numeric, Plan, Schema, design
+from hush.core.channels import Additive, Channel, Cube, Mixture, Output, Window
+from hush.core.channels.window import ROUNDING
+from hush.core.coins import Coins
+from hush.core.design.categorical import grr, oue, subset, sue
+from hush.core.design.joint import cells, cube
+from hush.core.design.numeric import (
     decays_of,
     duchi,
     hybrid,
@@ -25,8 +25,8 @@ from hush.design.numeric import (
     signs,
     staircase,
 )
-from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
-from hush.plan import Question
+from hush.core.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
+from hush.core.plan import Question
 
 EPSILONS = [Fraction(text) for text in ("0.01", "0.1", "0.5", "1", "2", "4", "7.5", "10")]
 
@@ -229,22 +229,22 @@ def plans() -> dict[str, Plan]:
         [Numeric("x", 0, 10), Numeric("y", -1, 1), Categorical("c", list("abcdefghij")), Categorical("b", ["0", "1"])]
     )
     result = {
-        "default": Plan.design(MIXED, 1.0),
-        "titled": Plan.design(MIXED, 1.0, title="größer ☂"),
-        "k=3": Plan.design(MIXED, 4.0, k=3),
-        "split": Plan.design(MIXED, 3.0, budget="split"),
-        "multi": Plan.design(NUMBERS, 1.0, numeric="duchi-multi"),
-        "multi-even": Plan.design(Schema(NUMBERS.attributes[:4]), 1.0, numeric="duchi-multi"),
-        "multi-split": Plan.design(plain, 2.0, numeric="duchi-multi", categorical="oue", budget="split"),
-        "cube": Plan.design(NUMBERS, 4.0, numeric="cube"),
-        "cube-split": Plan.design(plain, 6.0, numeric="cube", budget="split"),
+        "default": design(MIXED, 1.0),
+        "titled": design(MIXED, 1.0, title="größer ☂"),
+        "k=3": design(MIXED, 4.0, k=3),
+        "split": design(MIXED, 3.0, k="all"),
+        "multi": design(NUMBERS, 1.0, numeric="duchi-multi"),
+        "multi-even": design(Schema(NUMBERS.attributes[:4]), 1.0, numeric="duchi-multi"),
+        "multi-split": design(plain, 2.0, numeric="duchi-multi", categorical="oue", k="all"),
+        "cube": design(NUMBERS, 4.0, numeric="cube"),
+        "cube-split": design(plain, 6.0, numeric="cube", k="all"),
         "cells": joint_plan(),
-        "wide": Plan.design(Schema([Categorical(f"c{i}", [1, 2]) for i in range(300)]), 1.0),
+        "wide": design(Schema([Categorical(f"c{i}", [1, 2]) for i in range(300)]), 1.0),
     }
     for numeric in ("hybrid", "piecewise", "piecewise-sub", "duchi", "laplace", "scdf", "staircase"):
-        result[numeric] = Plan.design(plain, 2.0, numeric=numeric, k=2)
+        result[numeric] = design(plain, 2.0, numeric=numeric, k=2)
     for categorical in ("subset", "grr", "oue", "sue"):
-        result[categorical] = Plan.design(plain, 1.0, categorical=categorical)
+        result[categorical] = design(plain, 1.0, categorical=categorical)
     return result
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from hush import Categorical, Numeric, Plan, Report, Schema, Tally
-from hush.batch.rows import report_schema
-from hush.channels import Channel
-from hush.client import randomise_from
-from hush.design.categorical import grr, oue, subset
-from hush.design.numeric import signs
-from hush.plan import Question
+from hush import Categorical, Numeric, Plan, Report, Schema, Tally, design
+from hush.batch.reports import report_schema
+from hush.core.channels import Channel
+from hush.core.design.categorical import grr, oue, subset
+from hush.core.design.numeric import signs
+from hush.core.plan import Question
+from hush.device.randomise import randomise_from
 from hush.testing import SeededCoins
 from tests.cases import any_record, plans, small_cube
 
@@ -79,7 +79,7 @@ def columnar_plans() -> dict[str, Plan]:
         "cube-20": _numbers("4", small_cube(four, 20, 5, 4), 20),
         "cube-32": _numbers("4", small_cube(four, 32, 6, 4), 32),
         "cube-70": _numbers("4", small_cube(four, 70, 6, 4), 70),
-        "mixed-split": Plan.design(mixed, 3.0, numeric="hybrid", budget="split"),
-        "weighted": Plan.design(mixed, 1.0, sampling="weighted"),
+        "mixed-split": design(mixed, 3.0, numeric="hybrid", k="all"),
+        "weighted": design(mixed, 1.0, k="weighted"),
     }
     return result

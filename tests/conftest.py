@@ -17,6 +17,6 @@ settings.load_profile("hush")
 
 @pytest.fixture(autouse=True)
 def nothing_answered() -> None:
-    answered = sys.modules.get("hush.answered")
+    answered = sys.modules.get("hush.device.answered")
     if answered is not None:
         answered._memory.answers.clear()

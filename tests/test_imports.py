@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +32,7 @@ def isolated(code: str) -> str:
 SESSION = """
 import hush
 schema = hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b"])])
-plan = hush.Plan.from_json(hush.Plan.design(schema, 1.0).to_json())
+plan = hush.Plan.from_json(hush.design(schema, 1.0).to_json())
 tally = hush.Tally(plan)
 for _ in range(200):
     tally.add(hush.Report.decode(plan, hush.randomise(plan, {"x": 0.5, "c": "a"}).encode()))
@@ -43,13 +46,13 @@ def test_the_whole_flow_needs_the_standard_library_alone() -> None:
 
 
 LEARNING = """
-from hush.learn import Features, Round, Training, gradient, held_out, step
 import hush
+from hush import Features, Round, Training, first_round, gradient, held_out, step
 schema = hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b", "c"])])
 assert Features(schema).names == ("x", "c=a", "c=b")
 label = hush.Categorical("bought", ["no", "yes"])
 training = Training("t", "logistic", schema, label, 8.0, 2, 0.5, centre=(0.1, 0.2, 0.3), selection=(1, 1, 0.1))
-round = Round.first(training)
+round = first_round(training)
 for _ in range(2):
     round = Round.from_json(round.to_json())
     tally = hush.Tally(round.plan)
@@ -68,26 +71,6 @@ def test_a_device_and_a_server_train_with_the_standard_library_alone() -> None:
     assert any(float(value) for value in coefficients)
 
 
-def test_the_public_names_of_learning_are_listed_once() -> None:
-    import hush.learn
-
-    assert sorted(hush.learn._HOME) == sorted(hush.learn.__all__)
-    for name in hush.learn.__all__:
-        assert getattr(hush.learn, name).__name__ == name
-    assert set(hush.learn.__all__) <= set(dir(hush.learn))
-    block = Path(hush.learn.__file__).read_text().split("if TYPE_CHECKING:")[1].split("_HOMES")[0]
-    for name in hush.learn.__all__:
-        assert name in block
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        hush.learn.nothing  # noqa: B018
-
-
-def test_learning_loads_what_it_needs_and_no_more() -> None:
-    loaded = isolated("import hush.learn; print(*sys.modules)").split()
-    assert "hush.learn.rounds" not in loaded
-    assert "hush.plan" not in loaded
-
-
 def test_every_public_name_loads() -> None:
     for name in hush.__all__:
         assert getattr(hush, name) is not None
@@ -101,6 +84,7 @@ PAGES = [
     *(SOURCE.parent / "docs").rglob("*.md"),
     *(SOURCE.parent / "docs").glob("*.ipynb"),
 ]
+ROOMS = ("collector", "core", "device", "planning", "server", "show")  # modules of these are imported by name
 REACHED = """
 import sys
 from operator import attrgetter
@@ -124,8 +108,8 @@ def test_every_name_in_the_documents_is_reached_from_hush() -> None:
     names: set[str] = set()
     for page in PAGES:
         found = re.findall(r"(?<![\w.])hush\.([A-Za-z]\w*(?:\.[A-Za-z]\w*)*)", page.read_text())
-        names |= {name for name in found if _exists(name)}
-    assert {"client.Collector", "remote.CollectorError", "plots.save", "batch.files.randomise_file"} <= names
+        names |= {name for name in found if _exists(name) and name.partition(".")[0] not in ROOMS}
+    assert {"Client", "CollectorError", "plots.save", "batch.files.randomise_file"} <= names
     command = [sys.executable, "-c", REACHED, *sorted(names)]
     env = os.environ | {"PYTHONPATH": str(SOURCE)}
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=env)  # noqa: S603
@@ -152,36 +136,129 @@ def test_the_public_names_are_listed_once() -> None:
         assert name in block
 
 
+TRAINS = """
+import hush
+schema, label = hush.Schema([hush.Numeric("x", 0, 1)]), hush.Categorical("bought", ["no", "yes"])
+print(hush.first_round(hush.Training("t", "logistic", schema, label, 8.0, 2, 0.5)).to_json())
+"""
+ANSWERS = """
+import hush
+hush.Ledger(FILE, cap=2.0).randomise(hush.Plan.from_json(PLAN), {"x": 0.5})
+print(*sys.modules)
+"""
+GRADIENT = """
+import hush
+hush.gradient(hush.Round.from_json(ROUND), {"x": 0.5}, "yes")
+print(*sys.modules)
+"""
+SERVES = ("hush.server", "hush.show", "hush.planning", "hush.plots", "hush.core.design", "hush.batch", "hush.collector")
+
+
+def loaded(code: str, **values: str) -> set[str]:
+    """Return the modules that a process without any library has loaded after some code."""
+    given = "".join(f"{name} = {value!r}\n" for name, value in values.items())
+    return set(isolated(f"exec({given + code!r})").split())
+
+
+def within(modules: set[str], *rooms: str) -> set[str]:
+    return {module for module in modules if any(module == room or module.startswith(f"{room}.") for room in rooms)}
+
+
+def test_a_device_that_answers_loads_neither_design_nor_server_nor_tables(tmp_path: Path) -> None:
+    plan = isolated("import hush; print(hush.design(hush.Schema([hush.Numeric('x', 0, 1)]), 1.0).to_json(), end='')")
+    found = loaded(ANSWERS, PLAN=plan, FILE=str(tmp_path / "ledger.db"))
+    assert "hush.device.ledger" in found
+    assert not within(found, *SERVES, "hush.testing", "random", "numpy")
+    found = loaded(GRADIENT, ROUND=isolated(f"exec({TRAINS!r})"))
+    assert "hush.device.gradient" in found
+    assert not within(found, *SERVES, "hush.testing", "random", "numpy")
+
+
 @pytest.mark.parametrize(
     ("use", "absent"),
     [
-        ("hush.Plan, hush.randomise", ["hush.tally", "hush.estimates", "sqlite3"]),
-        ("hush.Tally, hush.estimate", ["hush.client", "hush.coins", "hush.ledger"]),
-        ("hush.__version__", ["hush.plan", "hush.channels", "fractions"]),
+        ("hush.Plan, hush.randomise, hush.Ledger, hush.gradient", [*SERVES, "random", "numpy"]),
+        ("hush.Client", [*SERVES, "numpy"]),
+        ("hush.Tally, hush.estimate, hush.step", ["hush.device.randomise", "hush.device.coins", "hush.device.ledger"]),
+        ("hush.__version__", ["hush.core", "hush.server", "fractions"]),
     ],
 )
 def test_a_role_loads_only_its_own_code(use: str, absent: list[str]) -> None:
-    loaded = isolated(f"import hush; {use}; print(*sys.modules)").split()
-    assert not set(absent) & set(loaded)
-    assert "random" not in loaded or "statistics" in loaded  # the standard library's normal quantile loads it
-    assert "hush.testing" not in loaded
+    found = loaded(f"import hush; {use}; print(*sys.modules)")
+    assert not within(found, *absent, "hush.testing")
+    if "hush.Client" not in use:  # the standard library's HTTP client and normal quantile load it
+        assert "random" not in found or "statistics" in found
 
 
-def test_the_device_never_loads_a_statistical_generator() -> None:
-    loaded = isolated("import hush; hush.randomise, hush.Ledger; print(*sys.modules)").split()
-    assert "random" not in loaded
-    assert "numpy" not in loaded
+# -- the contracts
+
+CONTRACTS: list[dict[str, Any]] = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["tool"]["importlinter"][
+    "contracts"
+]
 
 
-def test_every_module_is_under_the_contracts() -> None:
-    """A new module must be listed where seeded words are forbidden, and have its place in the layers."""
-    import tomllib
-
-    contracts = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    modules = {
-        path.stem for path in (SOURCE / "hush").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+def test_every_room_is_under_the_contracts() -> None:
+    """Layers are exhaustive, so that a new file says where it belongs; other contracts list the rooms by name."""
+    rooms = {path.parent.name for path in (SOURCE / "hush").glob("*/__init__.py")} | {"errors"}
+    seeded = next(item for item in CONTRACTS if item.get("forbidden_modules") == ["hush.testing"])
+    assert {name.removeprefix("hush.") for name in seeded["source_modules"]} == rooms
+    layered = [item for item in CONTRACTS if item["type"] == "layers"]
+    assert all(item.get("exhaustive") for item in layered)
+    assert {"hush", "hush.core", "hush.device", "hush.server", "hush.planning", "hush.collector"} <= {
+        container for item in layered for container in item["containers"]
     }
-    modules -= {"__init__", "__main__", "testing"}
-    seeded = next(item for item in contracts if item.get("forbidden_modules") == ["hush.testing"])
-    assert {name.removeprefix("hush.") for name in seeded["source_modules"]} == modules
-    assert {name for layer in contracts[0]["layers"] for name in layer.split(" | ")} == modules
+
+
+def test_no_import_hides_from_the_contracts() -> None:
+    """`import_module` is for the public names of `hush`, and for libraries of others."""
+    allowed = {"__init__.py", "show/rows.py", "cli/installed.py"}
+    found = {
+        path.relative_to(SOURCE / "hush").as_posix()
+        for path in (SOURCE / "hush").rglob("*.py")
+        if re.search(r"import_module|__import__", path.read_text())
+    }
+    assert found <= allowed
+
+
+PLANTED = {
+    "upwards": ("core/schema.py", "from hush.server import tally", "Rooms import downwards only"),
+    "device to server": ("device/ledger.py", "from hush.server import tally", "Rooms import downwards only"),
+    "server to device": ("server/tally.py", "from hush.device import coins", "Rooms import downwards only"),
+    "device to design": ("device/ledger.py", "from hush.core import design", "A device loads no design"),
+    "late": ("device/coins.py", "def late():\n    from hush.show import tables", "A device loads no design"),
+    "collector to device": ("collector/formats.py", "from hush.device import coins", "A server loads nothing"),
+    "within core": ("core/codec.py", "from hush.core import schema", "Core: what both"),
+    "within server": ("server/binomial.py", "from hush.server import tally", "Server: from steps"),
+    "within device": ("device/coins.py", "from hush.device import ledger", "Device: from a client"),
+    "within planning": ("planning/laws.py", "from hush.planning import audits", "Planning: audits"),
+    "store to http": ("collector/stores/ids.py", "from hush.collector.http import problems", "Collector: HTTP above"),
+    "between stores": ("collector/stores/base.py", "from hush.collector.stores import opening", "Stores: opened above"),
+    "circle": ("batch/native.py", "from hush.batch import engine", "No circles"),
+    "seeded words": ("batch/keystream.py", "from hush import testing", "Nothing in production"),
+    "generator": ("core/coins.py", "import random", "Devices and servers need"),
+    "new room": ("extra/__init__.py", '"""A room that has no place."""', "Rooms import downwards only"),
+    "new file": ("core/extra.py", '"""A file that has no place."""', "Core: what both"),
+}
+
+
+@pytest.mark.parametrize("kind", ["nothing", *PLANTED])
+def test_a_wrong_import_breaks_a_contract(kind: str, tmp_path: Path) -> None:
+    """Each kind is planted into a copy of the source; without one all contracts are kept."""
+    copy = tmp_path / "src" / "hush"
+    shutil.copytree(SOURCE / "hush", copy, ignore=shutil.ignore_patterns("__pycache__", "static"))
+    shutil.copy(SOURCE.parent / "pyproject.toml", tmp_path)
+    if kind != "nothing":
+        file, line, _ = PLANTED[kind]
+        (copy / file).parent.mkdir(exist_ok=True)
+        with (copy / file).open("a") as out:
+            out.write(f"\n{line}\n")
+    env = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
+    code = "from importlinter.cli import lint_imports; import sys; sys.exit(lint_imports(no_cache=True))"
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)  # noqa: S603
+    text = " ".join(result.stdout.split())
+    if kind == "nothing":
+        assert result.returncode == 0, result.stdout
+        return
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert re.search(rf"{re.escape(PLANTED[kind][2])}[^.]*? BROKEN", text), result.stdout

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from spec import generate
 
-from hush import HushError, Plan, RecordError, Report, ReportError, Tally, codec
-from hush.channels import CHANNELS, Additive, Window
-from hush.client import randomise_from
-from hush.exact import exp_bounds
+from hush import HushError, Plan, RecordError, Report, ReportError, Tally
+from hush.core import codec
+from hush.core.channels import CHANNELS, Additive, Window
+from hush.core.exact import exp_bounds
+from hush.device.randomise import randomise_from
 from hush.testing import ListedCoins
 
 FOLDER = Path(__file__).parent.parent / "spec" / "vectors"

@@ -23,7 +23,7 @@ def predicted(epsilon: float, k: int) -> float:
     """Return the variance of a mean times the people, for evenly spread people, as hush predicts it."""
     schema = hush.Schema([hush.Numeric(f"x{i}", -1, 1) for i in range(QUESTIONS)])
     guesses = {name: hush.Guess(0.0, 3**-0.5) for name in schema.names}
-    return hush.predict(hush.Plan.design(schema, epsilon, k=k), 1, guesses=guesses)[0].stderr ** 2
+    return hush.predict(hush.design(schema, epsilon, k=k), 1, guesses=guesses)[0].stderr ** 2
 
 
 WAYS: dict[str, Callable[[float, int], float]] = {

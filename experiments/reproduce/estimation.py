@@ -24,7 +24,7 @@ from experiments.reproduce.frame import Bench, Claim, Row, mean_and_error
 from experiments.reproduce.population import Population
 from hush import batch
 
-SPLIT: dict[str, Any] = {"categorical": "oue", "budget": "split"}
+SPLIT: dict[str, Any] = {"categorical": "oue", "k": "all"}
 PAPER: dict[str, Any] = {"categorical": "oue", "k": "paper"}
 METHODS: dict[str, dict[str, Any]] = {
     "Laplace": {"numeric": "laplace", **SPLIT},
@@ -75,7 +75,7 @@ def surveyed(bench: Bench, what: str, population: Population, epsilons: tuple[fl
 
 def plan_of(population: Population, method: str, epsilon: float) -> hush.Plan:
     """Return the plan of a method."""
-    return hush.Plan.design(population.schema, epsilon, **METHODS[method])
+    return hush.design(population.schema, epsilon, **METHODS[method])
 
 
 def estimator_of(method: str) -> Any:

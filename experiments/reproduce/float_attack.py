@@ -67,7 +67,7 @@ def _textbook(subject: Subject) -> tuple[Any, Any]:
 def _of_hush(subject: Subject) -> tuple[Any, Any]:
     """Return what a device sends, and whether the exact law of an input has an output."""
     schema = hush.Schema([hush.Numeric("x", -1, 1)])
-    plan = hush.Plan.design(schema, subject.epsilon, numeric=MECHANISMS[subject.mechanism])
+    plan = hush.design(schema, subject.epsilon, numeric=MECHANISMS[subject.mechanism])
     channel = plan.channel("x")
     laws = {t: [channel.law(state) for state in channel.rounding([(t + 1) / 2])] for t in INPUTS}
 

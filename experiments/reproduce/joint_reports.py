@@ -46,7 +46,7 @@ def errors(case: Case) -> dict[str, float]:
         rivals = ({},)
 
     def error(**options: Any) -> float:
-        plan = hush.Plan.design(schema, case.epsilon, **options)
+        plan = hush.design(schema, case.epsilon, **options)
         return max(row.stderr**2 for row in hush.predict(plan, 1, guesses=guesses))
 
     return {"joint": error(**joint), SINGLE: min(error(**options) for options in rivals)}

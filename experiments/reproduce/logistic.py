@@ -7,7 +7,7 @@ from typing import Any
 from experiments.reproduce import training
 from experiments.reproduce.frame import Bench, Claim, Row
 from experiments.reproduce.training import by_setting, hush_is_best, laplace_is_worst, outperforms
-from hush.design import NUMERIC
+from hush.core.design import NUMERIC
 
 TITLE = "Logistic regression"
 PAPER = "Figure 9"

@@ -40,7 +40,7 @@ class Reading:
 
 def readings(population: Population, job: Reading) -> dict[str, dict[str, list[float]]]:
     """Return the mean squared errors of each run, by target and estimator."""
-    plan = hush.Plan.design(population.schema, job.epsilon, **estimation.METHODS[METHOD])
+    plan = hush.design(population.schema, job.epsilon, **estimation.METHODS[METHOD])
     truth = population.truth()
     found: dict[str, dict[str, list[float]]] = {}
     for _ in range(job.runs):

@@ -19,7 +19,7 @@ CHANNELS = ("subset", "oue")
 def measured(name: str, size: int, epsilon: float) -> Row:
     """Return the noise of a channel in all categories together, and how long its reports are."""
     schema = hush.Schema([hush.Categorical("x", list(range(size)))])
-    plan = hush.Plan.design(schema, epsilon, categorical=name)
+    plan = hush.design(schema, epsilon, categorical=name)
     channel = plan.channel("x")
     report = hush.randomise(plan, {"x": 0})
     total = channel.variance(Fraction(1)) + (size - 1) * channel.variance(Fraction(0))

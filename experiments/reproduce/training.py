@@ -29,7 +29,7 @@ from experiments.reproduce import charts
 from experiments.reproduce.estimation import Ratio, judged
 from experiments.reproduce.frame import Bench, Claim, Row, mean_and_error
 from experiments.reproduce.populations import CENSUS, SEED, label, people_of
-from hush.learn import Features
+from hush import Features
 
 METHODS = ("Laplace", "Duchi", "PM", "HM", "hush")
 CLEAR = (NONE, CONSTANT)

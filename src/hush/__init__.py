@@ -9,28 +9,40 @@ Names are imported when they are first used, so that a device loads only the cod
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+import hush.device.family  # noqa: F401  # at once: this process and all that it forks later share its key
+
 if TYPE_CHECKING:
-    from hush import audits as audits
     from hush import batch as batch
-    from hush import client as client
     from hush import collector as collector
-    from hush import design as design
+    from hush import core as core
+    from hush import device as device
     from hush import engines as engines
-    from hush import exact as exact
+    from hush import errors as errors
     from hush import learn as learn
-    from hush import panels as panels
+    from hush import planning as planning
     from hush import plots as plots
-    from hush import remote as remote
+    from hush import server as server
+    from hush import show as show
     from hush import testing as testing
-    from hush.audits import audit
-    from hush.client import randomise
+    from hush.core.design import design
+    from hush.core.plan import Plan
+    from hush.core.report import Report
+    from hush.core.schema import MISSING, Categorical, Numeric, Schema
+    from hush.core.training.features import Features
+    from hush.core.training.rounds import Round
+    from hush.core.training.training import Training
+    from hush.device.client import Client
+    from hush.device.gradient import gradient, held_out
+    from hush.device.ledger import Ledger
+    from hush.device.randomise import randomise
+    from hush.device.series import History, Series
     from hush.errors import (
         AuditError,
         BudgetError,
+        CollectorError,
         DesignError,
         EstimateError,
         HushError,
@@ -44,27 +56,32 @@ if TYPE_CHECKING:
         StoreError,
         TallyError,
     )
-    from hush.estimates import Estimate, Estimates, Manipulation, estimate, manipulation
-    from hush.ledger import Ledger
-    from hush.plan import Plan
-    from hush.postprocess import Distribution, clip, distribution, project
-    from hush.predictions import Guess, Prediction, Predictions, epsilon_needed, people_needed, predict
-    from hush.report import Report
-    from hush.schema import MISSING, Categorical, Numeric, Schema
-    from hush.series import History, Series
-    from hush.tally import Tally
+    from hush.planning.audits import audit
+    from hush.planning.predictions import Guess, Prediction, Predictions, epsilon_needed, people_needed, predict
+    from hush.server.estimates import Estimate, Estimates, Manipulation, estimate, manipulation
+    from hush.server.postprocess import Distribution, clip, distribution, project
+    from hush.server.step import first_round, step
+    from hush.server.tally import Tally
 
 __version__ = "0.1.0"
 
-# Made at once, so that this process and all that it forks later have the same: see `hush.answered`.
-_PROCESS, _KEY = os.getpid(), os.urandom(32)
-
 _HOMES = {
-    "audits": ["audit"],
-    "client": ["randomise"],
+    "core.design": ["design"],
+    "core.plan": ["Plan"],
+    "core.report": ["Report"],
+    "core.schema": ["MISSING", "Categorical", "Numeric", "Schema"],
+    "core.training.features": ["Features"],
+    "core.training.rounds": ["Round"],
+    "core.training.training": ["Training"],
+    "device.client": ["Client"],
+    "device.gradient": ["gradient", "held_out"],
+    "device.ledger": ["Ledger"],
+    "device.randomise": ["randomise"],
+    "device.series": ["History", "Series"],
     "errors": [
         "AuditError",
         "BudgetError",
+        "CollectorError",
         "DesignError",
         "EstimateError",
         "HushError",
@@ -78,28 +95,45 @@ _HOMES = {
         "StoreError",
         "TallyError",
     ],
-    "estimates": ["Estimate", "Estimates", "Manipulation", "estimate", "manipulation"],
-    "ledger": ["Ledger"],
-    "plan": ["Plan"],
-    "postprocess": ["Distribution", "clip", "distribution", "project"],
-    "predictions": ["Guess", "Prediction", "Predictions", "epsilon_needed", "people_needed", "predict"],
-    "report": ["Report"],
-    "schema": ["MISSING", "Categorical", "Numeric", "Schema"],
-    "series": ["History", "Series"],
-    "tally": ["Tally"],
+    "planning.audits": ["audit"],
+    "planning.predictions": ["Guess", "Prediction", "Predictions", "epsilon_needed", "people_needed", "predict"],
+    "server.estimates": ["Estimate", "Estimates", "Manipulation", "estimate", "manipulation"],
+    "server.postprocess": ["Distribution", "clip", "distribution", "project"],
+    "server.step": ["first_round", "step"],
+    "server.tally": ["Tally"],
 }
+"""Where each public name is defined."""
+
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = (
+    "batch",
+    "collector",
+    "core",
+    "device",
+    "engines",
+    "errors",
+    "learn",
+    "planning",
+    "plots",
+    "server",
+    "show",
+    "testing",
+)
+"""Modules that are loaded when they are first used: some need more than the standard library, none is always needed."""
 
 __all__ = [
     "MISSING",
     "AuditError",
     "BudgetError",
     "Categorical",
+    "Client",
+    "CollectorError",
     "DesignError",
     "Distribution",
     "Estimate",
     "EstimateError",
     "Estimates",
+    "Features",
     "Guess",
     "History",
     "HushError",
@@ -116,32 +150,30 @@ __all__ = [
     "RecordError",
     "Report",
     "ReportError",
+    "Round",
     "Schema",
     "SchemaError",
     "Series",
     "StoreError",
     "Tally",
     "TallyError",
+    "Training",
     "audit",
     "clip",
+    "design",
     "distribution",
     "epsilon_needed",
     "estimate",
+    "first_round",
+    "gradient",
+    "held_out",
     "manipulation",
     "people_needed",
     "predict",
     "project",
     "randomise",
+    "step",
 ]
-
-
-_MODULES = (
-    *("answered", "audits", "batch", "channels", "client", "codec", "coins", "collector", "design", "engines"),
-    *("errors", "estimates", "exact", "intervals", "laws", "learn", "ledger", "memory", "panels", "plan", "plots"),
-    *("postprocess", "predictions", "remote", "report", "rows", "schema", "series", "tables", "tally", "testing"),
-    *("summary", "tickets"),
-)
-"""Modules that are loaded when they are first used: some need more than the standard library, none is always needed."""
 
 
 def __getattr__(name: str) -> object:

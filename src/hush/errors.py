@@ -13,6 +13,7 @@
     │   └── LedgerError     an answer, a cap or a series that the rules of a ledger do not allow
     │       └── BudgetError     answering would cost more privacy than is allowed
     ├── NetworkError        a collector that could not be reached, or did not take what was sent
+    │   └── CollectorError  a collector that answered, and refused or sent something unusable
     └── StoreError          a ledger or a store that cannot be read or written: its disk, its version, its database
 
 An application mends its own code after an InputError, sends the same again later after a NetworkError, and looks at the
@@ -81,3 +82,11 @@ class LedgerError(InputError):
 
 class BudgetError(LedgerError):
     """Answering would cost more privacy than is allowed."""
+
+
+class CollectorError(NetworkError):
+    """A collector that could not be reached, or that refused what was sent: `status` and `kind` say how."""
+
+    def __init__(self, message: str, status: int | None = None, kind: str = "") -> None:
+        super().__init__(message)
+        self.status, self.kind = status, kind

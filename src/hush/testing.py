@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hush.coins import Coins
+from hush.core.coins import Coins
 
 
 class SeededCoins(Coins):

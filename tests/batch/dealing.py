@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from hush import Plan, Report
-from hush.client import questions, randomise_from
-from hush.coins import Coins
+from hush.core.coins import Coins
+from hush.core.dealing import questions
+from hush.device.randomise import randomise_from
 from hush.testing import ListedCoins, RecordedCoins
 
 

@@ -16,8 +16,8 @@ from hush.batch import kernels
 from hush.batch.columns import encode
 from hush.batch.kernels import KERNELS, SCRATCH, Job
 from hush.batch.program import Task, compile_plan
-from hush.batch.rows import report_schema
-from hush.schema import Numeric
+from hush.batch.reports import report_schema
+from hush.core.schema import Numeric
 from hush.testing import SeededStreams
 from tests.batch.test_words import PLANS, columns_of, edges, people
 from tests.batch.tracked import Told, room, tracked_job, tracked_kernels

@@ -15,13 +15,13 @@ import pyarrow as pa
 import pytest
 
 import hush
-from hush import Categorical, DesignError, Numeric, Plan, PlanError, RecordError, Schema, batch
+from hush import Categorical, DesignError, Numeric, PlanError, RecordError, Schema, batch, design
 from hush.batch import engine, native
 from hush.batch.columns import Columns, Encoded
 from hush.batch.draws import below, clamped, quotient
 from hush.batch.kernels import KERNELS
 from hush.batch.keystream import Keystream
-from hush.exact import WORD
+from hush.core.exact import WORD
 from hush.testing import SeededStreams
 
 SCHEMA = Schema([Numeric("age", 0, 120), Numeric("income", 0, 1e5, optional=True), Categorical("os", ["a", "b", "c"])])
@@ -41,7 +41,7 @@ def population(n: int, seed: int = 1) -> dict[str, Any]:
 def test_estimates_meet_the_truth(epsilon: float, k: int) -> None:
     """Every estimate within 6 standard errors: a false alarm has a probability below 1e-7 for the handful of them."""
     people = population(400_000)
-    plan = Plan.design(SCHEMA, epsilon, k=k)
+    plan = design(SCHEMA, epsilon, k=k)
     truth: dict[Any, float] = {
         ("age", None): float(people["age"].mean()),
         ("income", None): float(np.nanmean(people["income"].to_numpy(zero_copy_only=False))),
@@ -59,7 +59,7 @@ def test_estimates_meet_the_truth(epsilon: float, k: int) -> None:
 
 def test_frames_go_in_and_arrow_comes_out() -> None:
     people = population(1000)
-    plan = Plan.design(SCHEMA, 1.0)
+    plan = design(SCHEMA, 1.0)
     frame = pd.DataFrame({name: np.asarray(values) for name, values in people.items()})
     for data in (people, pa.table(people), frame, pl.DataFrame(pa.table(people))):
         table = batch.randomise(plan, data)
@@ -68,7 +68,7 @@ def test_frames_go_in_and_arrow_comes_out() -> None:
 
 
 def test_ids_are_random_and_the_same_in_all_rows_of_a_report() -> None:
-    plan = Plan.design(SCHEMA, 4.0, k=2)
+    plan = design(SCHEMA, 4.0, k=2)
     rows = batch.randomise(plan, population(500), ids=True)["report"].to_pylist()
     assert rows[::2] == rows[1::2]
     assert len(set(rows)) == 500
@@ -76,7 +76,7 @@ def test_ids_are_random_and_the_same_in_all_rows_of_a_report() -> None:
 
 
 def test_calls_are_independent() -> None:
-    plan = Plan.design(SCHEMA, 1.0)
+    plan = design(SCHEMA, 1.0)
     held = batch.encode(plan, population(500))
     assert not batch.randomise(plan, held).equals(batch.randomise(plan, held))
 
@@ -86,7 +86,7 @@ def test_a_bad_table_is_refused_before_anything_is_drawn(monkeypatch: pytest.Mon
         raise AssertionError("a stream was asked for")
 
     monkeypatch.setattr(Keystream, "stream", drawn)
-    plan = Plan.design(SCHEMA, 1.0)
+    plan = design(SCHEMA, 1.0)
     people = population(200_000)
     people["age"][-1] = 121
     for call in (batch.randomise, batch.collect):
@@ -105,7 +105,7 @@ def test_a_bad_table_is_refused_before_anything_is_drawn(monkeypatch: pytest.Mon
 
 
 def test_a_stream_of_batches_is_randomised_as_it_comes() -> None:
-    plan = Plan.design(SCHEMA, 1.0)
+    plan = design(SCHEMA, 1.0)
     given = []
 
     def source() -> Any:
@@ -125,16 +125,16 @@ def test_a_stream_of_batches_is_randomised_as_it_comes() -> None:
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
 def test_threads_are_a_positive_integer(threads: Any) -> None:
     with pytest.raises(DesignError, match="threads must be an integer of at least 1"):
-        batch.randomise(Plan.design(SCHEMA, 1.0), population(10), threads=threads)
+        batch.randomise(design(SCHEMA, 1.0), population(10), threads=threads)
 
 
 def test_the_kernels_do_not_trust_the_columns() -> None:
     """Whatever a float is, and even if the check were skipped, a state of the channel comes of it."""
-    plan = Plan.design(Schema([Numeric("x", 0, 1)]), 1.0)
+    plan = design(Schema([Numeric("x", 0, 1)]), 1.0)
     values = np.array([np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 2, -2])
     held = Encoded(plan.schema, (Columns(plan.schema, 8, (values,)),))
     for name in ("minimax", "piecewise", "duchi", "hybrid", "laplace"):
-        plan = Plan.design(plan.schema, 1.0, numeric=name)
+        plan = design(plan.schema, 1.0, numeric=name)
         assert batch.tally(plan, batch.randomise(plan, held)).n == 8
     assert clamped(-1.0) == 0.0
     assert clamped(2.0) == 1.0
@@ -143,7 +143,7 @@ def test_the_kernels_do_not_trust_the_columns() -> None:
 
 def test_a_forked_process_draws_words_of_its_own() -> None:
     """A stream that was begun before a fork goes on in both processes, with different words."""
-    plan = Plan.design(Schema([Categorical("c", list(range(10)))]), 1.0, categorical="grr")
+    plan = design(Schema([Categorical("c", list(range(10)))]), 1.0, categorical="grr")
     batches = [pa.record_batch({"c": np.zeros(500, int)})] * 3
     stream = batch.randomise_batches(plan, batches, threads=1)
     next(stream)
@@ -164,7 +164,7 @@ def test_a_forked_process_draws_words_of_its_own() -> None:
 
 def test_a_call_in_the_middle_of_a_call_disturbs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a signal handler may do: both work on the same thread, at the same time."""
-    plan = Plan.design(SCHEMA, 1.0)
+    plan = design(SCHEMA, 1.0)
     held = batch.encode(plan, population(3000))
     alone = batch._randomise_from(SeededStreams(1), plan, held, 1, True)
     kernel = KERNELS["window"]
@@ -182,7 +182,7 @@ def test_a_call_in_the_middle_of_a_call_disturbs_nothing(monkeypatch: pytest.Mon
 
 
 def test_memory_does_not_grow_with_what_is_left_of_a_block() -> None:
-    plan = Plan.design(Schema([Numeric("x", 0, 1)]), 1.0, numeric="laplace")
+    plan = design(Schema([Numeric("x", 0, 1)]), 1.0, numeric="laplace")
     sizes = set()
     for _ in range(3):
         batch.collect(plan, {"x": np.zeros(30_000)}, threads=1)
@@ -191,9 +191,7 @@ def test_memory_does_not_grow_with_what_is_left_of_a_block() -> None:
 
 
 def test_many_rows_for_each_person_make_smaller_chunks() -> None:
-    plan = Plan.design(
-        Schema([Categorical(f"c{i}", list(range(640))) for i in range(40)]), 16.0, categorical="oue", k=40
-    )
+    plan = design(Schema([Categorical(f"c{i}", list(range(640))) for i in range(40)]), 16.0, categorical="oue", k=40)
     held = batch.encode(plan, {f"c{i}": np.zeros(20_000, int) for i in range(40)})
     sizes = [chunk.end - chunk.start for chunk in engine.chunks_of(plan, held.batches)]
     assert sum(sizes) == 20_000
@@ -201,7 +199,7 @@ def test_many_rows_for_each_person_make_smaller_chunks() -> None:
 
 
 def test_only_plans_and_batches_will_do() -> None:
-    plan = Plan.design(SCHEMA, 1.0)
+    plan = design(SCHEMA, 1.0)
     for call in (batch.randomise, batch.collect, batch.tally, batch.encode, batch.check_batches):
         with pytest.raises(PlanError, match="needs a Plan first"):
             call(None, {})  # type: ignore[arg-type]

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hush import Categorical, Plan, ReportError, Schema, Tally, batch
+from hush import Categorical, Plan, ReportError, Schema, Tally, batch, design
 from hush.batch.counters import FULL, GROUP, carry
 from hush.batch.counting import Counts
-from hush.batch.rows import report_schema
-from hush.design.categorical import grr, oue, subset
-from hush.plan import Question
+from hush.batch.reports import report_schema
+from hush.core.design.categorical import grr, oue, subset
+from hush.core.plan import Question
 from tests.cases import NUMBERS
 
 
@@ -30,7 +30,7 @@ SYMBOLS = plan_of(grr(ONE, 5), grr(ONE, 3))
 WORDS = plan_of(oue(ONE, 64))
 BOTH = plan_of(oue(ONE, 10), grr(ONE, 3), subset(ONE, 20))
 WIDE = plan_of(subset(ONE, 100), grr(ONE, 3))
-PAIRS = Plan.design(NUMBERS, 4.0, numeric="cube")
+PAIRS = design(NUMBERS, 4.0, numeric="cube")
 
 
 def table(plan: Plan, rows: Sequence[tuple[int, ...]]) -> pa.Table:
@@ -141,7 +141,7 @@ def test_reports_of_another_plan_or_version_are_refused() -> None:
     with pytest.raises(ReportError, match="version"):
         batch.tally(SYMBOLS, good.replace_schema_metadata({"hush": "2"}))
     assert batch.tally(SYMBOLS, good.replace_schema_metadata({})).n == 1
-    marked = pa.field("attribute", pa.int16(), metadata={"hush.plan": "0" * 64})
+    marked = pa.field("attribute", pa.int16(), metadata={"hush.core.plan": "0" * 64})
     with pytest.raises(ReportError, match="another plan"):
         batch.tally(SYMBOLS, pa.table(good.columns, schema=pa.schema([marked, good.schema.field("output")])))
     unneeded = pa.table({"attribute": [0], "part": [0], "output": [1]})

@@ -17,7 +17,7 @@ import hush
 from hush import batch
 from hush.batch import files
 from hush.batch.files import People, Reports, randomise_file, tally_files
-from hush.batch.rows import report_schema
+from hush.batch.reports import report_schema
 from hush.errors import RecordError, ReportError
 
 SCHEMA = hush.Schema(
@@ -27,8 +27,8 @@ SCHEMA = hush.Schema(
         hush.Categorical("os", ["linux", "mac", "other"]),
     ]
 )
-PLAN = hush.Plan.design(SCHEMA, 1.0)
-WIDE = hush.Plan.design(
+PLAN = hush.design(SCHEMA, 1.0)
+WIDE = hush.design(
     hush.Schema([hush.Categorical("c", list(range(200))), hush.Numeric("x", 0, 1)]), 2.0, categorical="oue", k=2
 )
 
@@ -289,7 +289,7 @@ def test_metadata_is_checked_where_there_is_any() -> None:
     table = pq.read_table("reports.parquet")
     pq.write_table(table.replace_schema_metadata(None), "plain.parquet")
     assert tally_files(PLAN, "plain.parquet") == tally_files(PLAN, "reports.parquet")
-    for notes in ({b"hush": b"2"}, {b"hush": b"1", b"hush.plan": WIDE.id.encode()}):
+    for notes in ({b"hush": b"2"}, {b"hush": b"1", b"hush.core.plan": WIDE.id.encode()}):
         pq.write_table(table.replace_schema_metadata(notes), "other.parquet")
         with pytest.raises(ReportError, match=r"other\.parquet: these") as caught:
             tally_files(PLAN, ["reports.parquet", "other.parquet"])

@@ -9,19 +9,17 @@ import numpy as np
 import pytest
 
 import hush
-from hush import codec
 from hush.batch.binary import ids_of, rows_of
 from hush.batch.counting import Counts
-from hush.client import randomise, randomise_from
 from hush.collector.vectors import layout_of
-from hush.columnar import parts
+from hush.core import codec
+from hush.core.columnar import parts
+from hush.device.randomise import randomise, randomise_from
 from hush.errors import ReportError
 from hush.testing import SeededCoins
 from tests.collector.served import ALL, FEW, PLAN, WIDE, record_of, rows
 
-CUBE = hush.Plan.design(
-    hush.Schema([hush.Numeric(f"x{i}", -1, 1) for i in range(5)]), 2.0, title="cube", numeric="cube"
-)
+CUBE = hush.design(hush.Schema([hush.Numeric(f"x{i}", -1, 1) for i in range(5)]), 2.0, title="cube", numeric="cube")
 PLANS = {plan.title: plan for plan in (PLAN, ALL, WIDE, FEW, CUBE)}
 Array = np.ndarray[Any, Any]
 

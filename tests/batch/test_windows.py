@@ -14,10 +14,10 @@ from itertools import pairwise
 import pytest
 
 from hush import Numeric, Plan, PlanError, Schema, batch
-from hush.channels import Mixture, Window
-from hush.channels.window import ROUNDING
-from hush.exact import WORD, aligned_threshold, exp_bounds
-from hush.plan import Question
+from hush.core.channels import Mixture, Window
+from hush.core.channels.window import ROUNDING
+from hush.core.exact import WORD, aligned_threshold, exp_bounds
+from hush.core.plan import Question
 from hush.testing import SeededStreams
 from tests.batch.dealing import deal, reports_of
 

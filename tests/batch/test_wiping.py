@@ -234,7 +234,7 @@ os.urandom = watched
 held = []
 {twin}
 schema = Schema([Numeric("x", 0, 1), Categorical("c", list(range(70)))])
-plan = Plan.design(schema, 1.0, categorical="oue", k=2)
+plan = design(schema, 1.0, categorical="oue", k=2)
 batch.randomise(plan, {{"x": np.full(500, 0.5), "c": np.zeros(500, int)}}, threads=1)
 (key,) = [found for found in masked if len(found) == keystream.KEY_SIZE]
 print(keystream.fastest().__name__, key.hex(), flush=True)

@@ -11,15 +11,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hush import Categorical, Numeric, Plan, Schema, Tally, batch
+from hush import Categorical, Numeric, Plan, Schema, Tally, batch, design
 from hush.batch import engine
 from hush.batch.columns import encode
-from hush.channels import Additive, Subset, Window
-from hush.channels.window import ROUNDING
-from hush.design.categorical import oue, subset
-from hush.design.numeric import laplace, signs
-from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
-from hush.plan import Question
+from hush.core.channels import Additive, Subset, Window
+from hush.core.channels.window import ROUNDING
+from hush.core.design.categorical import oue, subset
+from hush.core.design.numeric import laplace, signs
+from hush.core.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
+from hush.core.plan import Question
 from hush.testing import SeededStreams
 from tests.batch.dealing import deal, reports_of
 from tests.cases import MIXED, any_record, plans, small_cube, uneven_window
@@ -53,11 +53,11 @@ def more_plans() -> dict[str, Plan]:
     found["close knots"] = one_question(Schema([Numeric("x", -3, 5)]), uneven_window(Fraction(1)))
     threshold = aligned_threshold(exp_bounds(Fraction(1))[0], 1, 3, ROUNDING)
     found["far knots"] = one_question(numbers(1), Window(4, 1, threshold, (-(1 << 30), -1, 1, 1 << 30)))
-    found["signs-70"] = Plan.design(numbers(70), 1.0, numeric="duchi-multi")
-    found["cube-70"] = Plan.design(numbers(70), 12.0, numeric="cube")
-    found["weighted"] = Plan.design(MIXED, 1.0, sampling="weighted", importance={"age": 9.0})
-    found["many"] = Plan.design(Schema([Categorical(f"c{i}", [1, 2, 3]) for i in range(130)]), 8.0, k=5)
-    found["hybrid optional"] = Plan.design(MIXED, 4.0, numeric="hybrid", k=4)
+    found["signs-70"] = design(numbers(70), 1.0, numeric="duchi-multi")
+    found["cube-70"] = design(numbers(70), 12.0, numeric="cube")
+    found["weighted"] = design(MIXED, 1.0, k="weighted", importance={"age": 9.0})
+    found["many"] = design(Schema([Categorical(f"c{i}", [1, 2, 3]) for i in range(130)]), 8.0, k=5)
+    found["hybrid optional"] = design(MIXED, 4.0, numeric="hybrid", k=4)
     return found
 
 

@@ -16,7 +16,7 @@ from playwright.sync_api import Locator, Page
 import hush
 from tests.browser.visits import Visit
 
-QUESTION = hush.Plan.design(
+QUESTION = hush.design(
     hush.Schema([hush.Categorical("smoker", ["yes", "no"])]), 2.0, title="Do you smoke?", categorical="grr"
 )
 TRUTH, WISHED = "no", 0

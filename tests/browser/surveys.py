@@ -19,7 +19,7 @@ SCHEMA = hush.Schema(
         hush.Categorical("town", [f"town {i}" for i in range(60)]),
     ]
 )
-SURVEY = hush.Plan.design(SCHEMA, 1.0, title="Life in town")
+SURVEY = hush.design(SCHEMA, 1.0, title="Life in town")
 OFTEN = 1 << 32
 CHECK, SEND = "Check my answers", "These are my answers: send my report"
 
@@ -31,9 +31,9 @@ def mostly(attribute: str) -> hush.Plan:
 
 
 AGE, WAY = mostly("age"), mostly("way to work")
-EVERYTHING = hush.Plan.design(SCHEMA, 6.0, title="Everything at once", k=6)
-DEAR = hush.Plan.design(SCHEMA, 12.0, title="Too dear together")
-BLOCKS = hush.Plan.design(  # questions about several attributes: a corner of a cube, and cells of a table
+EVERYTHING = hush.design(SCHEMA, 6.0, title="Everything at once", k=6)
+DEAR = hush.design(SCHEMA, 12.0, title="Too dear together")
+BLOCKS = hush.design(  # questions about several attributes: a corner of a cube, and cells of a table
     hush.Schema(
         [
             hush.Numeric("morning", 0, 10),

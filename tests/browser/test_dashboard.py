@@ -18,24 +18,24 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 import hush
 from hush import batch
-from hush.client import Collector
 from hush.collector import formats
-from hush.collector.security import hashed
-from hush.learn.training import Training
+from hush.collector.http.security import hashed
+from hush.core.training.training import Training
+from hush.device.client import Client
 from tests.browser.surveys import RECORD, SCHEMA, SURVEY, fill, review
 from tests.browser.surveys import send as send_report
 from tests.browser.visits import Visit, check_accessible, check_width
 from tests.collector.served import BOUGHT, POINT, Served, anybody, serving
 
 PEOPLE = 40_000
-HOSTILE = hush.Plan.design(
+HOSTILE = hush.design(
     hush.Schema(
         [hush.Categorical("<b>c</b>", ["<img src=x onerror=alert(1)>", "b", "=1+1", "+65"]), hush.Numeric("x", 0, 1)]
     ),
     1.0,
     title="<script>alert(1)</script>",
 )
-WIDE = hush.Plan.design(
+WIDE = hush.design(
     hush.Schema(
         [
             hush.Categorical("town", [f"town {i}" for i in range(4096)]),
@@ -83,7 +83,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             size = PEOPLE // 8
             send(found, SURVEY, {name: column[part * size :][:size] for name, column in people.items()}, part)
         assert found.client.get("/pages/vega.js").status_code == 200  # made once; charts need not wait for it then
-        client = Collector(found.url)
+        client = Client(found.url)
         for i in range(6):  # two rounds of three
             client.train("tiny", {"a": 0.5, "b": -0.25 * (i % 3)}, BOUGHT.values[i % 2], epsilon=4.0, person=str(i))
         yield found

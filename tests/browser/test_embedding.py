@@ -20,13 +20,13 @@ from playwright.sync_api import expect
 
 import hush
 from hush.cli.files import friendly
-from hush.collector import pages
+from hush.collector.http import pages
 from tests.browser.visits import Visit
 from tests.collector.served import anybody, serving
 from tests.sessions import blocks_of
 
 ROOT = Path(__file__).parents[2]
-PLAN = hush.Plan.design(
+PLAN = hush.design(
     hush.Schema([hush.Numeric("age", 0, 120), hush.Categorical("os", ["linux", "mac", "other"])]),
     1.0,
 )
@@ -112,7 +112,7 @@ def test_a_page_of_another_origin(visit: Visit, tmp_path: Path, allowed: bool) -
 def test_the_page_that_sends_telemetry(visit: Visit, tmp_path: Path) -> None:
     """It answers by itself, with what the browser says of the page; the second visit sends the same, which is known."""
     blocks = {block.file: block.text for block in blocks_of(ROOT / "docs" / "telemetry.md") if block.file}
-    plan = hush.Plan.design(friendly(json.loads(blocks["schema.json"])), 1.0, title="how the page does, spring")
+    plan = hush.design(friendly(json.loads(blocks["schema.json"])), 1.0, title="how the page does, spring")
     site = site_in(tmp_path)
     visit.allowed = ("status of 404",)
     with (

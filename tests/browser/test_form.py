@@ -20,7 +20,7 @@ pytest.importorskip("playwright.sync_api", reason="the browser tests need playwr
 from playwright.sync_api import Browser, Page, Route, expect
 
 import hush
-from hush.collector.security import hashed
+from hush.collector.http.security import hashed
 from tests.browser.surveys import (
     AGE,
     BLOCKS,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 else:
     stats = pytest.importorskip("scipy.stats")
 
-HARDLY = hush.Plan.design(hush.Schema([hush.Categorical("smoker", ["yes", "no"])]), 12.0, title="Hardly hidden")
+HARDLY = hush.design(hush.Schema([hush.Categorical("smoker", ["yes", "no"])]), 12.0, title="Hardly hidden")
 PLANS = (SURVEY, AGE, WAY, EVERYTHING, DEAR, BLOCKS, HARDLY)
 BROWSERS_OWN = {"user-agent", "accept-language", "sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform"}
 LOADED = {
@@ -561,7 +561,7 @@ def test_a_collector_that_deals_tickets(visit: Visit, tmp_path: Path) -> None:
         assert "hush-ticket" in visit.posts[0].names
 
 
-COINS = hush.Plan.design(hush.Schema([hush.Categorical("c", ["a", "b", "c"])]), 1.0, title="coins", categorical="grr")
+COINS = hush.design(hush.Schema([hush.Categorical("c", ["a", "b", "c"])]), 1.0, title="coins", categorical="grr")
 DRAWS = 60_000
 FALSE_ALARM = 1e-6
 
@@ -581,7 +581,7 @@ def test_what_the_browser_draws_has_the_law(visit: Visit, served: Served) -> Non
     )
     observed = Counter({int(name): count for name, count in counts.items()})
     for epsilon in (1.0, 0.9):
-        law = hush.Plan.design(COINS.schema, epsilon, categorical="grr").law("c", "b")
+        law = hush.design(COINS.schema, epsilon, categorical="grr").law("c", "b")
         expected = [float(law[output]) * DRAWS for output in range(3)]
         distance = sum((observed[i] - expected[i]) ** 2 / expected[i] for i in range(3))
         caught = bool(stats.chi2.sf(distance, 2) < FALSE_ALARM)

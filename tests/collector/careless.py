@@ -16,8 +16,9 @@ from pathlib import Path
 
 from hush import Plan, Report
 from hush.collector import serve
-from hush.collector.sqlite import SqliteStore
-from hush.collector.stores import Store, open_store
+from hush.collector.stores.base import Store
+from hush.collector.stores.opening import open_store
+from hush.collector.stores.sqlite import SqliteStore
 from hush.collector.submissions import Batch, Gradient, Outcome, Single, Submission
 from tests.collector.served import anybody
 

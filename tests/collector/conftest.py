@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hush.collector import logs
+from hush.collector.http import logs
 from tests.collector import postgres
 from tests.collector.places import Place
 from tests.collector.served import HASHES, Served, anybody, serving

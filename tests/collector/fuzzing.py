@@ -26,14 +26,15 @@ import pyarrow as pa
 import hush
 from hush import batch
 from hush.collector import formats
-from hush.collector.app import Collector
-from hush.collector.problems import KINDS
-from hush.collector.security import hashed
+from hush.collector.http.app import Collector
+from hush.collector.http.problems import KINDS
+from hush.collector.http.security import hashed
 from hush.collector.segments import table_of
-from hush.collector.sqlite import SqliteStore
-from hush.learn.rounds import Round, gradient, held_out
-from hush.learn.training import Training
-from hush.report import sizes
+from hush.collector.stores.sqlite import SqliteStore
+from hush.core.report import sizes
+from hush.core.training.training import Training
+from hush.device.gradient import gradient, held_out
+from hush.server.step import first_round
 from tests.collector.served import BOUGHT, PLANS, POINT, anybody, packed, report_of, rows, stream_of
 
 ADMIN = "an admin's token"
@@ -82,7 +83,7 @@ class Requests:
         self._good = {
             (plan.id, kind): [self._body(plan, kind) for _ in range(6)] for plan in PLANS for kind in KINDS_OF_BODIES
         }
-        self._round = Round.first(TRAINING)
+        self._round = first_round(TRAINING)
 
     def _id(self) -> bytes:
         return self.random.randbytes(16)
@@ -496,7 +497,7 @@ def run(
         store = SqliteStore(Path(folder) / "hush.db")
         for plan in PLANS:
             store.add_plan(plan, "tallies" if plan is PLANS[0] else "reports")
-        store.add_training(TRAINING.title, Round.first(TRAINING), 300)
+        store.add_training(TRAINING.title, first_round(TRAINING), 300)
         settings = anybody(
             check_ids=check_ids,
             tokens={"admin": frozenset([hashed(ADMIN)])},

@@ -11,13 +11,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from hush import Categorical, Numeric, Plan, Report, Schema, Tally, batch
-from hush.client import randomise
+from hush import Categorical, Numeric, Plan, Report, Schema, Tally, batch, design
 from hush.collector import formats
-from hush.collector.stores import Store, open_store
+from hush.collector.stores.base import Store
+from hush.collector.stores.opening import open_store
 from hush.collector.submissions import Batch, Gradient, Outcome, Single
-from hush.learn.rounds import Round, gradient, held_out
-from hush.learn.training import Training
+from hush.core.training.rounds import Round
+from hush.core.training.training import Training
+from hush.device.gradient import gradient, held_out
+from hush.device.randomise import randomise
+from hush.server import step
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,13 @@ SCHEMA = Schema([Numeric("age", 0, 100), Categorical("colour", ["red", "green", 
 
 @cache
 def plan(title: str = "") -> Plan:
-    return Plan.design(SCHEMA, 2.0, title=title)
+    return design(SCHEMA, 2.0, title=title)
 
 
 @cache
 def wide_plan() -> Plan:
     """A plan whose reports are sets too wide for one word."""
-    return Plan.design(Schema([Categorical("place", list(range(100)))]), 1.0, categorical="oue")
+    return design(Schema([Categorical("place", list(range(100)))]), 1.0, categorical="oue")
 
 
 def record(index: int) -> dict[str, Any]:
@@ -100,7 +103,7 @@ def tally_of(of: Plan, made: Sequence[Report]) -> Tally:
 
 def first_round(title: str = "training", rounds: int = 3) -> Round:
     schema, label = Schema([Numeric("a", -1, 1), Numeric("b", -1, 1)]), Categorical("bought", ["no", "yes"])
-    return Round.first(Training(title, "logistic", schema, label, 2.0, rounds, 0.5, seed="test"))
+    return step.first_round(Training(title, "logistic", schema, label, 2.0, rounds, 0.5, seed="test"))
 
 
 def gradients(round_: Round, number: int) -> list[Gradient]:

@@ -16,15 +16,15 @@ import pyarrow as pa
 
 import hush
 from hush import batch
-from hush.client import randomise
 from hush.collector import formats
-from hush.collector.problems import KINDS
-from hush.collector.security import hashed
+from hush.collector.http.problems import KINDS
+from hush.collector.http.security import hashed
 from hush.collector.serve import listen, make_server
 from hush.collector.settings import LOCAL, Role, Settings
-from hush.collector.sqlite import SqliteStore
-from hush.learn.rounds import Round
-from hush.learn.training import Training
+from hush.collector.stores.sqlite import SqliteStore
+from hush.core.training.training import Training
+from hush.device.randomise import randomise
+from hush.server.step import first_round
 
 SCHEMA = hush.Schema(
     [
@@ -35,16 +35,16 @@ SCHEMA = hush.Schema(
     ]
 )
 RECORD: dict[str, Any] = {"age": 41, "os": "mac", "shop": "shop 3", "income": None}
-PLAN = hush.Plan.design(SCHEMA, 1.0, title="one of four")  # symbols and small sets, k = 1
-ALL = hush.Plan.design(SCHEMA, 4.0, title="all four", k=4)
-WIDE = hush.Plan.design(  # a set of 100 members: reports in columns have parts
+PLAN = hush.design(SCHEMA, 1.0, title="one of four")  # symbols and small sets, k = 1
+ALL = hush.design(SCHEMA, 4.0, title="all four", k=4)
+WIDE = hush.design(  # a set of 100 members: reports in columns have parts
     hush.Schema([hush.Categorical("town", [f"town {i}" for i in range(100)]), hush.Numeric("x", 0, 1)]),
     1.0,
     title="wide",
     categorical="oue",
 )
 WIDE_RECORD: dict[str, Any] = {"town": "town 7", "x": 0.25}
-FEW = hush.Plan.design(  # symbols alone, in 16 bits
+FEW = hush.design(  # symbols alone, in 16 bits
     hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b"])]), 2.0, title="few", k=2
 )
 FEW_RECORD: dict[str, Any] = {"x": 0.5, "c": "b"}
@@ -158,7 +158,7 @@ def serving(
     for plan in plans:
         store.add_plan(plan)
     for training, people in trainings.items():
-        store.add_training(training.title, Round.first(training), people)
+        store.add_training(training.title, first_round(training), people)
     ready = threading.Event()
     server = make_server(store, settings or anybody(stream_interval=0.05), ready=lambda _: ready.set(), **options)
     listening = listen(host, 0)

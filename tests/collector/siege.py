@@ -26,7 +26,7 @@ from pathlib import Path
 
 from hush import Report, Tally
 from hush.collector import formats
-from hush.collector.stores import Store
+from hush.collector.stores.base import Store
 from hush.collector.submissions import Form
 from tests.collector import places
 from tests.collector.places import plan

@@ -30,10 +30,10 @@ from pathlib import Path
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from hush.collector import serve
-from hush.collector.protocol import Protocol
-from hush.collector.security import hashed
-from hush.collector.sqlite import SqliteStore
-from hush.learn.rounds import Round
+from hush.collector.http.protocol import Protocol
+from hush.collector.http.security import hashed
+from hush.collector.stores.sqlite import SqliteStore
+from hush.server.step import first_round
 from tests.collector.fuzzing import ADMIN, TRAINING, Oracle, Requests, Sent
 from tests.collector.served import PLAN, PLANS, anybody
 from tests.collector.siege import ROOT
@@ -50,7 +50,7 @@ def run_server(folder: Path, careless: bool) -> None:
     store = SqliteStore(folder / "hush.db")
     for plan in PLANS:
         store.add_plan(plan, "tallies")
-    store.add_training(TRAINING.title, Round.first(TRAINING), 300)
+    store.add_training(TRAINING.title, first_round(TRAINING), 300)
     if careless:
         Protocol.on_header = HttpToolsProtocol.on_header  # type: ignore[method-assign]
     settings = anybody(tokens={"admin": frozenset([hashed(ADMIN)])}, body_timeout=5.0, held_bytes=64 << 20)

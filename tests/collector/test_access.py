@@ -14,7 +14,8 @@ import hush
 from hush import batch
 from hush.collector import formats
 from hush.collector.settings import Role, Settings
-from hush.tickets import answer_ticket, questions_of
+from hush.core.dealing import questions_of
+from hush.device.tickets import answer_ticket
 from tests.collector.served import (
     ADMIN,
     ALL,
@@ -271,7 +272,7 @@ def test_tickets_deal_the_questions(tmp_path: Path) -> None:
         [index] = other["questions"]
         picked = (index + 1) % len(PLAN.questions)
         answer = PLAN.questions[picked].channel.answer(
-            PLAN.schema.encode(RECORD)[PLAN.spans[picked]], hush.coins.SystemCoins()
+            PLAN.schema.encode(RECORD)[PLAN.spans[picked]], hush.device.coins.SystemCoins()
         )
         liar = hush.Report(PLAN, bytes.fromhex(other["id"]), ((picked, answer),))
         refused = served.post(PLAN, liar.to_json().encode(), formats.JSON, hush_ticket=other["signature"])
@@ -285,7 +286,7 @@ def test_tickets_deal_the_questions(tmp_path: Path) -> None:
 def test_tickets_take_leverage_from_liars() -> None:
     """m liars who all lie about one of d attributes weigh, when questions are dealt, as much as m k/d would."""
     d, k, people, liars = 20, 1, 40_000, 400
-    plan = hush.Plan.design(hush.Schema([hush.Numeric(f"x{i}", 0, 1) for i in range(d)]), 1.0, k=k)
+    plan = hush.design(hush.Schema([hush.Numeric(f"x{i}", 0, 1) for i in range(d)]), 1.0, k=k)
     tally = hush.batch.collect(plan, {f"x{i}": [0.5] * people for i in range(d)})
     asked = sum(0 in questions_of(plan, number.to_bytes(16, "big")) for number in range(liars))
     free, dealt = (hush.manipulation(tally, count)[0].shift for count in (liars, asked))

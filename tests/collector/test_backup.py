@@ -14,10 +14,10 @@ import psycopg
 import pytest
 
 import hush
-from hush.client import Collector
 from hush.collector.segments import compact, export
-from hush.collector.sqlite import SqliteStore
-from hush.collector.stores import open_store
+from hush.collector.stores.opening import open_store
+from hush.collector.stores.sqlite import SqliteStore
+from hush.device.client import Client
 from hush.errors import StoreError
 from tests.collector.places import NEW, REPEATED, Place, plan, reports, singles, tally_of
 from tests.collector.postgres import Server, find_binaries
@@ -68,7 +68,7 @@ def test_a_copy_of_a_collector_that_works(tmp_path: Path) -> None:
     backup = tmp_path / "backup" / "hush.db"
     backup.parent.mkdir()
     with serving(tmp_path, plans=(FEW,), trainings={}) as served:
-        collector = Collector(served.url)
+        collector = Client(served.url)
         with Crowd(lambda report: assert_new(collector, report), lambda: report_of(FEW)) as crowd:
             before = crowd.wait_for(30)
             copied(tmp_path / "hush.db", backup)
@@ -90,7 +90,7 @@ def test_a_copy_of_a_collector_that_works(tmp_path: Path) -> None:
         store.close()
 
 
-def assert_new(collector: Collector, report: hush.Report) -> None:
+def assert_new(collector: Client, report: hush.Report) -> None:
     assert collector.submit(report).new
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hush.collector import bounds
-from hush.collector.bounds import Bounds
+from hush.collector.http import bounds
+from hush.collector.http.bounds import Bounds
 from hush.collector.settings import Settings
 
 MANY = 2000

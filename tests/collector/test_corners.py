@@ -10,12 +10,13 @@ import pyarrow as pa
 import pytest
 
 from hush import ReportError, batch
-from hush.collector import formats, ids
+from hush.collector import formats
 from hush.collector.segments import compact, export
-from hush.collector.sqlite import SqliteStore
+from hush.collector.stores import ids
+from hush.collector.stores.sqlite import SqliteStore
 from hush.collector.submissions import Outcome
-from hush.errors import BudgetError, LedgerError, StoreError
-from hush.remote import Collector, CollectorError
+from hush.device.client import Client
+from hush.errors import BudgetError, CollectorError, LedgerError, StoreError
 from tests.collector import places
 
 NEW, REPEATED = Outcome.NEW, Outcome.REPEATED
@@ -109,7 +110,7 @@ def test_metadata_that_would_be_stored_is_refused(where: str) -> None:
 
 def test_a_training_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a ledger the device says the most that it may cost; a round of another training is refused."""
-    collector = Collector("http://127.0.0.1:9")
+    collector = Client("http://127.0.0.1:9")
     with pytest.raises(LedgerError, match="needs a ledger"):
         collector.train("tiny", {"a": 0.0, "b": 0.0}, "yes")
     first = places.first_round()

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from hush.collector import serve
-from hush.collector.bounds import SPARE_FILES, Bounds
+from hush.collector.http.bounds import SPARE_FILES, Bounds
 from hush.collector.settings import Settings
 from tests.collector.siege import Service
 

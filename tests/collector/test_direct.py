@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import hush
-from hush.collector import direct, formats
+from hush.collector import formats
+from hush.collector.http import direct
 from hush.collector.settings import Settings
 from tests.collector.served import (
     ALL,

@@ -22,10 +22,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hush
-from hush.batch.rows import report_schema
+from hush.batch.reports import report_schema
 from hush.collector import formats
-from hush.collector.app import Collector
-from hush.collector.sqlite import SqliteStore
+from hush.collector.http.app import Collector
+from hush.collector.stores.sqlite import SqliteStore
 from hush.collector.submissions import Batch, Form
 from hush.collector.vectors import layout_of
 from tests.collector.fuzzing import Oracle, Sent, call, counted, run
@@ -275,7 +275,7 @@ def test_streams_that_are_cut_or_go_on(collector: Any) -> None:
     for more in (b"\0" * 8, formats.END_MARK, body):
         assert arrow(collector, PLAN, body + more)
     # A set that reads like an end mark is none: without the real one the stream is cut.
-    oue = hush.Plan.design(hush.Schema([hush.Categorical("c", list(range(64)))]), 1.0, categorical="oue")
+    oue = hush.design(hush.Schema([hush.Categorical("c", list(range(64)))]), 1.0, categorical="oue")
     table = pa.table({"attribute": pa.array([0], pa.int16()), "output": pa.array([0xFFFFFFFF], pa.int64())})
     whole = stream_of(table.select(["attribute", "output"]))
     assert formats.batch(oue, formats.ARROW, whole, bytes(16), False).vector[0] == 1

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from hush.collector import formats
-from hush.collector.app import make_app
+from hush.collector.http.app import make_app
 from hush.collector.intake import Intake
 from hush.errors import InputError, StoreError, TallyError
 from tests.collector import places, postgres

@@ -13,9 +13,9 @@ import httpx
 import pytest
 
 import hush
-from hush.client import randomise
 from hush.collector import formats
 from hush.collector.settings import Settings
+from hush.device.randomise import randomise
 from tests.collector.served import (
     ADMIN,
     ALL,
@@ -131,7 +131,7 @@ def test_reports_within_batches_are_looked_at_if_asked(tmp_path: Path) -> None:
 
 def test_a_report_of_a_large_plan_is_not_too_large(tmp_path: Path) -> None:
     schema = hush.Schema([hush.Categorical(f"c{i}", list(range(4000))) for i in range(200)])
-    large = hush.Plan.design(schema, 16.0, k=200, categorical="oue")
+    large = hush.design(schema, 16.0, k=200, categorical="oue")
     report = randomise(large, {f"c{i}": 1 for i in range(200)})
     with serving(tmp_path) as served:
         served.store.add_plan(large)
@@ -324,7 +324,7 @@ def samples(text: str) -> dict[str, float]:
 
 
 def test_labels_of_metrics_are_escaped() -> None:
-    from hush.collector.metrics import Metrics
+    from hush.collector.http.metrics import Metrics
 
     metrics = Metrics()
     metrics.submissions['a "b" \\ c', "gradient", "new"] += 1

@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from hush.collector import ids
-from hush.collector.ids import IdIndex, holds, packed
+from hush.collector.stores import ids
+from hush.collector.stores.ids import IdIndex, holds, packed
 
 
 class Runs:

@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from hush.collector.app import make_app
 from hush.collector.formats import REPORT
+from hush.collector.http.app import make_app
 from hush.collector.intake import Full, Intake, Stopped
-from hush.collector.sqlite import SqliteStore
+from hush.collector.stores.sqlite import SqliteStore
 from hush.collector.submissions import Gradient, Outcome, Submission
 from hush.errors import HushError
 from tests.collector import places

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pytest
 
 import hush
-from hush.batch.rows import report_schema
-from hush.client import Collector
+from hush.batch.reports import report_schema
 from hush.collector import formats
-from hush.learn.rounds import gradient, held_out
+from hush.device.client import Client
+from hush.device.gradient import gradient, held_out
 from tests.collector.served import (
     PLAN,
     PLANS,
@@ -32,7 +32,7 @@ from tests.collector.served import (
 
 def test_a_training_from_end_to_end(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
-        collector = Collector(served.url)
+        collector = Client(served.url)
         assert served.client.get("/trainings").json()["trainings"] == [
             {"name": "tiny", "number": 1, "rounds": 3, "done": False, "wanted": 4, "received": 0}
         ]
@@ -55,7 +55,7 @@ def test_a_training_from_end_to_end(tmp_path: Path) -> None:
         people = [({"a": a, "b": b}, bought) for a, b, bought in points]
         for place in range(11):
             ledger = hush.Ledger(tmp_path / f"{place}.db", cap=4.0)
-            device = Collector(served.url, ledger=ledger)
+            device = Client(served.url, ledger=ledger)
             assert device.train("tiny", *people[place % 4]).new
             if place == 2:  # which ended the first round: each person takes part once, whatever the round
                 with pytest.raises(hush.BudgetError):
@@ -150,7 +150,7 @@ def test_the_example_of_the_specification() -> None:
     """The bytes in `spec/http.md`, but for the plan's tag and what the plan allows."""
     text = (Path(__file__).parent.parent.parent / "spec" / "http.md").read_text(encoding="utf-8")
     shown = bytes.fromhex("".join(re.findall(r"^    ([0-9a-f ]+)$", text, re.M)))
-    plan = hush.Plan.design(
+    plan = hush.design(
         hush.Schema([hush.Categorical("a", list(range(4))), hush.Numeric("b", 0, 1)]), 1.0, categorical="grr"
     )
     table = pa.table([pa.array([0, 1], pa.int16()), pa.array([3, 258], pa.int16())], schema=report_schema(plan))

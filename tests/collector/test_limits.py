@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from hush.collector import formats, protocol, security
-from hush.collector.problems import KINDS, Refused
-from hush.collector.security import RateLimit
+from hush.collector import formats
+from hush.collector.http import protocol, security
+from hush.collector.http.problems import KINDS, Refused
+from hush.collector.http.security import RateLimit
 from hush.collector.serve import listen, proxies
 from tests.collector.served import (
     FEW,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hush.collector import logs
-from hush.collector.logs import LINES, LONGEST, Bounded
+from hush.collector.http import logs
+from hush.collector.http.logs import LINES, LONGEST, Bounded
 from hush.errors import StoreError
 from tests.collector.served import serving
 

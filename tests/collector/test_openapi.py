@@ -19,9 +19,9 @@ from schemathesis.core.failures import FailureGroup
 from schemathesis.specs.openapi import checks
 
 from hush.collector import formats
-from hush.collector.endpoints import REPORT_SCHEMA, TALLY_SCHEMA
-from hush.collector.problems import KINDS
-from hush.collector.security import hashed
+from hush.collector.http.endpoints import REPORT_SCHEMA, TALLY_SCHEMA
+from hush.collector.http.problems import KINDS
+from hush.collector.http.security import hashed
 from tests.collector.served import PLAN, PLANS, TRAINING, Served, anybody, report_of, serving
 
 ADMIN = {"Authorization": "Bearer an admin"}

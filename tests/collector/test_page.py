@@ -1,4 +1,4 @@
-"""The page about PostgreSQL is true, against a server of the tests: as tests/test_sessions.py plays the others."""
+"""The page about PostgreSQL is true, against a server of the tests: as tests/docs/test_sessions.py plays the others."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hush.collector import pages
-from hush.collector.problems import Refused
+from hush.collector.http import pages
+from hush.collector.http.problems import Refused
 from tests.collector.served import Served, serving
 
 

@@ -12,10 +12,11 @@ import psycopg
 import pytest
 
 from hush import Report
-from hush.collector import database, formats
-from hush.collector.postgres import PostgresStore
+from hush.collector import formats
+from hush.collector.stores import postgres_connections
+from hush.collector.stores.postgres import PostgresStore
+from hush.collector.stores.postgres_watchdog import Watch
 from hush.collector.submissions import Submission
-from hush.collector.watching import Watch
 from hush.errors import StoreError
 from tests.collector import places
 from tests.collector.places import CLOSED, LATE, NEW, REPEATED, Place, plan
@@ -65,7 +66,7 @@ def test_a_commit_is_durable_whatever_the_server_is_set_to(server: Server) -> No
         name = db.info.dbname
         db.execute(f"alter database {name} set synchronous_commit = off")
         db.execute(f"alter database {name} set default_transaction_isolation = 'serializable'")
-    session = database.connect(url, Watch())
+    session = postgres_connections.connect(url, Watch())
     assert session.execute("show synchronous_commit").fetchone() == ("on",)
     assert session.execute("show transaction_isolation").fetchone() == ("read committed",)
     session.close()
@@ -150,7 +151,7 @@ def test_closing_waits_for_commits_and_commits_for_closing(postgres_place: Place
     with postgres_place.opened() as store, postgres_place.opened() as other:
         store.add_plan(plan())
         with psycopg.connect(postgres_place.url) as slow:
-            slow.execute("select pg_advisory_xact_lock_shared(%s, 1)", (database.PLAN,))
+            slow.execute("select pg_advisory_xact_lock_shared(%s, 1)", (postgres_connections.PLAN,))
             closing = threading.Thread(target=store.close_plan, args=(plan().id,))
             closing.start()
             closing.join(0.3)
@@ -171,18 +172,21 @@ def test_closing_waits_for_commits_and_commits_for_closing(postgres_place: Place
 
 
 def test_a_deadlock_is_tried_again(postgres_place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hush.collector import commits
+    from hush.collector.stores import postgres_commits
 
     with postgres_place.opened() as store:
         store.add_plan(plan())
-        run, failures = commits.Commit.run, iter([psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure])
+        run, failures = (
+            postgres_commits.Commit.run,
+            iter([psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure]),
+        )
 
         def sometimes(self: Any, submissions: Any) -> Any:
             if (failure := next(failures, None)) is not None:
                 raise failure
             return run(self, submissions)
 
-        monkeypatch.setattr(commits.Commit, "run", sometimes)
+        monkeypatch.setattr(postgres_commits.Commit, "run", sometimes)
         assert store.commit(places.singles(places.reports(2))) == [NEW, NEW]
 
 

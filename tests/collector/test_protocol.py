@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from hush.collector import bounds, formats, protocol
+from hush.collector import formats
+from hush.collector.http import bounds, protocol
 from hush.collector.serve import is_among
 from tests.collector.served import FEW, HASHES, PLAN, TOKENS, Served, anybody, report_of, serving
 from tests.collector.test_limits import answered, head

@@ -12,11 +12,11 @@ import pytest
 
 from hush import Plan, Tally
 from hush.collector import reveals
-from hush.collector.metrics import Metrics
+from hush.collector.http.metrics import Metrics
 from hush.collector.reveals import Reveals
 from hush.collector.settings import Settings
-from hush.collector.sqlite import SqliteStore
-from hush.collector.stores import Store
+from hush.collector.stores.base import Store
+from hush.collector.stores.sqlite import SqliteStore
 from tests.collector import places
 from tests.collector.places import Place, plan, tally_of
 from tests.collector.served import ADMIN, EVERYBODY, FEW, HASHES, anybody, report_of, serving
@@ -93,7 +93,7 @@ def test_several_processes_show_the_same(place: Place, kind: type[Reveals]) -> N
     with place.opened() as one:
         stores: list[Store] = [one, one]
         if place.kind == "postgresql":
-            from hush.collector.stores import open_store
+            from hush.collector.stores.opening import open_store
 
             stores[1] = open_store(place.url)
         one.add_plan(plan())

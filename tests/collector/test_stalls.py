@@ -23,15 +23,16 @@ import pytest
 from starlette.responses import Response
 
 import hush
-from hush.client import randomise
-from hush.collector import documents, formats, views
+from hush import Round, Training, gradient
+from hush.collector import formats
+from hush.collector.http import documents, views
 from hush.collector.serve import make_server
-from hush.learn import Round, Training, gradient
+from hush.device.randomise import randomise
 from tests.collector import served as support
 from tests.collector.served import BOUGHT, HASHES, Served, anybody, serving
 from tests.collector.test_direct import until
 
-WIDE = hush.Plan.design(
+WIDE = hush.design(
     hush.Schema([hush.Categorical(f"c{i}", [f"value {j}" for j in range(150)]) for i in range(20)]), 1.0, title="wide"
 )
 RECORD = {f"c{i}": "value 7" for i in range(20)}

@@ -17,10 +17,12 @@ import pytest
 
 from hush import Tally, batch
 from hush.batch.files import tally_files
-from hush.collector import database, embedded, formats, segments
-from hush.collector.postgres import PostgresStore
-from hush.collector.sqlite import SqliteStore
-from hush.collector.stores import NotHeld, Segment, Store, open_store
+from hush.collector import formats, segments
+from hush.collector.stores import postgres_connections, sqlite_file
+from hush.collector.stores.base import NotHeld, Segment, Store
+from hush.collector.stores.opening import open_store
+from hush.collector.stores.postgres import PostgresStore
+from hush.collector.stores.sqlite import SqliteStore
 from hush.collector.submissions import Gradient, Submission
 from hush.errors import InputError, StoreError
 from tests.collector import places
@@ -342,20 +344,22 @@ def test_a_store_of_an_older_version_is_upgraded(place: Place, monkeypatch: pyte
         store.add_plan(plan())
         store.commit(places.singles(places.reports(3)))
     step = "create table novelty (number integer)"
-    monkeypatch.setattr(embedded, "MIGRATIONS", (*embedded.MIGRATIONS, step))
-    monkeypatch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, step))
+    monkeypatch.setattr(sqlite_file, "MIGRATIONS", (*sqlite_file.MIGRATIONS, step))
+    monkeypatch.setattr(postgres_connections, "MIGRATIONS", (*postgres_connections.MIGRATIONS, step))
     for number in (3, 4):
         with place.opened() as store:
             assert store.tally(plan()).n == number
             assert store.commit(places.singles(places.reports(1))) == [NEW]
     if place.kind == "sqlite":
         db = sqlite3.connect(place.url.removeprefix("sqlite://"))
-        assert db.execute("pragma user_version").fetchone() == (len(embedded.MIGRATIONS),)
+        assert db.execute("pragma user_version").fetchone() == (len(sqlite_file.MIGRATIONS),)
         assert db.execute("select count(*) from novelty").fetchone() == (0,)
         db.close()
     else:
         with psycopg.connect(place.url) as server:
-            assert server.execute("select number from hush.version").fetchone() == (len(database.MIGRATIONS),)
+            assert server.execute("select number from hush.version").fetchone() == (
+                len(postgres_connections.MIGRATIONS),
+            )
             assert server.execute("select count(*) from hush.novelty").fetchone() == (0,)
 
 
@@ -384,7 +388,7 @@ def test_an_upgrade_stops_the_collectors_of_the_old_version(postgres_place: Plac
         with pytest.raises(StoreError, match="version 99"):
             store.add_plan(plan("second"))
         with psycopg.connect(postgres_place.url) as server:
-            server.execute("update hush.version set number = %s", (len(database.MIGRATIONS),))
+            server.execute("update hush.version set number = %s", (len(postgres_connections.MIGRATIONS),))
         assert store.commit(made) == [NEW]
 
 
@@ -531,7 +535,7 @@ def test_compaction_takes_nothing_that_is_still_being_committed(postgres_place: 
         body = next(store.bodies(plan()))
         with psycopg.connect(postgres_place.url) as slow:
             # As a commit of another process does it, only slower.
-            slow.execute("select pg_advisory_xact_lock_shared(%s, 1)", (database.PLAN,))
+            slow.execute("select pg_advisory_xact_lock_shared(%s, 1)", (postgres_connections.PLAN,))
             slow.execute("insert into hush.bodies (plan, reports, form, body) values (1, 2, 0, %s)", (body.body,))
             store.commit(places.singles(places.reports(3)))
             made: list[Segment] = []

@@ -15,8 +15,8 @@ import httpx
 import pytest
 from starlette.requests import ClientDisconnect, Request
 
-from hush.collector.problems import Refused
-from hush.collector.streams import Event, Streams
+from hush.collector.http.problems import Refused
+from hush.collector.http.streams import Event, Streams
 from tests.collector.served import anybody, serving
 
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-import hush.client
-from hush import Categorical, Ledger, LedgerError, Numeric, RecordError, Schema
-from hush.client import Collector
-from hush.coins import SystemCoins
-from hush.learn import Round, Training, rounds
-from hush.remote import CollectorError
+import hush.device.randomise
+from hush import Categorical, Ledger, LedgerError, Numeric, RecordError, Round, Schema, Training
+from hush.core.training import rounds
+from hush.device.client import Client
+from hush.device.coins import SystemCoins
+from hush.errors import CollectorError
+from hush.server.step import first_round
 from hush.testing import SeededCoins
 from tests.collector.served import POINT, Served, serving
 from tests.learn.cases import no_word
@@ -40,10 +41,10 @@ def play(served: Served, training: Training, values: Sequence[Any], monkeypatch:
     """Train from end to end, everybody with a client of their own; return what the collector then has."""
     coins = SeededCoins(7)
     with monkeypatch.context() as patch:
-        patch.setattr(hush.client, "SystemCoins", lambda: coins)
+        patch.setattr(hush.device.randomise, "SystemCoins", lambda: coins)
         for record, bought in population(1, ROUNDS * PEOPLE):
-            assert Collector(served.url).train(training, record, values[bought], epsilon=EPSILON, fresh=True).new
-    last: Round = Collector(served.url).round(training.title)
+            assert Client(served.url).train(training, record, values[bought], epsilon=EPSILON, fresh=True).new
+    last: Round = Client(served.url).round(training.title)
     assert last.done
     return last
 
@@ -79,7 +80,7 @@ def test_what_does_not_fit_never_leaves_a_device(tmp_path: Path, monkeypatch: py
     point = {"a": 0.5, "b": -0.5}
     with serving(tmp_path, plans=(), trainings={own: 3}) as served:
         ledger = Ledger(tmp_path / "ledger", cap=EPSILON)
-        device = Collector(served.url, ledger=ledger)
+        device = Client(served.url, ledger=ledger)
         with monkeypatch.context() as patch:
             patch.setattr(SystemCoins, "word", no_word)
             for record, label, rule in (
@@ -105,9 +106,9 @@ def test_a_server_cannot_change_what_it_asks_for(tmp_path: Path, monkeypatch: py
     wider = replace(own, schema=Schema([Numeric("a", -1, 1), Numeric("b", -5, 5)]))
     turned = replace(own, label=Categorical("bought", [1, 0]))
     for other in (wider, turned):
-        device = Collector("http://127.0.0.1:9", ledger=Ledger(tmp_path / f"{other.label}", cap=EPSILON))
+        device = Client("http://127.0.0.1:9", ledger=Ledger(tmp_path / f"{other.label}", cap=EPSILON))
         for current in (own, other):
-            monkeypatch.setattr(device, "round", lambda name, current=current: Round.first(current))
+            monkeypatch.setattr(device, "round", lambda name, current=current: first_round(current))
             with pytest.raises(CollectorError if current is other else RecordError):
                 device.train(own, {}, 1)
         with pytest.raises(LedgerError, match="other features or another label"):

@@ -17,13 +17,15 @@ import httpx
 import pytest
 
 import hush
-from hush.collector import formats, statements
-from hush.collector.problems import KINDS
-from hush.collector.security import hashed
-from hush.exact import exp_bounds
-from hush.learn.rounds import Round, gradient, held_out
-from hush.postprocess import distribution
-from hush.predictions import by_target
+from hush.collector import formats
+from hush.collector.http import statements
+from hush.collector.http.problems import KINDS
+from hush.collector.http.security import hashed
+from hush.core.exact import exp_bounds
+from hush.core.training.rounds import Round
+from hush.device.gradient import gradient, held_out
+from hush.planning.predictions import by_target
+from hush.server.postprocess import distribution
 from tests.collector.served import ALL, FEW, PLAN, PLANS, TRAINING, WIDE, Served, anybody, packed, report_of, serving
 
 ADMIN = {"authorization": "Bearer an admin"}
@@ -72,7 +74,7 @@ def test_the_statement_is_exact(served: Served, plan: hush.Plan) -> None:
     assert [row["name"] for row in found["attributes"]] == list(plan.schema.names)
     assert "not more" in found["sentences"][1]
     leverage = {(row["attribute"], row["estimate"]): row["shift"] for row in found["leverage"]}
-    for target, rows in by_target(hush.estimates.leverage(plan)).items():
+    for target, rows in by_target(hush.server.estimates.leverage(plan)).items():
         assert leverage[target] == max(row.shift for row in rows)
 
 
@@ -80,17 +82,17 @@ def test_costs_are_said_in_few_digits() -> None:
     schema = hush.Schema([hush.Categorical("c", ["a", "b", "c"]), hush.Numeric("x", 0, 1)])
     for plan, cost in (
         (PLAN, "ε = 1 at most."),
-        (hush.Plan.design(schema, 0.5), "ε = 0.5 at most."),
-        (hush.Plan.design(schema, 0.123456789), "ε = 0.123456789 at most."),
+        (hush.design(schema, 0.5), "ε = 0.5 at most."),
+        (hush.design(schema, 0.123456789), "ε = 0.123456789 at most."),
     ):
         assert statements.statement(plan).sentences[0].endswith(f" questions, which costs {cost}")
-    roomy = dataclasses.replace(hush.Plan.design(schema, 0.5), cost=Fraction(2))
+    roomy = dataclasses.replace(hush.design(schema, 0.5), cost=Fraction(2))
     assert statements.statement(roomy).sentences[0].endswith(" costs ε = 0.5 at most, of 2 that the plan allows.")
 
 
 def test_endless_ratios_are_left_out() -> None:
     schema = hush.Schema([hush.Numeric(f"x{i}", 0, 1) for i in range(300)])
-    found = statements.statement(hush.Plan.design(schema, 16.0, budget="split"))
+    found = statements.statement(hush.design(schema, 16.0, k="all"))
     assert found.ratio is None
     assert all(question.ratio is not None for question in found.questions)
     assert 15 < float(found.epsilon) <= 16
@@ -175,7 +177,7 @@ def test_the_timeline_knows_what_was_before_and_elsewhere(tmp_path: Path) -> Non
 
 
 def test_charts_are_those_of_the_library(served: Served) -> None:
-    from hush import panels
+    from hush.plots import panels
 
     found = served.client.get("/charts").json()
     assert found["charts"] == json.loads(json.dumps(panels.named()))
@@ -184,7 +186,7 @@ def test_charts_are_those_of_the_library(served: Served) -> None:
 
 def test_charts_say_what_they_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(hush, "panels", raising=False)
-    monkeypatch.setitem(sys.modules, "hush.panels", None)
+    monkeypatch.setitem(sys.modules, "hush.plots.panels", None)
     with serving(tmp_path) as served:
         response = served.client.get("/charts")
         assert kind(response) == "not-found"
@@ -306,7 +308,7 @@ def test_many_viewers_cost_like_one(served: Served, monkeypatch: pytest.MonkeyPa
         computed.append(options)
         return hush.estimate(tally, **options)
 
-    monkeypatch.setattr("hush.collector.views.estimate", estimated)
+    monkeypatch.setattr("hush.collector.http.views.estimate", estimated)
     with ThreadPoolExecutor(20) as viewers:
         answers = set(viewers.map(lambda _: str(shown(served, "estimates", ALL, level=0.77)), range(50)))
     assert (len(answers), len(computed)) == (1, 1)

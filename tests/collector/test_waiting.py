@@ -21,20 +21,21 @@ import httpx
 import psycopg
 import pytest
 
-from hush.collector import commits, database, postgres
-from hush.collector.app import make_app
+from hush.collector.http.app import make_app
 from hush.collector.intake import Intake, Stopped
-from hush.collector.postgres import PostgresStore
-from hush.collector.sqlite import SqliteStore
-from hush.collector.stores import Store, open_store
-from hush.collector.watching import Watch
+from hush.collector.stores import postgres, postgres_commits, postgres_connections
+from hush.collector.stores.base import Store
+from hush.collector.stores.opening import open_store
+from hush.collector.stores.postgres import PostgresStore
+from hush.collector.stores.postgres_watchdog import Watch
+from hush.collector.stores.sqlite import SqliteStore
 from hush.errors import StoreError
 from tests.collector import places
 from tests.collector.places import NEW, REPEATED, Place, plan
 from tests.collector.postgres import Server
 from tests.collector.served import anybody
 from tests.collector.siege import Service, tally_now
-from tests.collector.test_embedded import ask, post
+from tests.collector.test_sqlite_file import ask, post
 
 PATIENCE = 60  # seconds, for what must end and would not otherwise
 
@@ -90,7 +91,7 @@ def test_sessions_have_limits_unless_somebody_sets_others(server: Server) -> Non
     shown = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
 
     def limits(address: str) -> tuple[list[Any], float]:
-        db = database.connect(address, Watch())
+        db = postgres_connections.connect(address, Watch())
         found = [db.execute(f"show {name}").fetchall()[0][0] for name in shown]
         patience = db.patience
         db.close()
@@ -187,8 +188,8 @@ def stopped(server: Server) -> Iterator[None]:
 
 @pytest.mark.parametrize("how", ["locked", "stopped", "frozen"])
 def test_every_address_is_503_and_none_hangs(server: Server, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "MARGIN", 0.2)
-    monkeypatch.setattr(database, "BREAK", 0.2)
+    monkeypatch.setattr(postgres_connections, "MARGIN", 0.2)
+    monkeypatch.setattr(postgres_connections, "BREAK", 0.2)
     url = server.database()
     store = open_store(hasty(url))
     store.add_plan(plan())
@@ -211,8 +212,8 @@ def test_a_server_that_does_not_answer_is_a_failure_and_nothing_is_counted_twice
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its limits do not help, as they are its own. What it was told before may still happen, under the same ids."""
-    monkeypatch.setattr(database, "MARGIN", 0.2)
-    monkeypatch.setattr(database, "BREAK", 0.0)
+    monkeypatch.setattr(postgres_connections, "MARGIN", 0.2)
+    monkeypatch.setattr(postgres_connections, "BREAK", 0.0)
     monkeypatch.setattr(postgres, "SENDING", 0.0)
     store = open_store(hasty(server.database(), statement="300ms"))
     store.add_plan(plan())
@@ -232,14 +233,14 @@ def test_an_answer_that_never_came_is_not_counted_twice(server: Server, monkeypa
     store = PostgresStore(hasty(server.database()))
     store.add_plan(plan())
     sent = places.singles(places.reports(3))
-    run = commits.Commit.run
+    run = postgres_commits.Commit.run
 
-    def unheard(self: commits.Commit, submissions: Any) -> Any:
+    def unheard(self: postgres_commits.Commit, submissions: Any) -> Any:
         run(self, submissions)
         raise psycopg.OperationalError("the line was cut")
 
     with monkeypatch.context() as patch:
-        patch.setattr(commits.Commit, "run", unheard)
+        patch.setattr(postgres_commits.Commit, "run", unheard)
         with pytest.raises(StoreError, match="the line was cut"):
             store.commit(sent)
     assert store.commit(sent) == [REPEATED] * 3
@@ -266,7 +267,7 @@ def test_closing_cuts_what_waits(server: Server) -> None:
 
 def test_a_watch_cuts_only_what_is_overdue(server: Server) -> None:
     watch, url = Watch(), server.database()
-    late, early = database.connect(url, watch), database.connect(url, watch)
+    late, early = postgres_connections.connect(url, watch), postgres_connections.connect(url, watch)
     with watch.over(early, 1e6), pytest.raises(psycopg.OperationalError), watch.over(late, 0.0):
         late.execute("select pg_sleep(60)")
     assert early.execute("select 1").fetchall() == [(1,)]
@@ -299,7 +300,7 @@ class Stuck(SqliteStore):
 
 
 def test_the_end_waits_for_a_commit_and_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hush.collector.sqlite.CLOSING", 0.05)
+    monkeypatch.setattr("hush.collector.stores.sqlite.CLOSING", 0.05)
     store = Stuck(tmp_path / "hush.db")
 
     async def scenario() -> None:

@@ -17,10 +17,11 @@ import httpx
 
 from hush import Report, Tally
 from hush.collector import formats
-from hush.collector.app import Collector
+from hush.collector.http.app import Collector
 from hush.collector.settings import Settings
-from hush.collector.sqlite import SqliteStore
-from hush.learn.rounds import Round, gradient
+from hush.collector.stores.sqlite import SqliteStore
+from hush.device.gradient import gradient
+from hush.server.step import first_round
 from tests.collector.served import FEW, TRAINING, report_of
 
 PAUSES = (0.0, 0.5, 1.0, 7.0, 80.0)  # seconds between two reports
@@ -69,7 +70,7 @@ class Watch:
     async def _run(self, people: int, chance: random.Random) -> None:
         store = self.kind(self.folder / "hush.db")
         store.add_plan(FEW)
-        store.add_training(TRAINING.title, Round.first(TRAINING), 10_000)
+        store.add_training(TRAINING.title, first_round(TRAINING), 10_000)
         collector = Collector(store, self.settings, self.clock)
         app = collector.app()
         transport = httpx.ASGITransport(app)
@@ -83,7 +84,7 @@ class Watch:
                 self.clock.now += chance.choice(PAUSES)
                 self.sent.append(report_of(FEW))
                 await _post(web, f"/plans/{FEW.id}/reports", self.sent[-1])
-                made = gradient(Round.first(TRAINING), {"a": 0.5, "b": -0.5}, "yes")
+                made = gradient(first_round(TRAINING), {"a": 0.5, "b": -0.5}, "yes")
                 await _post(web, f"/trainings/{TRAINING.title}/gradients?round=1", made)
                 self.seen.append(await self._look(web, events))
 

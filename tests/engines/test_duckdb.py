@@ -92,11 +92,11 @@ def written(plan: Plan, folder: Path, metadata: dict[bytes, bytes] | None) -> Pa
     ("metadata", "message"),
     [
         ({b"hush": b"2"}, "'some.parquet': these are not reports of version 1"),
-        ({b"hush": b"1", b"hush.plan": b"0" * 64}, "'some.parquet': these reports belong to another plan"),
+        ({b"hush": b"1", b"hush.core.plan": b"0" * 64}, "'some.parquet': these reports belong to another plan"),
         (
             {
                 b"org.apache.spark.sql.parquet.row.metadata": b'{"fields": [{"name": "attribute", "metadata": '
-                b'{"hush.plan": "another"}}]}'
+                b'{"hush.core.plan": "another"}}]}'
             },
             "belong to another plan",
         ),

@@ -189,7 +189,7 @@ def test_tasks_do_not_share_randomness(session: Any) -> None:
 
 
 def test_the_schema_of_the_stage_is_that_of_reports() -> None:
-    from hush.batch.rows import report_schema
+    from hush.batch.reports import report_schema
     from hush.engines.spark import _schema
 
     for plan in PLANS.values():
@@ -199,7 +199,7 @@ def test_the_schema_of_the_stage_is_that_of_reports() -> None:
             {pa.int16(): "smallint", pa.int32(): "int", pa.int64(): "bigint"}[kind]
             for kind in report_schema(plan).types
         ]
-        assert fields[0].metadata == {"hush": "1", "hush.plan": plan.id}
+        assert fields[0].metadata == {"hush": "1", "hush.core.plan": plan.id}
 
 
 # -- the page

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hush import Categorical, Numeric, Schema
-from hush.coins import SystemCoins
-from hush.learn import Round, Training
+from hush import Categorical, Numeric, Round, Schema, Training
+from hush.device.coins import SystemCoins
+from hush.server.step import first_round
 
 Array = np.ndarray[Any, Any]
 
@@ -51,7 +51,7 @@ def training(*, dimensions: int = 3, **changes: Any) -> Training:
 
 def first(**changes: Any) -> Round:
     """The first round of such a training."""
-    return Round.first(training(**changes))
+    return first_round(training(**changes))
 
 
 def crowd(n: int, d: int, seed: int, loss: str = "logistic") -> tuple[Array, Array]:

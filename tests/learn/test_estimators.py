@@ -15,9 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hush import Categorical, DesignError, HushError, Numeric, RecordError, Schema
-from hush.learn import Features, LinearRegression, LinearSVC, LogisticRegression, Round, progress
-from hush.learn.rotations import kappa, rotate_back
+from hush import Categorical, DesignError, Features, HushError, Numeric, RecordError, Round, Schema
+from hush.core.training.rotations import kappa, rotate_back
+from hush.learn import progress
+from hush.learn.simulate import LinearRegression, LinearSVC, LogisticRegression
 from tests.learn.cases import Array
 
 MODELS = [LogisticRegression, LinearSVC, LinearRegression]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hush import BudgetError, Ledger, RecordError
-from hush.coins import SystemCoins
-from hush.learn import Round, gradient, held_out
+from hush import BudgetError, Ledger, RecordError, Round, gradient, held_out
+from hush.device.coins import SystemCoins
+from hush.server.step import moved
 from tests.learn.cases import first, no_word, person
 
 PERSON = person([0.8, -0.5, 0.3])
@@ -20,7 +20,7 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 def later(round_: Round) -> Round:
-    return round_.moved([0.1, 0.2, -0.3, 0.4])
+    return moved(round_, [0.1, 0.2, -0.3, 0.4])
 
 
 def test_the_same_round_gets_the_same_report(ledger: Ledger) -> None:

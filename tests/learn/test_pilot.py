@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hush import Categorical, Numeric, Schema
-from hush.estimates import Estimate
-from hush.learn import Features, pilot
-from hush.learn.features import Part
-from hush.learn.losses import loss_named
+from hush import Categorical, Features, Numeric, Schema
+from hush.core.training.features import Part
+from hush.core.training.losses import loss_named
+from hush.learn import pilot
 from hush.learn.matrices import feature_matrix
 from hush.learn.pilot import BINS, LEAST_SCALE, deviations_plan, features_plan, length_bins, lengths_plan, median_of
 from hush.learn.simulation import People, View, people_of
+from hush.server.estimates import Estimate
 from tests.learn.cases import LOSSES, Array, training
 
 PARTS = (Part(0, 1, True), Part(1, 4, False), Part(4, 5, True), Part(5, 6, False))

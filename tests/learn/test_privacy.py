@@ -15,11 +15,12 @@ from functools import cache
 
 import pytest
 
-from hush import Plan, PlanError, RecordError
-from hush.channels import Channel, Coins, Cube, Output, State
-from hush.learn import Round, rotations
-from hush.learn.training import gradient_schema
-from hush.plan import Question
+from hush import Plan, PlanError, RecordError, Round
+from hush.core.channels import Channel, Coins, Cube, Output, State
+from hush.core.plan import Question
+from hush.core.training import rotations
+from hush.core.training.training import gradient_schema
+from hush.device.gradient import gradient_record
 from tests.cases import branches, exp_floor, small_cube
 from tests.learn.cases import first, person
 
@@ -76,7 +77,7 @@ def largest_ratio(laws: list[Law]) -> Fraction:
 
 
 def laws_of(round_: Round) -> list[Law]:
-    return [report_law(round_.plan, round_.record(person(x), y)) for x, y in PEOPLE]
+    return [report_law(round_.plan, gradient_record(round_, person(x), y)) for x, y in PEOPLE]
 
 
 @pytest.mark.usefixtures("small")
@@ -118,7 +119,7 @@ def test_the_decoded_report_is_the_record_on_average(shape: tuple[int, int], eps
     round_ = small_round(epsilon, *shape)
     channel = round_.plan.questions[0].channel
     for x, y in PEOPLE:
-        record = round_.record(person(x), y)
+        record = gradient_record(round_, person(x), y)
         law = report_law(round_.plan, record)
         for j, value in enumerate(record.values()):
             mean = sum((chance * channel.decode(output)[j] for output, chance in law.items()), Fraction(0))
@@ -190,7 +191,7 @@ def test_channels_that_leak_are_caught_by_the_same_enumeration() -> None:
     caught = []
     for mutant in mutants(channel):
         plan = replace(round_.plan, questions=(Question(round_.plan.schema.names, mutant),))
-        laws = [report_law(plan, round_.record(person(x), y)) for x, y in PEOPLE]
+        laws = [report_law(plan, gradient_record(round_, person(x), y)) for x, y in PEOPLE]
         outputs = set().union(*laws)
         full = [{output: law.get(output, Fraction(0)) for output in outputs} for law in laws]
         impossible = any(not law[output] for law in full for output in outputs)
@@ -202,7 +203,7 @@ def test_channels_that_leak_are_caught_by_the_same_enumeration() -> None:
 def test_a_gradient_that_was_not_clipped_is_refused() -> None:
     """Lengths above the radius have no place in the channel: were the clipping forgotten, the schema would notice."""
     round_ = small_round(Fraction(1), 2, 2)
-    record = round_.record(person([1.0, 1.0, 1.0]), 1)
+    record = gradient_record(round_, person([1.0, 1.0, 1.0]), 1)
     assert max(map(abs, record.values())) == 1.0
     with pytest.raises(RecordError):
         round_.plan.schema.encode({name: 1.5 * value for name, value in record.items()})

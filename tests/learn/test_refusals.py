@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hush import Categorical, Ledger, Numeric, RecordError, Schema
-from hush.coins import SystemCoins
-from hush.learn import Round, gradient, held_out
-from hush.learn.training import LARGEST
+from hush import Categorical, Ledger, Numeric, RecordError, Round, Schema, gradient, held_out
+from hush.core.design.rounds import round_plan
+from hush.core.training.training import LARGEST
+from hush.device.coins import SystemCoins
+from hush.device.gradient import gradient_record, loss_record
 from tests.learn.cases import LOSSES, first, no_word, numbers, person
 
 PERSON = person([0.8, -0.5, 0.3])
@@ -86,8 +88,8 @@ def test_bad_records_are_refused_before_anything_is_drawn(
 def test_numbers_of_numpy_are_the_numbers_that_they_hold() -> None:
     """As in every schema of hush: rounded to a plain float first, which then must lie within the bounds."""
     round_ = first(gradient="hybrid")
-    plain = round_.record(person([0.5, -0.25, 1]), 1)
-    assert round_.record(person([np.float32(0.5), np.float64(-0.25), np.int8(1)]), np.int64(1)) == plain
+    plain = gradient_record(round_, person([0.5, -0.25, 1]), 1)
+    assert gradient_record(round_, person([np.float32(0.5), np.float64(-0.25), np.int8(1)]), np.int64(1)) == plain
 
 
 # -- whatever it is
@@ -226,7 +228,7 @@ def sent(draw: Callable[..., Any]) -> Round:
     )
     number = draw(st.integers(1, 6))
     chosen = tuple(sorted(draw(st.sets(st.integers(0, 3), min_size=1))))
-    plan = round_.training.round_plan(number, len(chosen))
+    plan = round_plan(round_.training, number, len(chosen))
     return replace(round_, number=number, weights=weights, average=weights, coordinates=chosen, plan=plan)
 
 
@@ -237,7 +239,7 @@ FEATURE = st.one_of(st.floats(-1, 1), st.floats(-1.5, 1.5), st.sampled_from([1.0
 def test_only_the_description_decides_who_answers(round_: Round, x: list[float], label: int) -> None:
     """Whatever weights, centres and bounds a server sends: somebody answers if and only if the description fits."""
     fits = label != 0 and all(-1 <= value <= 1 for value in x)
-    for answer in (round_.record, round_.loss_record):
+    for answer in (partial(gradient_record, round_), partial(loss_record, round_)):
         if fits:
             assert all(math.isfinite(value) for value in answer(person(x), label).values())
         else:
@@ -268,7 +270,7 @@ def test_nobody_is_refused_for_what_they_hold(loss: str, mechanism: str) -> None
         ends = [(item.low, item.high) for item in round_.training.schema.attributes if isinstance(item, Numeric)]
         for x in ([low for low, _ in ends], [high for _, high in ends], [5e-324, 0.0, 0.0]):
             for y in (-1, 1):
-                for record in (round_.record(person(x), y), round_.loss_record(person(x), y)):
+                for record in (gradient_record(round_, person(x), y), loss_record(round_, person(x), y)):
                     assert all(math.isfinite(value) for value in record.values())
                 gradient(round_, person(x), y)
                 held_out(round_, person(x), y)

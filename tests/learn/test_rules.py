@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from hush.design.joint import cube
+from hush.core.design.joint import cube
 from hush.learn.rules import (
     LONGEST,
     MAX_ROUNDS,

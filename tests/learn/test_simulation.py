@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hush import Tally, batch
+from hush import Round, Tally, Training, batch
 from hush.batch import keystream
 from hush.batch.columns import Encoded
-from hush.channels import Cube
-from hush.estimates import points
-from hush.learn import LinearRegression, LinearSVC, LogisticRegression, Round, Training, simulation
+from hush.core.channels import Cube
+from hush.device.gradient import gradient_record, loss_record
 from hush.learn import pilot as pilots
+from hush.learn import simulation
+from hush.learn.simulate import LinearRegression, LinearSVC, LogisticRegression
 from hush.learn.simulation import (
     SLOPES,
     VALUES,
@@ -36,6 +37,8 @@ from hush.learn.simulation import (
     source_for,
     train,
 )
+from hush.server.estimates import points
+from hush.server.step import decode, first_round, mean_gradient, moved
 from tests.cases import small_cube
 from tests.learn.cases import LOSSES, Array, crowd, first, person, training
 from tests.learn.cases import people as persons
@@ -130,8 +133,8 @@ def test_scores_and_lengths_are_those_of_the_features(changes: dict[str, Any]) -
 def rounds_of(gradient: str, loss: str) -> list[Round]:
     """A first round, one with centre and scale, and one that asks about some coordinates."""
     plain = first(dimensions=5, start=WEIGHTS, radius=1.5, loss=loss, gradient=gradient, bound=0.8)
-    spread = Round.first(replace(plain.training, **SPREAD))
-    chosen = Round.first(replace(spread.training, selection=(1, 2, 0.5))).moved([0.0, 0.9, 0.0, -0.6, 0.0, 0.7])
+    spread = first_round(replace(plain.training, **SPREAD))
+    chosen = moved(first_round(replace(spread.training, selection=(1, 2, 0.5))), [0.0, 0.9, 0.0, -0.6, 0.0, 0.7])
     assert chosen.coordinates == (1, 3, 5)
     return [plain, spread, chosen]
 
@@ -148,7 +151,7 @@ def test_coordinates_go_in_as_on_a_device(loss: str, monkeypatch: pytest.MonkeyP
 
         monkeypatch.setattr(batch, "_collect_from", keep)
         collect_round(round_, people, source_for("x"), 1)
-        expected = [list(round_.record(a, b).values()) for a, b in persons(x, y, round_.training.loss)]
+        expected = [list(gradient_record(round_, a, b).values()) for a, b in persons(x, y, round_.training.loss)]
         np.testing.assert_allclose(seen[0].T, expected, atol=1e-5)
         assert np.abs(seen[0]).max() <= 1.0
 
@@ -158,7 +161,7 @@ def test_coordinates_go_in_as_on_a_device(loss: str, monkeypatch: pytest.MonkeyP
 def test_signs_go_in_as_on_a_device(loss: str, epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes agree everywhere. So do signs, but where the rotated gradient is so near 0 that floats cannot tell."""
     for round_ in rounds_of("vector", loss):
-        round_ = Round.first(replace(round_.training, epsilon=epsilon)) if round_.number == 1 else round_
+        round_ = first_round(replace(round_.training, epsilon=epsilon)) if round_.number == 1 else round_
         x, y, people = simulated(round_.training, 150)
         seen: list[tuple[Array, Array]] = []
         genuine = simulation.sampled_signs
@@ -174,7 +177,7 @@ def test_signs_go_in_as_on_a_device(loss: str, epsilon: float, monkeypatch: pyte
             patch.setattr(simulation, "sampled_signs", keep)
             collect_round(round_, people, source_for("x"), 1)
         ((asked, values),) = seen
-        records = [list(round_.record(a, b).values()) for a, b in persons(x, y, round_.training.loss)]
+        records = [list(gradient_record(round_, a, b).values()) for a, b in persons(x, y, round_.training.loss)]
         expected = np.take_along_axis(np.array(records), asked.astype(np.int64), axis=1)
         assert [len(set(row)) for row in asked.tolist()] == [asked.shape[1]] * len(x)
         clear = (np.abs(values - expected) <= 1e-5) | (np.abs(expected) < 1e-12)
@@ -199,7 +202,7 @@ def repeated(own: Training, n: int) -> tuple[Array, Array, People]:
 
 def mean_record(round_: Round, x: Array, y: Array) -> Array:
     """What devices of these people put in, on average."""
-    records = [list(round_.record(a, b).values()) for a, b in persons(x, y, round_.training.loss)]
+    records = [list(gradient_record(round_, a, b).values()) for a, b in persons(x, y, round_.training.loss)]
     return np.asarray(np.mean(records, axis=0))
 
 
@@ -249,7 +252,7 @@ def test_a_simulation_of_something_else_is_noticed(broken: str) -> None:
     }
     x, y, people = repeated(round_.training, 300_000)
     good = collect_round(round_, people, source_for("a"), 2)
-    other = collect_round(Round.first(replace(round_.training, **twins[broken])), people, source_for("a"), 2)
+    other = collect_round(first_round(replace(round_.training, **twins[broken])), people, source_for("a"), 2)
     assert sign_statistics(round_, good, x, y)[1] < Z
     assert sign_statistics(round_, other, x, y)[1] > Z
 
@@ -261,10 +264,10 @@ def test_tallies_of_coordinates_are_those_of_devices(mechanism: str) -> None:
     x, y, people = repeated(round_.training, 30_000)
     tally = collect_round(round_, people, source_for("a"), 2)
     assert tally.n == 30_000
-    other = Round.first(replace(round_.training, start=WEIGHTS))
+    other = first_round(replace(round_.training, start=WEIGHTS))
 
     def furthest(said: Round) -> float:
-        means, points = mean_record(said, x, y), np.array(round_.mean_gradient(tally)) / 2.0
+        means, points = mean_record(said, x, y), np.array(mean_gradient(round_, tally)) / 2.0
         plan = tally.plan
         per_person = [
             float(plan.channel(name).worst_variance) / float(plan.inclusions[plan.question(name)]) + 1.0
@@ -294,7 +297,7 @@ def collected() -> tuple[Training, Array, list[list[float]]]:
     clipped = gradients * np.minimum(1.0, 0.8 / np.linalg.norm(gradients, axis=1))[:, None]
     found = []
     for index in range(ROTATIONS):
-        round_ = Round.first(replace(own, seed=f"s{index}"))
+        round_ = first_round(replace(own, seed=f"s{index}"))
         found.append(points(collect_round(round_, people, source_for(f"w{index}"), 1)))
     return own, clipped.mean(axis=0), found
 
@@ -302,8 +305,8 @@ def collected() -> tuple[Training, Array, list[list[float]]]:
 def mean_over_rotations(radius_said: float, rotation_said: str) -> tuple[Array, Array, Array]:
     """The truth, and mean and standard error over rotations of what is decoded."""
     own, truth, means = collected()
-    rounds = (Round.first(replace(own, seed=rotation_said.format(i), radius=radius_said)) for i in range(ROTATIONS))
-    found = [round_.decode(row) for round_, row in zip(rounds, means, strict=True)]
+    rounds = (first_round(replace(own, seed=rotation_said.format(i), radius=radius_said)) for i in range(ROTATIONS))
+    found = [decode(round_, row) for round_, row in zip(rounds, means, strict=True)]
     return truth, np.mean(found, axis=0), np.std(found, axis=0) / math.sqrt(ROTATIONS)
 
 
@@ -372,13 +375,13 @@ def test_the_simulated_loss_is_that_of_the_people() -> None:
     """Within Z standard errors; the twin, at other weights, is not."""
     own = five(**SPREAD)
     x, y, people = simulated(own, 100_000)
-    round_ = Round.first(own)
+    round_ = first_round(own)
     point, error = held_out_loss(round_, people, source_for("a"), 2)
     values = np.minimum(np.logaddexp(0.0, -y * View.of(own).scores(people, np.array(WEIGHTS))), own.cap)
-    some = [round_.loss_record(a, b)["loss"] for a, b in persons(x[:50], y[:50], own.loss)]
+    some = [loss_record(round_, a, b)["loss"] for a, b in persons(x[:50], y[:50], own.loss)]
     np.testing.assert_allclose(values[:50], some, atol=1e-4)
     assert abs(point - values.mean()) < Z * error
-    other, error = held_out_loss(Round.first(five(**SPREAD, loss="hinge")), people, source_for("a"), 2)
+    other, error = held_out_loss(first_round(five(**SPREAD, loss="hinge")), people, source_for("a"), 2)
     assert abs(other - values.mean()) > Z * error
 
 

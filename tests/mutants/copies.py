@@ -78,7 +78,7 @@ class Jobs:
 def _child(work: Callable[[], str], file: Path) -> None:
     os.setpgrp()
     if "hush" in sys.modules:  # a copy stands for the process that loaded it: not every answer is given in a fork
-        sys.modules["hush"]._PROCESS = os.getpid()  # type: ignore[attr-defined]
+        sys.modules["hush.device.family"].PROCESS = os.getpid()  # type: ignore[attr-defined]
     quiet = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(quiet, descriptor)

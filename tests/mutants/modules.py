@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent.parent
 CACHE = ROOT / ".mutants"
 EPSILONS = (Fraction(1, 2), Fraction(4))
 LONG = (5, 4, 3)  # a cube whose law takes longer to follow than those of all others together
-CHANNELS = "tests/channels/"
+CHANNELS = "tests/core/channels/"
 KINDS = ("additive", "cells", "cube", "mixture", "signs", "subset", "unary", "window")
 EDGES = CHANNELS + "test_edges.py"
 CONFORMANCE = CHANNELS + "test_conformance.py"
@@ -35,7 +35,7 @@ class Module:
     @property
     def first(self) -> tuple[str, ...]:
         """The tests for what is run on import, which are collected again for every change: not the long ones."""
-        return tuple(file for file in self.tests if not self.name.startswith("channels/") or file != CONFORMANCE)
+        return tuple(file for file in self.tests if not self.name.startswith("core/channels/") or file != CONFORMANCE)
 
     @property
     def path(self) -> Path:
@@ -56,7 +56,7 @@ class Module:
         name = str(parameters.get("name", "")).removeprefix("channel-").removeprefix("optional-")
         if file.endswith("test_vectors.py"):
             return self.channels == ("",) or (name != "" and name.startswith(self.channels))
-        kind, case = self.name.removeprefix("channels/"), str(parameters.get("case", ""))
+        kind, case = self.name.removeprefix("core/channels/"), str(parameters.get("case", ""))
         if file.endswith("test_edges.py") and kind in KINDS:
             return case.startswith(kind) if case else not name or name.startswith(self.channels)
         if file in (CONFORMANCE, SQUARES, SAME_WORK):
@@ -76,7 +76,9 @@ class Result:
 
 def _channel(name: str, *channels: str) -> Module:
     own = f"{CHANNELS}test_{name}.py"
-    return Module(f"channels/{name}", (own, EDGES, SQUARES, SAME_WORK, CONFORMANCE, "tests/test_vectors.py"), channels)
+    return Module(
+        f"core/channels/{name}", (own, EDGES, SQUARES, SAME_WORK, CONFORMANCE, "tests/test_vectors.py"), channels
+    )
 
 
 SHARED = tuple(
@@ -111,35 +113,39 @@ def _script(name: str, *first: str, last: tuple[str, ...] = ()) -> Module:
 
 
 MODULES = (
-    Module("channels/__init__", (CONFORMANCE,), FEW),
+    Module("core/channels/__init__", (CONFORMANCE,), FEW),
     _channel("additive", "laplace", "staircase", "scdf"),
-    Module("channels/alphabet", SHARED, FEW),
-    Module("channels/base", (*SHARED, SAME_WORK, "tests/test_vectors.py"), FEW),
+    Module("core/channels/alphabet", SHARED, FEW),
+    Module("core/channels/base", (*SHARED, SAME_WORK, "tests/test_vectors.py"), FEW),
     _channel("cells", "cells"),
     _channel("cube", "cube"),
-    Module("channels/indicator", INDICATOR, ("grr", "subset", "oue", "sue")),
+    Module("core/channels/indicator", INDICATOR, ("grr", "subset", "oue", "sue")),
     _channel("mixture", "mixture", "hybrid"),
     _channel("signs", "signs", "duchi-multi"),
-    Module("channels/squares", (SQUARES,)),
+    Module("core/channels/squares", (SQUARES,)),
     _channel("subset", "grr", "subset"),
     _channel("unary", "oue", "sue"),
     _channel("window", "duchi", "window", "piecewise"),
-    Module("codec", ("tests/test_codec.py",)),
-    Module("exact", ("tests/test_exact.py",)),
-    Module("plan", ("tests/test_plan.py", "tests/test_tables.py", "tests/test_vectors.py")),
-    Module("report", ("tests/test_report.py", "tests/test_vectors.py")),
-    Module("tally", ("tests/test_tally.py", "tests/test_vectors.py")),
-    Module("estimates", ("tests/test_estimates.py", "tests/test_rows.py", "tests/test_tables.py")),
-    Module("intervals", ("tests/test_intervals.py", "tests/test_estimates.py")),
-    Module("binomial", ("tests/test_binomial.py",)),
-    Module("schema", ("tests/test_schema.py",)),
-    Module("client", ("tests/test_client.py", "tests/test_vectors.py")),
-    Module("coins", ("tests/test_coins.py",)),
-    Module("answered", ("tests/test_answered.py",)),
-    Module("ledger", ("tests/test_ledger.py", "tests/test_tickets.py")),
-    Module("memory", ("tests/test_memory.py",)),
-    Module("series", ("tests/test_series.py",)),
-    Module("tickets", ("tests/test_tickets.py",)),
+    Module("core/codec", ("tests/core/test_codec.py",)),
+    Module("core/exact", ("tests/core/test_exact.py",)),
+    Module("core/plan", ("tests/core/test_plan.py", "tests/show/test_tables.py", "tests/test_vectors.py")),
+    Module("core/report", ("tests/core/test_report.py", "tests/test_vectors.py")),
+    Module("server/tally", ("tests/server/test_tally.py", "tests/test_vectors.py")),
+    Module(
+        "server/estimates", ("tests/server/test_estimates.py", "tests/show/test_rows.py", "tests/show/test_tables.py")
+    ),
+    Module("server/intervals", ("tests/server/test_intervals.py", "tests/server/test_estimates.py")),
+    Module("server/binomial", ("tests/server/test_binomial.py",)),
+    Module("core/schema", ("tests/core/test_schema.py",)),
+    Module("device/randomise", ("tests/device/test_randomise.py", "tests/test_vectors.py")),
+    Module("core/coins", ("tests/core/test_coins.py",)),
+    Module("core/dealing", ("tests/device/test_tickets.py", "tests/device/test_randomise.py", "tests/test_vectors.py")),
+    Module("device/coins", ("tests/core/test_coins.py",)),
+    Module("device/answered", ("tests/device/test_answered.py",)),
+    Module("device/ledger", ("tests/device/test_ledger.py", "tests/device/test_tickets.py")),
+    Module("device/memory", ("tests/device/test_memory.py",)),
+    Module("device/series", ("tests/device/test_series.py",)),
+    Module("device/tickets", ("tests/device/test_tickets.py",)),
     *(
         _script(f"channels/{name}", "vectors", "report", "plan", "recorded", last=("counts",))
         for name in sorted(SCRIPTS)

@@ -28,13 +28,13 @@ CLEAN = {
     name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MYPY", "PYTEST", "VIRTUAL"))
 }
 TRIED = (  # quick tests that read what is beside the package: vectors, documents, pages, the Makefile
-    "tests/test_codec.py",
+    "tests/core/test_codec.py",
     "tests/test_imports.py",
-    "tests/test_release.py",
+    "tests/release/test_release.py",
     "tests/test_vectors.py",
-    "tests/test_docs.py::test_links_lead_somewhere",
-    "tests/test_docs.py::test_files_named_in_the_documents_exist",
-    "tests/test_docs.py::test_commands_of_the_readme_exist",
+    "tests/docs/test_docs.py::test_links_lead_somewhere",
+    "tests/docs/test_docs.py::test_files_named_in_the_documents_exist",
+    "tests/docs/test_docs.py::test_commands_of_the_readme_exist",
 )
 PEOPLE = 20_000
 

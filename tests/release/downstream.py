@@ -8,7 +8,7 @@ from pathlib import Path
 import hush
 
 schema = hush.Schema([hush.Numeric("age", low=0, high=120), hush.Categorical("os", ["linux", "mac", "other"])])
-plan: hush.Plan = hush.Plan.from_json(hush.Plan.design(schema, epsilon=1.0).to_json())
+plan: hush.Plan = hush.Plan.from_json(hush.design(schema, epsilon=1.0).to_json())
 ratio: Fraction = plan.ratio
 assert 1 < ratio < 3
 

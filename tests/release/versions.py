@@ -33,7 +33,7 @@ SLOW = "mutated or any_edit or largest_schema or kill or at_once"  # not among t
 MORE = ["httpx>=0.27", "pandas>=2.2", "polars>=1.20", "scipy>=1.13"]
 WHOLE = [
     *FAST,
-    "tests/test_cli.py",
+    "tests/cli/test_commands.py",
     "tests/test_imports.py",
     "tests/audits",
     "tests/channels",

@@ -21,15 +21,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hush import Categorical, Numeric, Plan, Schema, randomise
-from hush.channels import Channel, Cube, Mixture, Subset, Window
-from hush.channels.cube import agreeing_corners
-from hush.channels.window import ROUNDING
-from hush.design.categorical import grr, oue
-from hush.design.joint import cells
-from hush.design.numeric import laplace, signs
-from hush.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
-from hush.plan import Question
-from hush.schema import Attribute
+from hush.core.channels import Channel, Cube, Mixture, Subset, Window
+from hush.core.channels.cube import agreeing_corners
+from hush.core.channels.window import ROUNDING
+from hush.core.design.categorical import grr, oue
+from hush.core.design.joint import cells
+from hush.core.design.numeric import laplace, signs
+from hush.core.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
+from hush.core.plan import Question
+from hush.core.schema import Attribute
 
 KEPT = Path(__file__).parents[2] / "docs" / "measured" / "stopwatch.json"
 EPSILON = Fraction(1, 2)

@@ -29,9 +29,11 @@ import pytest
 from experiments.coverage import RESULTS, Cell, cells, least_binomial
 from experiments.crowds import Array, Target, channel, missings, populations
 
-from hush import MISSING, Categorical, Numeric, Plan, Schema, Tally, estimate, intervals, randomise
-from hush.channels import Symbols
-from hush.intervals import interval, summarise
+from hush import MISSING, Categorical, Numeric, Schema, Tally, design, estimate, randomise
+from hush.core.channels import Symbols
+from hush.core.schema import Attribute
+from hush.server import intervals
+from hush.server.intervals import interval, summarise
 from tests.cases import SMALL
 
 RUNS = int(os.environ.get("HUSH_RUNS", "4000"))
@@ -62,7 +64,7 @@ def measured(cell: Cell, seed: int = 2019, checked: int = 5) -> float:
     covered = target.covers(counts, cell.level)
     if cell.asked == 1:
         schema = Schema([Numeric("x", -1, 1, optional=cell.optional)])
-        plan = Plan.design(schema, cell.epsilon, numeric=cell.kind)
+        plan = design(schema, cell.epsilon, numeric=cell.kind)
         assert plan.channel("x") == channel(cell.kind, cell.optional, cell.epsilon)
         wanted = None if cell.target == "mean" else MISSING
         for row, plausible in zip(counts[:checked].tolist(), covered, strict=False):
@@ -159,9 +161,10 @@ def test_questions_that_some_are_asked(kind: str, estimator: str, asked: float) 
 @pytest.mark.parametrize("estimator", ["ratio", "paper"])
 def test_estimates_of_a_plan_with_four_questions(estimator: Any) -> None:
     """The same through `estimate`, with questions drawn equally and with weights."""
-    attributes = [Numeric("x", -1, 1), *(Categorical(f"c{i}", range(i + 2)) for i in range(3))]
-    for sampling in ("equal", "weighted"):
-        plan = Plan.design(Schema(attributes), 4.0, sampling=sampling, k=1)  # type: ignore[arg-type]
+    attributes: list[Attribute] = [Numeric("x", -1, 1), *(Categorical(f"c{i}", range(i + 2)) for i in range(3))]
+    ways: tuple[Any, ...] = (1, "weighted")
+    for k in ways:
+        plan = design(Schema(attributes), 4.0, k=k)
         asked = float(plan.inclusions[0])
         cell = crowd("minimax", False, 4.0, 300, "all at low", asked=asked, estimator=estimator)
         target, _, counts = replace(cell, estimator="paper", runs=40).draw(np.random.default_rng(9))
@@ -223,7 +226,7 @@ def test_a_report_has_one_of_two_values(name: str) -> None:
 def test_shares_of_categories_that_nobody_or_everybody_holds(categorical: str, share: float) -> None:
     """Of 12 categories and, as the attribute is optional, the missing: exactly, with n = 3000 people."""
     for epsilon in (0.5, 4.0, 8.0):
-        plan = Plan.design(Schema([Categorical("c", range(12), optional=True)]), epsilon, categorical=categorical)
+        plan = design(Schema([Categorical("c", range(12), optional=True)]), epsilon, categorical=categorical)
         found: Any = plan.channel("c")
         chance = share * float(found.p) + (1 - share) * float(found.q)
         counts = np.random.default_rng(3).binomial(3000, chance, size=20_000)
@@ -237,7 +240,7 @@ def test_shares_of_categories_that_nobody_or_everybody_holds(categorical: str, s
 
 def test_end_to_end_with_real_devices() -> None:
     """200 surveys of 400 people through `randomise`, a share and a mean. 0.85 is left with probability below 1e-7."""
-    plan = Plan.design(Schema([Numeric("x", 0, 1), Categorical("c", ["a", "b"])]), 2.0)
+    plan = design(Schema([Numeric("x", 0, 1), Categorical("c", ["a", "b"])]), 2.0)
     hits, rows = 0, 0
     rng = np.random.default_rng(7)
     for _ in range(200):
@@ -322,8 +325,8 @@ def test_the_twin_that_forgets_the_noise_is_caught() -> None:
 
 def test_the_twin_with_the_wrong_law_is_caught() -> None:
     """Reports made with another epsilon than the plan says are estimated with a bias that coverage shows."""
-    honest_plan = Plan.design(Schema([Categorical("c", range(3))]), 1.0, categorical="grr")
-    wrong = Plan.design(Schema([Categorical("c", range(3))]), 1.3, categorical="grr")
+    honest_plan = design(Schema([Categorical("c", range(3))]), 1.0, categorical="grr")
+    wrong = design(Schema([Categorical("c", range(3))]), 1.3, categorical="grr")
     assert isinstance(wrong.channel("c").alphabet, Symbols)
     law = [float(wrong.channel("c").law(0)[y]) for y in range(3)]
     hits = 0

@@ -15,8 +15,8 @@ import pytest
 from experiments.textbook import TextbookPiecewise
 
 from hush import Plan
-from hush.client import randomise_from
-from hush.schema import Numeric
+from hush.core.schema import Numeric
+from hush.device.randomise import randomise_from
 from hush.testing import SeededCoins
 from tests.cases import SMALL, any_record, plans
 

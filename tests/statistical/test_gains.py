@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hush import Categorical, Numeric, Plan, Schema
-from hush.channels import Channel, Mixture, Window
-from hush.exact import WORD
+from hush import Categorical, Numeric, Plan, Schema, design
+from hush.core.channels import Channel, Mixture, Window
+from hush.core.exact import WORD
 
 D, PEOPLE, SURVEYS, FEWER = 16, 2000, 15_000, 5000
 BATCH = 500
@@ -79,8 +79,8 @@ def ratio(theirs: Any, ours: Any) -> tuple[float, float]:
 
 def numeric_gain(shape: str, epsilon: float, surveys: int = SURVEYS) -> tuple[float, float]:
     schema = Schema([Numeric(f"x{i}", -1, 1) for i in range(D)])
-    ours = errors(Plan.design(schema, epsilon), shape, "ratio", surveys)
-    theirs = errors(Plan.design(schema, epsilon, numeric="hybrid", k="paper"), shape, "paper", surveys)
+    ours = errors(design(schema, epsilon), shape, "ratio", surveys)
+    theirs = errors(design(schema, epsilon, numeric="hybrid", k="paper"), shape, "paper", surveys)
     return ratio(theirs, ours)
 
 
@@ -91,7 +91,7 @@ def categorical_gain(categories: int, epsilon: float) -> tuple[float, float]:
     shares /= shares.sum()
     found = []
     for options, estimator in (({"categorical": "oue", "k": "paper"}, "paper"), ({}, "ratio")):
-        plan = Plan.design(schema, epsilon, **options)  # type: ignore[arg-type]
+        plan = design(schema, epsilon, **options)  # type: ignore[arg-type]
         channel: Any = plan.channel("x0")
         p, q = float(channel.p), float(channel.q)
         rng = np.random.default_rng(23)

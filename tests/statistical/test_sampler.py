@@ -14,12 +14,13 @@ from math import sqrt
 
 import pytest
 
-from hush.channels import Channel, Output, Subset, Unary, Window
-from hush.channels.window import ROUNDING
-from hush.coins import Coins, SystemCoins
-from hush.design.categorical import oue, subset
-from hush.design.numeric import duchi, hybrid, signs
-from hush.exact import WORD
+from hush.core.channels import Channel, Output, Subset, Unary, Window
+from hush.core.channels.window import ROUNDING
+from hush.core.coins import Coins
+from hush.core.design.categorical import oue, subset
+from hush.core.design.numeric import duchi, hybrid, signs
+from hush.core.exact import WORD
+from hush.device.coins import SystemCoins
 from hush.testing import SeededCoins
 from tests.cases import SMALL, small_window
 

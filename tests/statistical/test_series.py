@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from experiments.crowds import Target
 
-from hush import Categorical, Numeric, Plan, Schema, Tally, estimate
-from hush.channels import Channel
-from hush.exact import WORD
-from hush.memory import ask, level, recall
-from hush.report import Report
+from hush import Categorical, Numeric, Schema, Tally, design, estimate
+from hush.core.channels import Channel
+from hush.core.exact import WORD
+from hush.core.report import Report
+from hush.device.memory import ask, level, recall
 from hush.testing import SeededCoins
+from tests.device.test_memory import Notes
 from tests.statistical.test_coverage import exact
-from tests.test_memory import Notes
 
 
 def law_of(channel: Channel, positions: Sequence[float], levels: int, dithers: Sequence[int]) -> Any:
@@ -49,14 +49,14 @@ UNDITHERED = [WORD // 2]
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 @pytest.mark.parametrize("levels", [2, 3, 9])
 def test_intervals_hold_in_every_week(epsilon: float, levels: int) -> None:
-    plan = Plan.design(Schema([Numeric("income", 0, 1)]), epsilon)
+    plan = design(Schema([Numeric("income", 0, 1)]), epsilon)
     positions = np.floor(skewed(np.random.default_rng(1)) * 64) / 64  # for which these dithers are exact
     law = law_of(plan.channel("income"), positions, levels, DITHERED)
     assert exact(covered(plan.channel("income"), law, float(positions.mean()), 5000), 5000)
 
 
 def test_rounding_without_a_dither_is_caught() -> None:
-    plan = Plan.design(Schema([Numeric("income", 0, 1)]), 2.0)
+    plan = design(Schema([Numeric("income", 0, 1)]), 2.0)
     positions = skewed(np.random.default_rng(1))
     law = law_of(plan.channel("income"), positions, 2, UNDITHERED)
     assert covered(plan.channel("income"), law, float(positions.mean()), 1000) < 0.5
@@ -68,7 +68,7 @@ def test_weeks_of_twenty_thousand_devices() -> None:
     Intervals are at the level 1 - 5e-8; there are twelve, so that a false alarm has probability 6e-7. Words are seeded.
     """
     schema = Schema([Categorical("mood", ["good", "fair", "bad"]), Numeric("steps", 0, 1)])
-    plan = Plan.design(schema, 2.0, k=1)
+    plan = design(schema, 2.0, k=1)
     coins, world = SeededCoins(6), random.Random(6)
     people = [[world.randrange(2), world.random() ** 2] for _ in range(20_000)]
     memories = [Notes() for _ in people]

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from hush import Plan, randomise
-from hush.channels import Output, Subset, Window
-from hush.channels.base import Coins, State
-from hush.coins import SystemCoins
-from hush.exact import WORD
+from hush.core.channels import Output, Subset, Window
+from hush.core.channels.base import Coins, State
+from hush.core.exact import WORD
+from hush.device.coins import SystemCoins
 from tests.statistical.stopwatch import CASES, Case, by_chance, first, guess, later, uneven
 
 ALARM, LEFT, FEW = 1e-8, 0.1, 50

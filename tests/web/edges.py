@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from hush import codec
-from hush.exact import WORD, aligned_threshold
+from hush.core import codec
+from hush.core.exact import WORD, aligned_threshold
 
 HALF = WORD // 2
 

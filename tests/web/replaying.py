@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from hush.channels import Channel
-from hush.coins import Coins
-from hush.design.joint import cells
-from hush.exact import WORD
-from hush.plan import Plan, Question
-from hush.schema import Categorical, Numeric, Schema
+from hush.core.channels import Channel
+from hush.core.coins import Coins
+from hush.core.design import design
+from hush.core.design.joint import cells
+from hush.core.exact import WORD
+from hush.core.plan import Plan, Question
+from hush.core.schema import Categorical, Numeric, Schema
 from tests.cases import SMALL
 
 ROOT = Path(__file__).parents[2]
@@ -201,11 +202,11 @@ def some_plans(count: int, seed: int = 1) -> list[Plan]:
         if ways == 0:
             options["k"] = pick.randint(1, len(schema))
         elif ways == 1:
-            options["budget"] = "split"
+            options["k"] = "all"
         elif ways == 2:
-            options["sampling"] = "weighted"
+            options["k"] = "weighted"
         title = pick.choice(("", "größer ☂", 'with "quotes"', "𝒳"))
-        result.append(Plan.design(schema, epsilon, numeric=numeric, title=title, **options))
+        result.append(design(schema, epsilon, numeric=numeric, title=title, **options))
     return result
 
 
@@ -215,7 +216,7 @@ def block_plans() -> list[Plan]:
     for d in (1, 2, 3, 4, 7, 64, 65, 70):
         schema = Schema([Numeric(f"x{i}", -1, 1 + i) for i in range(d)])
         for epsilon in (0.1, 1.0, 8.0):
-            result += [Plan.design(schema, epsilon, numeric=numeric) for numeric in ("duchi-multi", "cube")]
+            result += [design(schema, epsilon, numeric=numeric) for numeric in ("duchi-multi", "cube")]
     for sizes in ((2,), (3, None), (None, None, None), (4, 3, 5, None), (2,) * 12, (16, None, 2, 64)):
         for text in ("0.1", "1", "6"):
             schema = Schema(
@@ -231,8 +232,8 @@ def block_plans() -> list[Plan]:
     mixed = Schema(
         [Numeric("a", 0, 1), Numeric("b", 0, 1), Categorical("c", list("xyz")), Categorical("d", ["x", "y"])]
     )
-    result.append(Plan.design(mixed, 4.0, numeric="duchi", joint=[["a", "b"], ["c", "d"]], k=1))
-    result.append(Plan.design(Schema([Categorical(f"c{i}", [1, 2]) for i in range(300)]), 1.0, k=3))
+    result.append(design(mixed, 4.0, numeric="duchi", joint=[["a", "b"], ["c", "d"]], k=1))
+    result.append(design(Schema([Categorical(f"c{i}", [1, 2]) for i in range(300)]), 1.0, k=3))
     return result
 
 

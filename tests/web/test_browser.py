@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from hush.report import Report
+from hush.core.report import Report
 from tests.collector.served import PLAN, RECORD
 from tests.web.replaying import BUILT
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from hush import Plan
-from hush.client import randomise_from
-from hush.coins import Coins
+from hush.core.coins import Coins
+from hush.core.dealing import questions_of
+from hush.device.randomise import randomise_from
 from hush.testing import RecordedCoins
-from hush.tickets import questions_of
 from tests.collector.served import FEW, PLAN, RECORD, WIDE, anybody, record_of, serving
 from tests.web.replaying import (
     BUILT,

@@ -14,8 +14,9 @@ pytest.importorskip("msgspec")
 
 import msgspec
 
-from hush import panels, remote
-from hush.collector import documents
+from hush.collector.http import documents
+from hush.device import client
+from hush.plots import panels
 
 WEB = Path(__file__).parent.parent.parent / "web"
 NAMES = {
@@ -76,7 +77,7 @@ def number(file: str, name: str) -> str:
 
 def test_numbers_that_stand_on_both_sides_are_the_same() -> None:
     assert number("pages/charts.ts", "MOST_BARS") == str(panels.MAX_BARS)
-    assert number("src/collector.ts", "RETRIED") == str([*remote.RETRIED])
+    assert number("src/collector.ts", "RETRIED") == str([*client.RETRIED])
     desk = re.search(r"\(min-width: \w+\)", number("pages/blocks.ts", "desk"))
     assert desk is not None
     assert f"@media {desk[0]} {{" in (WEB / "pages" / "dashboard.css").read_text(encoding="utf-8")

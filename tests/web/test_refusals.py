@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from hush import HushError, Plan, codec
+from hush import HushError, Plan
+from hush.core import codec
 from tests.web import edges
 from tests.web.replaying import BUILT, ask, block_plans, needs_node, small_plans, some_plans
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from hush import sheets
-from tests.test_sheets import FORMULAS, PARTS, PLAIN
+from hush.show import csv
+from tests.show.test_csv import FORMULAS, PARTS, PLAIN
 from tests.web.replaying import WEB, needs_node, node
 
 PAGE = WEB / "pages" / "text.ts"
@@ -22,8 +22,8 @@ console.log(JSON.stringify(csv(JSON.parse(process.env.ROWS))));
 
 def test_both_look_for_the_same() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert f"const FORMULA = /{sheets._FORMULA.pattern}/g;" in text
-    assert f"const NUMBER = /^{sheets._NUMBER.pattern}$/;" in text
+    assert f"const FORMULA = /{csv._FORMULA.pattern}/g;" in text
+    assert f"const NUMBER = /^{csv._NUMBER.pattern}$/;" in text
 
 
 @needs_node
@@ -33,4 +33,4 @@ def test_both_write_the_same() -> None:
     rows = [[text, text, -1, 0.5, None] for text in (*FORMULAS, *PLAIN, *PARTS, "a, b", 'say "x"', "a\nb")]
     done = node("--input-type=module", "-e", CALL, PAGE=str(PAGE), ROWS=json.dumps([["x", "y", "a", "b", "c"], *rows]))
     assert done.returncode == 0, done.stderr[-2000:]
-    assert json.loads(done.stdout) == sheets.table(["x", "y", "a", "b", "c"], rows)
+    assert json.loads(done.stdout) == csv.table(["x", "y", "a", "b", "c"], rows)

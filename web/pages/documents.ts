@@ -1,4 +1,4 @@
-// The documents of the collector that the dashboard reads: src/hush/collector/documents.py has the originals.
+// The documents of the collector that the dashboard reads: src/hush/collector/http/documents.py has the originals.
 
 export interface PlanEntry {
   id: string;

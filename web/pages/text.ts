@@ -71,7 +71,7 @@ export function ratio(text: string): number {
 
 export type Raw = string | number | null;
 
-// What a spreadsheet takes for a formula, at the start or after what may part cells: as in src/hush/sheets.py.
+// What a spreadsheet takes for a formula, at the start or after what may part cells: as in src/hush/show/csv.py.
 const FORMULA = /(^|[;|\t\r\n])((?:(?![;|\t\r\n])[\s\x00-\x20\x85\ufeff])*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 const NUMBER = /^[+\-][0-9]+(\.[0-9]+)?$/;
 

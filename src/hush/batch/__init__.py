@@ -13,27 +13,26 @@ rows that do: that number is private, so keep such an error out of logs, and out
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 try:
     import pyarrow as pa
 
     from hush.batch import columns as _columns
+    from hush.batch.arrow import batches_in
     from hush.batch.columns import Columns, Encoded
     from hush.batch.counting import Counts, total
     from hush.batch.engine import Chunk, chunks_of, in_order, randomise_chunk, record_batch, thread_count
     from hush.batch.keystream import Keystream, Source
-    from hush.batch.rows import report_batches, report_schema, row_arrays
-    from hush.batch.tables import batches_in
+    from hush.batch.reports import report_batches, report_schema, row_arrays
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] == "hush":
         raise
     raise ModuleNotFoundError(f"hush.batch needs {error.name}: pip install 'hush[batch]'", name=error.name) from None
-from hush.columnar import parts
+from hush.core.columnar import parts
+from hush.core.plan import Plan
 from hush.errors import PlanError
-from hush.plan import Plan
-from hush.tally import Tally
+from hush.server.tally import Tally
 
 if TYPE_CHECKING:
     from hush.batch import files as files
@@ -52,7 +51,9 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "files":  # loaded when it is first used, as most tables are in memory
-        return import_module("hush.batch.files")
+        import hush.batch.files as module
+
+        return module
     raise AttributeError(f"module 'hush.batch' has no attribute {name!r}")
 
 

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hush import codec
 from hush.batch.native import compiled
-from hush.channels import Subsets
-from hush.columnar import parts
+from hush.core import codec
+from hush.core.channels import Subsets
+from hush.core.columnar import parts
+from hush.core.plan import Plan
+from hush.core.report import ID_SIZE, TAG_SIZE, VERSION, Report, index_width, sizes
 from hush.errors import ReportError
-from hush.plan import Plan
-from hush.report import ID_SIZE, TAG_SIZE, VERSION, Report, index_width, sizes
 
 Array = np.ndarray[Any, Any]
 

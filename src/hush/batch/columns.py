@@ -1,9 +1,10 @@
 """Columns in: every value checked, numbers as float64 and categories as int16, in any shape that tables come in.
 
 The scalar path checks a record before it draws; here whole columns are checked before anything is drawn of them. The
-rules and their words are those of `hush.schema`. An error says which column breaks which rule, never a value. How many
-rows do is an exact number about private values, and an error may end up in a log: it is told only to those who ask for
-it. Which rows do is never told. A row is a person, and the rule that it breaks is something that this person answered.
+rules and their words are those of `hush.core.schema`. An error says which column breaks which rule, never a value. How
+many rows do is an exact number about private values, and an error may end up in a log: it is told only to those who ask
+for it. Which rows do is never told. A row is a person, and the rule that it breaks is something that this person
+answered.
 
 Tables come as pyarrow tables and record batches, pandas and polars frames (anything with Arrow's C stream), or a dict
 of arrays. Columns that the schema does not name are not read.
@@ -20,11 +21,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hush import schema as rules
+from hush.batch.arrow import batches_of, check_names
 from hush.batch.native import compiled
-from hush.batch.tables import batches_of, check_names
+from hush.core import schema as rules
+from hush.core.schema import Categorical, Numeric, Schema
 from hush.errors import RecordError
-from hush.schema import Categorical, Numeric, Schema
 
 Array = np.ndarray[Any, Any]
 

@@ -27,11 +27,11 @@ from hush.batch.counters import (
     empty_planes,
     find_faults,
 )
-from hush.channels import Signed, Subsets
-from hush.columnar import named, parts
+from hush.core.channels import Signed, Subsets
+from hush.core.columnar import named, parts
+from hush.core.plan import Plan
 from hush.errors import ReportError
-from hush.plan import Plan
-from hush.tally import Tally
+from hush.server.tally import Tally
 
 Array = np.ndarray[Any, Any]
 

@@ -22,9 +22,9 @@ from pyarrow import compute, csv
 from hush.batch.columns import extent
 from hush.batch.csv_lines import Lines
 from hush.batch.sources import reading
+from hush.core.schema import NOT_AN_INTEGER, Categorical, Schema
 from hush.errors import RecordError
-from hush.paths import ends
-from hush.schema import NOT_AN_INTEGER, Categorical, Schema
+from hush.files.paths import ends
 
 CSV = (".csv", ".csv.gz")
 _BLOCK = 1 << 20  # bytes that are parsed at once; a row must fit

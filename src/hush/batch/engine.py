@@ -20,9 +20,9 @@ from hush.batch.columns import Columns
 from hush.batch.kernels import KERNELS, SCRATCH, Job
 from hush.batch.keystream import SPARE, Source, Stream
 from hush.batch.program import Program, compile_plan
-from hush.batch.rows import report_schema
+from hush.batch.reports import report_schema
+from hush.core.plan import Plan
 from hush.errors import DesignError
-from hush.plan import Plan
 
 CHUNK = 1 << 17
 SLAB = 1 << 24  # bytes

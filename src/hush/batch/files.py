@@ -3,7 +3,7 @@
 Files of people are read twice. First every row is checked, and an error is about all that is wrong; only then is
 anything drawn and written. The second time rows are checked again, as a file may change. Reports appear under their
 name when all of them are written and on disk, or never: until then their file has no name where the system allows it,
-so that nothing of a run that is killed can be read, and its people can be randomised again (`hush.atomic`).
+so that nothing of a run that is killed can be read, and its people can be randomised again (`hush.files.atomic`).
 
 Whoever randomises the same people twice and publishes both results has spent their epsilon twice.
 """
@@ -20,15 +20,15 @@ import pyarrow as pa
 from pyarrow import ipc
 from pyarrow import parquet as pq
 
-from hush.atomic import check_remainders, check_target, replacing
 from hush.batch.csv_files import CSV, CsvSource
-from hush.batch.rows import check_schema, report_schema
+from hush.batch.reports import check_schema, report_schema
 from hush.batch.sources import ArrowSource, ParquetSource, Stored, recut, refuse, together
+from hush.core.plan import Plan
+from hush.core.schema import Categorical, Schema
 from hush.errors import RecordError, ReportError
-from hush.paths import ARROW, PARQUET, Paths, ends, find
-from hush.plan import Plan
-from hush.schema import Categorical, Schema
-from hush.tally import Tally
+from hush.files.atomic import check_remainders, check_target, replacing
+from hush.files.paths import ARROW, PARQUET, Paths, ends, find
+from hush.server.tally import Tally
 
 BATCH = 1 << 17
 _WIDE = 64  # with more columns than this a batch is half as long

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hush.channels import Additive, Cells, Channel, Cube, Mixture, Signs, Subset, Unary, Window
-from hush.channels.window import ROUNDING
-from hush.columnar import parts
-from hush.exact import WORD
-from hush.plan import Plan
-from hush.schema import Numeric
+from hush.core.channels import Additive, Cells, Channel, Cube, Mixture, Signs, Subset, Unary, Window
+from hush.core.channels.window import ROUNDING
+from hush.core.columnar import parts
+from hush.core.exact import WORD
+from hush.core.plan import Plan
+from hush.core.schema import Numeric
 
 KNOTS = 9  # where the knots of a window begin
 GUIDE_LIMIT = 1 << 17

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyarrow import ipc
 from pyarrow import parquet as pq
 
-from hush.batch.tables import present
+from hush.batch.arrow import present
 from hush.errors import HushError, RecordError
 
 _BUFFER = 1 << 16  # bytes that are read at once, for each column: a row group is never in memory as a whole

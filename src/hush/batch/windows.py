@@ -14,7 +14,7 @@ import numpy as np
 from hush.batch.draws import ONE, TWO, ZERO, Array
 from hush.batch.native import blend, flag, inlined, lesser, public
 from hush.batch.program import KNOTS
-from hush.channels import window as window_channel
+from hush.core.channels import window as window_channel
 
 ROUNDING = float(window_channel.ROUNDING)
 ROUNDING_BITS = np.uint64(window_channel.ROUNDING.bit_length() - 1)

@@ -87,7 +87,7 @@ def seconds(text: str) -> float:
 
 def is_local(host: str) -> bool:
     """Return whether an address to listen on can be reached from this machine alone."""
-    from hush.collector.security import is_here
+    from hush.collector.http.security import is_here
 
     return host == "localhost" or is_here(host)
 

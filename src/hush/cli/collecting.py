@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,9 @@ from hush.cli import completing
 from hush.cli.program import ATTRIBUTES, JSON, OVERWRITE, PICTURE, PLAN, RESULT, Refused, as_it_is, as_json, program
 
 if TYPE_CHECKING:
-    from hush.estimates import Estimate
-    from hush.plan import Plan
-    from hush.tally import Tally
+    from hush.core.plan import Plan
+    from hush.server.estimates import Estimate
+    from hush.server.tally import Tally
 
 THREADS = click.option("--threads", type=click.IntRange(1), metavar="N", help="How many threads (one for each core).")
 
@@ -60,10 +59,10 @@ def randomise(
       hush randomise plan.json people.parquet -o reports.parquet
       hush randomise plan.json people.csv.gz -o reports.parquet --ids
     """
-    from hush import atomic
     from hush.batch.files import randomise_file
     from hush.cli import files
     from hush.cli.progress import bar
+    from hush.files import atomic
 
     made = files.read_plan_before(plan, people, "hush randomise PLAN.json PEOPLE...")
     atomic.check_target(Path(output), overwrite=overwrite, inputs=[plan], what="the reports")
@@ -82,9 +81,9 @@ def randomise(
     if machine:
         as_json({"plan": made.id, "people": count, "bytes": size, "output": output})
     else:
-        from hush.cli import tables
+        from hush.cli import printing
 
-        tables.say(f"{count:,} people, {size:,} bytes of reports. Written to {output}.")
+        printing.say(f"{count:,} people, {size:,} bytes of reports. Written to {output}.")
 
 
 @program.command()
@@ -126,9 +125,9 @@ def tally(
       hush tally plan.json reports.parquet -o tally.json
       hush tally plan.json north.json south.json -o tally.json
     """
-    from hush import atomic
     from hush.cli import files
-    from hush.tally import Tally
+    from hush.files import atomic
+    from hush.server.tally import Tally
 
     made = files.read_plan_before(plan, reports, "hush tally PLAN.json REPORTS...")
     paths = files.expand(reports)
@@ -148,9 +147,9 @@ def tally(
     if machine:
         as_json({"plan": made.id, "reports": total.n, "output": output})
     else:
-        from hush.cli import tables
+        from hush.cli import printing
 
-        tables.say(f"{total.n:,} reports. Written to {output}.")
+        printing.say(f"{total.n:,} reports. Written to {output}.")
 
 
 def _count(plan: Plan, paths: list[str], engine: str, threads: int | None) -> Tally:
@@ -161,12 +160,13 @@ def _count(plan: Plan, paths: list[str], engine: str, threads: int | None) -> Ta
             from hush.batch.files import tally_files
 
             return tally_files(plan, paths, threads=threads, progress=tell)
-        reports: Any = paths
-        options: dict[str, Any] = {"threads": threads}
         if engine == "spark":
-            reports, options = _dataframe(plan, paths), {}
-        total: Tally = import_module(f"hush.engines.{engine}").tally(plan, reports, **options)
-        return total
+            from hush.engines import spark
+
+            return spark.tally(plan, _dataframe(plan, paths))
+        from hush.engines import duckdb
+
+        return duckdb.tally(plan, paths, threads=threads)
 
 
 def _dataframe(plan: Plan, paths: list[str]) -> Any:
@@ -223,8 +223,8 @@ def estimate(
       hush estimate tally.json --picture estimates.svg
       hush estimate tally.json --remedy project --csv
     """
-    from hush import estimates, postprocess
     from hush.cli import files
+    from hush.server import estimates, postprocess
 
     if machine and commas:
         raise Refused("give either --json or --csv")
@@ -242,9 +242,9 @@ def estimate(
     elif commas:
         _print_csv(rows)
     else:
-        from hush.cli import tables
+        from hush.cli import printing
 
-        tables.show_estimates(rows, counted)
+        printing.show_estimates(rows, counted)
     if picture:
         from hush import plots
 
@@ -260,8 +260,8 @@ def _plain(row: Estimate) -> dict[str, Any]:
 
 
 def _print_csv(rows: list[Estimate]) -> None:
-    from hush import sheets
-    from hush.estimates import Estimate
+    from hush.server.estimates import Estimate
+    from hush.show import csv
 
     names = list(Estimate.__dataclass_fields__)
-    click.echo(sheets.table(names, (_plain(row).values() for row in rows), end="\n"), nl=False)
+    click.echo(csv.table(names, (_plain(row).values() for row in rows), end="\n"), nl=False)

@@ -11,23 +11,13 @@ from typing import Any
 
 import click
 
-from hush.cli import collecting, completing, completion, doctor, reproducing, serving
-from hush.cli.program import (
-    ATTRIBUTES,
-    JSON,
-    OVERWRITE,
-    PICTURE,
-    PLAN,
-    WRONG,
-    Refused,
-    as_it_is,
-    as_json,
-    program,
-)
+from hush.cli import collecting, completing, completion, doctor, serving
+from hush.cli.program import ATTRIBUTES, JSON, OVERWRITE, PICTURE, PLAN, WRONG, Refused, as_it_is, as_json, program
+from hush.core.design import design
 
-__all__ = ["collecting", "completion", "doctor", "program", "reproducing", "serving"]
+__all__ = ["collecting", "completion", "doctor", "program", "serving"]
 
-# As in `hush.design`, which would have to be loaded for the help; a test compares.
+# As in `hush.core.design`, which would have to be loaded for the help; a test compares.
 NUMERIC = (
     *("minimax", "hybrid", "piecewise", "piecewise-sub", "duchi", "laplace", "scdf", "staircase", "duchi-multi"),
     "cube",
@@ -58,17 +48,9 @@ CATEGORICAL = ("subset", "grr", "oue", "sue")
     "-k",
     default="best",
     show_default=True,
-    metavar="best|paper|N",
-    shell_complete=completing.words("best", "paper"),
-    help="How many questions each answers.",
-)
-@click.option(
-    "--budget",
-    default="sample",
-    show_default=True,
-    metavar="sample|split",
-    shell_complete=completing.words("sample", "split"),
-    help="sample: k questions share epsilon; split: all questions do.",
+    metavar="best|paper|weighted|all|N",
+    shell_complete=completing.words("best", "paper", "weighted", "all"),
+    help="How many questions each answers; weighted: one, drawn by its error; all: epsilon is split.",
 )
 @click.option(
     "--objective",
@@ -79,14 +61,6 @@ CATEGORICAL = ("subset", "grr", "oue", "sue")
     help="For minimax: worst, uniform, centre, or weights of equal bins such as 1,4,1.",
 )
 @click.option("--importance", multiple=True, metavar="NAME=WEIGHT", help="How much an attribute counts (1).")
-@click.option(
-    "--sampling",
-    default="equal",
-    show_default=True,
-    metavar="equal|weighted",
-    shell_complete=completing.words("equal", "weighted"),
-    help="equal; or weighted, one question by its error.",
-)
 @click.option("--joint", multiple=True, metavar="NAME,NAME", help="Neighbouring attributes to report together.")
 @click.option("--title", default="", help="Part of the plan: another title is another collection.")
 @click.option(
@@ -100,10 +74,8 @@ def plan(
     numeric: str,
     categorical: str,
     k: str,
-    budget: str,
     objective: str,
     importance: tuple[str, ...],
-    sampling: str,
     joint: tuple[str, ...],
     title: str,
     output: str | None,
@@ -120,18 +92,15 @@ def plan(
       hush plan schema.json --epsilon 1.0 --title "spring survey" -o plan.json
     """
     from hush.cli import files
-    from hush.plan import Plan
 
-    made = Plan.design(
+    made = design(
         files.read_schema(schema),
         epsilon,
         numeric=numeric,
         categorical=categorical,
         k=int(k) if k.isdecimal() and len(k) < 9 else k,  # type: ignore[arg-type]  # anything else is refused there
-        budget=budget,  # type: ignore[arg-type]
         objective=[_number(part, "--objective") for part in objective.split(",")] if "," in objective else objective,
         importance=dict(_pair(text) for text in importance),
-        sampling=sampling,  # type: ignore[arg-type]
         joint=[names.split(",") for names in joint],
         title=title,
     )
@@ -140,16 +109,16 @@ def plan(
     if machine:
         as_it_is(made.to_json())
         return
-    from hush.cli import tables
+    from hush.cli import printing
 
-    tables.show(made)
+    printing.show(made.table())
     if output:
-        tables.say(f"Written to {output}.")
+        printing.say(f"Written to {output}.")
 
 
 def _keep(text: bytes, path: Path, overwrite: bool, schema: str) -> None:
     """Write a plan, unless the very same is there already: a plan that is in use must not be replaced in silence."""
-    from hush import atomic
+    from hush.files import atomic
 
     if path.is_file() and path.stat().st_size == len(text) and path.read_bytes() == text:
         return
@@ -207,8 +176,8 @@ def predict(
       hush predict plan.json --people 100000 --picture margins.svg
       hush predict plan.json --margin 0.5 --attribute age
     """
-    from hush import predictions
     from hush.cli import files
+    from hush.planning import predictions
 
     if (people is None) == (margin is None):
         raise Refused("give either --people, or --margin to learn how many are needed")
@@ -224,10 +193,10 @@ def predict(
         if machine:
             as_json({"plan": made.id, "margin": margin, "level": level, "attributes": attributes, "people": needed})
         else:
-            from hush.cli import tables
+            from hush.cli import printing
 
             of = " and ".join(attributes) or "every attribute"
-            tables.say(f"{needed:,} people are needed for a margin of ±{margin:g} of {of}, at level {level:g}.")
+            printing.say(f"{needed:,} people are needed for a margin of ±{margin:g} of {of}, at level {level:g}.")
         people = needed
     else:
         assert people is not None
@@ -236,9 +205,9 @@ def predict(
         if machine:
             as_json({"plan": made.id, "people": people, "level": level, "rows": [vars(row) for row in rows]})
         else:
-            from hush.cli import tables
+            from hush.cli import printing
 
-            tables.show(rows)
+            printing.show(rows)
     if picture:
         from hush import plots
 
@@ -258,8 +227,8 @@ def audit(plan: str, draws: int, machine: bool) -> None:
     Example:
       hush audit plan.json --draws 5000
     """
-    from hush import audits
     from hush.cli import files
+    from hush.planning import audits
 
     result = audits.audit(files.read_plan(plan), draws=draws)
     if machine:
@@ -287,9 +256,9 @@ def audit(plan: str, draws: int, machine: bool) -> None:
             }
         )
     else:
-        from hush.cli import tables
+        from hush.cli import printing
 
-        tables.say(*result.lines())
+        printing.say(*result.lines())
     if not result.passed:
         sys.exit(WRONG)
 
@@ -319,8 +288,8 @@ def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: s
     Example:
       hush law plan.json age --value 20 --value 60 --picture age.svg
     """
-    from hush import laws
     from hush.cli import files
+    from hush.planning import laws
 
     made = files.read_plan(plan)
     values = [files.value_of(made.schema[attribute], text) for text in texts]
@@ -332,9 +301,9 @@ def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: s
         ]
         as_json({"plan": made.id, "attribute": attribute, "values": texts, "favour": str(favour), "rows": found})
     else:
-        from hush.cli import tables
+        from hush.cli import printing
 
-        tables.show_law(laws.rows(made, attribute, values, most=rows), texts, favour, made.channel(attribute).ratio)
+        printing.show_law(laws.rows(made, attribute, values, most=rows), texts, favour, made.channel(attribute).ratio)
     if picture:
         from hush import plots
 

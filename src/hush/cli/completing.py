@@ -1,4 +1,4 @@
-"""What a shell may put behind a command: names of files, mechanisms, attributes, values and figures.
+"""What a shell may put behind a command: names of files, mechanisms, attributes and values.
 
 A shell asks after every press of the tab key, so nothing of hush is loaded here: plans are read as plain JSON. What
 cannot be read has no completions, and nothing is said.
@@ -54,16 +54,6 @@ def values(ctx: click.Context, parameter: click.Parameter, start: str) -> list[C
             found += [str(value) for value in item.get("values", [])]
             found += ["(missing)"] if item.get("optional") else []
     return _starting(found, start)
-
-
-def figures(ctx: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem[str]]:
-    """Complete the names of the figures that can be reproduced, in a clone."""
-    from hush.cli.reproducing import catalogue
-
-    try:
-        return _starting(catalogue().NAMES, start)
-    except Exception:  # no clone
-        return []
 
 
 def _starting(choices: Iterable[str], start: str) -> list[CompletionItem[str]]:

@@ -12,7 +12,7 @@ from hush import __version__
 from hush.cli.program import JSON, WRONG, as_json, program
 
 if TYPE_CHECKING:
-    from hush.cli.findings import Finding
+    from hush.cli.checks import Finding
 
 COLOURS = {"good": "green", "note": "yellow", "missing": "yellow", "wrong": "red"}
 
@@ -20,7 +20,7 @@ COLOURS = {"good": "green", "note": "yellow", "missing": "yellow", "wrong": "red
 def findings() -> Iterator[Finding]:
     """Look at everything, one thing after the other."""
     from hush.cli import engine, installed, randomness
-    from hush.cli.findings import look
+    from hush.cli.checks import look
 
     # Forks first: the fewer libraries are loaded, the less there is to copy.
     checks: list[tuple[str, str, Callable[[], str]]] = [
@@ -44,8 +44,8 @@ def findings() -> Iterator[Finding]:
     try:
         yield from installed.extras()
     except Exception as error:
-        from hush.cli.findings import WRONG as BAD
-        from hush.cli.findings import Finding, one_line
+        from hush.cli.checks import WRONG as BAD
+        from hush.cli.checks import Finding, one_line
 
         yield Finding("extras", "hush", BAD, one_line(error))
 

@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from hush.cli.findings import Noted, Trouble
-from hush.coins import Coins, SystemCoins
+from hush.cli.checks import Noted, Trouble
+from hush.core.coins import Coins
+from hush.core.design import design
+from hush.device.coins import SystemCoins
 
 PEOPLE = 40
 PROCESSOR = "/proc/cpuinfo"
@@ -51,13 +53,12 @@ def agreement(again: Any = Again) -> str:
 
     from hush import batch
     from hush.batch.engine import BLOCK
-    from hush.client import randomise_from
-    from hush.plan import Plan
-    from hush.schema import Categorical, Numeric, Schema
-    from hush.tally import Tally
+    from hush.core.schema import Categorical, Numeric, Schema
+    from hush.device.randomise import randomise_from
+    from hush.server.tally import Tally
 
     schema = Schema([Numeric("x", 0, 1), Categorical("few", ["a", "b", "c"]), Categorical("many", list(range(30)))])
-    plan = Plan.design(schema, 1.0, k=2, title="hush doctor")
+    plan = design(schema, 1.0, k=2, title="hush doctor")
     behind = np.frombuffer(os.urandom(8 * BLOCK), dtype=np.uint64)
     for person in range(PEOPLE):
         record = {"x": person / PEOPLE, "few": "abc"[person % 3], "many": person % 30}

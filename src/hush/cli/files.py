@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hush import codec, paths
+from hush.core import codec
+from hush.core.plan import Plan
+from hush.core.schema import MISSING, Attribute, Categorical, Numeric, Schema
 from hush.errors import DesignError, InputError, PlanError, RecordError, SchemaError, TallyError
-from hush.plan import Plan
-from hush.predictions import Guess
-from hush.schema import MISSING, Attribute, Categorical, Numeric, Schema
-from hush.tally import Tally
+from hush.files import paths
+from hush.planning.predictions import Guess
+from hush.server.tally import Tally
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from typing import Any, NamedTuple
 
-from hush.cli.findings import GOOD, MISSING, WRONG, Absent, Finding, Noted, Trouble, install, one_line
+from hush.cli.checks import GOOD, MISSING, WRONG, Absent, Finding, Noted, Trouble, install, one_line
 from hush.cli.program import EXTRAS
 
 JAVA = 17  # the least that Spark 4 runs on

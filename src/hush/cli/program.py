@@ -112,8 +112,8 @@ class Program(click.Group):
 @contextmanager
 def plainly() -> Iterator[None]:
     """Turn what hush refuses, files, missing libraries and its own faults into one line each."""
-    from hush import atomic
     from hush.errors import HushError, InputError
+    from hush.files import atomic
 
     try:
         yield

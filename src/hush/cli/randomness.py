@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from hush.cli.findings import Noted, Trouble
+from hush.cli.checks import Noted, Trouble
 
 if TYPE_CHECKING:
     from hush.batch.keystream import Source
@@ -68,7 +68,7 @@ def _successors(words: Sequence[int]) -> bool:
 
 
 def _bytes(words: Sequence[int]) -> bool:
-    from hush.binomial import at_least, at_most
+    from hush.server.binomial import at_least, at_most
 
     counts = Counter(b"".join(word.to_bytes(8, "big") for word in words))
     n, miss = 8 * len(words), ALARM / 512
@@ -119,7 +119,7 @@ def pool() -> str:
 
 def system_words() -> list[int]:
     """Draw words as a device does."""
-    from hush.coins import SystemCoins
+    from hush.device.coins import SystemCoins
 
     coins = SystemCoins()
     return [coins.word() for _ in range(COUNT)]
@@ -167,7 +167,7 @@ def _in_a_fork(draw: Callable[[], bytes]) -> bytes:
 
 def system_draw() -> bytes:
     """Draw some words as `hush.randomise` does, which makes its coins anew for every record."""
-    from hush.coins import SystemCoins
+    from hush.device.coins import SystemCoins
 
     coins = SystemCoins()
     return b"".join(coins.word().to_bytes(8, "big") for _ in range(4))

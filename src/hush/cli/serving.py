@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hush.collector.settings import Settings
-    from hush.collector.stores import Store
-    from hush.learn.rounds import Round
-    from hush.plan import Plan
+    from hush.collector.stores.base import Store
+    from hush.core.plan import Plan
+    from hush.core.training.rounds import Round
 
 STORE = click.option(
     "--store",
     default="sqlite://hush.db",
     show_default=True,
     metavar="URL",
-    # As in `hush.collector.stores`, which would have to be loaded for the help; a test compares.
+    # As in `hush.collector.stores.base`, which would have to be loaded for the help; a test compares.
     help="sqlite://FILE (sqlite://hush.db is a file here, sqlite:///var/lib/hush.db one with a full path) or "
     "postgresql://... for several collectors on one database.",
 )
@@ -139,7 +139,7 @@ def serve(
     """
     from hush.cli import access, files
     from hush.collector import serve as service
-    from hush.collector.stores import open_store
+    from hush.collector.stores.opening import open_store
 
     if not 0 <= rate < 1e9:
         raise Refused("--rate must be a number of reports per second, or 0")
@@ -288,7 +288,7 @@ def _key(path: Path) -> bytes:
 
 
 def _add_training(store: Store, spec: str) -> None:
-    from hush.learn.rounds import Round
+    from hush.core.training.rounds import Round
 
     name, _, people = spec.rpartition("=")
     if not name or not (people.isascii() and people.isdigit()) or not people.strip("0"):
@@ -337,7 +337,7 @@ def token(role: str, machine: bool) -> None:
     """
     import secrets
 
-    from hush.collector.security import hashed
+    from hush.collector.http.security import hashed
     from hush.collector.settings import ROLES
 
     if role not in ROLES:
@@ -393,7 +393,7 @@ def compact(store: str, segments: str | None, plan_id: str | None, machine: bool
       hush compact --store sqlite://hush.db
     """
     from hush.collector.segments import compact as move
-    from hush.collector.stores import file_of
+    from hush.collector.stores.opening import file_of
 
     with _opened(store, plan_id) as (opened, plan):
         made = move(opened, plan, _folder(store, segments), tidy=file_of(store) is not None)
@@ -410,7 +410,7 @@ def compact(store: str, segments: str | None, plan_id: str | None, machine: bool
 @contextmanager
 def _opened(url: str, plan_id: str | None) -> Iterator[tuple[Store, Plan]]:
     """Open a store for a plan of it; what fails is said in a line."""
-    from hush.collector.stores import open_store
+    from hush.collector.stores.opening import open_store
 
     with _failing():
         opened = open_store(url, create=False)
@@ -431,7 +431,7 @@ def _folder(url: str, segments: str | None) -> Path:
     """Return where the segments of a store are: beside its file, or where the operator says."""
     if segments is not None:
         return Path(segments)
-    from hush.collector.stores import file_of
+    from hush.collector.stores.opening import file_of
 
     file = file_of(url)
     if file is None:

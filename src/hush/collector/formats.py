@@ -26,17 +26,17 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from hush import codec
 from hush.batch.binary import ids_of, piece_of, rows_of
 from hush.batch.counting import Counts
-from hush.batch.rows import check_schema, report_schema, row_arrays
+from hush.batch.reports import check_schema, report_schema, row_arrays
 from hush.collector.submissions import Batch, Form, Single
 from hush.collector.vectors import layout_of
-from hush.columnar import parts
+from hush.core import codec
+from hush.core.columnar import parts
+from hush.core.plan import Plan
+from hush.core.report import ID_SIZE, MAX_TEXT, TAG_SIZE, VERSION, Report, sizes
 from hush.errors import ReportError, TallyError
-from hush.plan import Plan
-from hush.report import ID_SIZE, MAX_TEXT, TAG_SIZE, VERSION, Report, sizes
-from hush.tally import Tally
+from hush.server.tally import Tally
 
 Array = np.ndarray[Any, Any]
 
@@ -261,8 +261,8 @@ def _check_columns(plan: Plan, schema: pa.Schema) -> None:
     if "report" in schema.names and schema.field("report").type != pa.binary(ID_SIZE):
         raise ReportError(f"the column 'report' must have {ID_SIZE} bytes, of fixed size")
     notes = [schema.metadata or {}, *(field.metadata or {} for field in schema)]
-    if not {key for note in notes for key in note} <= {b"hush", b"hush.plan"}:
-        raise ReportError("a stream of reports has the metadata hush and hush.plan alone, as all of it is stored")
+    if not {key for note in notes for key in note} <= {b"hush", b"hush.core.plan"}:
+        raise ReportError("a stream of reports has the metadata hush and hush.core.plan alone, as all of it is stored")
     if "part" in schema.names and not pa.types.is_signed_integer(schema.field("part").type):
         raise ReportError("reports must have signed integers in the column 'part'")
 

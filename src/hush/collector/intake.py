@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from hush.collector.settings import Settings
-from hush.collector.stores import Store
+from hush.collector.stores.base import Store
 from hush.collector.submissions import Batch, Outcome, Submission
 from hush.errors import HushError, StoreError
 

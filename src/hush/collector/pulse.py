@@ -11,7 +11,7 @@ import asyncio
 import threading
 from contextlib import suppress
 
-from hush.collector.stores import Store
+from hush.collector.stores.base import Store
 from hush.errors import StoreError
 
 

@@ -28,9 +28,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hush.collector.settings import Settings
-from hush.collector.stores import Live, Store
-from hush.plan import Plan
-from hush.tally import Tally
+from hush.collector.stores.base import Live, Store
+from hush.core.plan import Plan
+from hush.server.tally import Tally
 
 Clock = Callable[[], float]
 

@@ -18,13 +18,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hush.batch.rows import report_schema
+from hush.batch.reports import report_schema
 from hush.collector import formats
-from hush.collector.stores import Segment, Store, Stored
+from hush.collector.stores.base import Segment, Store, Stored
 from hush.collector.submissions import Form
-from hush.columnar import WORD_BITS, parts
-from hush.plan import Plan
-from hush.report import Report
+from hush.core.columnar import WORD_BITS, parts
+from hush.core.plan import Plan
+from hush.core.report import Report
 
 ROW_GROUP = 1 << 20
 

@@ -20,11 +20,11 @@ from typing import Any
 
 import uvicorn
 
-from hush.collector.app import make_app
-from hush.collector.bounds import SPARE_FILES, Bounds
-from hush.collector.protocol import Protocol
+from hush.collector.http.app import make_app
+from hush.collector.http.bounds import SPARE_FILES, Bounds
+from hush.collector.http.protocol import Protocol
 from hush.collector.settings import Settings
-from hush.collector.stores import Store
+from hush.collector.stores.base import Store
 
 logger = logging.getLogger("hush.collector")
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from hush.plan import Plan
-from hush.report import Report
+from hush.core.plan import Plan
+from hush.core.report import Report
 
 Array = np.ndarray[Any, Any]
 

@@ -1,4 +1,4 @@
-"""Tickets, as the collector issues and checks them. `hush.tickets` says what they are for.
+"""Tickets, as the collector issues and checks them. `hush.device.tickets` says what they are for.
 
 Nothing is stored when a ticket is issued: its signature tells it again. It counts once, because its id is that of the
 report.
@@ -9,10 +9,10 @@ from __future__ import annotations
 import hmac
 import secrets
 
+from hush.core.dealing import SIGNATURE_SIZE, questions_of
+from hush.core.plan import Plan
+from hush.core.report import ID_SIZE, Report
 from hush.errors import ReportError
-from hush.plan import Plan
-from hush.report import ID_SIZE, Report
-from hush.tickets import SIGNATURE_SIZE, questions_of
 
 
 def issue(plan: Plan, key: bytes) -> tuple[bytes, bytes]:

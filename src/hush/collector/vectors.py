@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from hush.core.plan import Plan
+from hush.core.report import Report
 from hush.errors import StoreError
-from hush.plan import Plan
-from hush.report import Report
-from hush.tally import Tally
+from hush.server.tally import Tally
 
 Array = np.ndarray[Any, Any]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hush.schema import Categorical, Numeric, Schema
+from hush.core.schema import Categorical, Numeric, Schema
 
 Array = np.ndarray[Any, Any]
 Truth = dict[tuple[str, str | int | None], float]

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hush import batch, plots
+from hush import batch, design, plots
 from hush.collector import formats
+from hush.core.plan import Plan
+from hush.core.report import ID_SIZE
 from hush.demo.people import SCHEMA, Truth, people, truth
 from hush.demo.service import DemoError, Service, serving
-from hush.estimates import MAX_LEVEL, Estimate
-from hush.plan import Plan
-from hush.remote import Collector
-from hush.report import ID_SIZE
+from hush.device.client import Client
+from hush.server.estimates import MAX_LEVEL, Estimate
 
 MOST = 10_000_000  # people; they are held in memory
 BATCH = 20_000  # people whose reports travel together
@@ -69,7 +69,7 @@ def run(options: Options) -> None:
     stays = sys.stdout.isatty() and not options.once and not options.machine
     say = _nothing if options.machine else _say
     # Each run is a collection of its own: a browser that answered an earlier one may answer this one too.
-    plan = Plan.design(SCHEMA, options.epsilon, title=f"A made-up census, {datetime.now():%Y-%m-%d %H:%M:%S}")
+    plan = design(SCHEMA, options.epsilon, title=f"A made-up census, {datetime.now():%Y-%m-%d %H:%M:%S}")
     Path(options.picture).parent.mkdir(parents=True, exist_ok=True)
     with serving(plan, options.store, options.port) as service:
         say(
@@ -122,7 +122,7 @@ def _collect(service: Service, options: Options, seconds: float) -> Truth:
 
 def send(service: Service, population: pa.Table, seconds: float, tell: Tell) -> int:
     """Randomise everybody and send the reports, in so many seconds at least; return how many bytes they were."""
-    collector = Collector(service.address)
+    collector = Client(service.address)
     n, size, start = population.num_rows, 0, time.monotonic()
     for first in range(0, n, BATCH):
         tell("sending", first, n)

@@ -13,9 +13,9 @@ from tempfile import TemporaryDirectory
 
 from hush.collector.serve import listen, make_server
 from hush.collector.settings import Settings
-from hush.collector.sqlite import SqliteStore
+from hush.collector.stores.sqlite import SqliteStore
+from hush.core.plan import Plan
 from hush.errors import InputError
-from hush.plan import Plan
 
 HOST = "127.0.0.1"
 PORT = 8000  # if it is free and no other is asked for

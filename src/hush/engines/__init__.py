@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +10,13 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    if name in ("duckdb", "spark"):  # each needs a library of its own
-        return import_module(f"hush.engines.{name}")
+    # Each needs a library of its own, and is loaded when it is first used.
+    if name == "duckdb":
+        import hush.engines.duckdb as duckdb_engine
+
+        return duckdb_engine
+    if name == "spark":
+        import hush.engines.spark as spark_engine
+
+        return spark_engine
     raise AttributeError(f"module 'hush.engines' has no attribute {name!r}")

@@ -18,12 +18,12 @@ from typing import Any
 
 import duckdb
 
-from hush.columnar import check_marks
+from hush.core.columnar import check_marks
+from hush.core.plan import Plan
 from hush.engines.sql import Layout, check_columns, masked
 from hush.engines.totals import tally_of
 from hush.errors import ReportError
-from hush.plan import Plan
-from hush.tally import Tally
+from hush.server.tally import Tally
 
 SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 
@@ -89,13 +89,13 @@ def _check_metadata(plan: Plan, connection: Any, files: list[str]) -> None:
     # Keys and values are bytes: they are compared as such, as nobody promises that they are text.
     rows = connection.execute(
         "SELECT file_name, key, value FROM parquet_kv_metadata(?) WHERE key IN (?, ?, ?)",
-        [files, b"hush", b"hush.plan", SPARK_SCHEMA],
+        [files, b"hush", b"hush.core.plan", SPARK_SCHEMA],
     ).fetchall()
     for file, key, value in rows:
         text = value.decode(errors="replace")
         marks = _spark_marks(text) if key == SPARK_SCHEMA else {key.decode(): text}
         try:
-            check_marks(plan, marks.get("hush"), marks.get("hush.plan"))
+            check_marks(plan, marks.get("hush"), marks.get("hush.core.plan"))
         except ReportError as error:
             raise ReportError(f"{Path(file).name!r}: {error}") from None
 

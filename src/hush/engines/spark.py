@@ -22,13 +22,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, ShortType, StructField, StructType
 
-from hush.batch.rows import report_schema
-from hush.columnar import check_marks, marks
+from hush.batch.reports import report_schema
+from hush.core.columnar import check_marks, marks
+from hush.core.plan import Plan
 from hush.engines.sql import Layout, check_columns, paired
 from hush.engines.totals import tally_of
 from hush.errors import RecordError
-from hush.plan import Plan
-from hush.tally import Tally
+from hush.server.tally import Tally
 
 # The lower part of this id is the number of the row in its partition: at most 2^30 rows share a bucket. In practice it
 # is the partition, whose rows Spark sums first in any case.
@@ -52,7 +52,7 @@ def tally(plan: Plan, dataframe: DataFrame) -> Tally:
     fields = {field.name: field for field in dataframe.schema.fields}
     has_part = check_columns(layout, {name: field.dataType.simpleString() for name, field in fields.items()})
     said = fields["attribute"].metadata or {}
-    check_marks(plan, said.get("hush"), said.get("hush.plan"))
+    check_marks(plan, said.get("hush"), said.get("hush.core.plan"))
     text = layout.query("{reports}", has_part=has_part, ones=paired(BUCKET))
     return tally_of(layout, dataframe.sparkSession.sql(text, reports=dataframe).collect())
 

@@ -18,10 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from hush.channels.alphabet import Alphabet, Signed, Subsets, Symbols
-from hush.columnar import WORD_BITS, parts
+from hush.core.channels.alphabet import Alphabet, Signed, Subsets, Symbols
+from hush.core.columnar import WORD_BITS, parts
+from hush.core.plan import Plan
 from hush.errors import ReportError
-from hush.plan import Plan
 
 WHOLE_MEMBERS = 16
 WHOLE_SETS = 1024

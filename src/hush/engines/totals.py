@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hush.channels.alphabet import Alphabet, Subsets, members
-from hush.columnar import WORD_BITS, named
+from hush.core.channels.alphabet import Alphabet, Subsets, members
+from hush.core.columnar import WORD_BITS, named
 from hush.engines.sql import Layout
 from hush.errors import ReportError, TallyError
-from hush.tally import MAX_REPORTS, Tally
+from hush.server.tally import MAX_REPORTS, Tally
 
 
 class Totals:

@@ -8,8 +8,8 @@ import numpy as np
 
 from hush.batch.columns import Columns, encode
 from hush.batch.native import compiled
-from hush.learn.features import Features
-from hush.schema import Numeric
+from hush.core.schema import Numeric
+from hush.core.training.features import Features
 
 Array = np.ndarray[Any, Any]
 

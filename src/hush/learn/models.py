@@ -14,24 +14,24 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hush import codec
 from hush.batch.engine import thread_count
+from hush.core import codec
+from hush.core.schema import MAX_ATTRIBUTES, Numeric, Schema
+from hush.core.training.features import Features
+from hush.core.training.labels import Label
+from hush.core.training.losses import Loss, loss_named
+from hush.core.training.rounds import Round
+from hush.core.training.training import VECTOR, Training
 from hush.errors import DesignError
 from hush.learn import pilot as pilots
 from hush.learn import rules, simulation, statistics
-from hush.learn.features import Features
-from hush.learn.labels import Label
-from hush.learn.losses import Loss, loss_named
 from hush.learn.matrices import feature_matrix, scaled_rows
 from hush.learn.outcomes import Outcome
 from hush.learn.parameters import pairs, plain, whole
 from hush.learn.pilot import Pilot
 from hush.learn.progress import Progress
-from hush.learn.rounds import Round
 from hush.learn.simulation import People
 from hush.learn.stopping import Checker
-from hush.learn.training import VECTOR, Training
-from hush.schema import MAX_ATTRIBUTES, Numeric, Schema
 
 Array = np.ndarray[Any, Any]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from hush.core.training.training import VECTOR, Training
 from hush.learn.pilot import Pilot
-from hush.learn.training import VECTOR, Training
 
 Array = np.ndarray[Any, Any]
 

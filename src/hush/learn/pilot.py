@@ -23,16 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from hush import batch
+from hush import batch, design
 from hush.batch.columns import Encoded
-from hush.estimates import Estimate, estimate
-from hush.learn.features import Part
-from hush.learn.losses import Loss
+from hush.core.plan import Plan
+from hush.core.schema import Categorical, Numeric, Schema
+from hush.core.training.features import Part
+from hush.core.training.losses import Loss
+from hush.core.training.training import Training
 from hush.learn.simulation import SLOPES, People, View, source_for
-from hush.learn.training import Training
-from hush.plan import Plan
-from hush.postprocess import project
-from hush.schema import Categorical, Numeric, Schema
+from hush.server.estimates import Estimate, estimate
+from hush.server.postprocess import project
 
 Array = np.ndarray[Any, Any]
 
@@ -66,18 +66,18 @@ def features_plan(parts: Sequence[Part], epsilon: float, family: str) -> Plan:
             attributes.append(Numeric(f"x{part.start}", -1, 1))
         else:
             attributes.append(Categorical(f"x{part.start}", list(range(part.end - part.start + 1))))
-    return Plan.design(Schema(attributes), epsilon, title=f"{family}features")
+    return design(Schema(attributes), epsilon, title=f"{family}features")
 
 
 def deviations_plan(numbers: Sequence[int], epsilon: float, family: str) -> Plan:
     """Return the plan that asks how far numbers and the target are from their centres."""
     schema = Schema([Numeric("target", 0, 2), *(Numeric(f"x{j}", 0, 2) for j in numbers)])
-    return Plan.design(schema, epsilon, title=f"{family}deviations")
+    return design(schema, epsilon, title=f"{family}deviations")
 
 
 def lengths_plan(epsilon: float, family: str, what: str) -> Plan:
     """Return the plan that asks for the bin of a length."""
-    return Plan.design(Schema([Categorical("length", list(range(BINS)))]), epsilon, title=f"{family}{what}")
+    return design(Schema([Categorical("length", list(range(BINS)))]), epsilon, title=f"{family}{what}")
 
 
 def length_bins(lengths: Array, bound: float) -> Array:

@@ -32,8 +32,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hush.design.joint import cube
-from hush.learn.rotations import padded
+from hush.core.design.joint import cube
+from hush.core.training.rotations import padded
 
 PATH = 0.6
 GROUP = 40

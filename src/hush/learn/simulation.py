@@ -1,7 +1,7 @@
 """A whole training at once, for simulated people: the rows of a matrix, each of whom answers once.
 
 Every round is one matrix product for the scores of its group, and then the batch engine: no Python for single people.
-The reports have exactly the law that `hush.learn.gradient` gives them on a device. For the vector channel that takes
+The reports have exactly the law that `hush.gradient` gives them on a device. For the vector channel that takes
 a thought: the cube channel rounds the signs of all D rotated coordinates, draws k of them, and reports those. What is
 not drawn leaves no trace, so here the k coordinates are drawn first and only they are computed, as products with rows
 of Q, and reported by the same channel on a cube of k dimensions. `tests/learn/test_simulation.py` shows both laws
@@ -28,13 +28,15 @@ from hush.batch.engine import Chunk, Words, ask, chunks_of, in_order, randomise_
 from hush.batch.keystream import CounterStream, Keystream, Source, Stream
 from hush.batch.native import compiled, reordering
 from hush.batch.program import compile_plan
-from hush.channels import Cube
-from hush.estimates import estimate
-from hush.learn.rotations import rotation_signs
-from hush.learn.rounds import Round
-from hush.learn.training import VECTOR, Training, gradient_schema
-from hush.plan import Plan, Question
-from hush.tally import Tally
+from hush.core.channels import Cube
+from hush.core.design.rounds import loss_plan
+from hush.core.plan import Plan, Question
+from hush.core.training.rotations import rotation_signs
+from hush.core.training.rounds import Round
+from hush.core.training.training import VECTOR, Training, gradient_schema
+from hush.server.estimates import estimate
+from hush.server.step import first_round, mean_gradient, moved
+from hush.server.tally import Tally
 
 Array = np.ndarray[Any, Any]
 
@@ -295,11 +297,11 @@ def train(
 ) -> Round:
     """Run a training. The people are dealt to the rounds in order. `watch` sees every new round, and may stop."""
     workers = thread_count(threads)
-    round_ = Round.first(training)
+    round_ = first_round(training)
     for start, end in groups(len(people), training):
         source = source_for(None if seed is None else f"{seed}/{training.seed}/{round_.number}")
         tally = collect_round(round_, people.some(start, end), source, workers)
-        round_ = round_.moved(round_.mean_gradient(tally))
+        round_ = moved(round_, mean_gradient(round_, tally))
         if watch is not None and watch(round_):
             break
     return round_
@@ -308,7 +310,7 @@ def train(
 def held_out_loss(round_: Round, people: People, source: Source, threads: int) -> tuple[float, float]:
     """Return the private estimate of the mean loss of the weights so far, and its standard error."""
     training = round_.training
-    plan = training.loss_plan(round_.number)
+    plan = loss_plan(training, round_.number)
     values = VALUES[training.loss](View.of(training).scores(people, np.array(round_.result)), people.y)
     capped = np.minimum(values, training.cap).astype(np.float64)
     tally = batch._collect_from(source, plan, Encoded.of(plan.schema, [capped]), threads)

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from hush import batch
+from hush import batch, design
 from hush.batch.columns import Encoded
 from hush.batch.keystream import Source
-from hush.estimates import points
+from hush.core.plan import Plan
+from hush.core.schema import MAX_ATTRIBUTES, Numeric, Schema
+from hush.core.training.training import Training
 from hush.learn.rules import sigma_of
-from hush.learn.training import Training
-from hush.plan import Plan
-from hush.schema import MAX_ATTRIBUTES, Numeric, Schema
+from hush.server.estimates import points
 
 Array = np.ndarray[Any, Any]
 
@@ -41,7 +41,7 @@ def products_plan(training: Training) -> Plan:
     """Return the plan whose records are the products of one person's features and target."""
     count = product_count(training.width, training.intercept)
     schema = Schema([Numeric(f"p{i}", -1, 1) for i in range(count)])
-    return Plan.design(schema, training.epsilon, title=f"{training.family}products")
+    return design(schema, training.epsilon, title=f"{training.family}products")
 
 
 def products(x: Array, y: Array, intercept: bool) -> list[Array]:

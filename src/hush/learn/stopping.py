@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from hush.core.training.rounds import Round
+from hush.core.training.training import Training
 from hush.learn import simulation
-from hush.learn.rounds import Round
 from hush.learn.simulation import People
-from hush.learn.training import Training
 
 CHECKS = 10  # times that held-out people are asked
 PATIENCE = 3  # checks without improvement

@@ -1,0 +1,116 @@
+"""Tables in any shape become Arrow record batches: pyarrow, pandas and polars, dicts of arrays, Arrow's C stream.
+
+Errors name the column, never a value; messages of the libraries underneath, which may show values, are not passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hush.core.schema import MAX_NAME, Schema
+from hush.errors import RecordError
+
+_SHOWN = 10  # how many columns a message lists
+_SEMICOLONS = "there is one column alone: is it separated by semicolons?"
+_NONE = "nor is any other of the schema: do the columns have their names?"
+
+
+def check_names(schema: Schema, names: list[str]) -> None:
+    """Refuse a table in which a column of the schema is missing, or there twice."""
+    for name in schema.names:
+        if names.count(name) > 1:
+            raise RecordError(f"column {name!r}: is there more than once")
+        if name not in names:
+            raise RecordError(f"column {name!r}: is not there; {present(schema.names, names)}")
+
+
+def present(wanted: Sequence[str], names: Sequence[object]) -> str:
+    """Say which columns a table has that lacks one of those wanted.
+
+    Names are public, but without a header the first person's values stand in their place, and one of them may happen to
+    be the name of an attribute: names are shown only if half of those wanted are among them.
+    """
+    if 2 * len(set(wanted) & set(names)) < len(wanted):
+        return _SEMICOLONS if len(names) == 1 and ";" in str(names[0]) else _NONE
+    shown = ", ".join(repr(str(name)[:MAX_NAME]) for name in names[:_SHOWN])
+    return f"there are: {shown}{', ...' if len(names) > _SHOWN else ''}"
+
+
+def batches_of(schema: Schema, data: Any) -> Iterator[pa.RecordBatch]:
+    """Return a table as record batches that have only the columns of the schema, without copying where possible."""
+    if isinstance(data, pa.RecordBatch):
+        yield data
+        return
+    yield from _table(schema, data).to_batches()
+
+
+def batches_in(data: Any) -> Iterator[pa.RecordBatch]:
+    """Return the record batches of a stream of them, or of a table."""
+    if isinstance(data, pa.RecordBatch):
+        data = [data]
+    elif isinstance(data, pa.Table):
+        data = data.to_batches()
+    if not isinstance(data, Iterable) or isinstance(data, (str, bytes, Mapping)):
+        raise RecordError("people must be Arrow record batches, any number of them")
+    for batch in data:
+        if not isinstance(batch, pa.RecordBatch):
+            raise RecordError("people must be Arrow record batches, any number of them")
+        yield batch
+
+
+def _table(schema: Schema, data: Any) -> pa.Table:
+    names = list(schema.names)
+    if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns"):
+        check_names(schema, [name for name in data.columns if isinstance(name, str)])
+        return _joined({name: _array(name, data[name], pandas=True) for name in names})
+    if isinstance(data, Mapping):
+        check_names(schema, list(data))
+        return _joined({name: _array(name, data[name]) for name in names})
+    if not isinstance(data, pa.Table):
+        if not hasattr(data, "__arrow_c_stream__"):
+            raise RecordError("a table must be an Arrow table, a pandas or polars frame, or a dict of arrays")
+        found = None
+        with suppress(pa.ArrowException, TypeError, ValueError):
+            found = pa.table(data)
+        if found is None:
+            raise RecordError("a table must be an Arrow table, a pandas or polars frame, or a dict of arrays")
+        data = found
+    check_names(schema, data.schema.names)
+    return data.select(names)
+
+
+def _joined(columns: dict[str, Any]) -> pa.Table:
+    """Return columns as a table, if they are equally long."""
+    first = next(iter(columns.values()))
+    for name, column in columns.items():
+        if len(column) != len(first):
+            raise RecordError(f"column {name!r}: has {len(column)} rows, and the first column {len(first)}")
+    return pa.table(columns)
+
+
+def _array(name: str, values: Any, pandas: bool = False) -> Any:
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    if isinstance(values, np.ndarray) and not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    array = None
+    if not isinstance(values, (str, bytes, Mapping)) and not _mixes_truth(values):
+        # The library's own message would show the value, so the error is raised below, out of its reach.
+        with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+            array = pa.array(values, from_pandas=pandas)
+    if array is None:
+        raise RecordError(f"column {name!r}: is not a list or array of values of one type")
+    return array
+
+
+def _mixes_truth(values: Any) -> bool:
+    """Return whether a list has True or False among its numbers: Arrow would take them for 1 and 0."""
+    if not isinstance(values, (list, tuple)):
+        return False
+    kinds = set(map(type, values)) - {type(None)}
+    return bool in kinds and len(kinds) > 1

@@ -1,0 +1,74 @@
+"""What the command line prints: tables for people."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+
+import click
+from rich.console import Console, RenderableType
+
+from hush.cli import streams
+from hush.planning.laws import Row
+from hush.server.estimates import Estimates
+from hush.server.tally import Tally
+from hush.show.tables import Shown, Table, chance, sure, up
+
+WIDE = 110  # where the output is not a terminal
+
+
+def console() -> Console:
+    """Return a console that takes nothing in a name for markup."""
+    width = None if sys.stdout.isatty() else WIDE
+    return Console(width=width, markup=False, emoji=False, highlight=False)
+
+
+def say(*lines: str) -> None:
+    """Print sentences: wrapped on a terminal, as they are elsewhere."""
+    for line in lines:
+        click.echo(_text(streams.visible(line), soft_wrap=not sys.stdout.isatty()), nl=False)
+
+
+def show(shown: Shown) -> None:
+    """Print a plan, predictions or any other table, and the sentences beneath it."""
+    table = shown.table()
+    click.echo("\n".join(line.rstrip() for line in _text(table.grid()).splitlines()).strip("\n") + "\n")
+    say(*table.notes)
+
+
+def _text(item: RenderableType, **options: bool) -> str:
+    """Return what Rich would print. It is printed by Click, as Rich takes errors of the output for its own."""
+    out = console()
+    with out.capture() as held:
+        out.print(item, **options)  # type: ignore[arg-type]
+    return held.get()
+
+
+def show_estimates(rows: Estimates, tally: Tally) -> None:
+    """Print estimates, and what they are from."""
+    show(rows)
+    title = f" {tally.plan.title!r}" if tally.plan.title else ""
+    say(f"From {tally.n:,} reports of plan {tally.plan.id[:12]}{title}.")
+
+
+def show_law(rows: Sequence[Row], names: Sequence[str], favour: Fraction, ratio: Fraction) -> None:
+    """Print what people with these values would report; `favour` is about them, `ratio` about all values."""
+    shown = []
+    for row in rows:
+        low, high = min(row.probabilities), max(row.probabilities)
+        cells = [chance(probability) for probability in row.probabilities]
+        if len(names) > 1:
+            cells.append("" if low == 0 else up(high / low, 2))
+        shown.append((row.label, *cells))
+    last = ["ratio"] if len(names) > 1 else []
+    show(Table(("report", *(f"if {name}" for name in names), *last), shown))
+    if len(set(names)) > 1:
+        say(
+            f"No report is more than {up(favour, 2)} times likelier for one of these than for another: who "
+            f"thought two of them equally likely can become {sure(favour / (1 + favour))} sure, not more."
+        )
+    else:
+        say(f"For no other value is any of these more than {up(ratio, 2)} times likelier, or less likely.")
+    if not rows[0].partition:
+        say("A report is a set of categories: a row tells how often a category is in it.")

@@ -1,0 +1,172 @@
+"""The pages for people: the form at `/`, the dashboard at `/dashboard`, and what they load, all from here.
+
+The files in `static/` are built from `web/` by `make web`. No page loads anything from another host, and the policy
+that is sent along makes browsers refuse to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from importlib.util import find_spec
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hush.collector.http import requests
+from hush.collector.http.endpoints import Endpoint
+from hush.collector.http.problems import Refused
+
+PAGES = {"/": "form.html", "/dashboard": "dashboard.html", "/explanation": "explanation.html"}
+TYPES = {
+    "css": "text/css; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "txt": "text/plain; charset=utf-8",
+}
+POLICY = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",  # an address may hold a token
+    "X-Content-Type-Options": "nosniff",
+}
+VEGA = "vega.js"
+# Minifying removed all notices from the bundle. Whoever passes it on must pass these on.
+NOTICE = b"/*! Vega, Vega-Lite, Vega-Embed, D3 and others; authors and licences: /pages/notices.txt */\n"
+BUNDLING, REMEMBERED = 120, 60  # seconds
+
+
+@dataclass(frozen=True)
+class File:
+    """A file as it is sent: `packed` with gzip, for those who can read that."""
+
+    content: bytes
+    packed: bytes
+    media_type: str
+    tag: str
+
+
+def _file(name: str, content: bytes) -> File:
+    tag = hashlib.sha256(content).hexdigest()[:32]
+    return File(content, gzip.compress(content, mtime=0), TYPES[name.rpartition(".")[2]], tag)
+
+
+@lru_cache(maxsize=1)
+def static() -> dict[str, File]:
+    """Return the files that come with hush, by name."""
+    folder = files("hush.collector").joinpath("static")
+    return {found.name: _file(found.name, found.read_bytes()) for found in folder.iterdir() if "." in found.name}
+
+
+_BUNDLE = """
+import sys, vl_convert
+sys.stdout.buffer.write(vl_convert.javascript_bundle("window.vega = vega; window.vegaEmbed = vegaEmbed;").encode())
+"""
+
+
+@lru_cache(maxsize=1)
+def vega() -> File:
+    """Return Vega-Lite for browsers, as vl-convert brings it. It takes seconds."""
+    if find_spec("vl_convert") is None:
+        raise Refused("not-found", "charts need: pip install 'hush[plot]'")
+    # In a process of its own, as no other thread of this one could run meanwhile; -P, as what lies in the current
+    # folder is not to be imported.
+    command = [sys.executable, "-P", "-c", _BUNDLE]
+    done = subprocess.run(command, capture_output=True, check=True, timeout=BUNDLING)  # noqa: S603
+    return _file(VEGA, NOTICE + done.stdout)
+
+
+class Bundle:
+    """The bundle of Vega-Lite: made once, by a thread of its own; whoever asks meanwhile waits without holding one.
+
+    If it cannot be made, that is remembered for a while.
+    """
+
+    def __init__(self, make: Callable[[], File] = vega, clock: Callable[[], float] = time.monotonic) -> None:
+        self._make, self._clock = make, clock
+        self._task: asyncio.Task[File] | None = None
+        self._since = 0.0
+
+    async def file(self) -> File:
+        """Return it, or refuse."""
+        if self._task is None or (self._failed() and self._clock() - self._since > REMEMBERED):
+            self._since = self._clock()
+            self._task = asyncio.create_task(self._made())
+        try:
+            return await asyncio.shield(self._task)
+        except Refused:
+            raise
+        except (OSError, subprocess.SubprocessError):
+            raise Refused("failed", "the charts could not be made") from None
+
+    def _failed(self) -> bool:
+        return self._task is not None and self._task.done() and self._task.exception() is not None
+
+    async def _made(self) -> File:
+        with ThreadPoolExecutor(1) as own:
+            return await asyncio.get_running_loop().run_in_executor(own, self._make)
+
+
+def find(name: str) -> File:
+    """Return a file by its name."""
+    found = static().get(name)
+    if found is None:
+        raise Refused("not-found")
+    return found
+
+
+@lru_cache(maxsize=8)
+def dealing(file: File) -> File:
+    """Return a page as it is where questions are dealt."""
+    return _file("page.html", file.content.replace(b'data-tickets="no"', b'data-tickets="yes"'))
+
+
+def sent(request: Request, file: File) -> Response:
+    """Return a file as a response, or only that it has not changed."""
+    headers = POLICY | {"ETag": f'W/"{file.tag}"', "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+    if requests.has_tag(request, file.tag):
+        return Response(status_code=304, headers=headers)
+    if requests.accepts_gzip(request):
+        return Response(file.packed, headers=headers | {"Content-Encoding": "gzip"}, media_type=file.media_type)
+    return Response(file.content, headers=headers, media_type=file.media_type)
+
+
+def endpoints(tickets: bool = False) -> Sequence[Endpoint]:
+    """Return where pages are. They are for everybody: what they show is asked for with the roles of the interface.
+
+    The form is told whether the collector deals the questions by tickets. Pages take any query, as what others append
+    to a link must not break it.
+    """
+
+    def page(name: str) -> Callable[[Request], Awaitable[Response]]:
+        file = dealing(find(name)) if tickets else find(name)  # packed now, and not while others wait
+
+        async def handle(request: Request) -> Response:
+            return sent(request, file)
+
+        return handle
+
+    bundle = Bundle()
+
+    async def file(request: Request) -> Response:
+        name = str(request.path_params["file"])
+        return sent(request, await bundle.file() if name == VEGA else find(name))
+
+    return (
+        *(
+            Endpoint("GET", path, name, page(name), None, None, also=("text/html",), any_query=True)
+            for path, name in PAGES.items()
+        ),
+        Endpoint("GET", "/pages/{file}", "What pages load", file, None, None),
+    )

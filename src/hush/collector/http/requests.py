@@ -1,0 +1,175 @@
+"""What a request asks for: its content type, headers, query and body, each read strictly."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+
+from hush.collector.http.endpoints import Parameter
+from hush.collector.http.problems import Refused
+from hush.collector.settings import Settings
+from hush.server.estimates import Estimate
+from hush.server.postprocess import clip, project
+
+POSTS: dict[str, Callable[[list[Estimate], Any], list[Estimate]]] = {
+    "none": lambda rows, _: rows,
+    "clip": clip,
+    "project": project,
+}
+MAX_LEVEL = 0.999999
+MAX_NUMBER = 30  # characters of a number
+CLOSE = {"Connection": "close"}
+
+LEVEL = Parameter(
+    "level",
+    "number",
+    "the probability that an interval covers the truth",
+    0.95,
+    limits={"exclusiveMinimum": 0, "maximum": MAX_LEVEL},
+)
+ESTIMATOR = Parameter("estimator", "string", "how to estimate", "ratio", ("ratio", "paper"))
+POST = Parameter("post", "string", "what is done to estimates afterwards", "none", tuple(POSTS))
+FORMAT = Parameter("format", "string", "the format of the answer", "json", ("json", "csv"))
+VIEW = Parameter("view", "string", "which events are sent", "estimates", ("estimates", "dashboard"))
+SHARE = Parameter("share", "number", "the share of reports that liars sent", 0.01, limits={"minimum": 0, "maximum": 1})
+ATTRIBUTE = Parameter("attribute", "string", "the name of a numeric attribute", None, required=True)
+
+
+def content_type(request: Request) -> str:
+    """Return the content type of a request, without parameters. A body that was encoded once more is not read."""
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise Refused("wrong-type", "bodies are read as they are, without Content-Encoding")
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def check_query(request: Request, known: tuple[str, ...]) -> None:
+    """Refuse parameters that nobody reads, and those that are there twice: most often they are typing errors."""
+    names = [name for name, _ in request.query_params.multi_items()]
+    if not set(names) <= set(known):
+        raise Refused("bad-request", f"the query may have: {', '.join(known)}" if known else "there is no query here")
+    if len(set(names)) != len(names):
+        raise Refused("bad-request", "a parameter of the query is there twice")
+
+
+def choice(request: Request, parameter: Parameter) -> str:
+    """Return which of its choices a request gives a parameter."""
+    found = request.query_params.get(parameter.name, str(parameter.default))
+    if found not in parameter.choices:
+        raise Refused("bad-request", f"{parameter.name} must be one of: {', '.join(parameter.choices)}")
+    return found
+
+
+def wanted(request: Request) -> tuple[float, str, str]:
+    """Return level, estimator and post-processing that a request asks for."""
+    return level(request), choice(request, ESTIMATOR), choice(request, POST)
+
+
+def level(request: Request) -> float:
+    """Return the level of intervals that a request asks for."""
+    found = _number(request, LEVEL)
+    if not 0 < found <= MAX_LEVEL:
+        raise Refused("bad-request", f"level must be a number above 0 and at most {MAX_LEVEL}")
+    return found
+
+
+def share(request: Request) -> float:
+    """Return the share of liars that a request asks about."""
+    found = _number(request, SHARE)
+    if not 0 <= found <= 1:
+        raise Refused("bad-request", "share must be a number from 0 to 1")
+    return found
+
+
+def _number(request: Request, parameter: Parameter) -> float:
+    """Return the number that a request gives a parameter, or NaN for anything else."""
+    text = request.query_params.get(parameter.name, str(parameter.default))
+    try:
+        return float(text) if text.isascii() and "_" not in text and len(text) <= MAX_NUMBER else math.nan
+    except ValueError:
+        return math.nan
+
+
+def natural(text: str, what: str) -> int:
+    """Return a number from 0 to 999999999, written in digits."""
+    if not (text.isascii() and text.isdigit()) or len(text) > 9:
+        raise Refused("bad-request", f"{what} must be a number of at most nine digits")
+    return int(text)
+
+
+def hexadecimal(request: Request, header: str, size: int) -> bytes:
+    """Return the bytes that a header holds in hexadecimal."""
+    text = request.headers.get(header, "")
+    try:
+        data = bytes.fromhex(text)
+    except ValueError:
+        data = b""
+    if len(data) != size or data.hex() != text.lower():
+        raise Refused("bad-request", f"the header {header} must be {2 * size} hexadecimal digits")
+    return data
+
+
+def has_tag(request: Request, tag: str) -> bool:
+    """Return whether a client has what has this tag."""
+    parts = [part.strip() for part in request.headers.get("if-none-match", "").split(",")]
+    return "*" in parts or f'"{tag}"' in {part.removeprefix("W/") for part in parts}
+
+
+def accepts_gzip(request: Request) -> bool:
+    """Return whether a client says that it reads gzip, and not that it would rather not."""
+    for part in request.headers.get("accept-encoding", "").lower().split(","):
+        name, _, weight = part.partition(";")
+        if name.strip() == "gzip":
+            return weight.replace(" ", "").rstrip("0") not in ("q=", "q=0.")
+    return False
+
+
+async def body(request: Request, most: int, settings: Settings) -> bytes:
+    """Read a body that is not too large and does not take too long.
+
+    The rest of one that is refused is read and forgotten by the protocol, which also keeps the time. Without that
+    protocol, the time is kept here.
+    """
+    length = request.headers.get("content-length", "").strip()
+    if length.isascii() and length.isdigit() and (len(length) > 15 or int(length) > most):
+        raise _too_large(most)
+    if "hush.bounded" in request.scope.get("extensions", ()):
+        return await _read(request, most, settings)
+    try:
+        async with asyncio.timeout(settings.body_timeout):
+            return await _read(request, most, settings)
+    except TimeoutError:
+        raise Refused("too-slow", headers=CLOSE) from None
+
+
+async def _read(request: Request, most: int, settings: Settings) -> bytes:
+    found: bytes | bytearray = b""
+    more = True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            kind = message.get("refused")
+            if kind is None:
+                raise ClientDisconnect
+            raise broken_off(kind, settings)
+        piece, more = message.get("body", b""), message.get("more_body", False)
+        if len(found) + len(piece) > most:
+            raise _too_large(most)
+        if not found:
+            found = piece
+        elif piece:  # into one piece, as very many small ones would take many times their size
+            found = bytearray(found) if isinstance(found, bytes) else found
+            found += piece
+    return bytes(found)
+
+
+def broken_off(kind: str, settings: Settings) -> Refused:
+    """Return the refusal of a body that the protocol has broken off."""
+    return Refused(kind, headers=CLOSE | ({"Retry-After": str(settings.retry_after)} if kind == "busy" else {}))
+
+
+def _too_large(most: int) -> Refused:
+    return Refused("too-large", f"at most {most} bytes are read here", CLOSE)

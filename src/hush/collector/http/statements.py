@@ -1,0 +1,139 @@
+"""What a plan promises, as documents: its privacy, exactly; margins; and how far liars could move it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import partial
+
+from hush.collector.http.documents import (
+    AttributeStatement,
+    DistributionDocument,
+    Leverage,
+    Manipulations,
+    MarginRow,
+    Margins,
+    QuestionStatement,
+    ShiftRow,
+    Statement,
+    finite,
+)
+from hush.core.exact import log_digits
+from hush.core.plan import Plan
+from hush.core.schema import Attribute, Numeric, Schema
+from hush.errors import EstimateError
+from hush.planning.predictions import Prospect, by_target
+from hush.server.estimates import Estimate, leverage, manipulation
+from hush.server.postprocess import distribution
+from hush.server.tally import Tally
+
+MAX_DIGITS = 2000  # of a ratio that is written down
+BINS = 32
+DECIMALS = 6  # of a cost in a sentence
+
+Target = tuple[str, str]
+"""An attribute, and what of it: "mean", "missing" or "shares"."""
+
+
+def statement(plan: Plan) -> Statement:
+    """Return what answering costs a person, as exact ratios and as logarithms that are rounded up."""
+    from hush.planning.audits import words  # what it comes with takes a while to load
+
+    logs: dict[Fraction, str] = {}
+    questions = []
+    for question, inclusion in zip(plan.questions, plan.inclusions, strict=True):
+        ratio = question.channel.ratio
+        if ratio not in logs:
+            logs[ratio] = log_digits(ratio)
+        questions.append(
+            QuestionStatement(
+                list(question.attributes), question.channel.kind, _written(ratio), logs[ratio], str(inclusion)
+            )
+        )
+    factor = plan.ratio
+    sentences = [
+        f"Each person answers {plan.k} of {len(plan.questions)} questions, which costs {_cost(plan)}.",
+        words.odds(factor),
+    ]
+    moved = [
+        Leverage(name, what, max(row.shift for row in rows), _width(plan.schema, (name, what)))
+        for (name, what), rows in by_target(leverage(plan)).items()
+    ]
+    return Statement(
+        plan.id,
+        plan.title,
+        str(plan.cost),
+        _written(factor),
+        log_digits(factor),
+        plan.k,
+        sentences,
+        [_described(attribute) for attribute in plan.schema.attributes],
+        questions,
+        moved,
+    )
+
+
+def _cost(plan: Plan) -> str:
+    """Say what a report costs, and what it may cost if that is more."""
+    from hush.planning.audits import words
+
+    told = words.up(Fraction(log_digits(plan.ratio)), DECIMALS)
+    allowed = f"{plan.epsilon!r}".removesuffix(".0")
+    if Fraction(told.replace(",", "")) >= plan.cost:
+        return f"ε = {allowed} at most"
+    return f"ε = {told.rstrip('0').removesuffix('.')} at most, of {allowed} that the plan allows"
+
+
+def _described(attribute: Attribute) -> AttributeStatement:
+    if isinstance(attribute, Numeric):
+        return AttributeStatement(attribute.name, attribute.kind, attribute.low, attribute.high, 0, attribute.optional)
+    return AttributeStatement(attribute.name, attribute.kind, None, None, len(attribute.labels), attribute.optional)
+
+
+def _written(ratio: Fraction) -> str | None:
+    """Return a ratio as p/q, if it is not endless."""
+    bits = ratio.numerator.bit_length() + ratio.denominator.bit_length()
+    return str(ratio) if bits * math.log10(2) < MAX_DIGITS else None
+
+
+def margins(tally: Tally, level: float, rows: list[Estimate], prospects: list[Prospect]) -> Margins:
+    """Return predicted margins beside achieved ones: of several shares the largest of each."""
+    found = []
+    achieved = {
+        target: max((row.high - row.low) / 2 for row in group) if not math.isnan(group[0].point) else math.nan
+        for target, group in by_target(rows).items()
+    }
+    predicted = by_target(one.prediction(max(tally.n, 1), level) for one in prospects)
+    for target, group in predicted.items():
+        margin = max(row.margin for row in group) if tally.n else math.nan
+        width = _width(tally.plan.schema, target)
+        found.append(MarginRow(*target, finite(margin), finite(achieved[target]), width))
+    return Margins(tally.plan.id, tally.n, level, found)
+
+
+def manipulations(tally: Tally, share: float) -> Manipulations:
+    """Return how far each estimate can have been moved if this share of the reports was sent by liars."""
+    liars = math.ceil(Fraction(repr(share)) * tally.n)  # the decimal number that was written: 0.1 is one tenth
+    rows = [
+        ShiftRow(name, what, finite(max(row.shift for row in group)), _width(tally.plan.schema, (name, what)))
+        for (name, what), group in by_target(manipulation(tally, liars)).items()
+    ]
+    return Manipulations(tally.plan.id, tally.n, share, liars, rows)
+
+
+def spread(tally: Tally, attribute: str) -> DistributionDocument:
+    """Return the likeliest distribution of a number, or why there is none."""
+    answers = tally.answered[tally.plan.question(attribute)]
+    document = partial(DistributionDocument, tally.plan.id, attribute, tally.n, answers)
+    try:
+        found = distribution(tally, attribute, bins=BINS)
+    except EstimateError as error:
+        return document([], [], str(error))
+    return document(list(found.edges), list(found.shares), None)
+
+
+def _width(schema: Schema, target: Target) -> float:
+    """Return the width of the scale on which something is estimated."""
+    name, what = target
+    field = schema[name]
+    return field.high - field.low if isinstance(field, Numeric) and what == "mean" else 1.0

@@ -1,0 +1,1 @@
+"""Where a collector keeps reports and tallies: SQLite or PostgreSQL."""

@@ -1,0 +1,172 @@
+"""What every store does, whatever database is behind it.
+
+`commit` is the heart: it takes a group of submissions, counts those whose ids are new, keeps their bodies if reports
+are kept, and returns when all that is durable, in one transaction. If it raises, every submission of the group may be
+sent again: either nothing was counted, or (if the answer of a database was lost) all was, under ids that are known
+then. What is wrong with one submission is its outcome, and never fails the others.
+
+Every method raises a `StoreError` if its database fails.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from hush.collector.submissions import Form, Outcome, Submission
+from hush.core.plan import Plan
+from hush.core.training.rounds import Round
+from hush.errors import InputError, StoreError
+from hush.server.tally import Tally
+
+Keep = Literal["reports", "tallies"]
+
+
+class NotHeld(InputError):
+    """A plan or a training that a store does not have."""
+
+
+@contextmanager
+def understanding() -> Iterator[None]:
+    """Blame the store for its own content that cannot be read: nobody has sent that with this request."""
+    try:
+        yield
+    except NotHeld:
+        raise
+    except ValueError as error:  # an InputError among them
+        raise StoreError(f"the store holds what cannot be read: {error}") from None
+
+
+@dataclass(frozen=True)
+class HeldPlan:
+    """A plan and how it is kept. `keep`: "reports" keeps every report, "tallies" only counts and ids."""
+
+    plan: Plan
+    keep: Keep = "reports"
+    open: bool = True
+
+
+class Stored(NamedTuple):
+    """A stored body: its place in the order of arrival, how many reports it holds, and how to read it."""
+
+    place: int
+    reports: int
+    form: Form
+    body: bytes
+
+
+class Segment(NamedTuple):
+    """A Parquet file that has taken the place of stored bodies."""
+
+    file: str
+    reports: int
+    digest: str
+
+
+class Live(NamedTuple):
+    """A training as it stands: its current round, and how many people have taken part in it."""
+
+    round: Round
+    wanted: int
+    received: int
+
+
+class Past(NamedTuple):
+    """A round of a training that is over: its weights, how many people took part, and the loss that others reported."""
+
+    number: int
+    weights: tuple[float, ...]
+    people: int
+    loss: float | None
+    loss_error: float | None
+
+
+class Store(ABC):
+    """Where a collector keeps everything. One thread at a time calls `commit`; reading is safe from any thread."""
+
+    # -- plans
+
+    @abstractmethod
+    def add_plan(self, plan: Plan, keep: Keep = "reports") -> None:
+        """Take reports of a plan from now on. Adding it again changes nothing, but `keep` must be the same."""
+
+    @abstractmethod
+    def plans(self) -> list[HeldPlan]:
+        """Return all plans, in the order in which they were added."""
+
+    @abstractmethod
+    def close_plan(self, plan_id: str) -> None:
+        """Take no more reports of a plan, and forget the ids of its submissions. Its tally stays."""
+
+    # -- reports
+
+    @abstractmethod
+    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        """Count what is new, durably; return what became of each."""
+
+    @abstractmethod
+    def tally(self, plan: Plan) -> Tally:
+        """Return the tally of all that was committed."""
+
+    @abstractmethod
+    def reveal(self, plan: Plan, known: int | None, least: int) -> Tally:
+        """Return the tally that readers see, which is durable too; nothing at first.
+
+        If it has `known` reports, and `least` more or more were committed, it moves to what was committed. Of several
+        processes that know the same one alone moves it.
+        """
+
+    @abstractmethod
+    def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
+        """Return the stored bodies of a plan behind a place, in order."""
+
+    # -- compaction
+
+    def compacting(self, plan: Plan) -> AbstractContextManager[None]:
+        """Keep others from compacting or exporting the same plan meanwhile, if a store can have others."""
+        return nullcontext()
+
+    @abstractmethod
+    def segments(self, plan: Plan) -> list[Segment]:
+        """Return the Parquet files that hold reports of a plan."""
+
+    @abstractmethod
+    def replace(self, plan: Plan, last: int, segments: Sequence[Segment]) -> None:
+        """Record segments in place of all bodies (but tallies) up to a place, in one transaction.
+
+        They must hold as many reports as those bodies.
+        """
+
+    # -- trainings
+
+    @abstractmethod
+    def add_training(self, name: str, first: Round, wanted: int) -> None:
+        """Begin a training in which `wanted` people take part in each round. Adding it again changes nothing."""
+
+    @abstractmethod
+    def trainings(self) -> list[str]:
+        """Return the names of all trainings."""
+
+    @abstractmethod
+    def live(self, name: str) -> Live:
+        """Return how a training stands."""
+
+    @abstractmethod
+    def history(self, name: str) -> list[Past]:
+        """Return the rounds of a training that are over."""
+
+    # -- life
+
+    @abstractmethod
+    def check(self) -> None:
+        """Commit a mark that means nothing, the way submissions are committed, to see whether these could be.
+
+        A commit that goes on is waited for.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the database. What was committed stays."""

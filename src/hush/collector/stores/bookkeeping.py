@@ -1,0 +1,241 @@
+"""The bookkeeping of a commit that all stores share: what becomes of each submission of a group, and what it changes.
+
+A store hands in which ids are new; the books say what is to be written. Nothing here touches a database, and nothing of
+the store's is changed in place, so that a commit that fails leaves no trace.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hush.collector.stores.base import HeldPlan, Live, Past
+from hush.collector.submissions import Batch, Form, Gradient, Outcome, Single, Submission
+from hush.collector.vectors import layout_of
+from hush.core.design import rounds
+from hush.core.plan import Plan
+from hush.core.report import ID_SIZE, Report
+from hush.core.training.rounds import Round
+from hush.server.estimates import estimate, points
+from hush.server.step import step
+from hush.server.tally import Tally
+
+Array = np.ndarray[Any, Any]
+
+TRAINING = 1 << 40  # ids belong to plans, by their numbers, and to trainings, by theirs plus this
+
+
+class PlanBook:
+    """What one commit adds to one plan: counts, single reports as one body, and batches."""
+
+    def __init__(self, held: HeldPlan) -> None:
+        self.layout = layout_of(held.plan)
+        self.added = self.layout.zero()
+        self._keeps = held.keep == "reports"
+        self._singles: list[bytes] = []
+        self._batches: list[tuple[int, Form, bytes]] = []
+
+    def count(self, submission: Single | Batch) -> None:
+        """Count a submission that is new."""
+        if isinstance(submission, Single):
+            self.layout.add(self.added, submission.report)
+            self._singles.append(submission.report.encode())
+        else:
+            self.added += submission.vector
+            self._batches.append((int(submission.vector[0]), submission.form, submission.body))
+
+    def bodies(self) -> list[tuple[int, Form, bytes]]:
+        """Return what is to be kept: number of reports, form and bytes. Nothing, if only tallies are kept."""
+        if not self._keeps:
+            return []
+        found = list(self._batches)
+        if self._singles:
+            found.append((len(self._singles), Form.REPORTS, b"".join(self._singles)))
+        return found
+
+
+class IdBook:
+    """The ids of a group that the store did not have before, and which of them are still to be taken.
+
+    Submissions take theirs one after the other, as if each had come alone. What is left, of batches that were refused,
+    was not counted: a store that has inserted all of them at once must remove it again.
+    """
+
+    def __init__(self, fresh: Mapping[int, set[bytes]]) -> None:
+        self._fresh = fresh
+        self._free = {number: set(ids) for number, ids in fresh.items()}
+
+    def take(self, number: int, id_: bytes) -> bool:
+        """Take an id; return whether it was there to be taken."""
+        free = self._free.get(number, set())
+        if id_ not in free:
+            return False
+        free.remove(id_)
+        return True
+
+    def take_all(self, number: int, batch: Batch) -> bool:
+        """Take the ids of all reports within a batch whose id was taken, or give that back and return False."""
+        free, ids = self._free[number], set(batch.ids)
+        if len(ids) != len(batch.ids) or not ids <= free:
+            self.give_back(number, batch.id)
+            return False
+        free -= ids
+        return True
+
+    def give_back(self, number: int, id_: bytes) -> None:
+        """Let go of an id that was taken."""
+        self._free[number].add(id_)
+
+    def taken(self) -> list[tuple[int, set[bytes]]]:
+        """Return the ids that were counted, by owner, without those who have none."""
+        found = ((number, ids - self._free[number]) for number, ids in self._fresh.items())
+        return [(number, ids) for number, ids in found if ids]
+
+    def left(self) -> list[tuple[int, bytes]]:
+        """Return the ids that nobody took."""
+        return [(number, id_) for number, ids in self._free.items() for id_ in sorted(ids)]
+
+
+@dataclass(frozen=True)
+class RoundBook:
+    """The current round of a training: counts of gradients and of held-out losses. It is replaced, never changed."""
+
+    round: Round
+    wanted: int
+    gradients: Array
+    losses: Array
+
+    @classmethod
+    def begun(cls, round_: Round, wanted: int) -> RoundBook:
+        """Return the book of a round that has just begun."""
+        return cls(round_, wanted, layout_of(round_.plan).zero(), layout_of(loss_plan(round_)).zero())
+
+    @classmethod
+    def decoded(cls, round_: Round, wanted: int, gradients: bytes, losses: bytes) -> RoundBook:
+        """Return the book of a round from its stored counts."""
+        return cls(
+            round_, wanted, layout_of(round_.plan).decode(gradients), layout_of(loss_plan(round_)).decode(losses)
+        )
+
+    def encoded(self) -> tuple[bytes, bytes]:
+        """Return the counts as they are stored."""
+        gradients = layout_of(self.round.plan).encode(self.gradients)
+        return gradients, layout_of(loss_plan(self.round)).encode(self.losses)
+
+    def live(self) -> Live:
+        """Return how the training stands."""
+        return Live(self.round, self.wanted, int(self.gradients[0]))
+
+    def takes(self, submission: Gradient) -> bool:
+        """Return whether a gradient or loss is for this round, and not late."""
+        return submission.report is not None and submission.number == self.round.number and not self.round.done
+
+    def counted(self, report: Report, loss: bool) -> RoundBook:
+        """Return the book with one more report."""
+        gradients, losses = self.gradients.copy(), self.losses.copy()
+        layout_of(report.plan).add(losses if loss else gradients, report)
+        return RoundBook(self.round, self.wanted, gradients, losses)
+
+    @property
+    def full(self) -> bool:
+        """Whether as many people as wanted have taken part."""
+        return not self.round.done and int(self.gradients[0]) >= self.wanted
+
+    def ended(self) -> tuple[Past, RoundBook]:
+        """Return what is left of a full round, and the book of the next."""
+        tally = layout_of(self.round.plan).tally(self.gradients)
+        loss, error = None, None
+        if self.losses[0]:
+            row = estimate(layout_of(loss_plan(self.round)).tally(self.losses))[0]
+            loss, error = row.point, row.stderr
+        past = Past(self.round.number, self.round.weights, tally.n, loss, error)
+        return past, RoundBook.begun(step(self.round, tally), self.wanted)
+
+
+def prepare(round_: Round) -> None:
+    """Compute what the end of a round needs and a commit has no time for. It stays with the channels."""
+    points(Tally(round_.plan))
+    estimate(Tally(loss_plan(round_)))
+
+
+def loss_plan(round_: Round) -> Plan:
+    """Return the plan under which held-out people report how well a round's weights do."""
+    return rounds.loss_plan(round_.training, round_.number)
+
+
+def ids_of(
+    submissions: Sequence[Submission], plans: Mapping[str, tuple[Any, ...]], trainings: Mapping[str, tuple[Any, ...]]
+) -> dict[int, set[bytes]]:
+    """Return all ids of a group, by owner. What the store has is given as tuples that begin with a number."""
+    found: dict[int, set[bytes]] = defaultdict(set)
+    for submission in submissions:
+        if isinstance(submission, Gradient):
+            if submission.training in trainings:
+                found[TRAINING + trainings[submission.training][0]].add(submission.id)
+        elif submission.plan.id in plans:
+            ids = found[plans[submission.plan.id][0]]
+            ids.add(submission.id)
+            if isinstance(submission, Batch):
+                ids.update(submission.ids)
+    if any(len(id_) != ID_SIZE for ids in found.values() for id_ in ids):
+        raise ValueError(f"an id has {ID_SIZE} bytes")
+    return found
+
+
+class Group:
+    """What one group of submissions changes, which are taken one after the other.
+
+    `plans` and `trainings` are those that the store has, by id and by name, each with its number; `ids` are those of
+    the group that are new. Afterwards `plans` has what is added to which plan, by number, `rounds` the books of rounds
+    that have changed, by the name of the training, and `past` the rounds that have ended.
+    """
+
+    def __init__(
+        self,
+        plans: Mapping[str, tuple[int, HeldPlan]],
+        trainings: Mapping[str, tuple[int, RoundBook]],
+        ids: IdBook,
+    ) -> None:
+        self._held, self._trainings, self.ids = plans, trainings, ids
+        self.plans: dict[int, PlanBook] = {}
+        self.rounds: dict[str, tuple[int, RoundBook]] = {}
+        self.past: list[tuple[int, Past]] = []
+
+    def take(self, submission: Submission) -> Outcome:
+        """Count a submission if it is new; return what becomes of it."""
+        if isinstance(submission, Gradient):
+            return self._take_gradient(submission)
+        if submission.plan.id not in self._held:
+            return Outcome.UNKNOWN
+        number, held = self._held[submission.plan.id]
+        if not held.open:
+            return Outcome.CLOSED
+        if not self.ids.take(number, submission.id):
+            return Outcome.REPEATED
+        if isinstance(submission, Batch) and submission.ids and not self.ids.take_all(number, submission):
+            return Outcome.OVERLAPPING
+        if number not in self.plans:
+            self.plans[number] = PlanBook(held)
+        self.plans[number].count(submission)
+        return Outcome.NEW
+
+    def _take_gradient(self, submission: Gradient) -> Outcome:
+        name = submission.training
+        if name not in self._trainings:
+            return Outcome.UNKNOWN
+        number, book = self.rounds.get(name, self._trainings[name])
+        if not self.ids.take(TRAINING + number, submission.id):
+            return Outcome.REPEATED
+        if submission.report is None or not book.takes(submission):
+            self.ids.give_back(TRAINING + number, submission.id)
+            return Outcome.LATE
+        book = book.counted(submission.report, submission.loss)
+        if book.full:
+            past, book = book.ended()
+            self.past.append((number, past))
+        self.rounds[name] = number, book
+        return Outcome.NEW

@@ -1,0 +1,351 @@
+"""The grown store: several collectors, each without state of its own, in front of one PostgreSQL.
+
+**Once.** The ids of a whole group are inserted by one statement that says which of them were not there. If another
+process is about to commit one of them, the statement waits for it, and then sees it. Ids go in by order, so two
+processes never wait for each other; should the server find a deadlock all the same, the group is tried again.
+
+**Tallies.** Every process adds to rows of its own, its shard, and a tally is the sum over shards: nobody waits for
+anybody. A shard is claimed by a lock that ends with the session, so there are as many as processes at one time. The
+row is locked as well when it is changed: two processes on one shard would be slow, not wrong.
+
+**Closing.** A commit holds a shared lock on its plans, and closing takes it alone: it waits for the commits that run,
+and those that follow see the plan closed.
+
+**Durability.** `synchronous_commit` is on, if the server has turned it off. A commit takes two round trips.
+
+**Waiting.** A commit that waits too long for a lock, or for the server, fails, and its submissions may be sent again:
+either nothing of it was counted, or its ids are there (`hush.collector.stores.postgres_connections`).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TypeVar
+
+import psycopg
+from psycopg import errors
+
+from hush.collector.stores.base import HeldPlan, Keep, Live, NotHeld, Past, Segment, Store, Stored, understanding
+from hush.collector.stores.bookkeeping import RoundBook
+from hush.collector.stores.postgres_commits import Commit, rehearse
+from hush.collector.stores.postgres_connections import (
+    COMPACTING,
+    PLAN,
+    QUICK,
+    SHARD,
+    Connection,
+    Pool,
+    connect,
+    failing,
+    migrate,
+)
+from hush.collector.stores.postgres_watchdog import Watch
+from hush.collector.submissions import Form, Gradient, Outcome, Submission
+from hush.collector.vectors import layout_of
+from hush.core.plan import Plan
+from hush.core.training.rounds import Round
+from hush.errors import InputError, StoreError
+from hush.server.tally import Tally
+
+ATTEMPTS = 5
+AGAIN = (errors.DeadlockDetected, errors.SerializationFailure, errors.UniqueViolation)
+SWEPT = 50_000  # ids that are forgotten in one transaction
+PAGE = 64  # bodies that are fetched at a time
+SENDING = 30.0  # seconds more that a commit may take, as it may be large
+CLOSING = 5.0  # seconds that a commit has to notice that its session was cut
+
+Result = TypeVar("Result")
+
+
+class PostgresStore(Store):
+    """A store in a PostgreSQL database, in the schema `hush`."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._watch = Watch()
+        self._pool = Pool(url, self._watch)
+        self._committing = threading.Lock()
+        self._writer: tuple[Connection, int] | None = None
+        # What never changes once it is there: the number of a plan and how it is kept, the number of a training and
+        # how many people it wants, and rounds.
+        self._plans: dict[str, tuple[int, Plan, Keep]] = {}
+        self._trainings: dict[str, tuple[int, int]] = {}
+        self._rounds: dict[int, Round] = {}
+        try:
+            with self._pool.session("opened") as db:
+                migrate(db)
+            for (number,) in self._pool.rows("select number from plans where not open order by number"):
+                self._forget(number)
+        except StoreError:
+            self._pool.close()
+            raise
+
+    # -- plans
+
+    def add_plan(self, plan: Plan, keep: Keep = "reports") -> None:
+        """Take reports of a plan from now on."""
+        with self._pool.transaction() as db:
+            db.execute(
+                "insert into plans (id, plan, keep) values (%s, %s, %s) on conflict do nothing",
+                (plan.id, plan.to_json(), keep),
+            )
+        held = self._plan(plan.id)[2]
+        if held != keep:
+            raise InputError(f"this plan is in the store already, and keeps {held}")
+
+    def plans(self) -> list[HeldPlan]:
+        """Return all plans."""
+        rows = self._pool.rows("select id, open from plans order by number")
+        return [HeldPlan(plan, keep, open_) for id_, open_ in rows for _, plan, keep in [self._plan(id_)]]
+
+    @understanding()
+    def _plan(self, plan_id: str) -> tuple[int, Plan, Keep]:
+        if plan_id not in self._plans:
+            rows = self._pool.rows("select number, plan, keep from plans where id = %s", (plan_id,))
+            if not rows:
+                raise NotHeld("this store does not have this plan")
+            number, text, keep = rows[0]
+            self._plans[plan_id] = number, Plan.from_json(text, plan_id), keep
+        return self._plans[plan_id]
+
+    def close_plan(self, plan_id: str) -> None:
+        """Take no more reports of a plan."""
+        number = self._plan(plan_id)[0]
+        with self._pool.transaction() as db:
+            db.execute("select pg_advisory_xact_lock(%s, %s)", (PLAN, number))
+            db.execute("update plans set open = false where number = %s", (number,))
+        self._forget(number)
+
+    def _forget(self, number: int) -> None:
+        """Forget the ids of a plan that is closed, a piece at a time. After a crash it is done when a store opens."""
+        while True:
+            with self._pool.transaction() as db:
+                found = db.execute(
+                    "delete from seen where ctid = any (array (select ctid from seen where plan = %s limit %s))",
+                    (number, SWEPT),
+                )
+            if found.rowcount < SWEPT:
+                return
+
+    # -- reports
+
+    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        """Count what is new, durably; return what became of each."""
+
+        def run(db: Connection, shard: int) -> list[Outcome]:
+            return Commit(db, shard, plans, trainings, self._rounds).run(submissions)
+
+        with self._committing, failing():
+            plans, trainings = self._named(submissions)
+            return self._written(run)
+
+    def _written(self, work: Callable[[Connection, int], Result]) -> Result:
+        """Return what work with the session that commits returns; try it again where that may help."""
+        for attempt in range(ATTEMPTS):
+            fresh, began = self._writer is None, time.monotonic()
+            try:
+                return self._attempt(work)
+            except AGAIN:
+                if attempt == ATTEMPTS - 1:
+                    raise
+            except psycopg.OperationalError:
+                # The session may have ended while nothing was sent: the server was restarted. Even if the commit
+                # went through and only its answer was lost, trying again is right: its ids are there then.
+                if fresh or attempt or time.monotonic() - began > QUICK:
+                    raise
+        raise AssertionError
+
+    def _attempt(self, work: Callable[[Connection, int], Result]) -> Result:
+        if self._writer is None:
+            self._writer = self._claim()
+        db, shard = self._writer
+        try:
+            with self._watch.over(db, db.patience + SENDING):
+                return work(db, shard)
+        except BaseException:
+            # The server rolls back when the session ends, whatever state it is in.
+            self._writer = None
+            db.close()
+            raise
+
+    def _claim(self) -> tuple[Connection, int]:
+        """Open a session for commits, and claim the first shard that no other session has."""
+        db = connect(self._url, self._watch)
+        try:
+            shard = 0
+            with self._watch.over(db, db.patience):
+                while db.execute("select pg_try_advisory_lock(%s, %s)", (SHARD, shard)).fetchone() != (True,):
+                    shard += 1
+        except BaseException:
+            db.close()
+            raise
+        return db, shard
+
+    def _named(
+        self, submissions: Sequence[Submission]
+    ) -> tuple[dict[str, tuple[int, Plan, Keep]], dict[str, tuple[int, int]]]:
+        """Return the plans and trainings of submissions, so far as the store has them."""
+        plans, trainings = {}, {}
+        for submission in submissions:
+            with suppress(NotHeld):
+                if isinstance(submission, Gradient):
+                    trainings[submission.training] = self._training(submission.training)
+                else:
+                    plans[submission.plan.id] = self._plan(submission.plan.id)
+        return plans, trainings
+
+    @understanding()
+    def tally(self, plan: Plan) -> Tally:
+        """Return the tally of all that was committed."""
+        layout, number = layout_of(plan), self._plan(plan.id)[0]
+        vector = layout.zero()
+        for (data,) in self._pool.rows("select vector from tallies where plan = %s", (number,)):
+            vector += layout.decode(data)
+        return layout.tally(vector)
+
+    @understanding()
+    def reveal(self, plan: Plan, known: int | None, least: int) -> Tally:
+        """Return the tally that readers see, and move it if it is time."""
+        layout, number = layout_of(plan), self._plan(plan.id)[0]
+        rows = self._pool.rows("select vector from shown where plan = %s", (number,))
+        shown = layout.decode(rows[0][0]) if rows else layout.zero()
+        if known is None or shown[0] != known:
+            return layout.tally(shown)
+        with self._pool.transaction() as db:
+            zero = layout.encode(layout.zero())
+            db.execute("insert into shown (plan, vector) values (%s, %b) on conflict do nothing", (number, zero))
+            held = db.execute("select vector from shown where plan = %s for update", (number,)).fetchall()
+            shown, now = layout.decode(held[0][0]), layout.zero()
+            for (data,) in db.execute("select vector from tallies where plan = %s", (number,)).fetchall():
+                now += layout.decode(data)
+            if shown[0] == known and now[0] - known >= max(least, 1):
+                db.execute("update shown set vector = %b where plan = %s", (layout.encode(now), number))
+                shown = now
+        return layout.tally(shown)
+
+    def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
+        """Return the stored bodies of a plan behind a place, in order.
+
+        Places are given before they are committed. Only those are returned before which none can appear any more: all
+        that there are at a moment at which nobody commits.
+        """
+        number = self._plan(plan.id)[0]
+        with self._pool.transaction() as db:
+            db.execute("select pg_advisory_xact_lock(%s, %s)", (PLAN, number))
+            row = db.execute("select max(place) from bodies where plan = %s", (number,)).fetchone()
+        last = row[0] if row is not None else None
+        while last is not None:
+            rows = self._pool.rows(
+                "select place, reports, form, body from bodies where plan = %s and place > %s and place <= %s "
+                "order by place limit %s",
+                (number, after, last, PAGE),
+            )
+            if not rows:
+                return
+            for place, reports, form, body in rows:
+                yield Stored(place, reports, Form(form), body)
+                after = place
+
+    # -- compaction
+
+    @contextmanager
+    def compacting(self, plan: Plan) -> Iterator[None]:
+        """Keep other processes from compacting or exporting the same plan."""
+        number = self._plan(plan.id)[0]
+        with self._pool.session() as db:
+            row = db.execute("select pg_try_advisory_lock(%s, %s)", (COMPACTING, number)).fetchone()
+            if row != (True,):
+                raise StoreError("another process is compacting or exporting this plan")
+            yield
+            db.execute("select pg_advisory_unlock(%s, %s)", (COMPACTING, number))
+
+    def segments(self, plan: Plan) -> list[Segment]:
+        """Return the Parquet files that hold reports of a plan."""
+        rows = self._pool.rows(
+            "select file, reports, digest from segments where plan = %s order by number", (self._plan(plan.id)[0],)
+        )
+        return [Segment(*row) for row in rows]
+
+    def replace(self, plan: Plan, last: int, segments: Sequence[Segment]) -> None:
+        """Record segments in place of all bodies (but tallies) up to a place, in one transaction."""
+        number = self._plan(plan.id)[0]
+        with self._pool.transaction(patient=True) as db:
+            rows = db.execute(
+                "delete from bodies where plan = %s and place <= %s and form <> %s returning reports",
+                (number, last, Form.TALLY.value),
+            ).fetchall()
+            if sum(reports for (reports,) in rows) != sum(segment.reports for segment in segments):
+                raise StoreError("these segments do not hold what the store has")
+            for segment in segments:
+                db.execute(
+                    "insert into segments (plan, file, reports, digest) values (%s, %s, %s, %s)", (number, *segment)
+                )
+
+    # -- trainings
+
+    def add_training(self, name: str, first: Round, wanted: int) -> None:
+        """Begin a training."""
+        book = RoundBook.begun(first, wanted)
+        with self._pool.transaction() as db:
+            db.execute(
+                "insert into trainings (name, wanted, current, round, gradients, losses) "
+                "values (%s, %s, %s, %s, %s, %s) on conflict do nothing",
+                (name, wanted, first.number, first.to_json(), *book.encoded()),
+            )
+
+    def trainings(self) -> list[str]:
+        """Return the names of all trainings."""
+        return [name for (name,) in self._pool.rows("select name from trainings order by number")]
+
+    def _training(self, name: str) -> tuple[int, int]:
+        if name not in self._trainings:
+            held = "\0" not in name  # which is in no text of PostgreSQL: it would complain
+            rows = self._pool.rows("select number, wanted from trainings where name = %s", (name,)) if held else []
+            if not rows:
+                raise NotHeld("this store does not have this training")
+            number, wanted = rows[0]
+            self._trainings[name] = number, wanted
+        return self._trainings[name]
+
+    @understanding()
+    def live(self, name: str) -> Live:
+        """Return how a training stands."""
+        number, wanted = self._training(name)
+        known = self._rounds.get(number)
+        ((current, text, gradients, losses),) = self._pool.rows(
+            "select current, case when current = %s then '' else round end, gradients, losses "
+            "from trainings where number = %s",
+            (known.number if known is not None else 0, number),
+        )
+        if known is None or known.number != current:
+            known = self._rounds[number] = Round.from_json(text)
+        return RoundBook.decoded(known, wanted, gradients, losses).live()
+
+    def history(self, name: str) -> list[Past]:
+        """Return the rounds of a training that are over."""
+        rows = self._pool.rows(
+            "select number, weights, people, loss, loss_error from rounds where training = %s order by number",
+            (self._training(name)[0],),
+        )
+        return [Past(row[0], tuple(json.loads(row[1])), *row[2:]) for row in rows]
+
+    # -- life
+
+    def check(self) -> None:
+        """Commit a mark that means nothing, by the session that commits, behind the locks that a commit takes."""
+        with self._committing, failing():
+            self._written(rehearse)
+
+    def close(self) -> None:
+        """Let go of the database. Sessions that still wait for the server are cut: nobody was told that it is done."""
+        self._watch.close()
+        if self._committing.acquire(timeout=CLOSING):
+            if self._writer is not None:
+                self._writer[0].close()
+                self._writer = None
+            self._committing.release()
+        self._pool.close()

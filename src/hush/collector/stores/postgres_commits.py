@@ -1,0 +1,163 @@
+"""One group of submissions, committed to PostgreSQL in two round trips, however large it is.
+
+The first locks, in an order that is the same for all processes: the version of the tables, the plans, the rows of this
+process's shard, the trainings, and the ids as they are inserted. The second writes what was counted, and commits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import psycopg
+
+from hush.collector.stores.base import HeldPlan, Keep
+from hush.collector.stores.bookkeeping import Group, IdBook, PlanBook, RoundBook, ids_of
+from hush.collector.stores.postgres_connections import PLAN, VERSION, Connection, check_version
+from hush.collector.submissions import Outcome, Submission
+from hush.core.plan import Plan
+from hush.core.report import ID_SIZE
+from hush.core.training.rounds import Round
+
+# A closed plan has forgotten its ids, and must not learn new ones.
+INSERT_IDS = """
+with fresh as (
+  insert into seen (plan, id)
+  select given.plan, substring(given.ids from 16 * i + 1 for 16)
+  from unnest(%s::bigint[], %b::bytea[]) as given (plan, ids), generate_series(0, length(given.ids) / 16 - 1) as i
+  where given.plan not in (select number from plans where not open)
+  order by 1, 2
+  on conflict do nothing returning plan, id
+)
+select plan, string_agg(id, ''::bytea) from fresh group by plan
+"""
+
+
+class Commit:
+    """What one group changes. `plans` and `trainings` are those of its submissions that the store has, by id and by
+    name; `rounds` are those known here, by number of the training, and are kept up to date.
+    """
+
+    def __init__(
+        self,
+        db: Connection,
+        shard: int,
+        plans: Mapping[str, tuple[int, Plan, Keep]],
+        trainings: Mapping[str, tuple[int, int]],
+        rounds: dict[int, Round],
+    ) -> None:
+        self._db, self._shard, self._plans, self._trainings, self._rounds = db, shard, plans, trainings, rounds
+
+    def run(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        """Count what is new, durably; return what became of each."""
+        with self._db.pipeline():
+            group = self._lock(submissions)
+            outcomes = [group.take(submission) for submission in submissions]
+            for number, book in group.plans.items():
+                self._write_plan(number, book)
+            self._write_rounds(group)
+            if left := group.ids.left():
+                self._db.execute(
+                    "delete from seen using unnest(%s::bigint[], %b::bytea[]) as given (plan, id) "
+                    "where seen.plan = given.plan and seen.id = given.id",
+                    ([number for number, _ in left], [id_ for _, id_ in left]),
+                )
+            done = self._db.execute("commit")
+        if done.statusmessage != "COMMIT":
+            raise psycopg.OperationalError("the server did not commit")
+        self._rounds.update({number: now.round for number, now in group.rounds.values()})
+        return outcomes
+
+    # -- the first round trip
+
+    def _lock(self, submissions: Sequence[Submission]) -> Group:
+        """Begin; lock and read what the group is about, and insert its ids."""
+        db, numbers = self._db, sorted(number for number, _, _ in self._plans.values())
+        asked = ids_of(submissions, self._plans, self._trainings)
+        db.execute("begin")
+        db.execute(
+            "select pg_advisory_xact_lock_shared(kind, number) from unnest(%s::int[], %s::int[]) as l (kind, number)",
+            ([VERSION] + [PLAN] * len(numbers), [0, *numbers]),
+        )
+        version = db.execute("select number from version")
+        opened = db.execute("select number from plans where number = any (%s::int[]) and open", (numbers,))
+        vectors = db.execute(
+            "select plan, vector from tallies where shard = %s and plan = any (%s::int[]) order by plan for update",
+            (self._shard, numbers),
+        )
+        trainings = db.execute(
+            "select number, current, gradients, losses from trainings where number = any (%s::int[]) "
+            "order by number for update",
+            (sorted(number for number, _ in self._trainings.values()),),
+        )
+        fresh = db.execute(INSERT_IDS, (list(asked), [b"".join(ids) for ids in asked.values()]))
+        check_version(version.fetchall()[0][0])
+        still = {number for (number,) in opened.fetchall()}
+        held = {
+            id_: (number, HeldPlan(plan, keep, number in still)) for id_, (number, plan, keep) in self._plans.items()
+        }
+        self._vectors: dict[int, bytes] = dict(vectors.fetchall())
+        named = {number: (name, wanted) for name, (number, wanted) in self._trainings.items()}
+        books = {}
+        for number, current, gradients, losses in trainings.fetchall():
+            name, wanted = named[number]
+            books[name] = number, RoundBook.decoded(self._round(number, current), wanted, gradients, losses)
+        return Group(held, books, IdBook({number: _cut(ids, asked[number]) for number, ids in fresh.fetchall()}))
+
+    def _round(self, number: int, current: int) -> Round:
+        known = self._rounds.get(number)
+        if known is None or known.number != current:
+            rows = self._db.execute("select round from trainings where number = %s", (number,)).fetchall()
+            known = self._rounds[number] = Round.from_json(rows[0][0])
+        return known
+
+    # -- the second round trip
+
+    def _write_plan(self, number: int, book: PlanBook) -> None:
+        layout = book.layout
+        if number in self._vectors:
+            vector = layout.encode(layout.decode(self._vectors[number]) + book.added)
+            self._db.execute(
+                "update tallies set vector = %b where plan = %s and shard = %s", (vector, number, self._shard)
+            )
+        else:
+            self._db.execute(
+                "insert into tallies (plan, shard, vector) values (%s, %s, %b)",
+                (number, self._shard, layout.encode(book.added)),
+            )
+        for count, form, body in book.bodies():
+            self._db.execute(
+                "insert into bodies (plan, reports, form, body) values (%s, %s, %s, %b)",
+                (number, count, form.value, body),
+            )
+
+    def _write_rounds(self, group: Group) -> None:
+        for number, past in group.past:
+            self._db.execute(
+                "insert into rounds values (%s, %s, %s, %s, %s, %s)",
+                (number, past.number, json.dumps(past.weights), past.people, past.loss, past.loss_error),
+            )
+        for number, book in group.rounds.values():
+            self._db.execute(
+                "update trainings set current = %s, round = %s, gradients = %b, losses = %b where number = %s",
+                (book.round.number, book.round.to_json(), *book.encoded(), number),
+            )
+
+
+def rehearse(db: Connection, shard: int) -> None:
+    """Commit a mark that means nothing, behind the locks of tables that a commit takes."""
+    with db.transaction():
+        db.execute("select pg_advisory_xact_lock_shared(%s, 0)", (VERSION,))
+        check_version(db.execute("select number from version").fetchall()[0][0])
+        db.execute("lock table plans in access share mode")
+        db.execute("lock table tallies, trainings, seen, bodies, rounds in row exclusive mode")
+        db.execute(
+            "insert into pulse values (%s, 1) on conflict (shard) do update set beats = pulse.beats + 1", (shard,)
+        )
+
+
+def _cut(data: bytes, asked: set[bytes]) -> set[bytes]:
+    """Return ids that stand one after the other; most often they are all that were asked for."""
+    if len(data) == ID_SIZE * len(asked):
+        return asked
+    return {data[start : start + ID_SIZE] for start in range(0, len(data), ID_SIZE)}

@@ -1,0 +1,359 @@
+"""The embedded store: one SQLite file in WAL mode, written by one process.
+
+**Durability.** `synchronous = full`: a commit returns when the log is on disk. Tallies are written in the transaction
+that counts, so after a crash they are exactly those of the ids and bodies that are there.
+
+**Ids.** 16 bytes each, in one row per commit, as `hush.collector.stores.ids` explains. They are dropped when the plan
+is closed.
+
+**Memory.** Plans, tallies and rounds are held in memory as well, as values that are replaced and never changed: they
+are read without waiting for a commit.
+
+**One process.** The file is locked for as long as the store is open, so a second collector on it is refused. Every
+transaction makes sure that the next start will find it (`hush.collector.stores.sqlite_file`).
+
+**Others.** Any program may still write to a SQLite file. A transaction that finds that one has done so reads everything
+again before it counts: within a transaction nobody else writes, so the counts and ids are those on disk, and nothing is
+lost or counted twice. Refusing for good would need a restart, which reads the same.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hush.collector.stores import sqlite_file
+from hush.collector.stores.base import HeldPlan, Keep, Live, NotHeld, Past, Segment, Store, Stored, understanding
+from hush.collector.stores.bookkeeping import Group, IdBook, PlanBook, RoundBook, ids_of
+from hush.collector.stores.ids import IdIndex, packed
+from hush.collector.submissions import Form, Outcome, Submission
+from hush.collector.vectors import layout_of
+from hush.core.plan import Plan
+from hush.core.training.rounds import Round
+from hush.errors import InputError, StoreError
+from hush.server.tally import Tally
+
+Array = np.ndarray[Any, Any]
+
+logger = logging.getLogger("hush.collector")
+
+LOADED = 1 << 25  # bytes of runs that are read at once
+CLOSING = 5.0  # seconds that a commit may still take when the store is closed
+
+
+class SqliteStore(Store):
+    """A store in one file."""
+
+    def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
+        self.path = Path(path).resolve()  # the log lies beside the file itself, and not beside a link to it
+        self._lock = threading.RLock()
+        self._doubtful = False
+        with ExitStack() as undo:  # a store that is refused leaves nothing open
+            self._files = sqlite_file.Locked(self.path, create=create)
+            undo.callback(self._files.close)
+            with sqlite_file.failing("opened"):
+                self._db = sqlite_file.connect(self.path)
+                undo.callback(self._db.close)
+                sqlite_file.migrate(self._db)
+                self._others = sqlite_file.writes_of_others(self._db)
+                self._load()
+            self._files.settle()
+            undo.pop_all()
+
+    @understanding()
+    def _load(self) -> None:
+        plans: dict[str, tuple[int, HeldPlan]] = {}
+        vectors: dict[int, Array] = {}
+        trainings: dict[str, tuple[int, RoundBook]] = {}
+        for number, text, keep, open_, tally in self._db.execute(
+            "select number, plan, keep, open, tally from plans order by number"
+        ):
+            plan = Plan.from_json(text)
+            plans[plan.id] = number, HeldPlan(plan, keep, bool(open_))
+            vectors[number] = layout_of(plan).decode(tally)
+        for number, name, wanted, text, gradients, losses in self._db.execute(
+            "select number, name, wanted, round, gradients, losses from trainings order by number"
+        ):
+            trainings[name] = number, RoundBook.decoded(Round.from_json(text), wanted, gradients, losses)
+        layouts = {number: layout_of(held.plan) for number, held in plans.values()}
+        self._shown: dict[int, Array] = {
+            number: layouts[number].decode(tally) for number, tally in self._db.execute("select plan, tally from shown")
+        }
+        self._plans, self._vectors, self._trainings = plans, vectors, trainings
+        self._load_ids()
+        self._doubtful = False
+
+    def _load_ids(self) -> None:
+        """Read the runs of all owners into memory."""
+        self._indices: dict[int, IdIndex] = {}
+        held: list[tuple[int, bytes]] = []
+        size, last = 0, -1
+        rows = self._db.execute("select owner, number, ids from runs order by owner, number")
+        for owner, number, run in rows:
+            if held and (owner != last or size > LOADED):
+                self._index(last).load(held)
+                held, size = [], 0
+            last = owner
+            held.append((number, run))
+            size += len(run)
+        if held:
+            self._index(last).load(held)
+
+    def _index(self, owner: int) -> IdIndex:
+        if owner not in self._indices:
+            self._indices[owner] = IdIndex(self._run)
+        return self._indices[owner]
+
+    def _run(self, number: int) -> bytes:
+        """Return the ids of one commit."""
+        found: bytes = self._db.execute("select ids from runs where number = ?", (number,)).fetchone()[0]
+        return found
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._lock, sqlite_file.failing():
+            if self._db.in_transaction:
+                self._db.execute("rollback")
+            self._files.check()
+            self._db.execute("begin immediate")
+            try:
+                self._refresh()
+                yield
+            except BaseException:
+                self._roll_back()  # nothing in memory has changed yet
+                raise
+            try:
+                self._db.execute("commit")
+                self._files.check()
+            except BaseException:
+                # What is held in memory is read again in the next transaction: the disk decides.
+                self._doubtful = True
+                self._roll_back()
+                raise
+
+    def _refresh(self) -> None:
+        """Read everything again if memory may not be what the disk has. Called within a transaction."""
+        others = sqlite_file.writes_of_others(self._db)
+        if others == self._others and not self._doubtful:
+            return
+        if others != self._others:
+            logger.warning("another program has written to the file of the store, which is read again")
+        self._doubtful = True
+        sqlite_file.check_kind(self._db)
+        self._load()
+        self._others = others
+
+    def _roll_back(self) -> None:
+        """Undo a transaction. Some errors have done that by themselves, others leave it open."""
+        if self._db.in_transaction:
+            self._doubtful, was = True, self._doubtful
+            self._db.execute("rollback")
+            self._doubtful = was
+
+    # -- plans
+
+    def add_plan(self, plan: Plan, keep: Keep = "reports") -> None:
+        """Take reports of a plan from now on."""
+        with self._lock:
+            zero = layout_of(plan).zero()
+            with self._transaction():
+                if plan.id in self._plans:
+                    held = self._plans[plan.id][1].keep
+                    if held != keep:
+                        raise InputError(f"this plan is in the store already, and keeps {held}")
+                    return
+                cursor = self._db.execute(
+                    "insert into plans (id, plan, keep, tally) values (?, ?, ?, ?)",
+                    (plan.id, plan.to_json(), keep, layout_of(plan).encode(zero)),
+                )
+            number = int(cursor.lastrowid or 0)
+            self._vectors[number] = zero  # before those who read can find the plan
+            self._plans[plan.id] = number, HeldPlan(plan, keep)
+
+    def plans(self) -> list[HeldPlan]:
+        """Return all plans."""
+        return [held for _, held in list(self._plans.values())]
+
+    def close_plan(self, plan_id: str) -> None:
+        """Take no more reports of a plan."""
+        with self._lock:
+            with self._transaction():
+                number, held = self._find(plan_id)
+                self._db.execute("update plans set open = 0 where number = ?", (number,))
+                self._db.execute("delete from runs where owner = ?", (number,))
+            self._indices.pop(number, None)
+            self._plans[plan_id] = number, HeldPlan(held.plan, held.keep, open=False)
+
+    def _find(self, plan_id: str) -> tuple[int, HeldPlan]:
+        if plan_id not in self._plans:
+            raise NotHeld("this store does not have this plan")
+        return self._plans[plan_id]
+
+    # -- reports
+
+    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        """Count what is new, durably; return what became of each."""
+        with self._lock:
+            with self._transaction():
+                asked = ids_of(submissions, self._plans, self._trainings)
+                ids = IdBook({owner: some - self._index(owner).known(list(some)) for owner, some in asked.items()})
+                group = Group(self._plans, self._trainings, ids)
+                outcomes = [group.take(submission) for submission in submissions]
+                vectors = {number: self._vectors[number] + book.added for number, book in group.plans.items()}
+                for number, book in group.plans.items():
+                    self._write_plan(number, book, vectors[number])
+                self._write_rounds(group)
+                runs = [(owner, packed(some)) for owner, some in ids.taken()]
+                numbers = [
+                    self._db.execute("insert into runs (owner, ids) values (?, ?)", row).lastrowid or 0 for row in runs
+                ]
+                self._doubtful = True  # until memory says what the disk says: a failure in between must not be missed
+            for number, (owner, run) in zip(numbers, runs, strict=True):
+                self._index(owner).add(number, run)
+            self._vectors.update(vectors)
+            self._trainings = self._trainings | group.rounds
+            self._doubtful = False
+            return outcomes
+
+    def _write_plan(self, number: int, book: PlanBook, vector: Array) -> None:
+        self._db.execute("update plans set tally = ? where number = ?", (book.layout.encode(vector), number))
+        self._db.executemany(
+            "insert into bodies (plan, reports, form, body) values (?, ?, ?, ?)",
+            ((number, count, form.value, body) for count, form, body in book.bodies()),
+        )
+
+    def _write_rounds(self, group: Group) -> None:
+        for number, past in group.past:
+            self._db.execute(
+                "insert into rounds values (?, ?, ?, ?, ?, ?)",
+                (number, past.number, json.dumps(past.weights), past.people, past.loss, past.loss_error),
+            )
+        for number, book in group.rounds.values():
+            self._db.execute(
+                "update trainings set round = ?, gradients = ?, losses = ? where number = ?",
+                (book.round.to_json(), *book.encoded(), number),
+            )
+
+    @understanding()
+    def tally(self, plan: Plan) -> Tally:
+        """Return the tally of all that was committed."""
+        return layout_of(plan).tally(self._vectors[self._find(plan.id)[0]])
+
+    @understanding()
+    def reveal(self, plan: Plan, known: int | None, least: int) -> Tally:
+        """Return the tally that readers see, and move it if it is time."""
+        number, layout = self._find(plan.id)[0], layout_of(plan)
+        if known is not None:
+            with self._lock:
+                shown, now = self._shown.get(number, layout.zero()), self._vectors[number]
+                if shown[0] == known and now[0] - known >= max(least, 1):
+                    with self._transaction():
+                        row = (number, layout.encode(now))
+                        self._db.execute("insert or replace into shown (plan, tally) values (?, ?)", row)
+                    self._shown[number] = now
+        return layout.tally(self._shown.get(number, layout.zero()))
+
+    def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
+        """Return the stored bodies of a plan behind a place, in order."""
+        while True:
+            with self._lock, sqlite_file.failing():
+                number = self._find(plan.id)[0]
+                rows = self._db.execute(
+                    "select place, reports, form, body from bodies where plan = ? and place > ? "
+                    "order by place limit 64",
+                    (number, after),
+                ).fetchall()
+            if not rows:
+                return
+            for place, reports, form, body in rows:
+                yield Stored(place, reports, Form(form), body)
+                after = place
+
+    # -- compaction
+
+    def segments(self, plan: Plan) -> list[Segment]:
+        """Return the Parquet files that hold reports of a plan."""
+        with self._lock, sqlite_file.failing():
+            number = self._find(plan.id)[0]
+            rows = self._db.execute(
+                "select file, reports, digest from segments where plan = ? order by number", (number,)
+            ).fetchall()
+        return [Segment(*row) for row in rows]
+
+    def replace(self, plan: Plan, last: int, segments: Sequence[Segment]) -> None:
+        """Record segments in place of all bodies (but tallies) up to a place, in one transaction."""
+        with self._lock, self._transaction():
+            number = self._find(plan.id)[0]
+            deleted = self._db.execute(
+                "delete from bodies where plan = ? and place <= ? and form != ? returning reports",
+                (number, last, Form.TALLY.value),
+            ).fetchall()
+            if sum(reports for (reports,) in deleted) != sum(segment.reports for segment in segments):
+                raise StoreError("these segments do not hold what the store has")
+            self._db.executemany(
+                "insert into segments (plan, file, reports, digest) values (?, ?, ?, ?)",
+                ((number, *segment) for segment in segments),
+            )
+
+    # -- trainings
+
+    def add_training(self, name: str, first: Round, wanted: int) -> None:
+        """Begin a training."""
+        with self._lock:
+            book = RoundBook.begun(first, wanted)
+            with self._transaction():
+                if name in self._trainings:
+                    return
+                cursor = self._db.execute(
+                    "insert into trainings (name, wanted, round, gradients, losses) values (?, ?, ?, ?, ?)",
+                    (name, wanted, first.to_json(), *book.encoded()),
+                )
+            self._trainings[name] = int(cursor.lastrowid or 0), book
+
+    def trainings(self) -> list[str]:
+        """Return the names of all trainings."""
+        return list(self._trainings)
+
+    def _training(self, name: str) -> tuple[int, RoundBook]:
+        if name not in self._trainings:
+            raise NotHeld("this store does not have this training")
+        return self._trainings[name]
+
+    def live(self, name: str) -> Live:
+        """Return how a training stands."""
+        return self._training(name)[1].live()
+
+    def history(self, name: str) -> list[Past]:
+        """Return the rounds of a training that are over."""
+        with self._lock, sqlite_file.failing():
+            rows = self._db.execute(
+                "select number, weights, people, loss, loss_error from rounds where training = ? order by number",
+                (self._training(name)[0],),
+            ).fetchall()
+        return [Past(row[0], tuple(json.loads(row[1])), *row[2:]) for row in rows]
+
+    # -- life
+
+    def check(self) -> None:
+        """Commit a mark that means nothing. A commit that goes on is waited for: it may be stuck."""
+        with self._transaction():
+            self._db.execute("update pulse set beats = beats + 1")
+
+    def close(self) -> None:
+        """Let go of the database. A commit that is stuck keeps it until the process ends."""
+        if not self._lock.acquire(timeout=CLOSING):
+            logger.error("the store is not closed: a commit is stuck")
+            return
+        try:
+            self._db.close()
+            self._files.close()
+        finally:
+            self._lock.release()

@@ -1,0 +1,1 @@
+"""Everything that both sides must agree on: schema, channels, plan, report, training."""

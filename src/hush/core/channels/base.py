@@ -1,0 +1,223 @@
+"""What every channel is: a random function from a few input states to a few outputs, sampled with integers.
+
+A channel has two steps on the device. `state` rounds a real input at random to one of finitely many states;
+floats are allowed here, an error costs a tiny bias and no privacy. `draw` is the private step: it
+takes a state and words of randomness to an output, by comparing and dividing integers only. Its law is
+known exactly, so its privacy is a fact that can be checked: `ratio` is the largest quotient of one output's
+probabilities under two states, as a Fraction.
+
+**Time.** Both steps do the same work for every input. The words that they read are the same for every state, and how
+many they are says nothing about the output: `below` draws again by the words alone, whatever becomes of them. Whatever
+depends on the channel alone is made by `prepare`, when a plan is read, never at the first draw that needs it.
+
+On the server a report counts towards unbiased values. `decode(output)` gives one value for each *target*
+(the mean of a numeric attribute, the share of each category), and its expectation under `law(state)` is
+exactly `truth(state)`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import compress
+from typing import Any, ClassVar, Protocol, Self
+
+from hush.core import codec
+from hush.core.channels.alphabet import Alphabet, Output
+from hush.core.channels.squares import Squares
+from hush.core.schema import Attribute, Input
+from hush.errors import PlanError
+
+State = Hashable
+
+
+class Coins(Protocol):
+    """Randomness as a channel sees it; `hush.core.coins` has the real ones. See there for what they promise."""
+
+    def word(self) -> int:
+        """Return a uniform 64-bit word."""
+
+    def below(self, n: int) -> int:
+        """Return a uniform integer in 0..n-1."""
+
+    def toss(self, threshold: int) -> bool:
+        """Return True with probability threshold/2^64."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the tally of a channel says about one target: how often each value was reported.
+
+    `attribute` is the position of the attribute among those that the channel covers; `symbol` the index of a
+    category, or None for the mean of a numeric attribute. Values are on the scale [-1, 1] of a numeric
+    attribute and the scale [0, 1] of a share. With `presence`, the target is the mean of the present: the
+    ratio of the average of `values` and the average of `presence`. `squares` bounds the variance whatever the
+    population; two values need none. `counts` add up to the reports that say something about the target: a `share` of
+    those that answer the question, on average.
+    """
+
+    attribute: int
+    symbol: int | None
+    counts: Sequence[int]
+    values: Sequence[float]
+    presence: Sequence[float] | None = None
+    squares: Squares | None = None
+    share: Fraction = Fraction(1)
+
+
+class Channel(ABC):
+    """The protocol that everything else relies on: plan, client, report, tally and estimates."""
+
+    kind: ClassVar[str]
+    made: ClassVar[tuple[str, ...]] = ()
+    """The cached properties that draws read: `prepare` makes them."""
+
+    # -- what it is
+
+    @property
+    @abstractmethod
+    def alphabet(self) -> Alphabet:
+        """The outputs: how they are checked, written and counted."""
+
+    @abstractmethod
+    def mismatch(self, attributes: Sequence[Attribute]) -> str | None:
+        """Return why the channel cannot serve these attributes, or None if it can."""
+
+    # -- what it promises, exactly
+
+    @property
+    @abstractmethod
+    def ratio(self) -> Fraction:
+        """The largest ratio of one output's probability under two inputs. At most e^epsilon."""
+
+    @abstractmethod
+    def states(self) -> Iterator[State]:
+        """Every input state."""
+
+    @abstractmethod
+    def law(self, state: State) -> dict[Output, Fraction]:
+        """Return the exact probability of every output. For small alphabets: it lists them all."""
+
+    @abstractmethod
+    def decode(self, output: Output) -> tuple[Fraction, ...]:
+        """Return the unbiased value of an output for every target."""
+
+    @abstractmethod
+    def truth(self, state: State) -> tuple[Fraction, ...]:
+        """Return what `decode` gives on average for a state."""
+
+    @abstractmethod
+    def variance(self, t: Fraction | float) -> Fraction:
+        """Return the exact variance of the decoded value.
+
+        For a numeric attribute t in [-1, 1] is the input, and the rounding of t is included. For a category
+        t in [0, 1] is the share of people who hold it, and the result is the average over them of the
+        variance that the channel adds.
+        """
+
+    @property
+    @abstractmethod
+    def worst_variance(self) -> Fraction:
+        """The largest `variance(t)` over all real t."""
+
+    @abstractmethod
+    def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
+        """Return the exact probability of every state to which `state` may round these inputs."""
+
+    # -- the device
+
+    def prepare(self) -> None:
+        """Compute now whatever draws need and the channel alone decides, so that the first draw is like all others."""
+        for name in ("alphabet", *self.made):
+            getattr(self, name)
+
+    @abstractmethod
+    def state(self, inputs: Sequence[Input], coins: Coins) -> State:
+        """Round the inputs to a state, at random, so that `truth` is right on average."""
+
+    @abstractmethod
+    def draw(self, state: State, coins: Coins) -> Output:
+        """Return an output with the probabilities of `law(state)`. Integers only."""
+
+    def answer(self, inputs: Sequence[Input], coins: Coins) -> Output:
+        """Round the inputs and draw an output: what a device does. It may take fewer words than the two steps."""
+        return self.draw(self.state(inputs, coins), coins)
+
+    # -- the server
+
+    @abstractmethod
+    def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
+        """Return what the counts of n reports say about each target."""
+
+    def likelihood(self, u: float | None) -> list[float] | None:
+        """Return the probabilities of all outputs for an input in [0, 1] (or None, missing).
+
+        None if the outputs are not about one number.
+        """
+        return None
+
+    # -- the plan
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Return the channel as JSON values, `kind` among them."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, value: Any) -> Self:
+        """Read a channel back, through the constructor and so fully checked."""
+
+    @classmethod
+    def _fields(cls, value: Any, *names: str) -> tuple[Any, ...]:
+        """Return the values of exactly these fields of a JSON object whose kind is the channel's."""
+        kind, *rest = codec.fields(value, ("kind", *names), PlanError, f"a {cls.kind} channel")
+        require(kind == cls.kind, f"the kind must be {cls.kind}")
+        return tuple(rest)
+
+
+def draw_subset(coins: Coins, n: int, size: int) -> list[int]:
+    """Return a uniform subset of 0..n-1 of this size, in order (Floyd's algorithm: one draw per member)."""
+    if size == n:
+        return list(range(n))
+    if size == 1:
+        return [coins.below(n)]
+    marks = bytearray(n)
+    for top in range(n - size, n):
+        pick = coins.below(top + 1)
+        marks[top if marks[pick] else pick] = 1
+    return list(compress(range(n), marks))
+
+
+def searchable(limits: Sequence[float], end: float) -> list[float]:
+    """Return increasing limits for `bisect`, filled up with `end` so that every search takes equally many steps.
+
+    Among 2^m - 1 limits a search halves what is left m times, wherever it ends.
+    """
+    return [*limits, *[end] * ((1 << len(limits).bit_length()) - 1 - len(limits))]
+
+
+def rounds_up(fraction: float, word: int) -> bool:
+    """Return True for a share `fraction` of all words, to within 2^-53. Not a private step."""
+    return word >> 11 < fraction * 9007199254740992.0
+
+
+def rounding_up(fraction: float) -> Fraction:
+    """Return the exact share of words for which `rounds_up`."""
+    return Fraction(min(max(math.ceil(fraction * 9007199254740992.0), 0), 1 << 53), 1 << 53)
+
+
+def exact_t(t: Fraction | float, low: int = -1) -> Fraction:
+    """Return t as a Fraction, if it lies in low..1."""
+    value = Fraction(t)
+    if not low <= value <= 1:
+        raise ValueError(f"t must be from {low} to 1")
+    return value
+
+
+def require(condition: bool, rule: str) -> None:
+    """Refuse a channel that breaks a rule."""
+    if not condition:
+        raise PlanError(rule)

@@ -1,0 +1,92 @@
+"""What the channels of one categorical attribute share: an output says yes or no to each category.
+
+A category is supported by an output with probability p if it is the true one, and q if it is not; then
+((1 if supported) - q)/(p - q) is 1 or 0 on average. The realised p and q are used, not those of a formula.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import cached_property
+
+from hush.core import codec
+from hush.core.channels.alphabet import Output
+from hush.core.channels.base import Channel, Coins, Reading, State, exact_t
+from hush.core.schema import MAX_CATEGORIES, Attribute, Categorical, Input
+from hush.errors import PlanError
+
+
+class Indicator(Channel):
+    """A channel of one categorical attribute with `size` categories."""
+
+    size: int
+
+    @property
+    @abstractmethod
+    def p(self) -> Fraction:
+        """The probability that an output supports the true category."""
+
+    @property
+    @abstractmethod
+    def q(self) -> Fraction:
+        """The probability that an output supports another given category."""
+
+    def _check_size(self) -> None:
+        # One more than a schema may declare, as "missing" is a category too.
+        codec.integer(self.size, 2, MAX_CATEGORIES + 1, PlanError, f"the size of a {self.kind} channel")
+
+    def mismatch(self, attributes: Sequence[Attribute]) -> str | None:
+        """Return why the channel cannot serve these attributes, or None if it can."""
+        if len(attributes) != 1 or not isinstance(attributes[0], Categorical):
+            return f"a {self.kind} channel is for one categorical attribute"
+        if len(attributes[0].labels) != self.size:
+            return f"the attribute has {len(attributes[0].labels)} categories, the channel {self.size}"
+        return None
+
+    def states(self) -> Iterator[State]:
+        """Every category."""
+        yield from range(self.size)
+
+    @cached_property
+    def supports(self) -> tuple[Fraction, Fraction]:
+        """The values that a category has in an output that does not support it, and in one that does."""
+        return -self.q / (self.p - self.q), (1 - self.q) / (self.p - self.q)
+
+    def decode(self, output: Output) -> tuple[Fraction, ...]:
+        """Return the unbiased value of every category."""
+        self.alphabet.check(output)
+        supported = (output,) if isinstance(output, int) else output
+        return tuple(self.supports[category in supported] for category in range(self.size))
+
+    def truth(self, state: State) -> tuple[Fraction, ...]:
+        """Return 1 for the true category and 0 for the others."""
+        true = self._category(state)
+        return tuple(Fraction(category == true) for category in range(self.size))
+
+    def _category(self, state: State) -> int:
+        return codec.integer(state, 0, self.size - 1, PlanError, f"the state of a {self.kind} channel")
+
+    def variance(self, t: Fraction | float) -> Fraction:
+        """Return the average variance that the channel adds, for a category held by a share t of people."""
+        share = exact_t(t, low=0)
+        return (share * self.p * (1 - self.p) + (1 - share) * self.q * (1 - self.q)) / (self.p - self.q) ** 2
+
+    @cached_property
+    def worst_variance(self) -> Fraction:
+        """The larger of the variances for a category that everybody holds and one that nobody holds."""
+        return max(self.variance(0), self.variance(1))
+
+    def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
+        """Return the category, with certainty: there is nothing to round."""
+        return {inputs[0]: Fraction(1)}
+
+    def state(self, inputs: Sequence[Input], coins: Coins) -> State:
+        """Return the category. No word: there is nothing to round."""
+        return inputs[0]
+
+    def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
+        """Return the share of every category."""
+        without, within = map(float, self.supports)
+        return [Reading(0, category, (n - count, count), (without, within)) for category, count in enumerate(counts)]

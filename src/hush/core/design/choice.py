@@ -1,0 +1,126 @@
+"""Choosing how many questions each person answers.
+
+With k of q questions, each answered with epsilon/k, a question is answered by a share k/q of the people, and the error
+of its estimate is
+
+    (q/k) * (variance that the channel adds at epsilon/k  +  variance of the people themselves) / n.
+
+The first part grows with k, as epsilon/k shrinks; the second falls, as more people answer. What the people are like is
+not known beforehand: a uniform distribution over the domain is assumed (or the prior that was given), and equal shares
+of categories. Errors are added up over attributes, those of means on the scale [-1, 1], those of shares averaged over
+the categories, each times its importance, and the k with the least sum is taken. Large k never pay, as the noise grows
+like k^2 for small epsilon/k: the search stops when three values of k in a row are worse than the best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from hush.core.channels import Cells, Channel, Cube, Window
+from hush.core.design.average import average_variance
+from hush.core.design.categorical import CATEGORICAL
+from hush.core.design.joint import cells, cube, person_variance
+from hush.core.design.numeric import BLOCK, NUMERIC, best_average
+from hush.core.schema import Attribute, Categorical, Numeric
+from hush.errors import DesignError
+
+_PATIENCE = 3
+_WEIGHT = 1000
+
+
+class Makers(NamedTuple):
+    """How channels are made: the names that the user chose, and the prior of numeric attributes, if there is one."""
+
+    numeric: str
+    categorical: str
+    prior: tuple[Fraction, ...] | None
+
+    def channel(self, block: Sequence[Attribute], epsilon: Fraction) -> Channel:
+        """Return the channel for the attributes of one question."""
+        first = block[0]
+        if len(block) > 1 and (self.numeric in NUMERIC or isinstance(block[-1], Categorical)):
+            return cells(epsilon, tuple(None if isinstance(a, Numeric) else len(a.labels) for a in block))
+        if isinstance(first, Categorical):
+            return CATEGORICAL[self.categorical](epsilon, len(first.labels))
+        if self.numeric in NUMERIC:
+            if self.prior is not None:
+                return best_average(epsilon, self.prior, first.optional)
+            return NUMERIC[self.numeric](epsilon, first.optional)
+        if any(attribute.optional for attribute in block):
+            raise DesignError(f"{self.numeric} cannot report missing values: choose another for optional attributes")
+        return BLOCK[self.numeric](epsilon, len(block))
+
+    def error(self, block: Sequence[Attribute], epsilon: Fraction) -> float:
+        """Return the variance of one report about each attribute of a block, on average over its targets."""
+        channel = self.channel(block, epsilon)
+        if isinstance(channel, Cells):
+            errors = []
+            for position, attribute in enumerate(block):
+                f = Fraction(0) if isinstance(attribute, Numeric) else Fraction(1, len(attribute.labels))
+                among = 1 / 3 if isinstance(attribute, Numeric) else float(f * (1 - f))
+                errors.append(float(channel.variance_of(position, f)) + among)
+            return sum(errors) / len(errors)
+        if isinstance(channel, Cube):
+            return float(person_variance(channel))
+        if isinstance(block[0], Categorical):
+            share = Fraction(1, len(block[0].labels))
+            return float(channel.variance(share) + share * (1 - share))
+        if self.prior is None or not isinstance(channel, Window):
+            return float(channel.worst_variance) + 1 / 3
+        bins = len(self.prior)
+        squares = (p * (Fraction(2 * i + 1, bins) - 1) ** 2 for i, p in enumerate(self.prior))
+        spread = sum(squares, Fraction(1, 3 * bins * bins))  # between the bins, and within each
+        return float(average_variance(channel, self.prior) + spread)
+
+
+def best_k(
+    makers: Makers, blocks: Sequence[Sequence[Attribute]], epsilon: Fraction, importance: Mapping[str, float]
+) -> tuple[int, float]:
+    """Return the number of questions with the least predicted error, and that error (times the number of people)."""
+    best, least, worse = 1, math.inf, 0
+    for k in range(1, len(blocks) + 1):
+        error = sum(_errors(makers, blocks, epsilon / k, importance)) * len(blocks) / k
+        if error < least:
+            best, least, worse = k, error, 0
+        else:
+            worse += 1
+            if worse == _PATIENCE:
+                break
+    return best, least
+
+
+def _errors(
+    makers: Makers, blocks: Sequence[Sequence[Attribute]], epsilon: Fraction, importance: Mapping[str, float]
+) -> list[float]:
+    """Return the error of each question times the importance of its attributes."""
+    known: dict[object, float] = {}
+    errors = []
+    for block in blocks:
+        key = tuple((len(a.labels), False) if isinstance(a, Categorical) else (0, a.optional) for a in block)
+        if key not in known:
+            known[key] = makers.error(block, epsilon)
+        errors.append(known[key] * sum(importance[attribute.name] for attribute in block))
+    return errors
+
+
+def question_weights(
+    makers: Makers, blocks: Sequence[Sequence[Attribute]], epsilon: Fraction, importance: Mapping[str, float]
+) -> tuple[int, ...]:
+    """Return weights with which one question is drawn, for the least predicted error.
+
+    With probabilities p_j the error is the sum of e_j/p_j; by the inequality of Cauchy and Schwarz it is least if p_j
+    is in proportion to the square root of e_j. No question is left without a chance.
+    """
+    roots = [math.sqrt(error) for error in _errors(makers, blocks, epsilon, importance)]
+    return tuple(max(1, round(root / max(roots) * _WEIGHT)) for root in roots)
+
+
+def cube_error(blocks: Sequence[Sequence[Attribute]], epsilon: Fraction, importance: Mapping[str, float]) -> float:
+    """Return the predicted error of the cube, as `best_k` counts it; infinite if it cannot report these attributes."""
+    attributes = [attribute for block in blocks for attribute in block]
+    if len(attributes) < 2 or any(isinstance(item, Categorical) or item.optional for item in attributes):
+        return math.inf
+    return float(person_variance(cube(epsilon, len(attributes)))) * sum(importance.values())

@@ -1,0 +1,57 @@
+"""Channels that report several attributes together, with the whole epsilon.
+
+Everybody then says something about more attributes, at the price of more noise about each. That pays from epsilon 2
+or 3 on, where people differ much in what they hold; docs/joint.md has the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
+from math import prod
+
+from hush.core.channels import Cells, Cube
+from hush.core.channels.cells import MAX_CELLS
+from hush.core.channels.cube import MAX_SAMPLE, agreeing_corners
+from hush.core.exact import WORD, exp_bounds, largest_threshold
+from hush.errors import DesignError
+
+
+def person_variance(channel: Cube) -> Fraction:
+    """Return the variance of an estimated mean times the number of people asked, at worst: B^2 over the share.
+
+    The ratio estimator divides by the number whose report is about the attribute, a share k/d of those asked.
+    """
+    return channel.worst_variance / channel.share
+
+
+@lru_cache(maxsize=256)
+def cube(epsilon: Fraction, size: int, sample: int | None = None) -> Cube:
+    """The sign-cube of least worst variance per person asked: the best sample and agreement, by trying all.
+
+    With a `sample` only the agreement is chosen.
+    """
+    most = min(size, MAX_SAMPLE)
+    if sample is not None and not 1 <= sample <= most:
+        raise DesignError(f"the sample must be from 1 to {most}")
+    samples = range(1, most + 1) if sample is None else (sample,)
+    return min((channel for k in samples for channel in _cubes(epsilon, size, k)), key=person_variance)
+
+
+def _cubes(epsilon: Fraction, size: int, sample: int) -> Iterator[Cube]:
+    for agree in range(sample // 2 + 1, sample + 1):
+        near = agreeing_corners(sample, agree)
+        threshold = largest_threshold(exp_bounds(epsilon)[0], near, (1 << sample) - near)
+        # If very few corners are near, the largest threshold may not make them likelier: no such channel exists.
+        if threshold * ((1 << sample) - near) > (WORD - threshold) * near:
+            yield Cube(size, sample, agree, threshold)
+
+
+@lru_cache(maxsize=256)
+def cells(epsilon: Fraction, sizes: tuple[int | None, ...]) -> Cells:
+    """Joint randomised response over the cells of attributes with these numbers of categories, None for a number."""
+    count = prod(2 if size is None else size for size in sizes)
+    if not 2 <= count <= MAX_CELLS:
+        raise DesignError(f"attributes that are reported together may have at most {MAX_CELLS} cells, not {count}")
+    return Cells(sizes, largest_threshold(exp_bounds(epsilon)[0], 1, count - 1))

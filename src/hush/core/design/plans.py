@@ -1,0 +1,102 @@
+"""Making a plan: channels for a schema and an epsilon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from numbers import Real
+from typing import Literal
+
+from hush.core import codec
+from hush.core.design.average import histogram
+from hush.core.design.blocks import blocks_of, importance_of
+from hush.core.design.categorical import CATEGORICAL
+from hush.core.design.choice import Makers, best_k, cube_error, question_weights
+from hush.core.design.numeric import BLOCK, NUMERIC
+from hush.core.plan import MAX_EPSILON, MIN_EPSILON, Plan, Question
+from hush.core.schema import Schema
+from hush.errors import DesignError
+
+PAPER_SHARE = Fraction(5, 2)
+"""The epsilon of one question in Wang et al.: k = max(1, min(d, floor(epsilon/2.5)))."""
+
+
+def design(
+    schema: Schema,
+    epsilon: float,
+    *,
+    numeric: str = "minimax",
+    categorical: str = "subset",
+    k: int | Literal["best", "paper", "weighted", "all"] = "best",
+    objective: str | Sequence[float] = "worst",
+    importance: Mapping[str, float] | None = None,
+    joint: Sequence[Sequence[str]] = (),
+    title: str = "",
+) -> Plan:
+    """Choose channels for a schema and an epsilon per person.
+
+    numeric: minimax, hybrid, piecewise, piecewise-sub, duchi, laplace, scdf, staircase; or duchi-multi or cube,
+    which report all numeric attributes in one question. categorical: subset, grr, oue, sue.
+
+    k: how many questions each person answers, with epsilon/k each. "best" has the least predicted error (see
+    `hush.core.design.choice`); "paper" is max(1, min(d, floor(epsilon/2.5))). "weighted" asks one question, drawn with
+    the probabilities of least error. "all" asks everybody everything: each attribute gets epsilon/d, a block of
+    attributes their sum.
+
+    objective, for minimax: "worst" minimises the largest variance over all inputs; "uniform", "centre", or a list
+    of weights of equal bins of the domain, minimises the average under that public prior.
+
+    importance: how much the error of an attribute counts (1 if it is not named), for k="best" and k="weighted".
+
+    joint: lists of neighbouring attributes that are reported together, as cells of one table (docs/joint.md). With
+    a prior as the objective, and numbers alone that are never missing, the cube is taken if its error is less.
+    """
+    if not isinstance(schema, Schema):
+        raise DesignError("the schema must be a Schema: hush.Schema([hush.Numeric(...), ...])")
+    total = _budget(epsilon)
+    if not isinstance(categorical, str) or categorical not in CATEGORICAL:
+        raise DesignError(f"categorical must be one of: {', '.join(CATEGORICAL)}")
+    if not isinstance(numeric, str) or (numeric not in NUMERIC and numeric not in BLOCK):
+        known = ", ".join([*NUMERIC, *BLOCK])
+        raise DesignError(f"numeric must be one of: {known} (hybrid is the paper's HM, piecewise its PM)")
+    prior = None if objective == "worst" else histogram(objective)
+    if prior is not None and numeric != "minimax":
+        raise DesignError('an objective other than "worst" is for numeric="minimax"')
+    makers = Makers(numeric, categorical, prior)
+    weights = importance_of(schema, importance)
+    blocks = blocks_of(schema, numeric in BLOCK, joint)
+    drawn = None
+    if k == "all":
+        chosen = len(blocks)
+        shares = [total * len(block) / len(schema) for block in blocks]
+    else:
+        if k == "best":
+            chosen, error = best_k(makers, blocks, total, weights)
+            if prior is not None and not joint and cube_error(blocks, total, weights) < error:
+                return design(schema, epsilon, numeric="cube", title=title)
+        elif k == "paper":
+            chosen = max(1, min(len(blocks), math.floor(total / PAPER_SHARE)))
+        elif k == "weighted":
+            chosen = 1
+            drawn = question_weights(makers, blocks, total, weights)
+        else:
+            chosen = codec.integer(k, 1, len(blocks), DesignError, 'k (if not "best", "paper", "weighted" or "all")')
+        shares = [total / chosen] * len(blocks)
+    questions = []
+    for block, share in zip(blocks, shares, strict=True):
+        channel = makers.channel(block, share)
+        questions.append(Question(tuple(attribute.name for attribute in block), channel))
+    return Plan(schema, total, chosen, tuple(questions), title, drawn)
+
+
+def _budget(epsilon: object) -> Fraction:
+    """Read epsilon as the decimal number that the user wrote: 0.1 is one tenth."""
+    if not isinstance(epsilon, bool) and isinstance(epsilon, Real):
+        try:
+            number = float(epsilon)
+        except OverflowError:
+            number = math.inf
+        if MIN_EPSILON <= number <= MAX_EPSILON:  # false for NaN
+            return Fraction(repr(number))
+    raise DesignError(f"epsilon must be a number from {float(MIN_EPSILON)} to {float(MAX_EPSILON)}")

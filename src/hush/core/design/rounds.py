@@ -1,0 +1,57 @@
+"""The plans of a training: one for the gradients of a round, one for the losses of held-out people."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from hush.core.design.joint import cube
+from hush.core.design.numeric import BLOCK
+from hush.core.design.plans import design
+from hush.core.plan import Plan, Question
+from hush.core.schema import Numeric, Schema
+from hush.core.training.rotations import padded
+from hush.core.training.training import VECTOR, Training, cost_of, gradient_schema
+
+EARLIER = ("laplace", "scdf", "staircase")  # Wang et al. give every coordinate its part of epsilon
+
+
+def round_plan(training: Training, number: int, coordinates: int) -> Plan:
+    """Return the plan of a round: its records are gradients of so many coordinates."""
+    if training.gradient == VECTOR:
+        plan = _vector_plan(training.epsilon, padded(coordinates))
+    else:
+        plan = _coordinate_plan(training.epsilon, coordinates, training.gradient, training.k)
+    return replace(plan, title=training.round_title(number))
+
+
+def loss_plan(training: Training, number: int) -> Plan:
+    """Return the plan for held-out people, who tell how well the weights of a round do."""
+    return replace(_loss_plan(training.epsilon, training.cap), title=f"{training.family}loss {number}")
+
+
+@lru_cache(maxsize=256)
+def _vector_plan(epsilon: float, size: int) -> Plan:
+    """Return the plan for a rotated gradient: the best cube channel over all its coordinates."""
+    cost = cost_of(epsilon)
+    schema = gradient_schema(size)
+    return Plan(schema, cost, 1, (Question(schema.names, cube(cost, size)),))
+
+
+@lru_cache(maxsize=256)
+def _loss_plan(epsilon: float, cap: float) -> Plan:
+    """Return the plan for one loss."""
+    return design(Schema([Numeric("loss", 0, cap)]), epsilon)
+
+
+@lru_cache(maxsize=256)
+def _coordinate_plan(epsilon: float, size: int, mechanism: str, k: int | str) -> Plan:
+    """Return a plan of Wang et al.: every coordinate is a number of a record."""
+    schema = gradient_schema(size)
+    if mechanism in BLOCK:  # all coordinates are one question
+        return design(schema, epsilon, numeric=mechanism)
+    if mechanism in EARLIER and k == "best":
+        return design(schema, epsilon, numeric=mechanism, k="all")
+    wanted: Any = min(k, size) if isinstance(k, int) else k
+    return design(schema, epsilon, numeric=mechanism, k=wanted)

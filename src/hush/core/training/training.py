@@ -1,0 +1,269 @@
+"""What is fixed before anybody is asked to train, and public: features, label, loss, rounds, steps, channel.
+
+Everything here may be chosen freely without touching the privacy of a report: it is as private as the plan of its
+round, whatever a person was asked about. The schema and the label also decide who can answer at all. They are the only
+part of a training that a record is checked against, and a ledger keeps them (`hush.core.training.descriptions`).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any
+
+from hush.core import codec
+from hush.core.plan import MAX_EPSILON, MIN_EPSILON, Plan
+from hush.core.schema import MAX_ATTRIBUTES, Numeric, Record, Schema
+from hush.core.training.features import Features
+from hush.core.training.labels import Label, check_label
+from hush.core.training.losses import Loss, loss_named
+from hush.core.training.rotations import padded, projection
+from hush.errors import DesignError
+
+VECTOR = "vector"
+# The numeric mechanisms of `hush.core.design`, which a device does not load: a test compares the two lists.
+MECHANISMS = (
+    *("minimax", "hybrid", "piecewise", "piecewise-sub", "duchi", "laplace", "scdf", "staircase"),
+    *("duchi-multi", "cube"),
+)
+GRADIENTS = (VECTOR, *MECHANISMS)
+MAX_ROUNDS = 1 << 20
+MAX_NAME = 128
+LARGEST = 1e40  # of a weight, and of a feature once it is centred and scaled: no product of them overflows
+_TINY = 1e-150  # no product of two larger numbers is subnormal
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training, before its first round.
+
+    `schema` says what a record holds: names, bounds, categories. `hush.Features` makes numbers from -1 to 1 of
+    it, by this public knowledge alone. The model predicts the `label`. For the squared loss that is a number, as in
+    Numeric("income", 0, 5000): the lower bound becomes -1 and the upper 1. For the logistic and the hinge loss it has
+    two classes, as in Categorical("bought", ["no", "yes"]): the first becomes -1 and the second 1. A device refuses
+    records and labels that do not fit. A boolean is neither a number nor a class: declare two strings or integers.
+
+    With `intercept` a constant 1 is one more feature. `centre` is subtracted from the features, which are then divided
+    by `scale`. `gradient` is "vector", for gradients of length at most `radius`, or
+    the name of a numeric mechanism, for coordinates in [-bound, bound], of which k are reported. The step of round t
+    is `step`, divided by sqrt(t) if `decay`. `box` keeps the weights in [-box, box]. The outcome is the average of
+    the weights over the last `tail` share of the rounds (0: the last weights). `projection` shortens the features to
+    so many numbers. `selection` = (n1, n2, tau): after a round of n1 groups, n2 rounds ask only about the coordinates
+    whose gradient is larger than tau. `start` are the first weights. `cap` bounds the loss that held-out people
+    report. `seed` makes the public random matrices, and tells two trainings of the same title apart.
+    """
+
+    title: str
+    loss: str
+    schema: Schema
+    label: Label
+    epsilon: float
+    rounds: int
+    step: float
+    gradient: str = VECTOR
+    radius: float = 1.0
+    bound: float = 1.0
+    k: int | str = "best"
+    penalty: float = 1e-4
+    decay: bool = False
+    box: float | None = None
+    tail: float = 0.5
+    intercept: bool = True
+    centre: tuple[float, ...] | None = None
+    scale: tuple[float, ...] | None = None
+    projection: int | None = None
+    selection: tuple[int, int, float] | None = None
+    start: tuple[float, ...] | None = None
+    cap: float = 2.0
+    seed: str = field(default_factory=lambda: os.urandom(8).hex())
+
+    def __post_init__(self) -> None:
+        for name in ("title", "seed"):
+            value = getattr(self, name)
+            if type(value) is not str or not value or len(value) > MAX_NAME or not value.isprintable():
+                raise DesignError(f"the {name} of a training must be 1 to {MAX_NAME} printable characters")
+        if not isinstance(self.schema, Schema):
+            raise DesignError("the schema of a training must be a hush.Schema")
+        check_label(self.label, self.schema, loss_named(self.loss))
+        codec.integer(self.dimensions, 1, MAX_ATTRIBUTES - 1, DesignError, "the number of features")
+        codec.integer(self.rounds, 1, MAX_ROUNDS, DesignError, "the number of rounds")
+        for name in ("epsilon", "step", "radius", "bound", "cap"):
+            _number(getattr(self, name), name, above=0.0)
+        if not MIN_EPSILON <= self.epsilon <= MAX_EPSILON:
+            raise DesignError(f"epsilon must be from {float(MIN_EPSILON)} to {float(MAX_EPSILON)}")
+        _number(self.penalty, "penalty", least=0.0)
+        _number(self.tail, "tail", least=0.0)
+        if self.tail > 1:
+            raise DesignError("tail must be at most 1")
+        if self.box is not None:
+            _number(self.box, "box", above=0.0)
+        for name in ("decay", "intercept"):
+            if type(getattr(self, name)) is not bool:
+                raise DesignError(f"{name} must be true or false")
+        if self.gradient not in GRADIENTS:
+            raise DesignError(f"gradient must be one of: {', '.join(GRADIENTS)}")
+        if self.k not in ("best", "paper"):
+            codec.integer(self.k, 1, MAX_ATTRIBUTES, DesignError, "k, unless it is 'best' or 'paper',")
+        if self.projection is not None:
+            codec.integer(self.projection, 1, self.dimensions, DesignError, "the projection")
+        if self.selection is not None:
+            _check_selection(self.selection)
+        for name, size in (("centre", self.dimensions), ("scale", self.dimensions), ("start", self.width)):
+            _check_numbers(getattr(self, name), size, name)
+        if self.scale is not None and min(self.scale) <= 0:
+            raise DesignError("scale needs positive numbers")
+
+    # -- sizes
+
+    @property
+    def loss_function(self) -> Loss:
+        """The loss itself."""
+        return loss_named(self.loss)
+
+    @cached_property
+    def _features(self) -> Features:
+        return Features(self.schema)
+
+    @property
+    def dimensions(self) -> int:
+        """How many features there are: a number is one, a category with k values is k - 1."""
+        return len(self._features.names)
+
+    @property
+    def width(self) -> int:
+        """How many weights there are."""
+        return self.projection if self.projection is not None else self.dimensions + self.intercept
+
+    def units(self, number: int) -> int:
+        """Return how many groups take part in a round: 1, or n1 in those that select coordinates."""
+        return self.selection[0] if self.selection is not None and self.is_wide(number) else 1
+
+    def is_wide(self, number: int) -> bool:
+        """Return whether a round asks about all coordinates."""
+        return self.selection is None or (number - 1) % (1 + self.selection[1]) == 0
+
+    # -- features
+
+    @cached_property
+    def matrix(self) -> list[list[float]] | None:
+        """The public projection, if there is one."""
+        if self.projection is None:
+            return None
+        return projection(self.seed, self.projection, self.dimensions + self.intercept)
+
+    def features(self, record: Record) -> list[float]:
+        """Return what multiplies the weights: a person's features, centred, scaled, with a 1 behind them, projected.
+
+        Only the schema decides whether a record is refused, never centre and scale: values that they make too large to
+        compute with are clipped. A device that failed instead would show that its features are large.
+        """
+        values = self._features.of(record)
+        if self.centre is not None:
+            values = [a - b for a, b in zip(values, self.centre, strict=True)]
+        if self.scale is not None:
+            values = [a / b for a, b in zip(values, self.scale, strict=True)]
+        values = [flushed(min(max(value, -LARGEST), LARGEST)) for value in values]
+        if self.intercept:
+            values.append(1.0)
+        if self.matrix is None:
+            return values
+        return [flushed(dot(row, values)) for row in self.matrix]
+
+    def model(self, weights: Sequence[float]) -> tuple[list[float], float]:
+        """Return coefficients of the features of the schema (`hush.Features`), and the intercept."""
+        found = list(weights)
+        if self.matrix is not None:
+            found = [math.fsum(column) for column in zip(*_scaled(self.matrix, found), strict=True)]
+        intercept = found.pop() if self.intercept else 0.0
+        if self.scale is not None:
+            found = [w / s for w, s in zip(found, self.scale, strict=True)]
+        if self.centre is not None:
+            intercept -= math.fsum(c * w for c, w in zip(self.centre, found, strict=True))
+        return found, intercept
+
+    # -- plans
+
+    @property
+    def family(self) -> str:
+        """How the titles of all plans of this training begin. Each person answers one of them."""
+        return f"{self.title} [{self.seed}]: "
+
+    def round_title(self, number: int) -> str:
+        """Return the title of the plan of a round."""
+        return f"{self.family}round {number}"
+
+    def fits(self, plan: Plan, number: int, coordinates: int) -> bool:
+        """Return whether a plan asks what this round asks, for its epsilon.
+
+        The channel need not be the best one, and nothing is designed here: a device checks the plan that a server
+        sends, and a server could make it look for the best one of a thousand coordinates.
+        """
+        size = padded(coordinates) if self.gradient == VECTOR else coordinates
+        right = plan.title == self.round_title(number) and plan.cost == cost_of(self.epsilon)
+        return right and plan.schema == gradient_schema(size)
+
+
+@lru_cache(maxsize=64)
+def gradient_schema(size: int) -> Schema:
+    """Return the schema of gradients: so many numbers from -1 to 1."""
+    return Schema([Numeric(f"g{j}", -1, 1) for j in range(size)])
+
+
+def cost_of(epsilon: float) -> Fraction:
+    """Return epsilon as the decimal number that was written."""
+    return Fraction(repr(float(epsilon)))
+
+
+def dot(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return the sum of products, added from left to right: the work is the same whatever the numbers are.
+
+    `math.fsum`, and `sum` from Python 3.12 on, are more precise, and their work depends on which numbers are larger.
+    """
+    total = 0.0
+    for x, y in zip(a, b, strict=True):
+        total += x * y
+    return total
+
+
+def flushed(value: float) -> float:
+    """Return 0 for numbers so small that processors may take long over them: that would tell them by the time."""
+    return value if abs(value) > _TINY else 0.0
+
+
+def _scaled(matrix: list[list[float]], factors: Sequence[float]) -> list[list[float]]:
+    return [[factor * entry for entry in row] for row, factor in zip(matrix, factors, strict=True)]
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a finite number that a float can hold, and not a boolean."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def _number(value: Any, name: str, *, above: float = -math.inf, least: float = -math.inf) -> None:
+    if not is_number(value) or not above < value or value < least:
+        raise DesignError(
+            f"{name} must be a finite number {f'above {above:g}' if above == 0 else f'of at least {least:g}'}"
+        )
+
+
+def _check_selection(selection: object) -> None:
+    if type(selection) is not tuple or len(selection) != 3:
+        raise DesignError("selection needs three numbers: n1, n2 and tau")
+    codec.integer(selection[0], 1, MAX_ROUNDS, DesignError, "n1, of the selection,")
+    codec.integer(selection[1], 1, MAX_ROUNDS, DesignError, "n2, of the selection,")
+    _number(selection[2], "tau, of the selection,", least=0.0)
+
+
+def _check_numbers(values: object, size: int, name: str) -> None:
+    if values is None:
+        return
+    if type(values) is not tuple or len(values) != size:
+        raise DesignError(f"{name} needs {size} numbers")
+    for value in values:
+        if not is_number(value):
+            raise DesignError(f"{name} needs finite numbers")

@@ -1,0 +1,141 @@
+"""The answers of a process without a ledger: the same plan gets the same report for as long as the process runs.
+
+An application that cannot reach a collector tries again, and a server that keeps each report and says that it failed
+makes it try as often as it likes. If every try drew anew, the average of the reports would be the record. So a report
+is drawn once, and sent again. All objects and threads of the process share this memory. It has no cap; a `Ledger` has
+one, and outlives the process.
+
+**One person.** A second record for the same plan is either another person's, or the same person's who has changed. The
+process must say which: answers with a name (`person=`) are kept by name, and a name has one report for each plan,
+whatever the record has become.
+
+**Forks.** A child remembers the draws before it was forked, and cannot see those after it. So the words of a report are
+not drawn but follow, by SHAKE-256, from a secret key that all of a family have (it is made when hush is
+imported), the plan, the name and the record: parent and child make the same report of the same record, and independent
+ones of different records. A report under a ticket, and one that excludes others (a training), depends on more than
+that. Only the process that imported hush makes these; its children are refused, and need a ledger.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hush.core.coins import Coins
+from hush.core.plan import Plan
+from hush.core.report import Report
+from hush.core.schema import Input, Record
+from hush.device import family
+from hush.device.randomise import randomise_from
+from hush.errors import BudgetError, LedgerError
+
+MAX_NAME = 256
+
+
+class _Answer(NamedTuple):
+    report: bytes
+    record: bytes
+    title: str
+    ticket: str | None
+
+
+class _Memory:
+    """All answers, by person and plan."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.answers: dict[str | None, dict[str, _Answer]] = {}
+        self.descriptions: dict[str, str] = {}
+
+    def renew(self) -> None:
+        """Begin with a free lock: in a child nobody is left who could release the one of the parent."""
+        self.lock = threading.RLock()
+
+
+_memory = _Memory()
+if hasattr(os, "register_at_fork"):  # no thread is in the middle of an answer when a child takes its copy
+    os.register_at_fork(
+        before=lambda: _memory.lock.acquire(),
+        after_in_parent=lambda: _memory.lock.release(),
+        after_in_child=lambda: _memory.renew(),
+    )
+
+
+class Person:
+    """One person's answers in this process: the one who uses the device, or one of several by name.
+
+    It has the methods of a `Ledger` by which plans are answered.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        if name is not None and (type(name) is not str or not 0 < len(name) <= MAX_NAME):
+            raise LedgerError(f"person must be 1 to {MAX_NAME} characters: a name by which this process knows someone")
+        self._name = name
+
+    def ticket(self, plan: Plan) -> str | None:
+        """Return the signature of the ticket under which a plan was answered, or None."""
+        with _memory.lock:
+            held = _memory.answers.get(self._name, {}).get(plan.id)
+        return None if held is None else held.ticket
+
+    def described(self, title: str, description: str) -> str:
+        """Return how a training of this title was first described in this process: by now, if it was not."""
+        with _memory.lock:
+            return _memory.descriptions.setdefault(title, description)
+
+    def randomise(
+        self,
+        plan: Plan,
+        record: Record,
+        once: str | None = None,
+        draw: Callable[[Plan, Record], Report] | None = None,
+        ticket: str | None = None,
+    ) -> Report:
+        """Answer a plan once: return the report that was made before, or make one. See `Ledger.randomise`."""
+        with _memory.lock:
+            mine = _memory.answers.setdefault(self._name, {})
+            held = mine.get(plan.id)
+            if held is not None and self._name is not None:
+                return Report.decode(plan, held.report)
+            inputs = plan.schema.encode(record)
+            tag = _secret("record", plan, self._name, inputs)
+            if held is not None:
+                if held.record != tag:
+                    raise LedgerError(f"this process has answered this plan with another record: {_REMEDY}")
+                return Report.decode(plan, held.report)
+            if once is not None and any(answer.title.startswith(once) for answer in mine.values()):
+                remedy = f"; if it was another person: {_REMEDY}" if self._name is None else ""
+                raise BudgetError(f"another plan of this kind has been answered, and one only is answered{remedy}")
+            if (once is not None or draw is not None) and os.getpid() != family.PROCESS:
+                raise LedgerError("a process that was forked takes tickets and trains only with a ledger")
+            if draw is None:
+                report = randomise_from(_Words(_secret("words", plan, self._name, inputs)), plan, record)
+            else:
+                report = draw(plan, record)
+            mine[plan.id] = _Answer(report.encode(), tag, plan.title, ticket)
+        return report
+
+
+_REMEDY = "name each person (person=...), or give each a ledger; fresh=True draws anew, and costs epsilon again"
+
+
+class _Words(Coins):
+    """Words that follow from a secret."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret, self._count = secret, 0
+
+    def word(self) -> int:
+        """Return the next word."""
+        self._count += 1
+        return int.from_bytes(hashlib.shake_256(self._secret + self._count.to_bytes(8, "big")).digest(8), "big")
+
+
+def _secret(purpose: str, plan: Plan, name: str | None, inputs: list[Input]) -> bytes:
+    """Return 32 bytes that look random to everybody without the key, and differ for different arguments."""
+    values = [None if value is None else value + 0 for value in inputs]  # -0.0 is 0.0
+    text = repr((purpose, plan.id, name, values)).encode()  # half a character in a name is written as an escape
+    return hashlib.shake_256(b"hush answer " + family.KEY + text).digest(32)

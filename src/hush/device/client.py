@@ -1,0 +1,363 @@
+"""A collector, seen from a device: fetch a plan, check it, answer it once, and send the report until it has arrived.
+
+    collector = hush.device.randomise.Client("https://example.org", ledger=hush.Ledger("answers.db", cap=2.0))
+    receipt = collector.answer(plan_id, {"age": 41, "smoker": "no"})
+
+The id of a plan is the hash of its text, and the text is checked as a whole, its privacy included: a device need not
+trust the server for either. A plan is answered once: a second try sends the *same* report, which the collector
+counts once. With a ledger the report is on disk before it is sent, and there is a cap; without one this process
+remembers it for as long as it runs (`hush.device.answered`). Only the standard library is used.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import math
+import re
+import secrets
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+from hush.core import codec
+from hush.core.dealing import SIGNATURE_SIZE
+from hush.core.plan import Plan
+from hush.core.report import ID_SIZE, Report
+from hush.core.schema import Record, Schema
+from hush.device.answered import Person
+from hush.device.ledger import Ledger
+from hush.device.randomise import randomise
+from hush.device.series import Series
+from hush.device.tickets import answer_ticket
+from hush.errors import BudgetError, CollectorError, InputError, LedgerError, PlanError
+
+if TYPE_CHECKING:
+    from hush.core.training.training import Training
+
+MAX_ANSWER = 16 << 20
+REPORT = "application/vnd.hush.report"
+RETRIED = (408, 425, 429, 500, 502, 503, 504)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The collector's word that a report is durable.
+
+    `new`: it was counted by this request, not by an earlier one. An earlier one may be a try of the same call whose
+    answer was lost, or came too late.
+    """
+
+    id: str
+    new: bool
+
+
+class Client:
+    """A collector at an address. `attempts` and `pause` bound how long is tried: pauses double, more or less.
+
+    `timeout` bounds how long a connection may be silent, and how long the answer of one attempt may take to arrive.
+
+    Without a ledger the answers of this process are remembered while it runs, by all collectors together. A process
+    that answers for several people names each of them (`person`), or has a ledger for each. With `fresh` nothing is
+    remembered: every call draws anew and costs the plan's epsilon again, also one that follows a failure.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        ledger: Ledger | None = None,
+        token: str | None = None,
+        timeout: float = 10.0,
+        attempts: int = 6,
+        pause: float = 0.5,
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InputError("the address of a collector begins with https:// (or http://)")
+        self._url = url.rstrip("/")
+        self._ledger, self._token, self._timeout = ledger, token, timeout
+        self._attempts, self._pause = max(1, attempts), pause
+        self._plans: dict[str, Plan] = {}
+
+    def plan(self, plan_id: str) -> Plan:
+        """Return a plan, after checking that it is the one of this id, and as private as it says."""
+        if re.fullmatch("[0-9a-f]{64}", plan_id) is None:
+            raise PlanError("the id of a plan is 64 hexadecimal digits")
+        if plan_id not in self._plans:
+            self._plans[plan_id] = Plan.from_json(self._get(f"/plans/{plan_id}"), plan_id)
+        return self._plans[plan_id]
+
+    def answer(
+        self,
+        plan: Plan | str,
+        record: Record,
+        *,
+        series: Series | None = None,
+        schema: Schema | None = None,
+        person: str | None = None,
+        fresh: bool = False,
+    ) -> Receipt:
+        """Answer a plan with a record, once, and send the report. A bad record is refused before anything is drawn.
+
+        Asked again, the device sends the same report again. With a series (`hush.Series`) the answers come from its
+        memory, for a collection that is repeated. With a schema, for devices that take plans that the server chooses, a
+        plan of any other is refused before the record is looked at: with bounds of its choice a server could find a
+        number by the plans about which a device is silent.
+
+        Without a ledger a second record for the same plan is a LedgerError, unless `person` says whose each is, or
+        `fresh` asks for a new draw, which costs the plan's epsilon again.
+        """
+        book = self._book(person, fresh, series)
+        found = self._asked(plan, schema)
+        if series is not None:
+            return self.submit(series.randomise(found, record))
+        return self.submit(randomise(found, record) if book is None else book.randomise(found, record))
+
+    def _book(self, person: str | None, fresh: bool, series: Series | None = None) -> Ledger | Person | None:
+        """Return where answers are remembered: in the ledger, in this process, or nowhere."""
+        ledger = self._ledger
+        if series is not None and ledger is not None and ledger.path != series.ledger.path:
+            raise LedgerError("the series must be in the collector's own ledger, so that there is one cap")
+        if person is None and not fresh:
+            return Person() if ledger is None else ledger
+        if ledger is not None or series is not None:
+            raise LedgerError("a ledger is one person's, and answers a plan once: person and fresh are for none")
+        if person is not None and fresh:
+            raise LedgerError("give either person, whose report is kept, or fresh, which keeps none")
+        return None if fresh else Person(person)
+
+    def _asked(self, plan: Plan | str, schema: Schema | None) -> Plan:
+        found = plan if isinstance(plan, Plan) else self.plan(plan)
+        if schema is not None and found.schema != schema:
+            raise PlanError("this plan is about another schema than the one that this device answers")
+        return found
+
+    def answer_ticket(
+        self,
+        plan: Plan | str,
+        record: Record,
+        *,
+        schema: Schema | None = None,
+        person: str | None = None,
+        fresh: bool = False,
+    ) -> Receipt:
+        """Answer the questions that the collector deals: for collectors that take no others.
+
+        The ticket is kept with the report, so that sending again sends both again. There are no tickets for a series:
+        they would deal other questions each time, and in the end all of them. `schema`, `person` and `fresh` are as in
+        `answer`.
+        """
+        book = self._book(person, fresh)
+        found = self._asked(plan, schema)
+        found.schema.encode(record)  # before anything is fetched
+        if book is not None and (kept := book.ticket(found)) is not None:
+            return self.submit(book.randomise(found, record), headers={"Hush-Ticket": kept})
+        ticket = codec.load(self._get(f"/plans/{found.id}/ticket"), CollectorError)
+        id_, _, signature = codec.fields(ticket, ("id", "questions", "signature"), CollectorError, "a ticket")
+        id_ = codec.hexadecimal(id_, ID_SIZE, CollectorError, "the id of a ticket")
+        signature = codec.hexadecimal(signature, SIGNATURE_SIZE, CollectorError, "the signature of a ticket").hex()
+
+        def draw(plan: Plan, record: Record) -> Report:
+            return answer_ticket(plan, record, id_)
+
+        if book is None:
+            report = draw(found, record)
+        else:
+            report = book.randomise(found, record, draw=draw, ticket=signature)
+            signature = book.ticket(found) or signature
+        return self.submit(report, headers={"Hush-Ticket": signature})
+
+    def submit(self, report: Report, headers: dict[str, str] | None = None) -> Receipt:
+        """Send a report until the collector says that it is durable. Sending it again is harmless."""
+        path = f"/plans/{report.plan.id}/reports"
+        return _receipt(self._send(path, report.encode(), REPORT, headers or {}), report.id)
+
+    def submit_batch(self, plan: Plan, body: bytes, batch_id: bytes, content_type: str) -> Receipt:
+        """Send a batch of reports, made by `hush.collector.formats.pack` or as an Arrow IPC stream."""
+        answer = self._send(f"/plans/{plan.id}/reports", body, content_type, {"Hush-Batch": batch_id.hex()})
+        return _receipt(answer, batch_id)
+
+    def round(self, training: str) -> Any:
+        """Return the current round of a training, checked."""
+        from hush.core.training.rounds import Round
+
+        return Round.from_json(self._get(f"/trainings/{quote(training, safe='')}/round"))
+
+    def train(
+        self,
+        training: str | Training,
+        record: Record,
+        label: object,
+        *,
+        epsilon: float | None = None,
+        person: str | None = None,
+        fresh: bool = False,
+    ) -> Receipt:
+        """Take part in a training with a record and a label as it describes them: once in all its rounds.
+
+        The server says what a round costs, and could say so again under another name. So there must be a bound:
+        `epsilon`, the most that this report may cost, or a ledger, whose cap holds for everything together. `person`
+        and `fresh` are as in `answer`.
+
+        The server also says which records and labels fit, and can notice that a device refuses. It can say so once for
+        each name. Given the `Training` itself, from the app, in place of its name, a device refuses a round of any
+        other before it looks at the record.
+        """
+        from hush.device.gradient import gradient
+
+        book = self._book(person, fresh)
+        if self._ledger is None and epsilon is None:
+            raise LedgerError("taking part in a training needs a ledger, or the most epsilon that it may cost")
+        name = training if isinstance(training, str) else training.title
+        round_ = self.round(name)
+        if training not in (round_.training, round_.training.title):
+            raise CollectorError("the collector sent a round of another training")
+        if epsilon is not None and round_.training.epsilon > epsilon:
+            raise BudgetError("a round of this training costs more epsilon than was allowed")
+        report = gradient(round_, record, label, book)
+        path = f"/trainings/{quote(name, safe='')}/gradients?round={round_.number}"
+        return _receipt(self._send(path, report.encode(), REPORT, {}), report.id)
+
+    # -- the network
+
+    def _get(self, path: str) -> bytes:
+        return self._retry(lambda: self._request(urllib.request.Request(self._url + path)))  # noqa: S310
+
+    def _send(self, path: str, body: bytes, content_type: str, headers: dict[str, str]) -> bytes:
+        head = {"Content-Type": content_type, **headers}
+        return self._retry(
+            lambda: self._request(urllib.request.Request(self._url + path, body, head, method="POST"))  # noqa: S310
+        )
+
+    def _request(self, request: urllib.request.Request) -> bytes:
+        request.add_header("Accept", "application/json")
+        if self._token is not None:
+            request.add_header("Authorization", f"Bearer {self._token}")
+        with _opener.open(request, timeout=self._timeout) as response:
+            data: bytes = response.read(MAX_ANSWER + 1)
+            left = response.length  # of what was announced; reading a part does not complain if it ends early
+        if left and len(data) <= MAX_ANSWER:
+            raise http.client.IncompleteRead(data[:0], left)
+        if len(data) > MAX_ANSWER:
+            raise CollectorError("the collector's answer is too long")
+        return data
+
+    def _retry(self, action: Callable[[], bytes]) -> bytes:
+        """Do something until it succeeds, is refused for good, or was tried often enough."""
+        for attempt in range(1, self._attempts + 1):
+            wait = self._pause * 2 ** (attempt - 1) * (0.5 + secrets.randbelow(1 << 20) / (1 << 20))
+            try:
+                return action()
+            except urllib.error.HTTPError as error:
+                with error:
+                    refused = _refusal(error)
+                if error.code not in RETRIED or attempt == self._attempts:
+                    raise refused from None
+                wait = max(wait, _seconds(error.headers.get("Retry-After")))
+            except (OSError, http.client.HTTPException) as error:
+                if attempt == self._attempts:
+                    reason = getattr(error, "reason", error)  # what urllib has wrapped
+                    raise CollectorError(f"the collector cannot be reached: {type(reason).__name__}") from None
+            time.sleep(wait)
+        raise AssertionError
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """Follow no redirects: a report that was sent elsewhere, or became a GET, was not counted here."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Refuse."""
+
+
+class _Clocked(io.RawIOBase):
+    """What a socket receives until a deadline. The timeout of a socket begins anew with every byte."""
+
+    def __init__(self, received: socket.socket) -> None:
+        self._socket, self._file = received, received.makefile("rb", buffering=0)
+        self._end = time.monotonic() + (received.gettimeout() or math.inf)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        if left < math.inf:
+            self._socket.settimeout(left)
+        return self._file.readinto(buffer)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _Received:
+    """A socket, for an answer that must arrive in time as a whole: its headers too."""
+
+    def __init__(self, received: socket.socket) -> None:
+        self._socket = received
+
+    def makefile(self, _: str) -> io.BufferedReader:
+        return io.BufferedReader(_Clocked(self._socket))
+
+
+class _Response(http.client.HTTPResponse):
+    def __init__(self, sock: socket.socket, *arguments: Any, **named: Any) -> None:
+        super().__init__(_Received(sock), *arguments, **named)  # type: ignore[arg-type]
+
+
+class _Connection(http.client.HTTPConnection):
+    response_class = _Response
+
+
+class _SecureConnection(http.client.HTTPSConnection):
+    response_class = _Response
+
+
+class _Handler(urllib.request.HTTPHandler):
+    def http_open(self, req: urllib.request.Request) -> Any:
+        return self.do_open(_Connection, req)
+
+
+class _SecureHandler(urllib.request.HTTPSHandler):
+    def https_open(self, req: urllib.request.Request) -> Any:
+        return self.do_open(_SecureConnection, req)
+
+
+_opener = urllib.request.build_opener(_Stay, _Handler, _SecureHandler)
+
+
+def _receipt(data: bytes, sent: bytes) -> Receipt:
+    id_, new, _ = codec.fields(codec.load(data, CollectorError), ("id", "new", "reports"), CollectorError, "a receipt")
+    if id_ != sent.hex() or type(new) is not bool:
+        raise CollectorError("the collector's receipt is for something else")
+    return Receipt(id_, new)
+
+
+def _refusal(error: urllib.error.HTTPError) -> CollectorError:
+    """Return what the collector says about a refusal, from its problem document."""
+    try:
+        problem = json.loads(error.read(1 << 16))
+        words = [_plain(problem["title"]), _plain(problem.get("detail") or "")]
+        kind = _plain(problem["type"]).rpartition(":")[2]
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, http.client.HTTPException, RecursionError):
+        words, kind = [f"the collector answered {error.code}"], ""
+    return CollectorError(": ".join(word for word in words if word), error.code, kind)
+
+
+def _plain(text: object) -> str:
+    """Return what a collector says as one printable line, which is safe to log."""
+    return "".join(letter if letter.isprintable() else " " for letter in str(text)[:300])
+
+
+def _seconds(text: str | None) -> float:
+    digits = text is not None and text.isascii() and text.isdigit() and len(text) < 10
+    return min(float(text or 0), 60.0) if digits else 0.0

@@ -1,0 +1,145 @@
+"""How answers are given from memory, wherever that is kept: the core of `hush.device.series`, which says why."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Protocol
+
+from hush.core import codec
+from hush.core.channels import Output
+from hush.core.coins import Coins
+from hush.core.dealing import questions
+from hush.core.exact import WORD, exp_bounds, log_above
+from hush.core.plan import Plan
+from hush.core.schema import Input
+from hush.errors import StoreError
+
+
+class Memory(Protocol):
+    """What a device remembers of one series: texts by kind, subject and state."""
+
+    def find(self, kind: str, subject: str, state: str = "") -> str | None:
+        """Return what is kept, or None."""
+
+    def keep(self, value: str, kind: str, subject: str, state: str = "") -> None:
+        """Keep something that was not kept before."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question of this device: its index in the plan, what identifies it, and the state as inputs and as text."""
+
+    index: int
+    subject: str
+    inputs: tuple[Input, ...]
+    state: str
+
+
+def ask(coins: Coins, plan: Plan, inputs: Sequence[Input], levels: Sequence[int | None], memory: Memory) -> list[Asked]:
+    """Return the questions of this device with their states. What is drawn for that is kept, and is no answer yet."""
+    form, subjects, dithers = _identities(plan, tuple(levels))
+    text = memory.find("questions", form)
+    if text is None:
+        text = codec.dump(questions(plan, coins))
+        memory.keep(text, "questions", form)
+    asked = []
+    for index in codec.load(text, StoreError):
+        span = plan.spans[index]
+        state: list[Input] = []
+        values: list[Input] = []
+        for dither, value, count in zip(dithers[span], inputs[span], levels[span], strict=True):
+            if count is None or value is None:
+                state.append(value)
+                values.append(value)
+                continue
+            word = memory.find("dither", dither)
+            if word is None:
+                word = str(coins.word())
+                memory.keep(word, "dither", dither)
+            state.append(at := level(value, count, codec.big(word, StoreError, "a dither of the ledger")))
+            values.append(at / (count - 1))
+        asked.append(Asked(index, subjects[index], tuple(values), codec.dump(state)))
+    return asked
+
+
+def define(plan: Plan, memory: Memory) -> str | None:
+    """Keep how the attributes of a plan are defined; return the name of one that was defined otherwise, or None.
+
+    Whether a device answers at all depends on what bounds and values a plan has room for. A server that could choose
+    others each week would find a number by the weeks of silence.
+    """
+    for attribute, definition in zip(plan.schema.names, json.loads(plan.to_json())["schema"], strict=True):
+        known = memory.find("attribute", attribute)
+        if known is None:
+            memory.keep(_hash(definition), "attribute", attribute)
+        elif known != _hash(definition):
+            return attribute
+    return None
+
+
+def new(asked: Sequence[Asked], memory: Memory) -> list[int]:
+    """Return the questions whose states have no answer yet."""
+    return [item.index for item in asked if memory.find("answer", item.subject, item.state) is None]
+
+
+def recall(coins: Coins, plan: Plan, asked: Sequence[Asked], memory: Memory) -> tuple[tuple[int, Output], ...]:
+    """Return the kept answers of these states; draw and keep those that are new."""
+    answers = []
+    for item in asked:
+        channel = plan.questions[item.index].channel
+        text = memory.find("answer", item.subject, item.state)
+        if text is None:
+            text = codec.dump(channel.answer(item.inputs, coins))
+            memory.keep(text, "answer", item.subject, item.state)
+        answers.append((item.index, channel.alphabet.from_json(codec.load(text, StoreError))))
+    return tuple(answers)
+
+
+def level(x: float, levels: int, dither: int) -> int:
+    """Round x in [0, 1] to floor(x*(levels-1) + dither/2^64), exactly.
+
+    The words `dither` that round up are floor(2^64 * f) of 2^64, where f is how far x is on the way from its level to
+    the next: right on average to within 2^-64 of that way. (A level stands for level/(levels-1) as a float, which is
+    off by 2^-54 at most. Neither is a matter of privacy.)
+    """
+    top, bottom = x.as_integer_ratio()
+    return (top * (levels - 1) * WORD + dither * bottom) // (bottom * WORD)
+
+
+def cost_of(plan: Plan, indexes: Sequence[int]) -> Fraction:
+    """Return what new answers to these questions cost together: no more than the plan, as they are among its questions.
+
+    A question's part is epsilon/k if all questions allow that, as most designs do; or else a float that is proved to be
+    at least the logarithm of its ratio.
+    """
+    even = plan.cost / plan.k
+    ratios = [question.channel.ratio for question in plan.questions]
+    if max(ratios) <= exp_bounds(even)[0]:
+        return even * len(indexes)
+    return min(plan.cost, sum((Fraction(log_above(ratios[index])) for index in indexes), Fraction(0)))
+
+
+@lru_cache(maxsize=256)
+def _identities(plan: Plan, levels: tuple[int | None, ...]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Return hashes of all that decides how questions are drawn, of each question, and of what each dither is for.
+
+    Not the title, which tells one week from another, and no claim of a cost. A dither is for one definition of an
+    attribute and one number of levels: if two shared it, the times at which a number passes their thresholds would
+    tell the number.
+    """
+    whole = json.loads(plan.to_json())
+    form = _hash([whole["k"], whole["weights"], whole["schema"], whole["questions"]])
+    subjects = []
+    for question, span in zip(plan.questions, plan.spans, strict=True):
+        subjects.append(_hash([whole["schema"][span], question.channel.to_json(), levels[span]]))
+    dithers = [_hash([attribute, count]) for attribute, count in zip(whole["schema"], levels, strict=True)]
+    return form, tuple(subjects), tuple(dithers)
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(codec.dump(value).encode()).hexdigest()

@@ -1,0 +1,225 @@
+"""A series: the same questions again and again, every week, answered from memory where nothing has changed.
+
+Fresh noise every week wears privacy out: T reports cost T times epsilon, and their average tells the value. So a
+device that is asked repeatedly draws one answer for each *state* that it is ever in, keeps it in the ledger, and gives
+it whenever that state comes back (memoisation; Erlingsson, Pihur and Korolova, RAPPOR, 2014). Only a new state costs.
+
+- The questions (k of d) are drawn once for each device and kept: other ones each week would ask about everything.
+- The state of a category is the category, that of a number one of a few evenly spaced *levels*, and missing is a state.
+  A number x in [0, 1] becomes level floor(x*(g-1) + u) of g, where u in [0, 1) is drawn once for the attribute and
+  kept (the alpha-point rounding of Ding, Kulkarni and Yekhanin, Collecting Telemetry Data Privately, 2017). Over u
+  this is right on average, and the level of a person changes only if x passes one of the person's own thresholds.
+
+**Privacy.** Let the states of a question form some *pattern*: which weeks are equal, and which are not. With m
+different states the answers are a function of m independent draws, one for each state. So for two histories with the
+same pattern the probabilities of all answers of all weeks together have a ratio of at most (the channel's ratio)^m,
+however many weeks there are: m times epsilon, and once epsilon if nothing changes.
+
+**What is not hidden.** *That* an answer changed, and when: different answers to one question prove different states.
+No factor bounds the odds between a constant history and one that changes. Who must hide changes too takes fresh
+reports, `Ledger.randomise`, at T times epsilon. For a number the pattern is that of its levels, which depends on u too:
+the promise holds given u, for any u; that includes all numbers that do not move. Where it is known how a number moves
+(an age), the time at which it passes a threshold can tell the number itself. If the cap is reached the device falls
+silent. That depends on the pattern alone, but those who change most fall silent first, and estimates are then of the
+others: choose a cap of at least `Series.most`.
+
+**The file.** It has to tell which answer belongs to which state, and so tells its owner's states. Hashing or encrypting
+them with a key in the same file would hide nothing from who has the file.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hush.core import codec
+from hush.core.exact import exp_bounds
+from hush.core.plan import Plan
+from hush.core.report import Report
+from hush.core.schema import Numeric, Record
+from hush.device.coins import SystemCoins
+from hush.device.ledger import Ledger
+from hush.device.memory import ask, cost_of, define, new, recall
+from hush.errors import BudgetError, LedgerError
+
+LEVELS = 3
+"""How many levels a number has if nothing is said. docs/decisions/0015-series.md says why."""
+
+MAX_LEVELS = 1025
+MAX_NAME = 128
+_BEARABLE = 10**6  # a bound on odds beyond which no number is told
+
+_TABLES = (
+    "create table if not exists memories (series text not null, kind text not null, subject text not null, "
+    "state text not null, value text not null, primary key (series, kind, subject, state)) strict",
+    "create table if not exists repeats (plan text primary key, series text not null, fresh text not null) strict",
+)
+
+
+class Series:
+    """A collection that is repeated, under a name that this device's software gives it. It lives in a ledger.
+
+    The first plan that it answers fixes how attributes are defined: bounds, values, what is optional. A plan with other
+    definitions is refused, as a server could otherwise find a value by asking for what the device has room for.
+
+    `levels` says to how many levels a number is rounded: for all of them, or by name. With g levels, whatever happens
+    for however long, a number costs at most g times what an answer costs. Changing them draws new answers, which cost.
+    """
+
+    def __init__(self, ledger: Ledger, name: str, levels: int | Mapping[str, int] = LEVELS) -> None:
+        if type(name) is not str or not 0 < len(name) <= MAX_NAME or not name.isprintable():
+            raise LedgerError(f"the name of a series must be 1 to {MAX_NAME} printable characters")
+        self.ledger, self.name = ledger, name
+        self._usual = LEVELS if isinstance(levels, Mapping) else _checked(levels)
+        self._levels = {key: _checked(value) for key, value in levels.items()} if isinstance(levels, Mapping) else {}
+
+    def __repr__(self) -> str:
+        return f"<Series {self.name!r} of {self.ledger!r}>"
+
+    def levels(self, plan: Plan) -> tuple[int | None, ...]:
+        """Return how many levels each attribute of a plan has; None for categories."""
+        for name in self._levels:
+            if not isinstance(plan.schema[name], Numeric):
+                raise LedgerError(f"attribute {name!r}: levels are for numbers")
+        return tuple(
+            self._levels.get(item.name, self._usual) if isinstance(item, Numeric) else None
+            for item in plan.schema.attributes
+        )
+
+    def randomise(self, plan: Plan, record: Record) -> Report:
+        """Answer a plan from memory: answers of states that were met before are given again, others are drawn and kept.
+
+        All is on disk before the report is returned. A plan that was answered before gets the stored report. One that
+        defines an attribute otherwise than the first one did is refused before the record is looked at. If new answers
+        would take the total above the cap, BudgetError is raised and none is drawn.
+        """
+        with self.ledger.transaction() as connection:  # by itself, so that it stays if the record is refused
+            other = define(plan, _Rows(connection, self.name))
+        if other is not None:
+            raise LedgerError(
+                f"attribute {other!r}: the series {self.name!r} knows it with another definition; a changed question "
+                "is another series"
+            )
+        refused = None
+        with self.ledger.transaction() as connection:
+            stored = self.ledger.stored(connection, plan)
+            if stored is not None:
+                self._note(connection, plan)
+                return stored
+            levels, inputs = self.levels(plan), plan.schema.encode(record)
+            coins, memory = SystemCoins(), _Rows(connection, self.name)
+            asked = ask(coins, plan, inputs, levels, memory)
+            cost = cost_of(plan, new(asked, memory))
+            try:
+                self.ledger.afford(connection, cost, f"a new state in the series {self.name!r}")
+            except BudgetError as error:
+                # The questions and dithers stay: they do not depend on the record, and are not drawn until they suit.
+                refused = error
+            else:
+                answers = recall(coins, plan, asked, memory)
+                report = Report(plan, coins.word().to_bytes(8, "big") + coins.word().to_bytes(8, "big"), answers)
+                self.ledger.enter(connection, report, cost)
+                self._note(connection, plan)
+        if refused is not None:
+            raise refused
+        return report
+
+    def _note(self, connection: sqlite3.Connection, plan: Plan) -> None:
+        """Count a report among those of this series, unless it is among those of another."""
+        row = (plan.id, self.name, str(plan.cost))
+        connection.execute("insert or ignore into repeats values (?, ?, ?)", row)
+
+    def most(self, plan: Plan) -> Fraction:
+        """Return the most that such plans can ever cost, whatever happens: a cap with which nobody falls silent."""
+        levels = self.levels(plan)
+        totals = []
+        for index, attributes in enumerate(plan.attributes):
+            states = math.prod(
+                len(item.labels) if not isinstance(item, Numeric) else (count or 0) + item.optional
+                for item, count in zip(attributes, levels[plan.spans[index]], strict=True)
+            )
+            totals.append(states * cost_of(plan, [index]))
+        return sum(sorted(totals)[-plan.k :], Fraction(0))
+
+    def history(self) -> History:
+        """Return what all answers of this series have cost so far. `print` it to read it in words."""
+        with self.ledger.transaction() as connection:
+            _Rows(connection, self.name)
+            rows = connection.execute(
+                "select epsilon, fresh from repeats join answers on answers.plan = repeats.plan where series = ?",
+                (self.name,),
+            ).fetchall()
+            states, subjects = connection.execute(
+                "select count(*), count(distinct subject) from memories where series = ? and kind = 'answer'",
+                (self.name,),
+            ).fetchone()
+        spent, fresh = (sum((Fraction(row[column]) for row in rows), Fraction(0)) for column in (0, 1))
+        return History(self.name, len(rows), subjects, states, spent, fresh)
+
+
+@dataclass(frozen=True)
+class History:
+    """What a series has cost: how many `reports`, of how many `questions`, with how many `states` in all of them.
+
+    `spent` is the exact total epsilon, for two histories whose states are equal at the same times; `fresh` is what as
+    many reports with fresh noise would have cost, for any two.
+    """
+
+    series: str
+    reports: int
+    questions: int
+    states: int
+    spent: Fraction
+    fresh: Fraction
+
+    def __str__(self) -> str:
+        if not self.reports:
+            return f"You have not answered {self.series!r} yet: it has cost nothing."
+        states = f"in {self.states} different states" if self.states > 1 else "in one and the same state"
+        what = "Your answer was" if self.questions <= 1 else f"Your answers to {self.questions} questions were"
+        factor = exp_bounds(self.spent)[1] if self.spent <= 64 else Fraction(_BEARABLE + 1)
+        bound = f"{math.ceil(factor * 10) / 10:,}" if factor <= _BEARABLE else "that has more than six digits"
+        return (
+            f"You have answered {self.series!r} {_times(self.reports)}. {what} {states} (that of a number is its level)"
+            f", so all of it together cost epsilon = {_above(self.spent)}; with fresh noise each time it would have "
+            f"been {_above(self.fresh)}. After seeing all reports of this series, nobody's odds between two histories "
+            f"whose states change, and change back, at the same times move by more than a factor {bound}. Whether "
+            "and when your state changed is not hidden."
+        )
+
+
+class _Rows:
+    """The memory of a series in the file of a ledger, within a transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, series: str) -> None:
+        self._connection, self._series = connection, series
+        for table in _TABLES:
+            connection.execute(table)
+
+    def find(self, kind: str, subject: str, state: str = "") -> str | None:
+        row = self._connection.execute(
+            "select value from memories where series = ? and kind = ? and subject = ? and state = ?",
+            (self._series, kind, subject, state),
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def keep(self, value: str, kind: str, subject: str, state: str = "") -> None:
+        self._connection.execute(
+            "insert into memories values (?, ?, ?, ?, ?)", (self._series, kind, subject, state, value)
+        )
+
+
+def _checked(levels: object) -> int:
+    return codec.integer(levels, 2, MAX_LEVELS, LedgerError, "the levels of a number")
+
+
+def _above(epsilon: Fraction) -> str:
+    """Return an epsilon with three places at most, rounded up."""
+    return f"{math.ceil(epsilon * 1000) / 1000:.3f}".rstrip("0").rstrip(".")
+
+
+def _times(n: int) -> str:
+    return {1: "once", 2: "twice"}.get(n, f"{n} times")

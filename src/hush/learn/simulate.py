@@ -1,0 +1,264 @@
+"""Linear models by private gradients, in the shape of scikit-learn: a simulation of users.
+
+`fit(X, y)` plays a whole training: every row of X is one person, who answers once, with their whole epsilon, through
+the same channel as on a device; the estimator then holds what the server would know. This is how to find out what
+could be learnt at some epsilon from so many people, and to compare mechanisms. **It protects nobody by itself**, as
+it is given the data in the clear; for real people `hush.Round`, `gradient` and `step` do the same over a
+network. That is also why there is a `random_state`: it makes a simulation repeatable, and no device has one.
+
+Nothing about the features is learnt in the clear. Numbers are scaled from `feature_range`, or by a `schema`, which
+are public. A table is checked by its schema as a record is on a device. Without one, values outside are clipped, as
+on a device whose schema declares `out_of_range="clip"`. Centre, scale and typical lengths come from a pilot: a
+few per cent of the people answer private questions about them, and take part in nothing else.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+try:
+    import numpy as np
+    from sklearn.base import ClassifierMixin, RegressorMixin
+    from sklearn.utils import assert_all_finite
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"hush.learn.simulate needs {error.name}: pip install 'hush[learn]'", name=error.name
+    ) from None
+
+from hush.core.schema import MAX_ATTRIBUTES, Categorical, Numeric, Schema
+from hush.core.training.labels import TARGETS, Label
+from hush.core.training.training import VECTOR, Training
+from hush.errors import DesignError, RecordError
+from hush.learn import statistics
+from hush.learn.matrices import scaled_rows
+from hush.learn.models import PrivateModel
+from hush.learn.parameters import pairs, whole
+
+Array = np.ndarray[Any, Any]
+
+
+class _PrivateClassifier(ClassifierMixin, PrivateModel):  # type: ignore[misc]
+    """A classifier: two classes, or more by one model for each, learnt from its own share of the people."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # what a few hundred people tell at epsilon 1 is mostly noise
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Any:  # noqa: N803
+        """Simulate a training in which every row of X is one person. y holds two or more classes."""
+        x = self._features(X, reset=True)
+        labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        _check_lengths(x, labels)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError("a classifier needs at least two classes, and this target has one class")
+        seed = self._seed()
+        x, codes = self._deal(x, codes, seed)
+        if len(self.classes_) == 2:
+            outcomes = [self._fit(x, _targets(codes == 1), seed)]
+        else:
+            outcomes = []
+            for index in range(len(self.classes_)):
+                start, end = (len(x) * i // len(self.classes_) for i in (index, index + 1))
+                own = None if seed is None else f"{seed}{index:03}"
+                outcomes.append(self._fit(x[start:end], _targets(codes[start:end] == index), own))
+        self._keep(outcomes)
+        self.coef_ = np.array([outcome.coefficients for outcome in outcomes])
+        self.intercept_ = np.array([outcome.intercept for outcome in outcomes])
+        return self
+
+    def _label(self, name: str) -> Label:
+        return Categorical(name, [0, 1])  # 1 is the second of `classes_`; of three or more, the one against the others
+
+    def decision_function(self, X: Any) -> Array:  # noqa: N803
+        """Return the score of each row: one number, or one for each of more than two classes."""
+        check_is_fitted(self)
+        scores = self._features(X, reset=False) @ self.coef_.T + self.intercept_
+        return np.asarray(scores[:, 0] if len(self.classes_) == 2 else scores)
+
+    def predict(self, X: Any) -> Array:  # noqa: N803
+        """Return the class of each row."""
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+
+class LogisticRegression(_PrivateClassifier):
+    """Logistic regression from randomised gradients: a simulation in which every row is one person.
+
+    epsilon: the privacy of every person. gradient: "vector" (the default), or how Wang et al. report a gradient, as k
+    of d numbers: hybrid, piecewise, duchi, laplace, minimax, duchi-multi, and the other numeric mechanisms;
+    coordinates are then clipped to [-bound, bound]. alpha: the L2 penalty.
+
+    schema: how to read the columns of a table; without one X is a matrix of numbers whose public bounds are
+    feature_range, one pair for all or one for each column.
+
+    rounds, step, radius, tail: by the rules of `hush.learn.rules` if "auto". With a mechanism for coordinates "auto"
+    is the paper's way: steps of 1/sqrt(t), no averaging; step="theorem" is that of its commented-out theorem. pilot:
+    the share of people who only say how features are spread. box: keeps the weights in [-box, box]. selection: (n1,
+    n2) or (n1, n2, tau), the paper's attribute selection. early_stopping: validation_fraction of the people only tell
+    their loss, and training stops when it no longer falls.
+
+    random_state makes the simulation repeatable; real devices have no such thing.
+
+    After `fit`: coef_ and intercept_ are for features in [-1, 1] (`hush.Features`), n_iter_ is the number of
+    rounds, `describe()` says what was done.
+    """
+
+    _loss = "logistic"
+
+    def predict_proba(self, X: Any) -> Array:  # noqa: N803
+        """Return the probability of each class."""
+        scores = self.decision_function(X)
+        chances = 1.0 / (1.0 + np.exp(-np.clip(scores, -500, 500)))
+        if chances.ndim == 1:
+            return np.column_stack([1.0 - chances, chances])
+        chances = np.maximum(chances, 1e-300)
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+    def predict_log_proba(self, X: Any) -> Array:  # noqa: N803
+        """Return the logarithm of the probability of each class."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+
+class LinearSVC(_PrivateClassifier):
+    """A linear support vector machine (hinge loss) from randomised gradients: a simulation, as `LogisticRegression`."""
+
+    _loss = "hinge"
+
+
+class LinearRegression(RegressorMixin, PrivateModel):  # type: ignore[misc]
+    """Linear regression from randomised gradients: a simulation, as `LogisticRegression`, which has the parameters.
+
+    target_range: the public bounds of the target; what lies outside is clipped. method: "gradients", "statistics"
+    (one round, in which people report products of features and target), or "auto", which takes the one whose
+    predicted noise is smaller; `method_` and `describe()` say which. projection: the number of dimensions that
+    features are projected to at random, as in Wang et al.
+    """
+
+    _loss = "squared"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        gradient: str = VECTOR,
+        alpha: float = 1e-4,
+        fit_intercept: bool = True,
+        schema: Schema | None = None,
+        feature_range: Any = (-1.0, 1.0),
+        target_range: Any = (-1.0, 1.0),
+        method: str = "auto",
+        rounds: int | str = "auto",
+        step: float | str = "auto",
+        radius: float | str = "auto",
+        bound: float = 1.0,
+        k: int | str = "best",
+        pilot: float | str = "auto",
+        tail: float | str = "auto",
+        box: float | None = None,
+        selection: Any = None,
+        projection: int | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        threads: int | None = None,
+        progress: bool | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            gradient=gradient,
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            schema=schema,
+            feature_range=feature_range,
+            rounds=rounds,
+            step=step,
+            radius=radius,
+            bound=bound,
+            k=k,
+            pilot=pilot,
+            tail=tail,
+            box=box,
+            selection=selection,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            threads=threads,
+            progress=progress,
+            random_state=random_state,
+        )
+        self.target_range = target_range
+        self.method = method
+        self.projection = projection
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # what a few hundred people tell at epsilon 1 is mostly noise
+        return tags
+
+    def _label(self, name: str) -> Label:
+        ((low, high),) = self._target_ends().tolist()
+        return Numeric(name, low, high, out_of_range="clip")
+
+    def _target_ends(self) -> Array:
+        return pairs(self.target_range, 1, "target_range must be (low, high)")
+
+    def _more_training(self) -> dict[str, Any]:
+        wanted = self.projection
+        return {"projection": None if wanted is None else whole(wanted, "projection"), "cap": 1.0}
+
+    def _method_for(self, training: Training, people: int) -> tuple[str, dict[str, float] | None]:
+        if self.method not in ("auto", "gradients", "statistics"):
+            raise DesignError("method must be auto, gradients or statistics")
+        if self.method == "statistics":
+            if training.projection is not None:
+                raise DesignError("sufficient statistics are for features as they are, without a projection")
+            if statistics.product_count(training.width, training.intercept) > MAX_ATTRIBUTES:
+                raise DesignError(f"sufficient statistics are for few features, not {training.dimensions}")
+            return "statistics", None
+        if self.method == "gradients" or training.gradient != VECTOR or training.projection is not None:
+            return "gradients", None
+        noise = statistics.expected_noise(training, people)
+        return min(noise, key=noise.__getitem__), noise
+
+    def fit(self, X: Any, y: Any) -> LinearRegression:  # noqa: N803
+        """Simulate a training in which every row of X is one person. y holds numbers."""
+        x = self._features(X, reset=True)
+        targets = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y")
+        _check_lengths(x, targets)
+        ends = self._target_ends()
+        scaled, outside = scaled_rows(targets[:, None], ends)
+        if outside:
+            warnings.warn(
+                "some targets lie outside target_range and are clipped; state its public bounds", stacklevel=2
+            )
+        seed = self._seed()
+        outcome = self._fit(*self._deal(x, scaled[:, 0], seed), seed)
+        self._keep([outcome])
+        ((low, high),) = ends.tolist()
+        half = (high - low) / 2
+        self.coef_ = outcome.coefficients * half
+        self.intercept_ = outcome.intercept * half + (low + high) / 2
+        return self
+
+    def predict(self, X: Any) -> Array:  # noqa: N803
+        """Return the predicted target of each row, on its own scale."""
+        check_is_fitted(self)
+        return np.asarray(self._features(X, reset=False) @ self.coef_ + self.intercept_)
+
+
+def _targets(second: Array) -> Array:
+    """Return the targets of two classes: by the rule of `hush.core.training.labels`."""
+    return np.array(TARGETS, dtype=np.float64)[second.astype(np.intp)]
+
+
+def _check_lengths(x: Array, y: Array) -> None:
+    if len(x) != len(y):
+        raise RecordError(f"there are {len(x)} rows of features and {len(y)} targets")

@@ -1,0 +1,1 @@
+"""Before anybody is asked: predictions, laws, summaries and audits of a plan."""

@@ -1,0 +1,70 @@
+"""Audits: what a plan really costs, and what anybody's randomiser really leaks.
+
+`audit(plan)` proves the privacy of a plan in exact arithmetic, runs its samplers, and attacks them.
+`audit(function, inputs)` calls a function that somebody else wrote, and attacks its outputs, low bits included. It is a
+tool for people who judge a collection: it imports the device's side and the server's, and neither imports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+from hush.core.plan import Plan
+from hush.errors import AuditError
+from hush.planning.audits.attacks import Attack
+from hush.planning.audits.fits import Fit
+from hush.planning.audits.plans import PlanAudit, QuestionAudit, audit_plan
+from hush.planning.audits.proofs import Proof
+from hush.planning.audits.randomisers import Impossible, Possible, RandomiserAudit, audit_randomiser
+
+__all__ = ["Attack", "Fit", "Impossible", "PlanAudit", "Proof", "QuestionAudit", "RandomiserAudit", "audit"]
+
+MIN_DRAWS = 400
+
+
+@overload
+def audit(subject: Plan, /, *, draws: int = ..., confidence: float = ...) -> PlanAudit: ...
+
+
+@overload
+def audit(
+    subject: Callable[[Any], Any],
+    inputs: Sequence[Any],
+    /,
+    *,
+    epsilon: float | None = ...,
+    possible: Possible | None = ...,
+    draws: int = ...,
+    confidence: float = ...,
+) -> RandomiserAudit: ...
+
+
+def audit(
+    subject: Plan | Callable[[Any], Any],
+    inputs: Sequence[Any] | None = None,
+    /,
+    *,
+    epsilon: float | None = None,
+    possible: Possible | None = None,
+    draws: int = 20_000,
+    confidence: float = 1 - 1e-6,
+) -> PlanAudit | RandomiserAudit:
+    """Audit a plan, or any function that is said to be a randomiser.
+
+    A plan is proved, and its samplers are run `draws` times for a few inputs of each question. A function is called
+    `draws` times for each of the inputs; its outputs are numbers, or anything hashable. It fails if an attack proves
+    that it leaks more than `epsilon`, or if `possible(output, input)`, where it is given, finds an output of one input
+    that another can never produce. Something that is right fails with probability 1 - confidence at most.
+    """
+    if type(draws) is not int or draws < MIN_DRAWS:
+        raise AuditError(f"draws must be a whole number, {MIN_DRAWS} or more")
+    if not isinstance(confidence, float) or not 0 < confidence < 1:
+        raise AuditError("confidence must be a number between 0 and 1, such as 0.999999")
+    if isinstance(subject, Plan):
+        if inputs is not None or epsilon is not None or possible is not None:
+            raise AuditError("a plan brings its own inputs and its own epsilon")
+        return audit_plan(subject, draws, confidence)
+    if not callable(subject) or inputs is None:
+        raise AuditError("audit a plan, or a function together with a list of inputs")
+    return audit_randomiser(subject, inputs, epsilon, draws, confidence, possible)

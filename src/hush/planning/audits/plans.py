@@ -1,0 +1,223 @@
+"""The audit of a plan: what is proved of it, and what its sampler does when it is run.
+
+Error rates: half of what `confidence` leaves is for the comparisons of samplers with their laws, half for the attacks.
+A plan that is right fails an audit with that probability at most.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+
+from hush.core.channels import Channel, Output
+from hush.core.exact import exp_bounds, log_above
+from hush.core.plan import Plan, Question
+from hush.core.schema import MISSING, Attribute, Input, Numeric
+from hush.device.coins import SystemCoins
+from hush.device.randomise import randomise
+from hush.errors import ReportError
+from hush.planning.audits import words
+from hush.planning.audits.attacks import Attack, Sample, attacks
+from hush.planning.audits.features import Feature
+from hush.planning.audits.fits import Fit, by_chi_square, by_targets
+from hush.planning.audits.proofs import CELLS, Law, Proof, prove
+from hush.server.estimates import Manipulation, leverage
+
+
+@dataclass(frozen=True)
+class QuestionAudit:
+    """One question: the proof, the sampler, the attacks, and what one malicious report can do."""
+
+    attributes: tuple[str, ...]
+    kind: str
+    proof: Proof
+    fits: tuple[Fit, ...]
+    attacks: tuple[Attack, ...]
+    leverage: tuple[Manipulation, ...]
+
+    @property
+    def epsilon(self) -> float:
+        """The realised epsilon of one answer, rounded up."""
+        return self.proof.epsilon
+
+    @property
+    def lower(self) -> float:
+        """The best lower bound of epsilon that an attack has shown."""
+        return max(attack.lower for attack in self.attacks)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What is wrong, in sentences; empty if nothing is."""
+        found = [self.proof.flaw] if self.proof.flaw else []
+        found += [
+            f"the sampler does not follow its law for {fit.name} (p = {fit.p_value:.1g})"
+            for fit in self.fits
+            if not fit.passed
+        ]
+        found += [f"more leaks than is claimed: {attack}" for attack in self.attacks if attack.lower > self.epsilon]
+        return tuple(found)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.failures
+
+
+@dataclass(frozen=True)
+class PlanAudit:
+    """A plan: its questions, the total per record, and attacks on whole reports."""
+
+    plan: Plan
+    draws: int
+    confidence: float
+    questions: tuple[QuestionAudit, ...]
+    attacks: tuple[Attack, ...]
+
+    @property
+    def ratio(self) -> Fraction:
+        """The largest ratio of a whole report: the product of the k largest ratios that are known."""
+        ratios = sorted((question.proof.ratio for question in self.questions), reverse=True)
+        return math.prod(ratios[: self.plan.k], start=Fraction(1))
+
+    @cached_property
+    def epsilon(self) -> float:
+        """What a report costs in truth, rounded up."""
+        return log_above(self.ratio)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What is wrong, in sentences; empty if nothing is."""
+        found = [f"{words.quoted(item.attributes)}: {failure}" for item in self.questions for failure in item.failures]
+        if self.ratio > exp_bounds(self.plan.cost)[0]:
+            found.append(f"a report costs more than epsilon = {self.plan.epsilon!r}: {words.up(self.epsilon, 6)}")
+        found += [f"a whole report leaks more: {item}" for item in self.attacks if item.lower > self.plan.epsilon]
+        return tuple(found)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.failures
+
+    def lines(self) -> Iterator[str]:
+        """Yield the audit in sentences."""
+        yield from words.plan_lines(self)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def audit_plan(plan: Plan, draws: int, confidence: float) -> PlanAudit:
+    """Audit a plan."""
+    probes = [_probes(attributes) for attributes in plan.attributes]
+    # One attack on whole reports in each direction, and one for every ordered pair of inputs of a question.
+    attacked = 2 + sum(len(names) * (len(names) - 1) for names in probes)
+    compared = sum(map(len, probes))
+    miss = (1 - confidence) / 2
+    rows = leverage(plan)
+    questions = [
+        _audit_question(question, inputs, rows, draws, miss / compared, miss / attacked)
+        for question, inputs in zip(plan.questions, probes, strict=True)
+    ]
+    return PlanAudit(plan, draws, confidence, tuple(questions), _attack_reports(plan, draws, miss / attacked))
+
+
+def _attack_reports(plan: Plan, draws: int, miss: float) -> tuple[Attack, ...]:
+    """Attack what the client really sends; nothing if it refuses, as a sampler made what is not an output."""
+    try:
+        reports = [
+            Sample(name, record, [randomise(plan, record).answers for _ in range(draws)])
+            for name, record in _records(plan).items()
+        ]
+    except ReportError:
+        return ()
+    return attacks(reports, miss)
+
+
+def _audit_question(
+    question: Question,
+    inputs: dict[str, Sequence[Input]],
+    rows: Sequence[Manipulation],
+    draws: int,
+    fit_miss: float,
+    attack_miss: float,
+) -> QuestionAudit:
+    channel = question.channel
+    coins = SystemCoins()
+    listed = channel.alphabet.outputs <= max(CELLS, channel.alphabet.size)
+
+    samples, laws, fits = [], {}, []
+    for name, values in inputs.items():
+        if listed:
+            again = partial(_answers, channel, values, coins, draws)
+            laws[name] = _law(channel, values)
+            sample = Sample(name, values, again())
+            fits.append(by_chi_square(name, sample.outputs, again, laws[name], fit_miss))
+        else:
+            state = channel.state(values, coins)
+            sample = Sample(name, values, [channel.draw(state, coins) for _ in range(draws)])
+            fits.append(by_targets(name, sample.outputs, channel, state, fit_miss))
+        samples.append(sample)
+
+    def likelihood(a: Sample, b: Sample) -> list[Feature]:
+        return [_likelihood(laws[a.name], laws[b.name])] if listed else []
+
+    return QuestionAudit(
+        question.attributes,
+        channel.kind,
+        prove(channel, list(laws.values())),
+        tuple(fits),
+        attacks(samples, attack_miss, likelihood),
+        tuple(row for row in rows if row.attribute in question.attributes),
+    )
+
+
+def _likelihood(ours: Law, theirs: Law) -> Feature:
+    """The true likelihood ratio, rounded so that equal ones are equal: no event distinguishes better."""
+    table = {
+        output: round(math.log(probability / theirs[output]), 9)
+        for output, probability in ours.items()
+        if probability > 0 and theirs.get(output, 0) > 0
+    }
+    return Feature("the likelihood of the output", "values", table.get)
+
+
+def _answers(channel: Channel, values: Sequence[Input], coins: SystemCoins, draws: int) -> list[Output]:
+    return [channel.answer(values, coins) for _ in range(draws)]
+
+
+def _law(channel: Channel, values: Sequence[Input]) -> dict[Output, Fraction]:
+    """Return the exact law of what a device answers, its rounding included."""
+    law: dict[Output, Fraction] = {}
+    for state, chance in channel.rounding(values).items():
+        for output, probability in channel.law(state).items():
+            law[output] = law.get(output, Fraction(0)) + chance * probability
+    return law
+
+
+def _probes(attributes: Sequence[Attribute]) -> dict[str, Sequence[Input]]:
+    """Return inputs to run the sampler with, by name: the extremes, one between, and missing."""
+    first = attributes[0]
+    if len(attributes) > 1 or isinstance(first, Numeric):
+        found: dict[str, Sequence[Input]] = {}
+        for name, u in (("lowest", 0.0), ("highest", 1.0), ("middle", 0.5)):
+            values = [u if isinstance(item, Numeric) else round(u * (len(item.labels) - 1)) for item in attributes]
+            if values not in found.values():
+                found[name] = values
+        return {**found, MISSING: [None]} if isinstance(first, Numeric) and first.optional else found
+    indices = sorted({0, 1, len(first.labels) - 1})
+    return {repr(first.labels[index]): [index] for index in indices}
+
+
+def _records(plan: Plan) -> dict[str, dict[str, object]]:
+    """Return two records that differ in everything."""
+    ends: dict[str, dict[str, object]] = {"one record": {}, "another": {}}
+    for end, record in zip((0, -1), ends.values(), strict=True):
+        for item in plan.schema.attributes:
+            choices: Sequence[object] = (item.low, item.high) if isinstance(item, Numeric) else item.values
+            if item.optional:
+                choices = (*choices, None)
+            record[item.name] = choices[end]
+    return ends

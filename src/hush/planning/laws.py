@@ -1,0 +1,121 @@
+"""What one report says about a person, in rows for people to read: a law, listed or grouped.
+
+`Plan.law` gives every output with its probability. Here several values stand beside each other, outputs are named in
+the attribute's own words, and neighbouring outputs are put together if there are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hush.core.channels import Output
+from hush.core.channels.indicator import Indicator
+from hush.core.plan import Plan
+from hush.core.schema import MISSING, Categorical, Numeric
+from hush.errors import DesignError
+from hush.show.tables import number
+
+MAX_LISTED = 20_000
+"""Laws with more outputs are not listed: how likely each category is to be in the report is told instead."""
+
+Law = dict[Output, Fraction]
+
+
+@dataclass(frozen=True)
+class Row:
+    """An output (or a group of them), what it is called, and its exact probability for each value.
+
+    `partition` is False if the rows overlap, as sets that contain a given category do: they add up to more than 1.
+    """
+
+    label: str
+    outputs: int
+    probabilities: tuple[Fraction, ...]
+    partition: bool = True
+
+
+def rows(plan: Plan, attribute: str, values: Sequence[object], most: int | None = None) -> list[Row]:
+    """Return what people with these values would report about an attribute, in `most` rows at most if that is given.
+
+    Outputs of a number are in the order of what they count as, and are grouped into rows of similar probability; those
+    of a category are sets of categories, and if there are too many, a row tells how often a category is in the set.
+    """
+    if not values:
+        raise DesignError("name one value or more")
+    field = plan.schema[attribute]
+    limit = MAX_LISTED if most is None else min(most, MAX_LISTED)
+    if isinstance(field, Categorical):
+        channel = plan.channel(attribute)
+        if isinstance(channel, Indicator) and channel.alphabet.outputs > limit:
+            return _memberships(channel, field, values)
+        return _sets(field, _laws(plan, attribute, values))
+    return _cells(plan, field, _laws(plan, attribute, values), most)
+
+
+def favour(plan: Plan, attribute: str, values: Sequence[object]) -> Fraction:
+    """Return the largest ratio of one answer's probabilities under two of these values, exactly. At most e^epsilon."""
+    channel = plan.channel(attribute)
+    if channel.alphabet.outputs > MAX_LISTED:
+        codes = {plan.schema[attribute].encode(value) for value in values}
+        return channel.ratio if len(codes) > 1 else Fraction(1)
+    laws = _laws(plan, attribute, values)
+    columns = [[law[output] for law in laws] for output in laws[0]]
+    return max(max(column) / min(column) for column in columns if min(column))
+
+
+def _laws(plan: Plan, attribute: str, values: Sequence[object]) -> list[Law]:
+    return [plan.law(attribute, value) for value in values]
+
+
+def _memberships(channel: Indicator, field: Categorical, values: Sequence[object]) -> list[Row]:
+    held = [field.encode(value) for value in values]
+    return [
+        Row(f"includes {label}", 0, tuple(channel.p if index == true else channel.q for true in held), partition=False)
+        for index, label in enumerate(field.labels)
+    ]
+
+
+def _sets(field: Categorical, laws: Sequence[Law]) -> list[Row]:
+    return [Row(_set_label(field, output), 1, tuple(law[output] for law in laws)) for output in laws[0]]
+
+
+def _set_label(field: Categorical, output: Output) -> str:
+    if isinstance(output, int):
+        return str(field.labels[output])
+    return " + ".join(str(field.labels[member]) for member in output) or "(none)"
+
+
+def _cells(plan: Plan, field: Numeric, laws: Sequence[Law], most: int | None) -> list[Row]:
+    """Order the cells by what they count as, and group neighbours until each row has its share of probability."""
+    channel = plan.channel(field.name)
+    decoded = {output: channel.decode(output) for output in laws[0]}
+    # An output counts towards "missing" if that is above 0; such outputs come last.
+    missing = {output for output, targets in decoded.items() if len(targets) > 1 and targets[1] > 0}
+    present = sorted((output for output in decoded if output not in missing), key=lambda output: decoded[output][0])
+    room = len(present) if most is None else max(most - bool(missing), 1)
+    groups: list[list[Output]] = []
+    if len(present) <= room:
+        groups = [[output] for output in present]
+    else:
+        weights = {output: float(sum(law[output] for law in laws)) for output in present}
+        share, filled = sum(weights.values()) / room, 0.0
+        for output in present:
+            if not groups or (filled >= share * len(groups) and len(groups) < room):
+                groups.append([])
+            groups[-1].append(output)
+            filled += weights[output]
+    half = (Fraction(field.high) - Fraction(field.low)) / 2
+    result = []
+    for group in groups:
+        ends = [
+            number(float(Fraction(field.low) + (decoded[output][0] + 1) * half)) for output in (group[0], group[-1])
+        ]
+        result.append(_row(ends[0] if ends[0] == ends[1] else " .. ".join(ends), group, laws))
+    return [*result, _row(MISSING, sorted(missing), laws)] if missing else result
+
+
+def _row(label: str, group: Sequence[Output], laws: Sequence[Law]) -> Row:
+    probabilities = tuple(sum((law[output] for output in group), Fraction(0)) for law in laws)
+    return Row(label, len(group), probabilities)

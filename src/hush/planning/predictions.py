@@ -1,0 +1,316 @@
+"""What a collection will tell, before anybody is asked: standard errors and margins from the exact channels.
+
+A prediction is an estimate from a crowd of average luck: the moments that a population's reports have on average are
+put into the same formulas as real ones, and the interval is the one that `hush.estimate` would give them. Nothing is
+simulated. The population is a guess: by default the one with the largest standard error for each target (half of the
+people at either end of the domain, half holding a category), or what `guesses` say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, ClassVar
+
+from hush.core.channels import Channel, Reading
+from hush.core.design import design
+from hush.core.plan import MAX_EPSILON, MIN_EPSILON, Plan
+from hush.core.schema import MISSING, Attribute, Numeric, Schema
+from hush.errors import DesignError
+from hush.server.estimates import Scale, category_of
+from hush.server.intervals import Ratio, Sample, bounds, moments
+from hush.show.rows import R, Rows
+from hush.show.tables import Table, number, percent
+
+_bounds = lru_cache(maxsize=256)(bounds)  # categories of which the same is assumed have the same
+_GRID = 64
+_STEP = 1.5  # from one epsilon that is tried to the next
+_MOST = 10**18
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What is assumed of a numeric attribute, on its own scale: mean, standard deviation, share of missing."""
+
+    mean: float
+    spread: float = 0.0
+    missing: float = 0.0
+
+
+Guesses = Mapping[str, Guess | Mapping[Any, float]]
+"""For a numeric attribute a Guess, for a categorical one the shares of some categories."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The standard error of a mean (category None) or share, and the margin of its interval, from n answers."""
+
+    attribute: str
+    category: str | int | None
+    stderr: float
+    margin: float
+    n: float
+
+
+class Predictions(Rows[Prediction]):
+    """A list of predictions that knows for how many people and at which level they were made, if that was given."""
+
+    _columns: ClassVar = {
+        "attribute": str,
+        "category": str,
+        "stderr": float,
+        "margin": float,
+        "n": float,
+    }
+
+    def __init__(
+        self, rows: Iterable[Prediction] = (), *, people: int | None = None, level: float | None = None
+    ) -> None:
+        super().__init__(rows)
+        self.people = people
+        self.level = level
+
+    def table(self) -> Table:
+        """Return them; categories with the same numbers share a row."""
+        groups: dict[tuple[str, bool, float], list[Prediction]] = {}
+        for row in self:
+            groups.setdefault((row.attribute, row.category is None, row.margin), []).append(row)
+        shown = []
+        for (attribute, mean, margin), group in groups.items():
+            what = "mean" if mean else f"share of {group[0].category}"
+            if len(group) > 1:
+                what = f"each of {len(group)} shares"
+            shown.append((attribute, what, number(group[0].stderr), "±" + number(margin), f"{group[0].n:,.0f}"))
+        columns = ("attribute", "estimate", "standard error", percent(self.level, "margin"), "answers")
+        notes = () if self.people is None else (f"From {self.people:,} people, before any is asked.",)
+        return Table(columns, shown, texts=2, notes=notes)
+
+
+def by_target(rows: Iterable[R]) -> dict[tuple[str, str], list[R]]:
+    """Return rows by attribute and target: "mean", the "missing" of a number, or all "shares" of a category."""
+    found: dict[tuple[str, str], list[R]] = {}
+    for row in rows:
+        what = "shares"
+        if row.category is None:
+            what = "mean"
+        elif row.category == MISSING and (row.attribute, "mean") in found:
+            what = "missing"
+        found.setdefault((row.attribute, what), []).append(row)
+    return found
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """What is known of one target before any data: `inclusion` of the people answer, and what one report then says.
+
+    `report` has the moments of one report's value under the population that is assumed, `deviation` its standard
+    deviation; for the mean of an optional attribute they are those of a ratio, and of its linear part.
+    """
+
+    attribute: Attribute
+    symbol: int | None
+    inclusion: float
+    report: Sample | Ratio
+    deviation: float
+
+    def prediction(self, n: int, level: float) -> Prediction:
+        """Return what n people will tell."""
+        scale = Scale(self.attribute, self.symbol)
+        answers = n * self.inclusion
+        low, high = scale.bounds(_bounds(_times(self.report, answers), level))
+        stderr = scale.half * self.deviation / math.sqrt(answers)
+        category = category_of(self.attribute, self.symbol)
+        return Prediction(self.attribute.name, category, stderr, high / 2 - low / 2, answers)
+
+
+def predict(plan: Plan, n: int, *, level: float = 0.95, guesses: Guesses | None = None) -> Predictions:
+    """Return what n people will tell: the rows of `hush.estimate`, before any data.
+
+    The margin is half of the width of the interval that `hush.estimate` would give: with many people that of a normal
+    one, with few somewhat more. So it is not always in proportion to `stderr`. Each attribute is answered by n times
+    the probability that its question is asked; the ratio estimator is assumed.
+    """
+    if type(n) is not int or n < 1:
+        raise DesignError("n must be a whole number of people, 1 or more")
+    _check_level(level)
+    return Predictions((one.prediction(n, level) for one in prospects(plan, guesses)), people=n, level=level)
+
+
+def prospects(plan: Plan, guesses: Guesses | None = None) -> list[Prospect]:
+    """Return what can be known of every target whatever the number of people."""
+    known = dict(guesses or {})
+    for name in known:
+        plan.schema[name]  # raises, and says which there are
+    found = []
+    for question, attributes, inclusion in zip(plan.questions, plan.attributes, plan.inclusions, strict=True):
+        channel = question.channel
+        for reading in channel.readings([0] * channel.alphabet.size, 0):
+            attribute = attributes[reading.attribute]
+            report, variance = _report(channel, reading, attribute, known.get(attribute.name))
+            share = float(inclusion * reading.share)
+            found.append(Prospect(attribute, reading.symbol, share, report, math.sqrt(variance)))
+    return found
+
+
+Report = tuple[Sample | Ratio, float]
+"""The moments of one report's value, and its variance (for a ratio, that of its linear part)."""
+
+
+def _times(report: Sample | Ratio, n: float) -> Sample | Ratio:
+    """Return what n reports of average luck are."""
+    if isinstance(report, Sample):
+        return replace(report, n=n)
+    return Ratio(replace(report.numerator, n=n), replace(report.denominator, n=n), report.covariance)
+
+
+def _report(channel: Channel, reading: Reading, attribute: Attribute, guess: Any) -> Report:
+    """Return what one report says, for the guess or the worst population."""
+    if isinstance(attribute, Numeric):
+        populations, missing = _populations(attribute, guess)
+        return max((_of_numbers(channel, reading, ends, missing) for ends in populations), key=itemgetter(1))
+    if guess is None:
+        low, high = reading.values
+        return _of_two(reading, max((f / _GRID for f in range(_GRID + 1)), key=lambda f: (high - f) * (f - low)))
+    if not isinstance(guess, Mapping) or not set(guess) <= set(attribute.labels):
+        raise DesignError(f"attribute {attribute.name!r}: a guess is a mapping from its categories to shares")
+    share = float(guess.get(category_of(attribute, reading.symbol), 0.0))
+    if not 0 <= share <= 1:
+        raise DesignError(f"attribute {attribute.name!r}: a share must be from 0 to 1")
+    return _of_two(reading, share)
+
+
+def _populations(attribute: Numeric, guess: Any) -> tuple[list[tuple[float, float]], float]:
+    """Return where the two halves of those present may be, and the share of missing."""
+    if guess is None:
+        # The mean of the present is worst known if many are missing; no bound exists if all may be. Half are assumed.
+        return [(t / _GRID, -t / _GRID) for t in range(_GRID + 1)], 0.5 if attribute.optional else 0.0
+    if not isinstance(guess, Guess) or not attribute.low <= guess.mean <= attribute.high or guess.spread < 0:
+        raise DesignError(f"attribute {attribute.name!r}: a guess is a Guess with a mean inside the domain")
+    if not 0 <= guess.missing < 1 or (guess.missing and not attribute.optional):
+        raise DesignError(f"attribute {attribute.name!r}: the share of missing is from 0 to 1, if it is optional")
+    half = (attribute.high - attribute.low) / 2
+    centre, spread = (guess.mean - attribute.low) / half - 1, guess.spread / half
+    if spread**2 > 1 - centre**2 + 1e-9:  # that of people at the two ends alone
+        raise DesignError(f"attribute {attribute.name!r}: no people in the domain are spread so far around this mean")
+    return [(max(centre - spread, -1.0), min(centre + spread, 1.0))], guess.missing
+
+
+def _of_two(reading: Reading, mean: float) -> Report:
+    """Return what a report of one of two values says: of two values the mean tells the law."""
+    low, high = reading.values
+    up = (mean - low) / (high - low)
+    return moments([1 - up, up], reading.values), (high - mean) * (mean - low)
+
+
+def _of_numbers(channel: Channel, reading: Reading, ends: tuple[float, float], missing: float) -> Report:
+    """Return what a report says if half of the present are at either end."""
+    if len(reading.values) == 2:
+        return _of_two(reading, missing if reading.symbol is not None else sum(ends) / 2)
+    laws = [channel.likelihood((t + 1) / 2) or [] for t in ends]
+    law = [(1 - missing) * (a + b) / 2 for a, b in zip(*laws, strict=True)]
+    if missing:
+        law = [a + missing * b for a, b in zip(law, channel.likelihood(None) or [], strict=True)]
+    top = moments(law, reading.values, reading.squares)
+    if reading.presence is None:
+        return top, top.variance
+    bottom = moments(law, reading.presence)
+    products = (
+        p * (v - top.mean) * (g - bottom.mean) for p, v, g in zip(law, reading.values, reading.presence, strict=True)
+    )
+    found = Ratio(top, bottom, math.fsum(products))
+    return found, found.spread(found.point) / bottom.mean**2
+
+
+# -- the inverse questions
+
+
+def people_needed(
+    plan: Plan, margin: float, *, attribute: str | None = None, level: float = 0.95, guesses: Guesses | None = None
+) -> int:
+    """Return how many people must be asked so that no margin (or none of this attribute) exceeds the given one.
+
+    Margins of means are on the attribute's own scale, those of shares from 0 to 1: name an attribute unless all are
+    alike. With one person fewer some margin is larger. Ask some more than that, as chance decides how many answer
+    which question.
+    """
+    _check_margin(margin)
+    _check_level(level)
+    asked = _of(prospects(plan, guesses), plan.schema, attribute)
+    # Categories of which the same is assumed have the same margin.
+    distinct = list({(one.inclusion, one.report, Scale(one.attribute, one.symbol).half): one for one in asked}.values())
+
+    def enough(n: int) -> bool:
+        return all(one.prediction(n, level).margin <= margin for one in distinct)
+
+    few, many = 0, 1
+    while not enough(many):
+        few, many = many, 2 * many
+        if many > _MOST:
+            raise DesignError(f"more than {_MOST:.0e} people are needed for this margin")
+    while many - few > 1:
+        middle = (few + many) // 2
+        if enough(middle):
+            many = middle
+        else:
+            few = middle
+    return many
+
+
+def epsilon_needed(
+    schema: Schema,
+    n: int,
+    margin: float,
+    *,
+    attribute: str | None = None,
+    level: float = 0.95,
+    guesses: Guesses | None = None,
+    make: Callable[[Schema, float], Plan] = design,
+) -> float:
+    """Return the smallest epsilon, to three digits, for which n people give no larger margin than the given one.
+
+    A margin hardly ever grows with epsilon, but nothing forbids it: channels consist of integers, and a plan may change
+    how many questions it asks. So epsilons are tried from small to large, each half more than the last, and the first
+    that is enough is refined: it is enough, and a little less is not.
+
+    `make(schema, epsilon)` makes the plans; `hush.design` with its defaults if it is not given.
+    """
+    _check_margin(margin)
+
+    def enough(epsilon: float) -> bool:
+        rows = predict(make(schema, epsilon), n, level=level, guesses=guesses)
+        if attribute is not None:
+            schema[attribute]  # raises, and says which there are
+        return max(row.margin for row in rows if attribute in (None, row.attribute)) <= margin
+
+    most = float(MAX_EPSILON)
+    low = high = float(MIN_EPSILON)
+    while not enough(high):
+        if high == most:
+            raise DesignError(f"no epsilon up to {most} is enough for this margin with {n} people: ask more of them")
+        low, high = high, min(float(f"{high * _STEP:.4g}"), most)
+    while high / low > 1.002:
+        middle = float(f"{math.sqrt(low * high):.4g}")
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _check_margin(margin: float) -> None:
+    if not isinstance(margin, int | float) or not 0 < margin < math.inf:
+        raise DesignError("a margin is a number above 0")
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise DesignError("level must be a number between 0 and 1, such as 0.95")
+
+
+def _of(found: Sequence[Prospect], schema: Schema, attribute: str | None) -> list[Prospect]:
+    if attribute is not None:
+        schema[attribute]  # raises, and says which there are
+    return [one for one in found if attribute in (None, one.attribute.name)]

@@ -1,0 +1,251 @@
+"""Pictures of a collection: margins before anybody is asked, what one report says, and estimates in the end.
+
+Each function returns an Altair chart, computed from the exact channels; `save` writes it as SVG or PNG, without a
+browser or a network. They need `pip install 'hush[plot]'`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
+
+from hush.core.design import design
+from hush.core.plan import Plan
+from hush.core.schema import MISSING, Attribute, Numeric, Schema
+from hush.errors import DesignError, EstimateError
+from hush.planning import laws
+from hush.planning.predictions import Guesses, Prediction, by_target, predict
+from hush.plots import panels
+from hush.plots.panels import BLUE, COLOURS, MAX_BARS, RED, SHORT
+from hush.server.estimates import Estimate, Estimates
+from hush.server.postprocess import Distribution
+from hush.show.tables import percent
+
+import altair as alt  # isort: skip - hush.plots.panels says what to do if it is missing
+
+T = TypeVar("T", alt.Chart, alt.VConcatChart)
+Chart = alt.Chart | alt.VConcatChart | alt.FacetChart
+
+EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
+PEOPLE = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+MAX_PANELS = 16
+
+
+def targets(rows: Sequence[Prediction]) -> list[tuple[str, Prediction]]:
+    """Name what is predicted; of the shares of one attribute only that with the largest margin is kept."""
+    return [
+        (f"{name}, {what}", max(group, key=lambda row: row.margin)) for (name, what), group in by_target(rows).items()
+    ]
+
+
+def margins(
+    subject: Plan | Schema,
+    *,
+    n: int = 100_000,
+    epsilon: float = 1.0,
+    level: float = 0.95,
+    attributes: Sequence[str] | None = None,
+    guesses: Guesses | None = None,
+    make: Callable[[Schema, float], Plan] = design,
+) -> alt.VConcatChart:
+    """Draw the margin of each mean and share against epsilon (for n people), and against the number of people.
+
+    For a plan, its own margin is a dot, and the number of people varies under that plan; the line of other epsilons is
+    of plans that `make(schema, epsilon)` makes: `hush.design` with its defaults, if it is not given. For a schema,
+    the plan is designed for `epsilon`.
+    """
+    plan = subject if isinstance(subject, Plan) else make(subject, epsilon)
+    schema = plan.schema
+    names = list(attributes or schema.names)
+    for name in names:
+        schema[name]  # raises, and says which there are
+
+    def named(some: Plan, people: int) -> list[tuple[str, Prediction]]:
+        found = targets(predict(some, people, level=level, guesses=guesses))
+        return [(name, row) for name, row in found if row.attribute in names]
+
+    here = named(plan, n)
+    if len(here) > MAX_PANELS:
+        raise DesignError(f"{len(here)} panels are too many to read: choose attributes with {MAX_PANELS} at most")
+
+    def values(some: Plan, people: int, kind: str) -> list[dict[str, Any]]:
+        found = named(some, people)
+        return [
+            {"target": name, "epsilon": some.epsilon, "people": people, "margin": row.margin, "kind": kind}
+            for name, row in found
+        ]
+
+    dots = values(plan, n, "this plan")
+    by_epsilon = [value for e in EPSILONS for value in values(make(schema, e), n, "designed")]
+    by_people = [value for people in sorted({*PEOPLE, n}) for value in values(plan, people, "designed")]
+    order = [name for name, _ in here]
+    sure = f"{100 * level:g} %"
+    blocks = [
+        _panels(by_epsilon + dots, order, "epsilon", "epsilon per person", f"With {n:,} people"),
+        _panels(by_people + dots, order, "people", "people asked", f"At epsilon = {plan.epsilon:g}"),
+    ]
+    title = alt.Title(
+        "How far off will the estimates be?",
+        subtitle=f"Margin of the {sure} interval, on the scale of each attribute; the dot is {n:,} people "
+        f"at epsilon = {plan.epsilon:g}. Both axes are logarithmic.",
+    )
+    together: alt.VConcatChart = alt.vconcat(*blocks, spacing=24).properties(title=title)
+    return _styled(together)
+
+
+def _panels(values: list[dict[str, Any]], order: list[str], field: str, label: str, title: str) -> alt.FacetChart:
+    ticks = [0.25, 0.5, 1, 2, 4] if field == "epsilon" else [1_000, 10_000, 100_000, 1_000_000]
+    axis = alt.Axis(values=ticks, format="~g" if field == "epsilon" else "~s", title=label)
+    base = alt.Chart().encode(
+        x=alt.X(f"{field}:Q", scale=alt.Scale(type="log", nice=False, padding=8), axis=axis),
+        y=alt.Y(
+            "margin:Q",
+            scale=alt.Scale(type="log", nice=False, padding=6),
+            axis=alt.Axis(title=None, tickCount=3, grid=False, labelOverlap=True, labelExpr=SHORT),
+        ),
+    )
+    line = base.transform_filter("datum.kind == 'designed'").mark_line(color=BLUE, point=False, strokeWidth=2)
+    dot = base.transform_filter("datum.kind == 'this plan'").mark_point(color=RED, filled=True, size=60, opacity=1)
+    panels: alt.FacetChart = (
+        alt.layer(line, dot, data=alt.InlineData(values=values))
+        .properties(width=150, height=100)
+        .facet(
+            facet=alt.Facet("target:N", sort=order, title=None, header=alt.Header(labelFontSize=11)),
+            columns=4,
+            title=alt.Title(title, fontSize=12, anchor="start"),
+        )
+        .resolve_scale(y="independent")
+        .resolve_axis(x="independent")
+    )
+    return panels
+
+
+def law(plan: Plan, attribute: str, values: Sequence[object] = ()) -> alt.Chart:
+    """Draw what people with these values would report: a bar for each output (or group of them) and value.
+
+    Where bars of two values are of similar height, a report hardly tells the values apart; no two are further apart
+    than a factor e^epsilon. Without values, those of the ends and the middle of a number are taken, or of the first
+    three categories.
+    """
+    if not len(values):
+        values = _some(plan.schema[attribute])
+    distinct = {_value_label(value): value for value in values}  # equal bars would be stacked
+    names, values = list(distinct), list(distinct.values())
+    rows = laws.rows(plan, attribute, values, most=MAX_BARS)
+    data = [
+        {"order": order, "report": row.label, "value": name, "probability": float(probability)}
+        for order, row in enumerate(rows)
+        for name, probability in zip(names, row.probabilities, strict=True)
+    ]
+    labels = json.dumps([row.label for row in rows])
+    factor = math.ceil(laws.favour(plan, attribute, values) * 100) / 100  # rounded up: it is a bound
+    subtitle = ["Each colour is what one person of that value might report, if asked about it."]
+    if len(names) > 1:
+        subtitle.append(f"No report is more than {factor:g} times likelier for one of them than for another.")
+    if isinstance(plan.schema[attribute], Numeric):
+        what = "what is reported, as the number that it counts as"
+    else:
+        what = "what is reported" if rows[0].partition else "what is in the report"
+    # Labels that overlap would be dropped, that of "missing" perhaps: some are chosen, and the last is kept.
+    ticks = sorted({*range(0, len(rows) - 1, math.ceil(len(rows) / 10)), len(rows) - 1})
+    chart: alt.Chart = (
+        alt.Chart(alt.InlineData(values=data))
+        .mark_bar()
+        .encode(
+            x=alt.X(
+                "order:O",
+                axis=alt.Axis(title=what, labelExpr=f"{labels}[datum.value]", labelAngle=-45, values=ticks),
+            ),
+            xOffset=alt.XOffset("value:N", sort=names),
+            y=alt.Y("probability:Q", axis=alt.Axis(title="probability", format="~%", tickCount=5)),
+            color=alt.Color("value:N", sort=names, title=attribute, scale=alt.Scale(range=list(COLOURS))),
+        )
+        .properties(
+            width=560, height=220, title=alt.Title(f"What one report says about {attribute!r}", subtitle=subtitle)
+        )
+    )
+    return _styled(chart)
+
+
+def estimates(rows: Sequence[Estimate], schema: Schema, *, level: float | None = None) -> alt.VConcatChart:
+    """Draw estimates with their intervals: means as points on the attribute's own scale, shares as bars.
+
+    Of an attribute with more than 32 categories those with the largest shares are drawn. What nobody has answered yet
+    is left out. The level need not be given for rows that know it.
+    """
+    if level is None and isinstance(rows, Estimates):
+        level = rows.level
+    groups: dict[tuple[str, bool], list[Estimate]] = {}
+    for row in rows:
+        if not math.isnan(row.point):
+            groups.setdefault((row.attribute, row.category is None), []).append(row)
+    if not groups:
+        raise EstimateError("there is nothing to draw: nobody has answered yet")
+    if len(groups) > MAX_PANELS:
+        raise DesignError(f"{len(groups)} panels are too many to read: choose attributes with {MAX_PANELS} at most")
+    panels = []
+    for (name, mean), group in groups.items():
+        field = schema[name]
+        panels.append(_mean(group[0], field) if mean and isinstance(field, Numeric) else _shares(name, group))
+    title = alt.Title(
+        "What the reports say",
+        subtitle=f"Estimates with {percent(level, 'intervals')}, each from those who answered.",
+    )
+    together: alt.VConcatChart = alt.vconcat(*panels, spacing=20).properties(title=title)
+    return _styled(together)
+
+
+def distribution(found: Distribution) -> alt.Chart:
+    """Draw the distribution of a number: a bar for each bin."""
+    bins = zip(found.edges, found.edges[1:], found.shares, strict=False)
+    values = [{"start": start, "end": end, "share": share} for start, end, share in bins]
+    return _styled(cast(alt.Chart, panels.distribution(alt.InlineData(values=values), found.attribute)))
+
+
+def _mean(row: Estimate, field: Numeric) -> panels.Panel:
+    values = [_bounds(row, "mean") | {"start": field.low, "end": field.high}]
+    return panels.mean(alt.InlineData(values=values), row.attribute)
+
+
+def _shares(name: str, rows: Sequence[Estimate]) -> panels.Panel:
+    kept = sorted(rows, key=lambda row: row.point, reverse=True)[:MAX_BARS]
+    drawn = [row for row in rows if row in kept]
+    left = len(rows) - len(drawn)
+    title = f"{name}, share" + (f" ({left:,} smaller ones are not drawn)" if left else "")
+    return panels.shares(alt.InlineData(values=[_bounds(row, str(row.category)) for row in drawn]), title)
+
+
+def _bounds(row: Estimate, what: str) -> dict[str, Any]:
+    return {"what": what, "point": row.point, "low": row.low, "high": row.high}
+
+
+def _some(field: Attribute) -> Sequence[object]:
+    if isinstance(field, Numeric):
+        return [field.low, field.low / 2 + field.high / 2, field.high]
+    return field.values[:3]
+
+
+def _value_label(value: object) -> str:
+    if value is None:
+        return MISSING
+    return f"{value:,.12g}" if isinstance(value, float) else str(value)
+
+
+def _styled(chart: T) -> T:
+    styled: Any = chart.copy()
+    styled.config = alt.Config.from_dict(panels.theme("light"))
+    return cast(T, styled)
+
+
+def save(chart: Chart, path: str | Path) -> None:
+    """Write a chart as SVG or PNG, by the suffix of the path."""
+    import vl_convert  # noqa: F401 - Altair would fail later, and less clearly
+
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    if suffix not in ("svg", "png"):
+        raise DesignError("a picture is written to a file that ends in .svg or .png")
+    form = cast(Literal["svg", "png"], suffix)
+    chart.save(str(path), format=form, scale_factor=2 if form == "png" else 1)

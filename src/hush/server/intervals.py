@@ -1,0 +1,230 @@
+"""From counts of values to a mean, its standard error, and an interval that keeps its word.
+
+The values of a channel are independent draws, bounded, and possibly few of them far from the rest. Two intervals
+share the work:
+
+- **Two values** (a category is supported or not, a sign is plus or minus): the count is binomial. The interval is
+  Wilson's (1927), or Clopper and Pearson's exact one (1934) if fewer than 100 fall on one side.
+- **More values**: a score interval. It has every x for which the average m of n values is plausible:
+
+      n*(m - x)^2 <= t^2 * max(s^2, least(x)) + L*|m - x|*room,   or   n*(m - x)^2 <= t^2 * max(s^2, most(x)),
+
+  whichever is less, where s^2 is the variance seen and t Student's quantile. `least` and `most` bound the variance of
+  every population with mean x, and are known from the channel (`hush.core.channels.squares`).
+
+**Why least.** Some outputs are rare for every input, and decide. If n reports show none of them, s^2 is too small.
+But their probability is known from the channel, and so is what they add to the variance.
+
+**Why L.** If x is true, people who would move the mean from m to x may not have been met. They move it most if they are
+at the end of the domain, a distance of `room` from m: then they are a share of |m - x|/room. All n reports miss them
+with probability exp(-n*|m - x|/room) at most, which is 1 - level if that is L*room/n, with L = -log(1 - level).
+
+**Why most.** Whoever was not met, the variance is at most `most`. With much noise it is hardly more than `least`.
+
+With many reports s^2 is all that counts, and the interval is the normal one. There is no number of reports that is
+"enough", and so no jump. The mean of the present, a ratio, has the same interval: see `ratio_interval`. That it covers
+at least 94 % at the level 0.95, in every population that was tried, is measured: docs/decisions/0008-intervals.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import mul
+
+from hush.core.channels.squares import Squares
+from hush.server.binomial import lower_bound, normal, student, upper_bound
+
+FEW = 100
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is known of n independent values: their mean and unbiased variance, and their possible range.
+
+    `squares` bounds the variance whatever the population; two values need none. In predictions n is the number to be
+    expected, which need not be whole.
+    """
+
+    n: float
+    mean: float
+    variance: float
+    smallest: float
+    largest: float
+    two_valued: bool
+    squares: Squares | None = None
+
+    @property
+    def stderr(self) -> float:
+        """The standard error of the mean. If one of two values was never seen, one further report of each is added."""
+        if self.n < 2:
+            return math.inf
+        if self.two_valued and self.variance == 0:
+            return (self.largest - self.smallest) * math.sqrt((self.n + 1) / (self.n + 2) ** 3)
+        return math.sqrt(self.variance / self.n)
+
+
+def summarise(counts: Sequence[int], values: Sequence[float], squares: Squares | None = None) -> Sample:
+    """Return the moments of values that occurred so often."""
+    n = sum(counts)
+    smallest, largest, two_valued = min(values), max(values), len(set(values)) == 2
+    if n == 0:
+        return Sample(0, math.nan, math.nan, smallest, largest, two_valued, squares)
+    mean = math.fsum(map(mul, counts, values)) / n
+    # Channels may have far more values than people gave; what did not occur adds nothing to an exact sum.
+    second = math.fsum(count * (value - mean) ** 2 for count, value in zip(counts, values, strict=True) if count)
+    variance = second / (n - 1) if n > 1 else math.nan
+    return Sample(n, mean, variance, smallest, largest, two_valued, squares)
+
+
+def moments(law: Sequence[float], values: Sequence[float], squares: Squares | None = None) -> Sample:
+    """Return what is to be expected of one value, given the probability of each: its moments are those of the law."""
+    mean = math.fsum(map(mul, law, values))
+    second = math.fsum(p * (value - mean) ** 2 for p, value in zip(law, values, strict=True))
+    return Sample(1.0, mean, second, min(values), max(values), len(set(values)) == 2, squares)
+
+
+def bounds(sample: Sample | Ratio, level: float) -> Interval:
+    """Return the interval of a mean, or of a ratio of means."""
+    return ratio_interval(sample, level) if isinstance(sample, Ratio) else interval(sample, level)
+
+
+def interval(sample: Sample, level: float) -> Interval:
+    """Return an interval that contains the mean of the values with probability `level`."""
+    if sample.n == 0:
+        return -math.inf, math.inf
+    if sample.two_valued:
+        width = sample.largest - sample.smallest
+        count = (sample.mean - sample.smallest) / width * sample.n
+        if isinstance(sample.n, int):  # of real reports it is whole but for an error of rounding
+            count = round(count)
+        low, high = proportion(count, sample.n, level)
+        return sample.smallest + width * low, sample.smallest + width * high
+    if sample.n < 2:
+        return sample.smallest, sample.largest
+    known = sample.squares
+    assert known is not None
+    first, last = known.ends
+    test = _test(sample.n, level)
+
+    def plausible(x: float) -> bool:
+        # Beyond the domain, where only the point may be, the variance is that at its end.
+        least, most = known.variances(min(max(x, first), last))
+        room = last - sample.mean if x > sample.mean else sample.mean - first
+        return test(sample.mean - x, sample.variance, least, most, room)
+
+    return _edge(plausible, sample.mean, sample.smallest), _edge(plausible, sample.mean, sample.largest)
+
+
+def proportion(count: float, n: float, level: float) -> Interval:
+    """Return an interval for the probability of an event that happened `count` times in n."""
+    if min(count, n - count) >= FEW:
+        z2 = normal(level) ** 2
+        share = count / n
+        centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+        margin = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+        return centre - margin, centre + margin
+    return _exact(count, n, (1 - level) / 2)
+
+
+@lru_cache(maxsize=1024)  # of a thousand rare categories many have the same count
+def _exact(count: float, n: float, tail: float) -> Interval:
+    return lower_bound(count, n, tail), upper_bound(count, n, tail)
+
+
+Test = Callable[[float, float, float, float, float], bool]
+
+
+def _test(n: float, level: float) -> Test:
+    """Return the test of the docstring above, of an average that is `away` from its expectation."""
+    t2, unmet = student(level, n - 1) ** 2, -math.log1p(-level)
+
+    def plausible(away: float, variance: float, least: float, most: float, room: float) -> bool:
+        doubt = t2 * max(variance, least) + unmet * abs(away) * max(room, 0.0)
+        return n * away * away <= min(doubt, t2 * max(variance, most))
+
+    return plausible
+
+
+def _edge(plausible: Callable[[float], bool], inside: float, outside: float) -> float:
+    """Return where what is plausible ends on the way from a point that is to one that may be."""
+    if plausible(outside):
+        return outside
+    for _ in range(48):  # to one part in 10^14 of the way
+        middle = (inside + outside) / 2
+        if plausible(middle):
+            inside = middle
+        else:
+            outside = middle
+    return outside
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The ratio of two means of the same reports: of all values, and of presence."""
+
+    numerator: Sample
+    denominator: Sample
+    covariance: float
+
+    @property
+    def point(self) -> float:
+        """The mean of the present, or NaN if there seem to be none."""
+        if not self.denominator.mean > 0:  # of no reports it is NaN
+            return math.nan
+        return self.numerator.mean / self.denominator.mean
+
+    @property
+    def stderr(self) -> float:
+        """The standard error to first order (the delta method)."""
+        if math.isnan(self.point) or self.numerator.n < 2:
+            return math.inf
+        return math.sqrt(self.spread(self.point) / self.numerator.n) / self.denominator.mean
+
+    def spread(self, x: float) -> float:
+        """Return the variance of (value - x*presence)."""
+        linear = self.numerator.variance - 2 * x * self.covariance + x**2 * self.denominator.variance
+        return max(linear, 0.0)
+
+
+def ratio(
+    counts: Sequence[int], values: Sequence[float], presence: Sequence[float], squares: Squares | None = None
+) -> Ratio:
+    """Return the mean of the present, given the values and the presence that each output stands for."""
+    numerator, denominator = summarise(counts, values, squares), summarise(counts, presence)
+    covariance = math.nan
+    if numerator.n > 1:
+        products = (
+            count * (value - numerator.mean) * (here - denominator.mean)
+            for count, value, here in zip(counts, values, presence, strict=True)
+        )
+        covariance = math.fsum(products) / (numerator.n - 1)
+    return Ratio(numerator, denominator, covariance)
+
+
+def ratio_interval(ratio: Ratio, level: float) -> Interval:
+    """Return an interval for the mean of the present.
+
+    It has every x in the domain for which the average of (value - x*presence) is plausible, as its expectation is 0 if
+    x is true. With many reports that is Fieller's interval (1954). If all values may be missing it has no bounds.
+    """
+    top, bottom = ratio.numerator, ratio.denominator
+    if top.n < 2 or bottom.mean <= 0:
+        return -math.inf, math.inf
+    known = top.squares
+    assert known is not None
+    first, last = known.ends
+    test = _test(top.n, level)
+
+    def plausible(x: float) -> bool:
+        away = top.mean - x * bottom.mean
+        # Somebody at an end of the domain, if they are present, has (the end - x) on average.
+        room = last - x - away if away < 0 else away - (first - x)
+        return test(away, ratio.spread(x), *known.variances(x), room)
+
+    middle = min(max(ratio.point, first), last)
+    return _edge(plausible, middle, first), _edge(plausible, middle, last)

@@ -1,0 +1,163 @@
+"""Remedies for estimates that look odd, each under its own name, none of them a default.
+
+Unbiased estimates may be negative or leave the domain. What is done here looks better and often is closer to the
+truth, but it is biased: averages of its results over weeks or regions stay biased. Add tallies and estimate once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from operator import mul
+from typing import TYPE_CHECKING
+
+from hush.core.schema import Categorical, Numeric, Schema
+from hush.errors import EstimateError
+from hush.server.estimates import Estimate, Estimates
+from hush.server.tally import Tally
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_POINTS_PER_BIN = 8
+_MAX_ITERATIONS = 2000
+_GAIN = 0.1
+_TINY = 1e-300  # probabilities of far tails may underflow
+
+
+def clip(estimates: Sequence[Estimate], schema: Schema) -> Estimates:
+    """Move points and intervals into the domain: low to high for means, 0 to 1 for shares."""
+    rows = []
+    for row in estimates:
+        attribute = schema[row.attribute]
+        low, high = 0.0, 1.0
+        if isinstance(attribute, Numeric) and row.category is None:
+            low, high = attribute.low, attribute.high
+        inside = [min(max(value, low), high) for value in (row.point, row.low, row.high)]
+        rows.append(replace(row, point=inside[0], low=inside[1], high=inside[2]))
+    return Estimates(rows, level=_level(estimates))
+
+
+def _level(estimates: Sequence[Estimate]) -> float | None:
+    return estimates.level if isinstance(estimates, Estimates) else None
+
+
+def project(estimates: Sequence[Estimate], schema: Schema) -> Estimates:
+    """Replace the shares of each categorical attribute by the nearest ones that are nonnegative and add up to 1.
+
+    Nearest in the Euclidean sense: the same amount is taken from every share, and what is negative then becomes 0
+    (known as Norm-Sub). Intervals stay those of the unbiased points. Other rows stay as they are.
+    """
+    groups: dict[str, list[float]] = {}
+    for row in estimates:
+        if isinstance(schema[row.attribute], Categorical):
+            groups.setdefault(row.attribute, []).append(row.point)
+    for name, points in groups.items():
+        attribute = schema[name]
+        assert isinstance(attribute, Categorical)
+        if len(points) != len(attribute.labels):
+            raise EstimateError(f"attribute {name!r}: all of its categories must be given to project them")
+        if any(math.isnan(point) for point in points):
+            continue
+        surplus = _surplus(points)
+        groups[name] = [max(point - surplus, 0.0) for point in points]
+    remaining = {name: iter(points) for name, points in groups.items()}
+    rows = (
+        replace(row, point=next(remaining[row.attribute])) if row.attribute in remaining else row for row in estimates
+    )
+    return Estimates(rows, level=_level(estimates))
+
+
+def _surplus(points: Sequence[float]) -> float:
+    """Return the amount to take from every point so that the positive rest adds up to 1."""
+    total, surplus = 0.0, 0.0
+    for rank, point in enumerate(sorted(points, reverse=True), start=1):
+        total += point
+        candidate = (total - 1) / rank
+        if point <= candidate:
+            break
+        surplus = candidate
+    return surplus
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The shares of a numeric attribute's present values in bins between edges, uniform within each.
+
+    It comes without intervals: nothing here says how uncertain it is.
+    """
+
+    attribute: str
+    edges: tuple[float, ...]
+    shares: tuple[float, ...]
+
+    def quantile(self, q: float) -> float:
+        """Return the value below which a share q lies."""
+        if not 0 <= q <= 1:
+            raise EstimateError("a quantile is for a share from 0 to 1")
+        below = 0.0
+        for low, high, share in zip(self.edges, self.edges[1:], self.shares, strict=False):
+            if share > 0 and below + share >= q:
+                return low + (high - low) * min((q - below) / share, 1.0)
+            below += share
+        return self.edges[-1]
+
+    def plot(self) -> alt.Chart:
+        """Draw it, as an Altair chart. Needs `pip install 'hush[plot]'`."""
+        from hush import plots
+
+        return plots.distribution(self)
+
+
+def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distribution:
+    """Return the likeliest distribution of a numeric attribute, from the same reports as its mean.
+
+    Expectation maximisation with the exactly known channel, from a uniform start. It stops when a step gains less than
+    0.1 in log-likelihood: by then it fits noise, not people. The mean of the result is biased: for means use
+    `estimate`. Channels with two outputs, such as Duchi et al.'s, know nothing but the mean.
+    """
+    field = tally.plan.schema[attribute]
+    if not isinstance(field, Numeric):
+        raise EstimateError(f"attribute {attribute!r}: is categorical; its distribution is in its estimates")
+    if type(bins) is not int or not 2 <= bins <= 1024:
+        raise EstimateError("bins must be a whole number from 2 to 1024")
+    index = tally.plan.question(attribute)
+    channel, counts, n = tally.plan.questions[index].channel, tally.counts[index], tally.answered[index]
+    if n == 0:
+        raise EstimateError(f"attribute {attribute!r}: nobody has answered it yet")
+    if channel.likelihood(0.5) is None or len(list(islice(channel.states(), 4))) < 3 + field.optional:
+        raise EstimateError(f"attribute {attribute!r}: its channel reports too little for a distribution")
+    rows = []
+    for b in range(bins):
+        points = [(b + (i + 0.5) / _POINTS_PER_BIN) / bins for i in range(_POINTS_PER_BIN)]
+        laws = [channel.likelihood(point) or [] for point in points]
+        rows.append([sum(column) / _POINTS_PER_BIN for column in zip(*laws, strict=True)])
+    if field.optional:
+        rows.append(channel.likelihood(None) or [])
+    shares = _maximise(rows, counts)[:bins]
+    total = sum(shares)
+    width = field.high / bins - field.low / bins
+    edges = (*(field.low + b * width for b in range(bins)), field.high)
+    return Distribution(attribute, edges, tuple(share / total for share in shares))
+
+
+def _maximise(rows: list[list[float]], counts: Sequence[int]) -> list[float]:
+    """Return weights of the rows for which the counts are likeliest, or hardly less likely than that."""
+    seen = [y for y, count in enumerate(counts) if count]
+    rows = [[row[y] for y in seen] for row in rows]
+    columns = list(zip(*rows, strict=True))
+    observed = [counts[y] for y in seen]
+    n = sum(observed)
+    weights = [1 / len(rows)] * len(rows)
+    previous = -math.inf
+    for _ in range(_MAX_ITERATIONS):
+        mixed = [sum(map(mul, column, weights)) for column in columns]
+        likelihood = sum(count * math.log(max(value, _TINY)) for count, value in zip(observed, mixed, strict=True))
+        if likelihood - previous < _GAIN:
+            break
+        previous = likelihood
+        quotients = [count / (n * max(value, _TINY)) for count, value in zip(observed, mixed, strict=True)]
+        weights = [weight * sum(map(mul, row, quotients)) for weight, row in zip(weights, rows, strict=True)]
+    return weights

@@ -1,0 +1,214 @@
+"""The tally: for each question a vector of counts. It is all that the server needs to keep.
+
+Tallies of one plan form a commutative monoid: `+` adds integers, `Tally(plan)` is zero, and adding reports in
+any order, on any number of machines, gives equal tallies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hush.core import codec
+from hush.core.plan import Plan
+from hush.core.report import Report
+from hush.errors import TallyError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+VERSION = 1
+MAX_REPORTS = 1 << 62
+
+
+class Tally:
+    """Counts of the reports of one plan. The one mutable type of the core.
+
+    `n` is the number of reports, `answered[j]` how many of them answer question j, and `counts[j]` how often
+    each output (or each member of a set-valued output) was reported.
+    """
+
+    __slots__ = ("answered", "counts", "n", "plan")
+
+    def __init__(
+        self,
+        plan: Plan,
+        n: int = 0,
+        answered: Sequence[int] | None = None,
+        counts: Sequence[Sequence[int]] | None = None,
+    ) -> None:
+        if not isinstance(plan, Plan):
+            raise TallyError("Tally(plan) needs a Plan")
+        self.plan = plan
+        self.n = n
+        self.answered = [0] * len(plan.questions) if answered is None else list(answered)
+        self.counts = (
+            [[0] * question.channel.alphabet.size for question in plan.questions]
+            if counts is None
+            else [list(vector) for vector in counts]
+        )
+        self._check()
+
+    def _check(self) -> None:
+        questions = self.plan.questions
+        codec.integer(self.n, 0, MAX_REPORTS, TallyError, "the number of reports")
+        if len(self.answered) != len(questions) or len(self.counts) != len(questions):
+            raise TallyError("a tally has one vector of counts for each question")
+        for question, answered, vector in zip(questions, self.answered, self.counts, strict=True):
+            codec.integer(answered, 0, self.n, TallyError, "the number who answered")
+            alphabet = question.channel.alphabet
+            if len(vector) != alphabet.size or set(map(type, vector)) != {int}:
+                raise TallyError(f"{question.attributes[0]!r}: needs {alphabet.size} integer counts")
+            alphabet.check_counts(vector, answered)
+        if sum(self.answered) != self.n * self.plan.k:
+            raise TallyError(f"every report of this plan has {self.plan.k} answers")
+
+    def add(self, report: Report) -> None:
+        """Count a report of the same plan.
+
+        A tally keeps no ids: a report that is added twice counts twice. Whoever receives reports over a network
+        must look at their ids first.
+        """
+        if not isinstance(report, Report):
+            raise TallyError("only reports are added to a tally; use + for tallies")
+        if report.plan.id != self.plan.id:
+            raise TallyError("this report belongs to another plan")
+        # A report that exists is valid, so nothing below can fail half-way.
+        for index, output in report.answers:
+            self.plan.questions[index].channel.alphabet.count(self.counts[index], output)
+            self.answered[index] += 1
+        self.n += 1
+
+    def update(self, reports: Iterable[Report]) -> None:
+        """Count many reports: all of them, or none if one is refused."""
+        extra = Tally(self.plan)
+        for report in reports:
+            extra.add(report)
+        self._merge(extra)
+
+    def _merge(self, other: Tally) -> None:
+        self.n += other.n
+        self.answered = [a + b for a, b in zip(self.answered, other.answered, strict=True)]
+        self.counts = [
+            [a + b for a, b in zip(ours, theirs, strict=True)]
+            for ours, theirs in zip(self.counts, other.counts, strict=True)
+        ]
+
+    def copy(self) -> Tally:
+        """Return an independent copy."""
+        return self + Tally(self.plan)
+
+    def __add__(self, other: Tally) -> Tally:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        if other.plan.id != self.plan.id:
+            raise TallyError("these tallies belong to different plans")
+        total = Tally(self.plan)
+        total._merge(self)
+        total._merge(other)
+        return total
+
+    def __radd__(self, other: object) -> Tally:
+        # So that sum() works, which starts from 0.
+        return self.copy() if type(other) is int and other == 0 else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        return (self.plan.id, self.n, self.answered, self.counts) == (
+            other.plan.id,
+            other.n,
+            other.answered,
+            other.counts,
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # mutable
+
+    def __repr__(self) -> str:
+        return f"<Tally of plan {self.plan.id[:12]}: {self.n:,} reports>"
+
+    def plot(self, *attributes: str, level: float = 0.95) -> alt.VConcatChart:
+        """Draw the estimates with their intervals, of these attributes or of all, as an Altair chart.
+
+        It needs `pip install 'hush[plot]'`.
+        """
+        from hush import plots
+        from hush.server.estimates import estimate
+
+        rows = estimate(self, level=level)
+        return plots.estimates(rows.of(*attributes) if attributes else rows, self.plan.schema)
+
+    # -- JSON
+
+    def to_json(self) -> str:
+        """Return the JSON form, which holds the plan too: `hush tally` writes it, and `hush estimate` reads it."""
+        counted = {
+            "hush": VERSION,
+            "plan": self.plan.id,
+            "n": self.n,
+            "answered": self.answered,
+            "counts": self.counts,
+        }
+        return f'{{"hush":{VERSION},"plan":{self.plan.to_json()},"tally":{codec.dump(counted)}}}'
+
+    @classmethod
+    def from_json(cls, text: str | bytes, plan: Plan | None = None) -> Tally:
+        """Read the JSON form, and check all of it, the plan included. With a plan, refuse a tally of any other."""
+        if not isinstance(plan, Plan | None) or isinstance(text, Plan):
+            raise TallyError("Tally.from_json(text, plan) needs a text first, and then perhaps a Plan")
+        value = codec.load(text, TallyError, 2 * codec.MAX_TEXT)
+        outer, design, tally = codec.fields(value, ("hush", "plan", "tally"), TallyError, "a tally")
+        names = ("hush", "plan", "n", "answered", "counts")
+        version, plan_id, n, answered, counts = codec.fields(tally, names, TallyError, "the counts of a tally")
+        if any(type(number) is not int or number != VERSION for number in (outer, version)):
+            raise TallyError(f"this is not a tally of version {VERSION}")
+        plan = cls._planned(design, plan)
+        if plan_id != plan.id:
+            raise TallyError("this tally belongs to another plan")
+        vectors: list[Any] = codec.listed(counts, TallyError, "counts")
+        return cls(
+            plan,
+            n,
+            codec.listed(answered, TallyError, "answered"),
+            [codec.listed(vector, TallyError, "a vector of counts") for vector in vectors],
+        )
+
+    @staticmethod
+    def _planned(design: Any, known: Plan | None) -> Plan:
+        """Return the plan of a tally. One that is known is compared by its hash, and need not be checked again."""
+        try:
+            text = codec.dump(design)
+        except ValueError:  # 1e999 is read as infinity, which cannot be written
+            raise TallyError("a number is not finite") from None
+        if known is None:
+            return Plan.from_json(text)
+        if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != known.id:
+            raise TallyError("this tally belongs to another plan")
+        return known
+
+    # -- binary
+
+    def encode(self) -> bytes:
+        """Return the compact binary form."""
+        parts = [bytes([VERSION]), bytes.fromhex(self.plan.id), codec.varint(self.n)]
+        for answered, vector in zip(self.answered, self.counts, strict=True):
+            parts.append(codec.varint(answered))
+            parts.extend(map(codec.varint, vector))
+        return b"".join(parts)
+
+    @classmethod
+    def decode(cls, plan: Plan, data: bytes) -> Tally:
+        """Read the binary form of a tally of this plan. Anything else is a TallyError."""
+        cursor = codec.Cursor(data, TallyError, "the tally")
+        if cursor.take(1)[0] != VERSION:
+            raise TallyError(f"this is not a tally of version {VERSION}")
+        if cursor.take(32) != bytes.fromhex(plan.id):
+            raise TallyError("this tally belongs to another plan")
+        n = cursor.varint()
+        answered, counts = [], []
+        for question in plan.questions:
+            answered.append(cursor.varint())
+            counts.append([cursor.varint() for _ in range(question.channel.alphabet.size)])
+        cursor.end()
+        return cls(plan, n, answered, counts)

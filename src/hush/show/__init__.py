@@ -1,0 +1,1 @@
+"""Rows, text tables and CSV files: how results are shown without any library."""

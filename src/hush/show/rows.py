@@ -1,0 +1,119 @@
+"""Rows about means and shares: a list that shows itself as a table, and becomes a data frame on request.
+
+The standard library is enough; pandas, polars and Arrow are imported when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, SupportsIndex, TypeVar, overload
+
+from hush.errors import SchemaError
+from hush.show.tables import Shown
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+_SHOWN = 8
+
+
+class Row(Protocol):
+    """What is about a mean (category None) or a share: an estimate, a prediction, a bound."""
+
+    @property
+    def attribute(self) -> str:
+        """Its attribute."""
+
+    @property
+    def category(self) -> str | int | None:
+        """Its category."""
+
+
+R = TypeVar("R", bound=Row)
+
+
+class Rows(Shown, list[R]):
+    """A list of rows, equal to any list of equal rows. Slices and copies of it are of its kind; sums are plain lists.
+
+    In data frames categories are texts, as those of some attributes may be integers and those of others not; that of a
+    mean is null. What is not known is NaN.
+    """
+
+    _columns: ClassVar[Mapping[str, type]]  # what of a row goes into a data frame: texts, integers, numbers
+
+    def __repr__(self) -> str:
+        return self.table().shortened().text()
+
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> R: ...
+
+    @overload
+    def __getitem__(self, index: slice, /) -> Self: ...
+
+    def __getitem__(self, index: SupportsIndex | slice, /) -> R | Self:
+        found = super().__getitem__(index)
+        return self._like(found) if isinstance(index, slice) else found  # type: ignore[arg-type, return-value]
+
+    def copy(self) -> Self:
+        """Return a copy."""
+        return self._like(self)
+
+    def of(self, *attributes: str) -> Self:
+        """Return the rows of these attributes."""
+        known = {row.attribute: None for row in self}
+        for name in attributes:
+            if name not in known:
+                listed = ", ".join(map(repr, [*known][:_SHOWN])) + (", ..." if len(known) > _SHOWN else "")
+                raise SchemaError(f"no attribute is called {name!r}; there are: {listed}")
+        return self._like([row for row in self if row.attribute in attributes])
+
+    def _like(self, rows: list[R]) -> Self:
+        """Return other rows of which the same is known: their level, for one."""
+        made = type(self)(rows)
+        vars(made).update(vars(self))
+        return made
+
+    # -- for other libraries
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return a dictionary for each row, with its category as it is."""
+        return [dict(vars(row)) for row in self]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame of pandas."""
+        pd = _needed("pandas", "to_pandas() needs pandas: pip install pandas")
+        kinds = {str: "string", int: "int64", float: "float64"}
+        return pd.DataFrame({name: pd.Series(values, dtype=kinds[kind]) for name, kind, values in self._listed()})
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return a data frame of polars."""
+        pl = _needed("polars", "to_polars() needs polars: pip install polars")
+        kinds = {str: pl.String, int: pl.Int64, float: pl.Float64}
+        frame: polars.DataFrame = pl.DataFrame(
+            [pl.Series(name, values, dtype=kinds[kind]) for name, kind, values in self._listed()]
+        )
+        return frame
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return a table of Arrow."""
+        pa = _needed("pyarrow", "to_arrow() needs pyarrow: pip install 'hush[batch]'")
+        kinds = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+        return pa.table({name: pa.array(values, type=kinds[kind]) for name, kind, values in self._listed()})
+
+    def _listed(self) -> list[tuple[str, type, list[Any]]]:
+        """Return the name, the type and the values of each column."""
+        found = []
+        for name, kind in self._columns.items():
+            values = [getattr(row, name) for row in self]
+            found.append((name, kind, [None if value is None else kind(value) for value in values]))
+        return found
+
+
+def _needed(package: str, message: str) -> Any:
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(message, name=error.name) from None

@@ -1,0 +1,536 @@
+"""The doctor: every check passes what is sound, and has a broken twin that it must catch."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from functools import reduce
+from importlib import import_module, metadata
+from operator import and_
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import hush
+from hush.batch import keystream, native
+from hush.batch.kernels import KERNELS
+from hush.batch.keystream import CounterStream, Keystream, SealedStream
+from hush.cli import checks, doctor, engine, installed, randomness
+from hush.cli.checks import Absent, Finding, Noted, Trouble, look
+from hush.cli.commands import program
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+# -- words
+
+
+def fair(seed: int) -> list[int]:
+    generator = random.Random(seed)
+    return [generator.getrandbits(64) for _ in range(randomness.COUNT)]
+
+
+def test_fair_words_pass() -> None:
+    """The words are fixed. Over other seeds 1200 tests of at most 5e-8 each would raise 6e-5 false alarms."""
+    assert [randomness.alarms(fair(seed)) for seed in range(200)] == [[]] * 200
+
+
+def test_the_systems_words_pass() -> None:
+    """False alarms: 12 tests of at most 5e-8 each, 6e-7 together."""
+    for draw in (randomness.system_words, randomness.keystream_words):
+        assert randomness.alarms(draw()) == []
+
+
+def sparse() -> list[int]:
+    """Return words of which every bit is 1 once in 64 times."""
+    return [reduce(and_, words) for words in zip(*(fair(seed) for seed in range(100, 106)), strict=True)]
+
+
+BROKEN: dict[str, Callable[[list[int]], Sequence[int]]] = {
+    "constant": lambda words: [words[0]] * len(words),
+    "zeros": lambda words: [0] * len(words),
+    "a counter": lambda words: range(len(words)),
+    "a repeated block": lambda words: words[: len(words) // 2] * 2,
+    "one repeated word": lambda words: [*words[:-1], words[0]],
+    "a stuck bit": lambda words: [word | 1 << 17 for word in words],
+    "a biased bit": lambda words: [word | (words[i - 1] & words[i - 2] & 1 << 5) for i, word in enumerate(words)],
+    "too many ones, by 0.8 in 100": lambda words: [word | rare for word, rare in zip(words, sparse(), strict=True)],
+    "neighbours alike, 0.8 in 100 too often": lambda words: [
+        word ^ (word ^ word >> 1) & rare & randomness.ALL >> 1 for word, rare in zip(words, sparse(), strict=True)
+    ],
+    "one byte never": lambda words: [
+        int.from_bytes(word.to_bytes(8, "big").replace(b"\x55", b"\xaa"), "big") for word in words
+    ],
+    "text": lambda words: [int.from_bytes(f"{word % 10**8:08}".encode(), "big") for word in words],
+    "doubled bits": lambda words: [sum((word >> i & 1) * 3 << 2 * i for i in range(32)) for word in words],
+    "each word and its complement": lambda words: [words[i // 2] ^ (-(i % 2) & randomness.ALL) for i in range(4096)],
+    "32 bits": lambda words: [word >> 32 for word in words],
+    "bytes below 250": lambda words: [
+        int.from_bytes(bytes(byte % 250 for byte in word.to_bytes(8, "big")), "big") for word in words
+    ],
+    "no words": lambda words: [],
+    "too large": lambda words: [word + (1 << 64) for word in words],
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_words_are_caught(name: str) -> None:
+    words = list(BROKEN[name](fair(7)))
+    assert randomness.alarms(words), name
+    with pytest.raises(Trouble, match="Do not randomise"):
+        randomness.healthy(words)
+
+
+@pytest.mark.parametrize("test", randomness.TESTS)
+def test_every_test_of_words_catches_something_alone(test: str) -> None:
+    """No test is there for nothing: it is the only one that catches some of the broken words."""
+    assert [test] in [randomness.alarms(list(make(fair(7)))) for make in BROKEN.values()]
+
+
+def test_a_constant_source_of_the_system_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "urandom", lambda size: b"x" * size)
+    assert look("", "", lambda: randomness.healthy(randomness.system_words())).state == checks.WRONG
+
+
+def test_a_keystream_of_zeros_is_caught() -> None:
+    class Zeros:
+        def stream(self, number: int) -> Any:
+            return self
+
+        def fill(self, words: Any, count: int) -> None:
+            words[:count] = 0
+
+    with pytest.raises(Trouble, match="words repeat"):
+        randomness.healthy(randomness.keystream_words(Zeros()))
+
+
+@pytest.mark.skipif(not hasattr(os, "getrandom"), reason="this system has no getrandom")
+def test_a_kernel_without_entropy_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "initialised" in randomness.pool()
+
+    def waits(size: int, flags: int) -> bytes:
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "getrandom", waits)
+    with pytest.raises(Trouble, match="gathered"):
+        randomness.pool()
+    monkeypatch.delattr(os, "getrandom")
+    assert randomness.pool() == "os.urandom"
+
+
+# -- forks
+
+
+def test_forks_draw_apart() -> None:
+    assert "of its own" in randomness.apart(randomness.system_draw)
+    assert "of its own" in randomness.apart(randomness.keystream_draw())
+
+
+def test_a_fork_that_repeats_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hush.device.coins import SystemCoins
+
+    shared = SystemCoins()
+    shared.word()  # a block of words that both processes hold
+    with pytest.raises(Trouble, match="same words"):
+        randomness.apart(lambda: shared.word().to_bytes(8, "big"))
+    here = keystream._here
+    monkeypatch.setattr(keystream, "_Here", lambda: here)  # it cannot notice the fork, in either way
+    monkeypatch.setattr(keystream.os, "getpid", lambda: 1)  # type: ignore[attr-defined]
+    with pytest.raises(Trouble, match="same words"):
+        randomness.apart(randomness.keystream_draw())
+
+
+def test_a_fork_that_fails_or_hangs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(randomness, "PATIENCE", 0.2)
+    parent = os.getpid()
+
+    def fails() -> bytes:
+        if os.getpid() != parent:
+            raise OSError
+        return b"here"
+
+    def hangs() -> bytes:
+        while os.getpid() != parent:
+            pass
+        return b"here"
+
+    for draw in (fails, hangs):
+        with pytest.raises(Trouble, match="drew nothing"):
+            randomness.apart(draw)
+    monkeypatch.delattr(os, "fork")
+    with pytest.raises(Noted):
+        randomness.apart(randomness.system_draw)
+
+
+# -- the keystream and the engine
+
+
+def test_the_keystream_is_as_published() -> None:
+    assert randomness.known_answer().startswith("AES-256 as published")
+
+
+class WrongKey(CounterStream):
+    def __init__(self, key: bytes, number: int) -> None:
+        super().__init__(key[:-1] + bytes([key[-1] ^ 1]), number)
+
+
+class NoNumber(CounterStream):
+    def __init__(self, key: bytes, number: int) -> None:
+        super().__init__(key, 0)
+
+
+class Swapped(SealedStream):
+    def fill(self, words: Any, count: int) -> None:
+        super().fill(words, count)
+        words[:count] = words[:count].byteswap()
+
+
+class Stuck(SealedStream):
+    """As published for the key of the published values alone."""
+
+    def __init__(self, key: bytes, number: int) -> None:
+        super().__init__(bytes(32), number)
+
+
+@pytest.mark.parametrize("streams", [(WrongKey, None), (NoNumber, None), (None, Swapped), (None, Stuck)])
+def test_a_wrong_keystream_is_caught(streams: tuple[Any, Any]) -> None:
+    with pytest.raises(Trouble, match="not AES-256"):
+        randomness.known_answer(*streams)
+
+
+def test_both_paths_draw_the_same() -> None:
+    assert "same reports" in engine.agreement()
+
+
+def test_an_engine_that_draws_otherwise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shifted(engine.Again):
+        def __init__(self, words: list[int], behind: Any) -> None:
+            super().__init__([words[0], *words], behind)
+
+    with pytest.raises(Trouble, match="other reports"):
+        engine.agreement(Shifted)
+    monkeypatch.setitem(KERNELS, "symbol", lambda job, done, words, at, limit: (len(job.people), at + 1))
+    assert look("", "", engine.agreement).state == checks.WRONG
+
+
+def test_kernels_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine.agreement()
+    kept = native.kept(KERNELS["symbol"])
+    assert kept is not None
+    assert kept.compiled
+    assert Path(kept.folder).is_dir()
+    assert kept.folder in engine.kernels()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(Noted, match="cannot be written"):
+        engine.kernels()
+    monkeypatch.setattr(native, "kept", lambda kernel: None)
+    with pytest.raises(Noted, match="every process"):
+        engine.kernels()
+    assert native.kept is not None
+    from numba import config
+
+    monkeypatch.setattr(config, "DISABLE_JIT", 1)
+    with pytest.raises(Trouble, match="NUMBA_DISABLE_JIT"):
+        engine.kernels()
+
+
+def test_a_kernel_that_is_not_kept_has_no_place() -> None:
+    assert native.kept(len) is None
+
+
+def test_the_processor_is_asked(tmp_path: Path) -> None:
+    page = tmp_path / "cpuinfo"
+    for text, wanted in {
+        "flags\t\t: fpu aes vaes": "wide",
+        "Features\t: fp asimd aes": "instructions for AES",
+    }.items():
+        page.write_text(f"processor : 0\n{text}\n")
+        assert wanted in engine.instructions(str(page))
+    for text, wanted in {"flags : fpu": "slower", "nothing": "does not say"}.items():
+        page.write_text(text)
+        with pytest.raises(Noted, match=wanted):
+            engine.instructions(str(page))
+    with pytest.raises(Noted, match="does not say"):
+        engine.instructions(str(tmp_path / "absent"))
+
+
+# -- what is installed
+
+REQUIRES = [
+    "click>=8.1; extra == 'cli'",
+    "rich >=13 ; extra == 'cli'",
+    'numpy (>=2.0) ; extra == "batch"',
+    "hush[batch,cli]; extra == 'both'",
+    "pandas<3,>=2.2; extra == 'spark'",
+    "uvloop>=0.20; (sys_platform != 'nowhere') and extra == 'loop'",
+    "winloop; sys_platform == 'nowhere' and extra == 'loop'",
+    "psycopg[binary]>=3.2; extra == 'postgres'",
+]
+HERE = {"click": "8.1.7", "rich": "13.0", "numpy": "2.3.1", "pandas": "2.3.3", "uvloop": "0.20", "psycopg": "3.2"}
+
+
+def looked(**changed: str | None) -> dict[str, Finding]:
+    versions = {**HERE, **changed}
+    return {finding.name: finding for finding in installed.extras(REQUIRES, versions.get)}
+
+
+def test_extras_are_complete() -> None:
+    found = looked()
+    assert list(found) == ["batch", "both", "cli", "loop", "postgres", "spark"]
+    assert {finding.state for finding in found.values()} == {"good"}
+    assert found["both"].text == "click 8.1.7, numpy 2.3.1, rich 13.0"
+    assert found["loop"].text == "uvloop 0.20"
+
+
+def test_a_missing_package_is_not_wrong() -> None:
+    found = looked(rich=None)
+    assert found["cli"].state == found["both"].state == "missing"
+    assert found["cli"].text == "without rich"
+    assert found["cli"].remedy == "pip install 'hush[cli]'"
+    assert found["batch"].state == "good"
+
+
+def test_what_is_missing_does_not_hide_what_is_too_old() -> None:
+    found = looked(rich=None, click="8.0")["cli"]
+    assert (found.state, found.text) == ("wrong", "without rich; click 8.0 (needs >=8.1)")
+    assert found.remedy == "pip install 'hush[cli]'"
+
+
+def test_an_old_or_new_package_is_wrong() -> None:
+    found = looked(rich="12.6.0", pandas="3.0.0")
+    assert (found["cli"].state, found["cli"].text) == ("wrong", "rich 12.6.0 (needs >=13)")
+    assert (found["spark"].state, found["spark"].text) == ("wrong", "pandas 3.0.0 (needs >=2.2, <3)")
+    assert looked(numpy="2.0rc1")["batch"].state == "good"
+    assert looked(numpy="1.26.4")["both"].state == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("rule", "good", "bad"),
+    [
+        (">=2.0", ["2", "2.0", "2.0.1", "10"], ["1.9", "1", ""]),
+        ("<3", ["2.9.9"], ["3", "3.0", "3.0.1"]),
+        (">1.2", ["1.2.1"], ["1.2", "1.2.0"]),
+        ("<=1.2", ["1.2.0", "1.1"], ["1.2.1"]),
+        ("==1.2", ["1.2", "1.2.0"], ["1.2.1"]),
+        ("==1.2.*", ["1.2", "1.2.7"], ["1.3"]),
+        ("!=1.2", ["1.3"], ["1.2"]),
+        ("!=1.2.*", ["1.3"], ["1.2.3"]),
+        ("~=1.4.2", ["1.4.2", "1.4.9"], ["1.5", "1.4.1"]),
+        ("nonsense", ["1"], []),
+    ],
+)
+def test_versions(rule: str, good: list[str], bad: list[str]) -> None:
+    assert all(installed.allows(rule, version) for version in good)
+    assert not any(installed.allows(rule, version) for version in bad)
+
+
+def test_the_rules_of_this_package_are_read() -> None:
+    """All requirements of the installed hush are understood as `packaging` understands them."""
+    requirements = pytest.importorskip("packaging.requirements")
+    for text in metadata.requires("hush") or []:
+        need, wanted = installed.needs(text), requirements.Requirement(text)
+        assert need.name == wanted.name
+        assert set(need.extras) == wanted.extras
+        assert set(need.rules) == {str(rule) for rule in wanted.specifier}
+        for extra in ("all", "cli", "spark"):
+            assert installed.applies(need.marker, extra) == wanted.marker.evaluate({"extra": extra})
+        for version in ("0.1", "1.0", "2.2", "3.0.1", "20.1", "2099.1"):
+            assert all(installed.allows(rule, version) for rule in need.rules) == wanted.specifier.contains(version)
+
+
+def test_hush_from_its_sources_has_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> Any:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", absent)
+    assert [finding.state for finding in installed.extras()] == ["note"]
+    assert installed.version_of("no-such-package") is None
+
+
+def test_a_broken_library_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "hushbroken.py").write_text("raise ImportError('built for another Python')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert installed.loading(["click", "no_such_library"]) == "1 of 2 are there, and load"
+    with pytest.raises(Trouble, match=r"hushbroken does not load \(ImportError: built for another"):
+        installed.loading(["click", "hushbroken"])
+
+
+def test_sqlite_is_tried() -> None:
+    assert "strict" in installed.sqlite()
+
+    class Old:
+        def __init__(self, mode: str) -> None:
+            self.mode = mode
+
+        def execute(self, text: str) -> Any:
+            if text.endswith("strict") and self.mode == "old":
+                raise sqlite3.OperationalError
+            return self
+
+        def fetchone(self) -> tuple[str]:
+            return ("delete",)
+
+        def close(self) -> None: ...
+
+    with pytest.raises(Trouble, match="strict"):
+        installed.sqlite(connect=lambda path: Old("old"))
+    with pytest.raises(Noted, match="log"):
+        installed.sqlite(connect=lambda path: Old("new"))
+
+
+@pytest.mark.parametrize(
+    ("says", "state"),
+    [
+        ("echo 'openjdk version \"17.0.9\"' >&2", "good"),
+        ("echo 'java version \"1.8.0\"' >&2", "wrong"),
+        ("true", "wrong"),
+    ],
+)
+def test_java_is_for_spark(says: str, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installed, "version_of", lambda name: None)
+    with pytest.raises(Absent):
+        installed.java()
+    monkeypatch.setattr(installed, "version_of", lambda name: "4.0.0")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert look("", "", installed.java).state == "wrong"  # there is none
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").write_text(f"#!/bin/sh\n{says}\n")
+    (tmp_path / "bin" / "java").chmod(0o755)
+    assert look("", "", installed.java).state == state
+
+
+# -- the command
+
+
+def test_everything_becomes_one_line() -> None:
+    def lacking() -> str:
+        return str(import_module("hush_of_another_world"))
+
+    def odd() -> str:
+        raise RuntimeError("a\nb")
+
+    def numpyless() -> str:
+        raise ModuleNotFoundError(name="numpy.core")
+
+    assert look("p", "n", lambda: "yes") == Finding("p", "n", "good", "yes")
+    assert look("p", "n", lacking).state == "wrong"
+    assert look("p", "n", odd) == Finding("p", "n", "wrong", "RuntimeError: a b")
+    assert look("p", "n", numpyless).remedy == "pip install 'hush[batch]'"
+
+
+def test_the_home_folder_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, link = tmp_path / "somebody", tmp_path / "link"
+    home.mkdir()
+    link.symlink_to(home)
+
+    def cannot() -> str:
+        raise PermissionError(13, "Permission denied", str(home / "x"))
+
+    def troubled() -> str:
+        raise Noted(f"in {home}. It cannot be written to")
+
+    for folder in (home, link):
+        monkeypatch.setenv("HOME", str(folder))
+        monkeypatch.setenv("USERPROFILE", str(folder))
+        for place in (folder, folder.resolve()):
+            assert look("", "", lambda place=place: f"2 in {place}/.cache/a; b").text == "2 in ~/.cache/a; b"  # type: ignore[misc]
+        assert look("", "", lambda: f"{home}").text == "~"
+        for other in (f"{home}s/x", f"{home}-2", f"/else{home}/x"):
+            assert look("", "", lambda other=other: other).text == other  # type: ignore[misc]
+        assert look("", "", cannot).text == "PermissionError: [Errno 13] Permission denied: '~/x'"
+        assert look("", "", troubled).text == "in ~. It cannot be written to"
+    for nowhere in ("/", ""):
+        monkeypatch.setenv("HOME", nowhere)
+        assert look("", "", lambda: "/a b/ c").text == "/a b/ c"
+
+
+def test_no_check_of_the_doctor_tells_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of kernels, and a Java that does not say what it is."""
+    java = tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text("#!/bin/sh\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+    monkeypatch.setattr(installed, "version_of", lambda name: "4.0.0")
+    monkeypatch.setattr(native, "kept", lambda kernel: native.Kept(str(tmp_path / "kernels"), True))
+    (tmp_path / "kernels").mkdir()
+    found = [look("", "", engine.kernels).text, look("", "", installed.java).text]
+    assert found[0].startswith(f"{len(KERNELS)} of {len(KERNELS)} are compiled, in ~/kernels; ")
+    assert found[1] == "~/jdk/bin/java does not say which version it is"
+
+
+def test_the_command_for_machines() -> None:
+    """False alarms: 12 tests of at most 5e-8 each."""
+    result = CliRunner().invoke(program, ["doctor", "--json"])
+    found = json.loads(result.stdout)
+    assert result.exit_code == (0 if found["sound"] else 1)
+    assert found["hush"] == hush.__version__
+    wrong = [check for check in found["checks"] if check["state"] == "wrong" and check["part"] != "extras"]
+    assert wrong == []
+    assert {"randomness", "keystream", "batch engine", "storage", "others", "extras"} == {
+        check["part"] for check in found["checks"]
+    }
+
+
+def test_the_exit_code_says_that_something_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    good, bad = Finding("a", "b", "good", "c"), Finding("a", "d", "wrong", "e", "f")
+    missing = Finding("x", "y", "missing", "z", "w")
+    for found, code, words in (
+        ([good], 0, "All that is installed works."),
+        ([good, missing], 0, "Not installed, and not needed for the rest: 1."),
+        ([good, bad, missing], 1, "1 thing is wrong."),
+    ):
+        monkeypatch.setattr(doctor, "findings", lambda found=found: iter(found))
+        result = CliRunner().invoke(program, ["doctor"])
+        assert (result.exit_code, words in result.output) == (code, True)
+        assert CliRunner().invoke(program, ["doctor", "--json"]).exit_code == code
+    assert "  wrong    d            e: f\n" in result.output
+
+
+def test_it_works_with_nothing_but_the_command_line() -> None:
+    """Click and Rich can be imported: what needs more is missing, and nothing is wrong. False alarms: 3e-7."""
+    code = """
+import sys
+class Bare:
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition('.')[0]
+        if top not in sys.stdlib_module_names and top not in ('click', 'rich', 'hush', 'pygments'):
+            raise ModuleNotFoundError(f'No module named {name!r}', name=name)
+sys.meta_path.insert(0, Bare())
+from hush.cli import installed
+here = installed.version_of
+installed.version_of = lambda name: here(name) if name in ('click', 'rich') else None
+installed.extras.__defaults__ = (None, installed.version_of)
+import importlib.util
+seen = importlib.util.find_spec
+def find(name):
+    try:
+        return seen(name)
+    except ModuleNotFoundError:
+        return None
+importlib.util.find_spec = find
+sys.argv[1:] = ['doctor', '--json']
+from hush.cli import main
+main()
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+    assert result.returncode == 0, (result.stdout, result.stderr)
+    assert result.stderr == ""
+    states = {(check["part"], check["name"]): check["state"] for check in json.loads(result.stdout)["checks"]}
+    assert states["randomness", "words"] == states["storage", "SQLite"] == "good"
+    assert states["keystream", "cipher"] == states["batch engine", "agreement"] == "missing"
+
+
+def test_numbers_are_words_of_the_keystream() -> None:
+    words = randomness.keystream_words(Keystream())
+    assert len(words) == randomness.COUNT
+    assert np.array(words, dtype=np.uint64).dtype == np.uint64

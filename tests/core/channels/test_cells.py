@@ -1,0 +1,137 @@
+"""Joint randomised response: its sampler, its margins, what it has in common with others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+
+from hush import Categorical, DesignError, Numeric, Plan, PlanError, Schema, Tally, estimate
+from hush.core.channels import Cells
+from hush.core.design.categorical import grr
+from hush.core.design.joint import cells
+from hush.core.design.numeric import duchi
+from hush.core.exact import WORD
+from hush.core.plan import Question
+from hush.testing import ListedCoins
+from tests.cases import branches, joint_plan
+
+SIZES: list[tuple[int | None, ...]] = [(2,), (None,), (2, 2, 2), (4, 3), (None, 3), (2, None, None)]
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+def test_the_sampler_has_the_law_exactly(sizes: tuple[int | None, ...]) -> None:
+    """Every path is followed."""
+    channel = cells(Fraction(2), sizes)
+    for state in channel.states():
+        assert branches(lambda coins, state=state: channel.draw(state, coins)) == channel.law(state)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+def test_margins_have_the_probabilities_of_the_derivation(sizes: tuple[int | None, ...]) -> None:
+    channel = cells(Fraction(2), sizes)
+    p = Fraction(channel.threshold, WORD)
+    q = (1 - p) / (channel.cells - 1)
+    for state in channel.states():
+        assert isinstance(state, int)
+        law = channel.law(state)
+        for j, size in enumerate(channel.values):
+            c = channel.cells // size
+            for value in range(size):
+                found = sum(law[cell] for cell in range(channel.cells) if channel.position(cell)[j] == value)
+                assert found == (p + (c - 1) * q if channel.position(state)[j] == value else c * q)
+
+
+def test_the_first_attribute_changes_slowest() -> None:
+    channel = cells(Fraction(1), (2, None, 3))
+    order = [*product(range(2), range(2), range(3))]
+    assert [channel.position(cell) for cell in range(12)] == order
+    assert [channel.cell(values) for values in order] == [*range(12)]
+    for cell, (a, sign, b) in enumerate(order):
+        assert channel.state([a, float(sign), b], ListedCoins([WORD // 2])) == cell
+
+
+def test_rounding_is_known_exactly() -> None:
+    channel = cells(Fraction(1), (2, None, None))
+    n = 64
+    words = [(2 * i + 1) * WORD // (2 * n) for i in range(n)]
+    for u, w in ((0.3, 0.8), (0.0, 1.0), (1.0, 0.5)):
+        exact = channel.rounding([1, u, w])
+        assert sum(exact.values()) == 1
+        found = Counter(channel.state([1, u, w], ListedCoins([a, b])) for a in words for b in words)
+        assert set(found) <= set(exact)
+        for state, probability in exact.items():
+            assert abs(found[state] / n**2 - probability) <= 2 / n
+            means = channel.truth(state)[2:]
+            assert set(means) <= {-1, 1}
+
+
+def test_whatever_the_float_the_state_is_a_cell() -> None:
+    channel = cells(Fraction(1), (None, 3))
+    states = set(channel.states())
+    for u in (-1e300, -1.0, -0.0, 5e-324, 0.5, 1.0, 2.0, 1e300):
+        for word in (0, 1 << 63, WORD - 1):
+            assert channel.state([u, 2], ListedCoins([word])) in states
+
+
+def test_alone_an_attribute_has_the_channel_that_it_always_had() -> None:
+    epsilon = Fraction(3, 2)
+    one, other = cells(epsilon, (5,)), grr(epsilon, 5)
+    assert one.ratio == other.ratio
+    assert [one.variance(t) for t in (0, 0.25, 1)] == [other.variance(t) for t in (0, 0.25, 1)]
+    assert cells(epsilon, (None,)).worst_variance == pytest.approx(duchi(epsilon).worst_variance)
+
+
+def test_variance_of_each_attribute() -> None:
+    channel = cells(Fraction(2), (None, 3))
+    for state in channel.states():
+        truth = channel.truth(state)
+        for target, attribute in enumerate((0, 1, 1, 1)):
+            spread = sum(
+                (p * (channel.decode(cell)[target] - truth[target]) ** 2 for cell, p in channel.law(state).items()),
+                Fraction(0),
+            )
+            assert spread == channel.variance_of(attribute, truth[target]) <= channel.worst_variance
+    with pytest.raises(ValueError, match="t must be"):
+        cells(Fraction(2), (2, 3)).variance(-0.5)
+
+
+def test_estimates_of_a_mixed_block() -> None:
+    """Counts in proportion to the law of a mix of cells: an average crowd."""
+    plan = joint_plan()
+    channel = plan.questions[0].channel
+    assert isinstance(channel, Cells)
+    n = 10**15
+    mix: dict[Any, Fraction] = {1: Fraction(1, 2), 9: Fraction(1, 4), 17: Fraction(1, 4)}
+    laws = {state: channel.law(state) for state in mix}
+    counts = [round(n * sum(mix[state] * laws[state][cell] for state in mix)) for cell in range(18)]
+    counts[-1] = n - sum(counts[:-1])
+    rows = estimate(Tally(plan, n, [n, 0], [counts, [0, 0]]))
+    found = {(row.attribute, row.category): row.point for row in rows}
+    assert found["x", None] == pytest.approx(5)  # half of all at either end
+    for category, share in (("a", 0.75), ("b", 0), ("c", 0.25)):
+        assert found["c", category] == pytest.approx(share, abs=1e-9)
+    for label, share in (("yes", 0.25), ("no", 0.5), ("(missing)", 0.25)):
+        assert found["s", label] == pytest.approx(share, abs=1e-9)
+    assert [row.n for row in rows] == [n] * 7 + [0] * 2
+
+
+@pytest.mark.parametrize(
+    "attribute", [Numeric("x", 0, 1), Numeric("x", 0, 1, optional=True), Categorical("x", [*"abcd"])]
+)
+def test_attributes_that_do_not_fit_are_refused(attribute: Any) -> None:
+    sizes = (2, 3) if isinstance(attribute, Categorical) or not attribute.optional else (2, None)
+    schema = Schema([Categorical("b", [0, 1]), attribute])
+    with pytest.raises(PlanError, match="'x'"):
+        Plan(schema, Fraction(2), 1, (Question(("b", "x"), cells(Fraction(2), sizes)),))
+    with pytest.raises(PlanError, match="for 2 attributes"):
+        Plan(Schema([attribute]), Fraction(2), 1, (Question(("x",), cells(Fraction(2), sizes)),))
+
+
+def test_tables_that_are_too_large_are_refused() -> None:
+    with pytest.raises(DesignError, match="4096 cells"):
+        cells(Fraction(2), (64, 65))
+    assert cells(Fraction(2), (None,) * 12).cells == 4096

@@ -1,0 +1,54 @@
+"""The mixture chooses a part by one word, and then is that part."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from hush.core.channels import Mixture
+from hush.core.exact import WORD
+from hush.testing import ListedCoins
+from tests.cases import SMALL
+
+
+@pytest.mark.parametrize("name", ["mixture", "mixture-optional"])
+def test_the_sampler_has_the_law_exactly(name: str) -> None:
+    """At both ends of each part's interval of words, the output is the part's; the parts are tested beside."""
+    channel = SMALL[name](Fraction(1))
+    assert isinstance(channel, Mixture)
+    edge = channel.shares[0]
+    first, second = channel.parts
+    for state in channel.states():
+        assert isinstance(state, tuple)
+        for word in (0, 12345 << 40, WORD // 2, WORD - 1):
+            for choice, part, inner, start in (
+                (0, first, state[0], 0),
+                (edge - 1, first, state[0], 0),
+                (edge, second, state[1], first.alphabet.size),
+                (WORD - 1, second, state[1], first.alphabet.size),
+            ):
+                expected = part.draw(inner, ListedCoins([word]))
+                assert isinstance(expected, int)
+                assert channel.draw(state, ListedCoins([choice, word])) == start + expected
+                assert channel.decode(start + expected) == part.decode(expected)
+
+
+def test_the_variance_is_the_average_of_the_parts() -> None:
+    channel = SMALL["mixture"](Fraction(3))
+    assert isinstance(channel, Mixture)
+    for t in (Fraction(-1), Fraction(-1, 3), Fraction(0), Fraction(9, 10)):
+        parts = zip(channel.shares, channel.parts, strict=True)
+        assert channel.variance(t) == sum(share * part.variance(t) for share, part in parts) / WORD
+
+
+def test_likelihood_is_the_average_of_the_parts() -> None:
+    channel = SMALL["mixture-optional"](Fraction(2))
+    assert isinstance(channel, Mixture)
+    for u in (0.0, 0.37, 1.0, None):
+        law = channel.likelihood(u)
+        assert law is not None
+        assert len(law) == channel.alphabet.size
+        assert sum(law) == pytest.approx(1, rel=1e-12)
+    missing = channel.law((None, None))
+    assert channel.likelihood(None) == pytest.approx([float(p) for p in missing.values()], rel=1e-12)

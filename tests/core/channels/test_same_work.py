@@ -1,0 +1,359 @@
+"""A stop-watch sees nothing in the words: their number is the same for every input, and says nothing about outputs."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from types import FrameType
+from typing import Any, ClassVar
+
+import pytest
+
+from hush import Categorical, Numeric, Plan, Schema, design
+from hush.core import coins
+from hush.core.channels import Channel, Output, State, Subset, Unary, Window
+from hush.core.channels.base import Coins, searchable
+from hush.core.channels.window import ROUNDING
+from hush.core.coins import Coins as AnyCoins
+from hush.core.exact import WORD, aligned_threshold
+from hush.core.schema import Input, Record
+from hush.device.randomise import randomise_from
+from hush.testing import ListedCoins, RecordedCoins, SeededCoins
+from tests.cases import DESIGNED, SMALL
+
+AWKWARD = [0, 1, 5, WORD >> 1, (WORD >> 1) - 1, WORD - 1, WORD - 2]
+
+
+class Awkward(AnyCoins):
+    """Seeded words, half of them at the ends, where `below` draws again."""
+
+    def __init__(self, seed: int) -> None:
+        self._seeded = SeededCoins(seed)
+
+    def word(self) -> int:
+        word = self._seeded.word()
+        return AWKWARD[word % len(AWKWARD)] if word & 1 << 40 else word
+
+
+def words_read(draw: Callable[[State, Coins], Output], state: State, seed: int) -> list[int]:
+    recorded = RecordedCoins(Awkward(seed))
+    draw(state, recorded)
+    return recorded.words
+
+
+def same_words(channel: Channel, states: list[State]) -> bool:
+    """Whether a draw reads the same words for all states, for many streams of words."""
+    for seed in range(20):
+        first, *others = (words_read(channel.draw, state, seed) for state in states)
+        if any(words != first for words in others):
+            return False
+    return True
+
+
+def some_states(channel: Channel, most: int = 12) -> list[State]:
+    """States from all parts of their list, "missing" among them."""
+    states: list[State] = []
+    for state in channel.states():
+        states.append(state)
+        if len(states) == 4096:
+            break
+    return [*states[:: max(1, len(states) // most)], states[-1]]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_draw_reads_the_same_words_for_every_state(name: str) -> None:
+    for epsilon in (Fraction(1, 2), Fraction(4)):
+        channel = SMALL[name](epsilon)
+        assert same_words(channel, some_states(channel))
+
+
+@pytest.mark.parametrize("name", [name for name in DESIGNED if "hybrid" not in name])  # its states are too many to list
+def test_so_does_a_channel_of_real_size(name: str) -> None:
+    channel = DESIGNED[name](Fraction(1))
+    assert same_words(channel, some_states(channel, 4))
+
+
+class Frugal(Subset):
+    """The twin: it draws no member that it does not need."""
+
+    def draw(self, state: State, coins: Coins) -> Output:
+        if coins.toss(self.threshold):
+            return state  # type: ignore[return-value]
+        other = coins.below(self.size - 1)
+        return other + (other >= state)  # type: ignore[operator]
+
+
+class Early(Unary):
+    """The twin: it stops reading digits when the first category is decided."""
+
+    def _block(self, size: int, coins: Coins) -> int:
+        ones, undecided = 0, (1 << size) - 1
+        for digit in self._digits:
+            word = coins.word()
+            ones |= undecided & ~word & -digit
+            undecided &= word ^ (digit - 1)
+            if not undecided:
+                break
+        return ones
+
+    def draw(self, state: State, coins: Coins) -> Output:
+        assert isinstance(state, int)
+        found = self._block(self.size, coins) & ~(1 << state)
+        return tuple(i for i in range(self.size) if found >> i & 1)
+
+
+def counts_by_output(draw: Callable[[State, Coins], Output], state: State, chosen: Callable[[Output], bool]) -> Counter:  # type: ignore[type-arg]
+    """How often each number of words goes with outputs of a kind and with the others: 4,000 draws."""
+    seen: Counter[tuple[bool, int]] = Counter()
+    source = SeededCoins(7)
+    for _ in range(4000):
+        recorded = RecordedCoins(source)
+        seen[chosen(draw(state, recorded)), len(recorded.words)] += 1
+    return seen
+
+
+def told_apart(seen: Counter[tuple[bool, int]]) -> bool:
+    """Whether the number of words depends on the kind of output: any difference of shares beyond 5.5 deviations.
+
+    For independent ones that has a probability below 1e-6: some ten numbers of words, 4e-8 each.
+    """
+    sides = [sum(n for (kind, _), n in seen.items() if kind is side) for side in (False, True)]
+    for number in {number for _, number in seen}:
+        shares = [seen[side == 1, number] / sides[side] for side in (0, 1)]
+        pooled = (seen[False, number] + seen[True, number]) / sum(sides)
+        spread = (pooled * (1 - pooled) * (1 / sides[0] + 1 / sides[1])) ** 0.5
+        if abs(shares[1] - shares[0]) > 5.5 * spread > 0:
+            return True
+    return False
+
+
+def test_twins_that_save_words_are_caught() -> None:
+    frugal = Frugal(5, 1, WORD // 2)
+    assert same_words(frugal, some_states(frugal))  # the words are the same for all states, but they depend on the coin
+    assert told_apart(counts_by_output(frugal.draw, 3, lambda output: output == 3))
+    early = Early(4, WORD // 2, WORD // 4 + WORD // 64)
+    assert told_apart(counts_by_output(early.draw, 3, lambda output: 0 in output))  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_number_of_words_does_not_depend_on_the_output(name: str) -> None:
+    """Mostly it is a constant. Where corners are drawn again it varies, whatever becomes of them."""
+    channel = SMALL[name](Fraction(1))
+    state = some_states(channel)[0]
+    likely = max(channel.law(state).items(), key=lambda item: item[1])[0]
+    assert not told_apart(counts_by_output(channel.draw, state, lambda output: output == likely))
+
+
+@pytest.mark.parametrize("n", range(1, 17))
+def test_below_says_nothing_by_the_words_that_it_draws_again(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With words of 4 bits, all of them are followed: each number has equally many words, however many were refused."""
+    monkeypatch.setattr(coins, "WORD", 16)
+
+    found: Counter[int] = Counter()
+    for word in range(16):
+        try:
+            found[ListedCoins([word]).below(n)] += 1
+        except LookupError:
+            continue  # refused: the next word decides, in the same way
+    assert set(found) == set(range(n))
+    assert len(set(found.values())) == 1
+
+
+# -- what depends on the plan alone is made when it is read
+
+
+def cached(channel: Channel) -> set[str]:
+    return set(vars(channel))
+
+
+@pytest.mark.parametrize("name", [*SMALL, *DESIGNED])
+def test_a_draw_makes_nothing_that_later_draws_find_made(name: str) -> None:
+    """After `prepare` no draw adds to what the channel keeps, whatever the state."""
+    make = SMALL.get(name) or DESIGNED[name]
+    channel = make(Fraction(1))
+    fresh = type(channel).from_json(channel.to_json())
+    fresh.prepare()
+    before = [cached(part) for part in _parts(fresh)]
+    for inputs in _inputs(name, fresh):
+        for seed in range(9):  # all parts of a mixture are met
+            fresh.answer(inputs, SeededCoins(seed))
+    assert [cached(part) for part in _parts(fresh)] == before
+
+
+def _parts(channel: Channel) -> Iterator[Channel]:
+    yield channel
+    yield from getattr(channel, "parts", ())
+    whole = vars(channel).get("_whole")  # if it was made: asking for it would make it
+    if isinstance(whole, Channel):
+        yield whole
+
+
+def _inputs(name: str, channel: Channel) -> list[list[Input]]:
+    if channel.kind in ("subset", "unary"):
+        return [[0], [channel.size - 1]]  # type: ignore[attr-defined]
+    if channel.kind == "cells":
+        return [[0.25 if size is None else 0 for size in channel.sizes]]  # type: ignore[attr-defined]
+    if channel.kind in ("signs", "cube"):
+        return [[0.0] * channel.size, [1.0] * channel.size]  # type: ignore[attr-defined]
+    numbers: list[list[Input]] = [[0.0], [0.3], [1.0]]
+    return [*numbers, [None]] if name.endswith("optional") else numbers
+
+
+def test_searches_take_equally_many_steps() -> None:
+    """`bisect` compares with the middle of what is left: of 2^m - 1 limits it asks m, wherever the search ends."""
+
+    class Counted(float):
+        asked = 0
+
+        def __lt__(self, other: float) -> bool:
+            type(self).asked += 1
+            return float(self) < float(other)
+
+    from bisect import bisect_right
+
+    for size in range(1, 40):
+        limits = searchable([float(i) for i in range(size)], float("inf"))
+        asked = set()
+        for u in (-1.0, 0.0, size / 2, size - 1.0, size + 5.0):
+            Counted.asked = 0
+            assert bisect_right(limits, Counted(u)) == max(0, min(size, int(u // 1) + 1))
+            asked.add(Counted.asked)
+        assert len(asked) == 1
+
+
+def test_reading_a_plan_prepares_it() -> None:
+    plan = Plan.from_json(design(Schema([Numeric("x", 0, 1, optional=True)]), 1.0).to_json())
+    channel = plan.channel("x")
+    assert {"_steps", "_search", "alphabet"} <= cached(channel)
+
+
+# -- the same steps, from the record on
+
+
+def steps_of(plan: Plan, record: Record, seed: int) -> list[tuple[str, str]]:
+    """Return every function that is called for a report, built-in ones too, and every line that is run, in order."""
+    found: list[tuple[str, str]] = []
+
+    def line(frame: FrameType, event: str, _: object) -> Callable[..., Any]:
+        found.append((event, f"{frame.f_code.co_name} {frame.f_lineno}"))
+        return line
+
+    def call(_: FrameType, event: str, called: Any) -> None:
+        found.append((event, getattr(called, "__name__", "")))
+
+    kept = sys.gettrace(), sys.getprofile()
+    source = SeededCoins(seed)
+    gc.disable()  # it may call something of another test
+    sys.settrace(line)
+    sys.setprofile(call)
+    try:
+        randomise_from(source, plan, record)
+    finally:
+        sys.setprofile(kept[1])
+        sys.settrace(kept[0])
+        gc.enable()
+    return found
+
+
+def same_steps(plan: Plan, values: Sequence[object], seeds: int = 5) -> bool:
+    """Whether all values of the only attribute take the same steps, with the same words."""
+    (name,) = plan.schema.names
+    randomise_from(SeededCoins(0), plan, {name: values[0]})  # loads what is loaded once
+    for seed in range(seeds):
+        first, *others = (steps_of(plan, {name: value}, seed) for value in values)
+        if any(steps != first for steps in others):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("mechanism", ["minimax", "duchi", "piecewise", "hybrid"])
+def test_a_number_takes_the_same_steps_wherever_it_lies(mechanism: str) -> None:
+    for optional in (False, True):
+        schema = Schema([Numeric("x", 0, 1, out_of_range="clip", optional=optional)])
+        values = [0.0, 0.3, 1.0, -7.5, 1e300, *([None] if optional else [])]
+        assert same_steps(design(schema, 1.0, numeric=mechanism), values)
+
+
+def test_so_does_a_number_with_additive_noise() -> None:
+    schema = Schema([Numeric("x", 0, 1, out_of_range="clip")])
+    assert same_steps(design(schema, 1.0, numeric="laplace"), [0.0, 0.3, 1.0, -7.5, 1e300])
+
+
+@pytest.mark.parametrize("values", [["no", "yes", "\U0001f600" * 256], [-5, 0, (1 << 53) - 1]], ids=["texts", "codes"])
+def test_a_category_takes_the_same_steps_whichever_it_is(values: list[Any]) -> None:
+    for mechanism in ("grr", "subset"):
+        plan = design(Schema([Categorical("c", values, optional=True)]), 1.0, categorical=mechanism)
+        assert same_steps(plan, [*values, None])
+
+
+class Skipping(Numeric):
+    """The twin: it looks closer at a number that is outside."""
+
+    def encode(self, value: object) -> float | None:
+        assert isinstance(value, float)
+        if self.low <= value <= self.high:
+            return (value - self.low) / (self.high - self.low)
+        return super().encode(value)
+
+
+def test_a_number_that_is_looked_at_closer_is_caught() -> None:
+    plan = design(Schema([Skipping("x", 0, 1, out_of_range="clip")]), 1.0)
+    assert not same_steps(plan, [0.5, 1.5])
+    assert same_steps(plan, [0.5, 0.7])
+
+
+class Measured(int):
+    """An integer that notes how long, in the digits of CPython, and of which sign it is when it is divided."""
+
+    divided: ClassVar[set[tuple[int, bool]]] = set()
+
+    def __or__(self, other: int) -> Measured:
+        return Measured(int(self) | other)
+
+    def __add__(self, other: int) -> Measured:
+        return Measured(int(self) + other)
+
+    def __sub__(self, other: int) -> Measured:
+        return Measured(int(self) - other)
+
+    def __floordiv__(self, other: int) -> Measured:
+        self.divided.add((-(-self.bit_length() // 30), self < 0))
+        return Measured(int(self) // other)
+
+
+def divisions(cell: Callable[[State, int], int], window: Window) -> set[tuple[int, bool]]:
+    """Return what is divided when a cell is drawn, after the word itself, with words at the ends of both groups."""
+    Measured.divided.clear()
+    for word in (0, 1, 1 << 40, window.threshold - 1, window.threshold, WORD - 1):
+        for state in (0, window.last):
+            cell(state, Measured(word))
+    return set(Measured.divided)
+
+
+def plainly(window: Window) -> Callable[[State, int], int]:
+    """The twin: as the words of the specification say, with quotients that are 0, or negative, or neither."""
+
+    def cell(state: State, word: int) -> int:
+        assert isinstance(state, int)
+        inside = word // (window.threshold // window.width) + state
+        outside = (word - window.threshold) // ((WORD - window.threshold) // window.cells_outside)
+        outside += window.width * (outside >= state)
+        return min(inside if word < window.threshold else outside, window.size)
+
+    return cell
+
+
+def test_a_window_divides_integers_of_one_length_whatever_the_coin() -> None:
+    """A report and its coin together tell the record: a division that is faster for one side would tell the coin."""
+    seeded = SeededCoins(3)
+    for size, width in ((2, 1), (3, 1), (1024, 257), (32768, 1), (32768, 32767)):
+        window = Window(size, width, aligned_threshold(Fraction(3), width, size - width, ROUNDING))
+        assert divisions(window.cell, window) == {(3, False), (2, False)}  # the word with its guard, and then quotients
+        assert len(divisions(plainly(window), window)) > 2
+        words = [seeded.word() for _ in range(200)]
+        for word in (*words, 0, window.threshold - 1, window.threshold, WORD - 1):
+            for state in (0, window.last):
+                assert window.cell(state, word) == plainly(window)(state, word)

@@ -1,0 +1,430 @@
+"""A process without a ledger answers a plan once: for all collectors, threads and forks, and each person by name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hush
+from hush.core.dealing import questions_of
+from hush.core.training.rounds import Round
+from hush.core.training.training import Training
+from hush.device import answered, family
+from hush.device.answered import Person
+from hush.device.client import Client
+from hush.device.gradient import gradient
+from hush.device.randomise import randomise_from
+from hush.errors import CollectorError
+from hush.server.step import first_round, step
+from hush.testing import ListedCoins
+from tests.faking import answer, faking
+from tests.test_imports import SOURCE
+
+NUMBER = hush.design(hush.Schema([hush.Numeric("x", 0, 1)]), 4.0)
+PAIR = hush.design(hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b"])]), 1.0)
+POINT = hush.Schema([hush.Numeric("a", -1, 1), hush.Numeric("b", -1, 1)])
+RECORD = {"x": 0.25, "c": "a"}
+TRIES = 400
+
+
+def collector(url: str = "http://127.0.0.1:9", **options: Any) -> Client:
+    return Client(url, **({"attempts": 1, "pause": 0.001} | options))
+
+
+class Hostile:
+    """A server that keeps every report and says that it failed. It deals as many tickets as it is asked for."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        self.tickets: list[bytes] = []
+        self.signatures: list[str | None] = []
+        self.round: Round | None = None
+
+    def __call__(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
+        if request.path.endswith("/ticket"):
+            self.tickets.append(len(self.tickets).to_bytes(16, "big"))
+            questions = questions_of(PAIR, self.tickets[-1])
+            ticket = {"id": self.tickets[-1].hex(), "questions": questions, "signature": self.tickets[-1].hex()}
+            return answer(request, 200, json.dumps(ticket).encode())
+        if request.path.endswith("/round"):
+            assert self.round is not None
+            return answer(request, 200, self.round.to_json().encode())
+        self.bodies.append(body)
+        self.signatures.append(request.headers.get("hush-ticket"))
+        return answer(request, 500, b"")
+
+
+def retried(act: Callable[[], object], times: int = TRIES) -> None:
+    """Do what an application does that sees an error: try again."""
+    for _ in range(times):
+        with pytest.raises(CollectorError):
+            act()
+
+
+def read(plan: hush.Plan, bodies: list[bytes]) -> float:
+    """Return what the server makes of the reports that it has kept: their mean."""
+    tally = hush.Tally(plan)
+    tally.update(hush.Report.decode(plan, body) for body in bodies)
+    return hush.estimate(tally)[0].point
+
+
+# -- the attack
+
+
+@pytest.mark.parametrize("x", [0.1, 0.9])
+def test_a_server_that_fails_on_purpose_reads_nobody(x: float) -> None:
+    """400 tries of fresh draws give the number away; by default they are one report, and the average of one report.
+
+    The values that reports stand for lie within `width`. By Hoeffding's inequality the mean of 400 independent ones is
+    off by 0.18 or more with probability 2 exp(-2 * 400 * 0.18^2 / width^2), below 1e-6: that is the false-alarm rate.
+    That 400 fresh reports have one id, or two, has probability 400^2 / 2^129.
+    """
+    width = 1.27
+    channel = NUMBER.questions[0].channel
+    values = [
+        read(NUMBER, [hush.Report(NUMBER, bytes(16), ((0, cell),)).encode()]) for cell in (0, channel.alphabet.size - 1)
+    ]
+    assert max(values) - min(values) <= width
+    assert 2 * math.exp(-2 * TRIES * 0.18**2 / width**2) < 1e-6
+    fooled, kept = Hostile(), Hostile()
+    with faking(fooled) as url:
+        retried(lambda: collector(url).answer(NUMBER, {"x": x}, fresh=True))
+    with faking(kept) as url:
+        retried(lambda: collector(url).answer(NUMBER, {"x": x}))
+    assert len(fooled.bodies) == len(kept.bodies) == TRIES
+    assert len(set(fooled.bodies)) == TRIES
+    assert abs(read(NUMBER, fooled.bodies) - x) < 0.18
+    assert len(set(kept.bodies)) == 1
+    assert read(NUMBER, kept.bodies) == pytest.approx(read(NUMBER, kept.bodies[:1]))
+
+
+def test_tickets_are_not_a_way_around() -> None:
+    """A try that failed asks for no other ticket, which would deal other questions and draw other answers."""
+    fooled, kept = Hostile(), Hostile()
+    with faking(fooled) as url:
+        retried(lambda: collector(url).answer_ticket(PAIR, RECORD, fresh=True), 10)
+    with faking(kept) as url:
+        retried(lambda: collector(url).answer_ticket(PAIR, RECORD), 10)
+    assert len(fooled.tickets) == len(set(fooled.bodies)) == 10
+    assert len(kept.tickets) == len(set(kept.bodies)) == 1
+    assert set(kept.signatures) == {kept.tickets[0].hex()}
+
+
+def test_trainings_are_not_a_way_around() -> None:
+    """One gradient in a training, whatever round the server shows; another person says who it is."""
+    server = Hostile()
+    training = Training("t", "logistic", POINT, hush.Categorical("y", [0, 1]), 4.0, 3, 1.0)
+    server.round = first_round(training)
+    with faking(server) as url:
+        retried(lambda: collector(url).train("t", {"a": 0.5, "b": 0.5}, 1, epsilon=4.0), 10)
+        assert len(set(server.bodies)) == 1
+        with pytest.raises(hush.LedgerError, match="person="):
+            collector(url).train("t", {"a": 0.5, "b": -0.5}, 1, epsilon=4.0)
+        retried(lambda: collector(url).train("t", {"a": 0.5, "b": -0.5}, 1, epsilon=4.0, person="Bo"), 10)
+        assert len(set(server.bodies)) == 2
+        tally = hush.Tally(server.round.plan)
+        tally.add(gradient(server.round, {"a": 0.5, "b": 0.5}, 1))
+        server.round = step(server.round, tally)
+        with pytest.raises(hush.BudgetError, match=r"one only is answered.*person="):
+            collector(url).train("t", {"a": 0.5, "b": 0.5}, 1, epsilon=4.0)
+        with pytest.raises(hush.BudgetError, match=r"one only is answered$"):
+            collector(url).train("t", {"a": 0.5, "b": 0.5}, 1, epsilon=4.0, person="Bo")
+        assert len(server.bodies) == 20
+        retried(lambda: collector(url).train("t", {"a": 0.5, "b": 0.5}, 1, epsilon=4.0, fresh=True), 10)
+        assert len(set(server.bodies)) == 12
+
+
+def test_a_server_describes_a_training_once_in_a_process() -> None:
+    """Without a ledger too: other bounds under the same title are refused before the record is looked at."""
+    server = Hostile()
+    label = hush.Categorical("y", [0, 1])
+    server.round = first_round(Training("described", "logistic", POINT, label, 4.0, 3, 1.0))
+    wider = hush.Schema([hush.Numeric("a", -1, 1), hush.Numeric("b", -1, 0.25)])
+    with faking(server) as url:
+        retried(lambda: collector(url).train("described", {"a": 0.5, "b": 0.5}, 1, epsilon=4.0, person="Di"), 1)
+        server.round = first_round(Training("described", "logistic", wider, label, 4.0, 3, 1.0))
+        for b in (0.5, 0.0):
+            with pytest.raises(hush.LedgerError, match="other features"):
+                collector(url).train("described", {"a": 0.5, "b": b}, 1, epsilon=4.0, person="Ed")
+
+
+def test_plain_functions_draw_anew() -> None:
+    first = first_round(Training("t", "logistic", POINT, hush.Categorical("y", [0, 1]), 4.0, 3, 1.0))
+    assert len({hush.randomise(PAIR, RECORD).id for _ in range(20)}) == 20
+    assert len({gradient(first, {"a": 0.5, "b": 0.5}, 1).id for _ in range(20)}) == 20
+
+
+# -- one memory
+
+
+def test_threads_and_collectors_share_it() -> None:
+    server, start = Hostile(), threading.Barrier(8)
+
+    def one(url: str) -> None:
+        start.wait()
+        retried(lambda: collector(url).answer(PAIR, RECORD), 5)
+
+    with faking(server) as url, ThreadPoolExecutor(8) as threads:
+        list(threads.map(one, [url] * 8))
+    assert len(server.bodies) == 40
+    assert len(set(server.bodies)) == 1
+
+
+def test_threads_that_take_tickets_at_once_send_one() -> None:
+    server, start = Hostile(), threading.Barrier(4)
+
+    def one(url: str) -> None:
+        start.wait()
+        retried(lambda: collector(url).answer_ticket(PAIR, RECORD), 3)
+
+    with faking(server) as url, ThreadPoolExecutor(4) as threads:
+        list(threads.map(one, [url] * 4))
+    assert len(set(zip(server.bodies, server.signatures, strict=True))) == 1
+
+
+def test_another_record_needs_a_name() -> None:
+    server = Hostile()
+    with faking(server) as url:
+        retried(lambda: collector(url).answer(PAIR, RECORD), 1)
+        retried(lambda: collector(url).answer(PAIR, [("c", "a"), ("x", 0.25)]), 1)  # the same one, written otherwise
+        for method in (collector(url).answer, collector(url).answer_ticket):
+            with pytest.raises(hush.LedgerError, match="person=") as refused:
+                method(PAIR, {"x": 0.777, "c": "a"})
+            assert "777" not in str(refused.value)
+        assert len(server.bodies) == 2
+        for name in ("Ann", "Bo", "Ann"):
+            retried(lambda name=name: collector(url).answer(PAIR, {"x": 0.777, "c": "a"}, person=name), 2)  # type: ignore[misc]
+        retried(lambda: collector(url).answer(PAIR, {"x": 0.1, "c": "b"}, person="Ann"), 1)  # she has changed
+        retried(lambda: collector(url).answer(PAIR, RECORD), 1)
+        with pytest.raises(hush.RecordError):
+            collector(url).answer(PAIR, {"x": 7}, person="Cy")
+    found = Counter(server.bodies)
+    assert sorted(found.values()) == [2, 3, 5]
+
+
+def test_other_plans_are_other_answers() -> None:
+    server = Hostile()
+    with faking(server) as url:
+        retried(lambda: collector(url).answer(PAIR, RECORD), 2)
+        retried(lambda: collector(url).answer(NUMBER, {"x": 0.25}), 2)
+    assert sorted(Counter(server.bodies).values()) == [2, 2]
+
+
+def test_a_ledger_is_one_persons(tmp_path: Path) -> None:
+    ledger = hush.Ledger(tmp_path / "ledger", cap=10.0)
+    for options in ({"person": "Ann"}, {"fresh": True}):
+        with pytest.raises(hush.LedgerError, match="one person's"):
+            collector(ledger=ledger).answer(PAIR, RECORD, **options)
+        with pytest.raises(hush.LedgerError, match="one person's"):
+            collector(ledger=ledger).answer_ticket(PAIR, RECORD, **options)
+        with pytest.raises(hush.LedgerError, match="one person's"):
+            collector(ledger=ledger).train("t", {"a": 0.5}, 1, **options)
+        with pytest.raises(hush.LedgerError, match="one person's"):
+            collector().answer(PAIR, RECORD, series=hush.Series(ledger, "weekly"), **options)
+    with pytest.raises(hush.LedgerError, match="either person"):
+        collector().answer(PAIR, RECORD, person="Ann", fresh=True)
+    for name in ("", "x" * 257, 7):
+        with pytest.raises(hush.LedgerError, match="person must be"):
+            collector().answer(PAIR, RECORD, person=name)  # type: ignore[arg-type]
+    assert ledger.spent == 0
+
+
+# -- forks
+
+FORKED = """
+import os, sys, threading
+import hush
+schema = hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b"])])
+plans = [hush.design(schema, 1.0, title=title) for title in ("before", "after", "ticket")]
+ledger = hush.Ledger(sys.argv[1], cap=9.0)
+
+def in_child(act):
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        try:
+            text = act()
+        except hush.HushError as error:
+            text = type(error).__name__
+        os.write(writer, text.encode())
+        os._exit(0)
+    os.close(writer)
+    os.wait()
+    with os.fdopen(reader) as file:
+        return file.read()
+
+def made(plan, x=0.5, name=None, **options):
+    from hush.device.answered import Person
+    return Person(name).randomise(plan, {"x": x, "c": "a"}, **options).encode().hex()
+
+def kept(plan):
+    return ledger.randomise(plan, {"x": 0.5, "c": "a"}).encode().hex()
+
+# Nothing but hush itself was loaded before this one.
+assert "hush.device.answered" not in sys.modules
+first = in_child(lambda: made(plans[1]))
+assert made(plans[0]) == in_child(lambda: made(plans[0])) == in_child(lambda: in_child(lambda: made(plans[0])))
+assert first == in_child(lambda: made(plans[1])) == made(plans[1]) == in_child(lambda: made(plans[1]))
+assert in_child(lambda: made(plans[1], 0.75)) == "LedgerError"
+others = {made(plans[1], 0.5, "Ann"), in_child(lambda: made(plans[1], 0.5, "Bo")), first}
+assert len(others) == 3
+
+# What is drawn by a ticket, or once in a training, is drawn by one process; those who come after it know.
+draw = lambda plan, record: hush.randomise(plan, record)
+assert in_child(lambda: made(plans[2], draw=draw, ticket="00")) == "LedgerError"
+assert in_child(lambda: made(plans[2], once="t")) == "LedgerError"
+ticket = made(plans[2], draw=draw, ticket="00")
+assert in_child(lambda: made(plans[2], draw=draw, ticket="11")) == ticket
+
+# A thread is in the middle of an answer while another forks.
+from hush import answered
+inside, go = threading.Event(), threading.Event()
+def slow(plan, record):
+    inside.set()
+    go.wait(1)
+    return hush.randomise(plan, record)
+other = hush.design(schema, 1.0, title="slow")
+thread = threading.Thread(target=lambda: made(other, draw=slow))
+thread.start()
+inside.wait()
+assert len(in_child(lambda: made(plans[0]))) > 9
+thread.join()
+
+# A ledger holds no connection that two processes could share.
+assert kept(plans[0]) == in_child(lambda: kept(plans[0]))
+assert in_child(lambda: kept(plans[1])) == kept(plans[1])
+print("all is well")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
+def test_a_child_makes_the_same_report(tmp_path: Path) -> None:
+    program = f"import sys; sys.path.insert(0, {str(SOURCE)!r})\n{FORKED}"
+    command = [sys.executable, "-I", "-W", "ignore", "-c", program, str(tmp_path / "ledger")]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)  # noqa: S603
+    assert (result.stdout.strip(), result.returncode) == ("all is well", 0), result.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
+def test_a_fork_waits_for_an_answer_that_is_being_made() -> None:
+    """Then the child knows it, and can take the lock, which a thread held that the child does not have."""
+    inside, lock = threading.Event(), answered._memory.lock
+
+    def slow(plan: hush.Plan, record: hush.core.schema.Record) -> hush.Report:
+        inside.set()
+        time.sleep(0.3)
+        return hush.randomise(plan, record)
+
+    def taken_and_released() -> bool:
+        taken = lock.acquire(blocking=False)
+        if taken:
+            lock.release()
+        return taken
+
+    thread = threading.Thread(target=lambda: Person().randomise(PAIR, RECORD, draw=slow))
+    thread.start()
+    inside.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that threads and forks do not go together
+        child = os.fork()
+    if child == 0:
+        free = answered._memory.lock.acquire(timeout=1)
+        os._exit(0 if free and PAIR.id in answered._memory.answers[None] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    thread.join()
+    with ThreadPoolExecutor() as pool:  # of this process the lock is free again, for every thread
+        assert pool.submit(taken_and_released).result()
+
+
+def test_a_child_does_what_depends_on_the_record_and_the_plan_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(family, "PROCESS", -1)
+    both: list[dict[str, Any]] = [{"draw": hush.randomise}, {"once": "t"}, {"draw": hush.randomise, "once": "t"}]
+    for options in both:
+        with pytest.raises(hush.LedgerError, match="only with a ledger"):
+            Person().randomise(PAIR, RECORD, **options)
+    assert Person().randomise(PAIR, RECORD) == Person().randomise(PAIR, RECORD, once="t")
+
+
+def test_names_have_a_length() -> None:
+    assert Person("x" * 256).randomise(PAIR, RECORD) != Person("\ud800").randomise(PAIR, RECORD)
+    for name in ("", "x" * 257, 5, b"x"):
+        with pytest.raises(hush.LedgerError, match="person must be 1 to 256 characters"):
+            Person(name)  # type: ignore[arg-type]
+
+
+# -- the words
+
+
+def test_a_report_follows_from_the_key_the_plan_the_name_and_the_record() -> None:
+    """By SHAKE-256, twice: a secret of all that, then a word for each number from 1 on."""
+    for name in (None, "Ann"):
+        text = repr(("words", PAIR.id, name, [0.25, 0])).encode()
+        secret = hashlib.shake_256(b"hush answer " + family.KEY + text).digest(32)
+        blocks = (hashlib.shake_256(secret + i.to_bytes(8, "big")).digest(8) for i in range(1, 99))
+        expected = randomise_from(ListedCoins([int.from_bytes(block, "big") for block in blocks]), PAIR, RECORD)
+        assert Person(name).randomise(PAIR, RECORD) == expected
+
+
+PEOPLE = 4_000
+FALSE_ALARM = 1e-6
+COIN = hush.design(hush.Schema([hush.Categorical("c", ["a", "b"])]), 1.0, categorical="grr")
+
+
+def drawn(value: str) -> list[int]:
+    answered._memory.answers.clear()
+    return [int(Person(str(i)).randomise(COIN, {"c": value}).answers[0][1]) for i in range(PEOPLE)]  # type: ignore[arg-type]
+
+
+def is_law(observed: Counter[int]) -> bool:
+    """Compare with the exact law: one degree of freedom, and the normal tail at 4.9 is below 1e-6 on both sides."""
+    chance = float(COIN.law("c", "a")[0])
+    return abs(observed[0] - PEOPLE * chance) < 4.9 * math.sqrt(PEOPLE * chance * (1 - chance))
+
+
+def are_independent(one: list[int], two: list[int]) -> bool:
+    """Correlate two rows of answers: its root of n multiple is normal, and below 4.9 but with probability 1e-6."""
+    n = len(one)
+    first, second = sum(one) / n, sum(two) / n
+    covariance = sum((a - first) * (b - second) for a, b in zip(one, two, strict=True)) / n
+    spread = math.sqrt(first * (1 - first) * second * (1 - second))
+    return abs(covariance) < 4.9 / math.sqrt(n) * spread
+
+
+def test_reports_have_the_law_of_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many people, and of two records of each; words that forget the name, or the record, are caught."""
+    one, two = drawn("a"), drawn("b")
+    assert is_law(Counter(one))
+    assert not is_law(Counter(two))  # of another record
+    assert are_independent(one, two)
+    secret = answered._secret
+    monkeypatch.setattr(answered, "_secret", lambda purpose, plan, name, inputs: secret(purpose, plan, "", inputs))
+    assert not is_law(Counter(drawn("a")))
+    monkeypatch.setattr(answered, "_secret", lambda purpose, plan, name, inputs: secret(purpose, plan, name, []))
+    assert not are_independent(drawn("a"), drawn("b"))
+
+
+def test_words_differ_by_all_that_they_depend_on() -> None:
+    records: list[list[float | int | None]] = [[0.5, 1], [0.5, 0], [0.5, None], [1, 1], [0.0, 1], [1e-20, 1]]
+    seen = {
+        answered._secret(purpose, plan, name, inputs)
+        for purpose in ("words", "record")
+        for plan in (PAIR, NUMBER)
+        for name in (None, "", "None", "Ann")
+        for inputs in records
+    }
+    assert len(seen) == 2 * 2 * 4 * 6
+    assert answered._secret("words", PAIR, None, [-0.0, 1]) == answered._secret("words", PAIR, None, [0.0, 1])

@@ -1,0 +1,300 @@
+"""The ledger: one report per plan, a cap on the sum, and no way to lose either."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hush
+from hush import BudgetError, Ledger, LedgerError, Plan, RecordError, StoreError, design
+from hush.device.coins import SystemCoins
+from tests.cases import MIXED, RECORD
+
+
+def plan(title: str, epsilon: float = 1.0) -> Plan:
+    return design(MIXED, epsilon, title=title)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path / "ledger", cap=2.5)
+
+
+def test_asking_twice_returns_the_same_report(ledger: Ledger) -> None:
+    first = ledger.randomise(plan("a"), RECORD)
+    assert ledger.randomise(plan("a"), RECORD) == first
+    assert ledger.randomise(plan("a"), RECORD | {"age": 99}) == first  # even if the record has changed
+    assert Ledger(ledger.path).randomise(plan("a"), {}) == first
+    assert ledger.report(plan("a")) == first
+    assert ledger.spent == 1
+
+
+def test_the_cap_bounds_the_sum(ledger: Ledger) -> None:
+    ledger.randomise(plan("a"), RECORD)
+    ledger.randomise(plan("b"), RECORD)
+    with pytest.raises(BudgetError, match=r"costs 1\.0; of a cap of 2\.5 this device has spent 2\.0"):
+        ledger.randomise(plan("c"), RECORD)
+    assert ledger.report(plan("c")) is None
+    ledger.randomise(plan("c", 0.5), RECORD)
+    assert ledger.spent == ledger.cap == Fraction(5, 2)
+    with pytest.raises(BudgetError):
+        ledger.randomise(plan("d", 0.001), RECORD)
+    ledger.randomise(plan("a"), RECORD)  # a retry is free
+
+
+def test_costs_are_added_exactly(tmp_path: Path) -> None:
+    """Ten times 0.1 is 1, though not in floating point."""
+    ledger = Ledger(tmp_path / "ledger", cap=1.0)
+    for week in range(10):
+        ledger.randomise(plan(f"week {week}", 0.1), RECORD)
+    assert ledger.spent == 1
+    with pytest.raises(BudgetError):
+        ledger.randomise(plan("week 10", 0.001), RECORD)
+
+
+def test_a_refused_plan_draws_no_randomness(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: SystemCoins) -> int:
+        raise AssertionError("a word was drawn")
+
+    monkeypatch.setattr(SystemCoins, "word", fail)
+    with pytest.raises(BudgetError):
+        ledger.randomise(plan("a", 3.0), RECORD)
+
+
+def test_a_bad_record_leaves_no_trace(ledger: Ledger) -> None:
+    with pytest.raises(RecordError):
+        ledger.randomise(plan("a"), RECORD | {"age": 1000})
+    assert ledger.spent == 0
+    ledger.randomise(plan("a"), RECORD)
+
+
+def test_the_file_holds_no_record(ledger: Ledger) -> None:
+    ledger.randomise(plan("a"), RECORD | {"os": "linux"})
+    data = ledger.path.read_bytes()
+    for text in (b"linux", b"height", b"smokes"):
+        assert text not in data
+
+
+def test_the_file_is_the_owners_only(ledger: Ledger) -> None:
+    assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
+    assert [path.name for path in ledger.path.parent.iterdir()] == ["ledger"]
+
+
+def test_the_cap_is_kept(ledger: Ledger) -> None:
+    assert Ledger(ledger.path).cap == Fraction(5, 2)
+    assert Ledger(ledger.path, cap=2.5).cap == Fraction(5, 2)
+    with pytest.raises(LedgerError, match=r"cap of 2\.5"):
+        Ledger(ledger.path, cap=9.0)
+    ledger.raise_cap(2.5)  # which changes nothing
+    ledger.raise_cap(3.0)
+    assert Ledger(ledger.path).cap == 3
+    ledger.raise_cap(ledger.cap + Fraction(1, 3))
+    assert Ledger(ledger.path).cap == Fraction(10, 3)
+    assert "0.0 of 3.33" in repr(ledger)
+    with pytest.raises(LedgerError, match="lower"):
+        ledger.raise_cap(1.0)
+
+
+def test_a_new_ledger_needs_a_cap(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="needs a cap"):
+        Ledger(tmp_path / "ledger")
+    for cap in (0, -1.0, 1000.001, float("nan"), True, "1"):
+        with pytest.raises(LedgerError, match="must be a number"):
+            Ledger(tmp_path / "ledger", cap=cap)  # type: ignore[arg-type]
+    with pytest.raises(StoreError, match="cannot be made"):
+        Ledger(tmp_path / "nowhere" / "ledger", cap=1.0)
+    assert [*tmp_path.iterdir()] == []
+    assert Ledger(tmp_path / "ledger", cap=1000).cap == 1000
+
+
+def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ledger"
+    path.write_bytes(b"something else entirely, and long enough to be read as a header" * 20)
+    with pytest.raises(StoreError, match="cannot be used"):
+        Ledger(path)
+
+
+def test_a_ledger_that_disappears_is_not_made_anew(ledger: Ledger) -> None:
+    ledger.path.unlink()
+    with pytest.raises(StoreError, match="cannot be used"):
+        ledger.randomise(plan("a"), RECORD)
+    assert not ledger.path.exists()
+
+
+def test_a_ledger_stays_the_same_file(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    relative = Ledger("ledger")
+    first = relative.randomise(plan("a"), RECORD)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert relative.randomise(plan("a"), RECORD) == first
+
+
+def test_paths_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for path in (tmp_path / "file" / "ledger", tmp_path / ("x" * 300), "a\0b", 5):
+        with pytest.raises((LedgerError, StoreError)):
+            Ledger(path, cap=1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("change", ["delete from settings", "update settings set cap = 'much'"])
+def test_a_damaged_ledger_is_refused(ledger: Ledger, change: str) -> None:
+    with sqlite3.connect(ledger.path) as connection:
+        connection.execute(change)
+    connection.close()
+    with pytest.raises(StoreError):
+        Ledger(ledger.path)
+
+
+def test_a_damaged_report_is_the_fault_of_the_ledger(ledger: Ledger) -> None:
+    ledger.randomise(plan("a"), RECORD)
+    with sqlite3.connect(ledger.path) as connection:
+        connection.execute("update answers set report = x'00'")
+    connection.close()
+    with pytest.raises(StoreError, match="report that cannot be read"):
+        ledger.randomise(plan("a"), RECORD)
+
+
+def test_a_newer_version_is_refused(ledger: Ledger) -> None:
+    with sqlite3.connect(ledger.path) as connection:
+        connection.execute("update settings set version = 2")
+    connection.close()
+    with pytest.raises(StoreError, match="version 1"):
+        ledger.randomise(plan("a"), RECORD)
+
+
+def answer(path: str, titles: list[str], queue: Any) -> None:
+    ledger = Ledger(path, cap=5.0)
+    results: dict[str, bytes | None] = {}
+    for title in titles:
+        try:
+            results[title] = ledger.randomise(plan(title), RECORD).encode()
+        except BudgetError:
+            results[title] = None
+    queue.put(results)
+
+
+def test_one_plan_of_a_kind_is_answered(ledger: Ledger) -> None:
+    """The kind is how titles begin; what else was answered, before or after, changes nothing."""
+    ledger.randomise(plan("shoes", 0.5), RECORD)
+    first = ledger.randomise(plan("training, round 1", 0.5), RECORD, once="training")
+    ledger.randomise(plan("hats", 0.5), RECORD)
+    with pytest.raises(BudgetError, match="another plan of this kind"):
+        ledger.randomise(plan("training, round 2", 0.5), RECORD, once="training")
+    assert ledger.report(plan("training, round 2", 0.5)) is None
+    assert ledger.randomise(plan("training, round 1", 0.5), RECORD, once="training") == first
+    assert ledger.spent == Fraction(3, 2)
+
+
+def test_a_power_cut_brings_back_no_older_state(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every connection syncs the folder too, before it does anything else. A new name in a folder is synced at once."""
+    said: list[list[str]] = []
+    opened: list[sqlite3.Connection] = []
+    synced: list[tuple[int, int]] = []
+    connect = sqlite3.connect
+
+    def traced(*args: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*args, **options))
+        said.append([])
+        opened[-1].set_trace_callback(said[-1].append)
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", traced)
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append((handle, os.fstat(handle).st_ino)))
+    ledger.randomise(plan("a"), RECORD)
+    ledger.raise_cap(3)
+    assert synced == []
+    Ledger(tmp_path / "another", cap=1)
+    assert len(said) == 4
+    assert all(statements[0] == "pragma synchronous = extra" for statements in said)
+    [(handle, inode)] = synced
+    assert inode == tmp_path.stat().st_ino
+    with pytest.raises(OSError, match="descriptor"):  # nothing stays open
+        os.fstat(handle)
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError):
+            connection.execute("select 1")
+
+
+def test_processes_that_ask_at_once_get_one_report(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    queue: Any = context.Queue()
+    titles = [f"plan {i}" for i in range(8)]
+    workers = [
+        context.Process(target=answer, args=(str(tmp_path / "ledger"), titles[i:] + titles[:i], queue))
+        for i in range(4)
+    ]
+    for worker in workers:
+        worker.start()
+    results = [queue.get(timeout=120) for _ in workers]
+    for worker in workers:
+        worker.join()
+    ledger = Ledger(tmp_path / "ledger")
+    assert ledger.spent == 5
+    for title in titles:
+        answers = {result[title] for result in results} - {None}
+        stored = ledger.report(plan(title))
+        assert answers <= {stored.encode()} if stored else not answers
+    assert sum(ledger.report(plan(title)) is not None for title in titles) == 5
+
+
+KILLED = """
+import sys, hush
+from tests.cases import MIXED, RECORD
+ledger = hush.Ledger(sys.argv[1], cap=1000)
+i = int(sys.argv[2])
+while True:
+    report = ledger.randomise(hush.design(MIXED, 1.0, title=str(i)), RECORD)
+    print(i, report.encode().hex(), flush=True)
+    i += 1
+"""
+
+
+def test_what_was_returned_survives_kill_9(tmp_path: Path) -> None:
+    path = tmp_path / "ledger"
+    seen: dict[int, str] = {}
+    for round_ in range(5):
+        worker = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-c", KILLED, str(path), str(len(seen))],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parent.parent.parent,
+        )
+        assert worker.stdout is not None
+        for _ in range(3 + round_):
+            index, report = worker.stdout.readline().split()
+            seen[int(index)] = report
+        worker.send_signal(signal.SIGKILL)
+        for line in worker.stdout.read().splitlines():
+            if len(fields := line.split()) == 2 and len(fields[1]) == len(report):
+                seen[int(fields[0])] = fields[1]
+        worker.wait()
+        worker.stdout.close()
+        ledger = Ledger(path)
+        for number, encoded in seen.items():
+            stored = ledger.report(plan(str(number)))
+            assert stored is not None
+            assert stored.encode().hex() == encoded
+        assert 0 <= ledger.spent - len(seen) <= 1  # at most the one that was not yet returned
+        if ledger.spent > len(seen):
+            stored = ledger.report(plan(str(len(seen))))
+            assert stored is not None
+            seen[len(seen)] = stored.encode().hex()
+
+
+def test_averaging_gains_nothing(ledger: Ledger) -> None:
+    reports = {ledger.randomise(plan("a"), RECORD).encode() for _ in range(20)}
+    assert len(reports) == 1
+    assert len({hush.randomise(plan("a"), RECORD).encode() for _ in range(20)}) == 20

@@ -1,0 +1,183 @@
+"""Documents do not rot: code runs, links lead somewhere, tables are what the program computes."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+import hush
+from hush import batch, learn
+from hush.planning import audits
+from tests.sessions import PLAYED, POSTGRES, ROOT, blocks_of
+
+PAGES = sorted(
+    path
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "spec").glob("*.md")]
+    if "_build" not in path.parts
+)
+PLAYED_PAGES = [ROOT / "docs" / name for name in (*PLAYED, POSTGRES)]  # tests/docs/test_sessions.py runs these
+OTHERS = [page for page in PAGES if page not in PLAYED_PAGES]
+
+# Blocks that no test runs, and why. Nothing else may be here.
+NOT_RUN = {
+    ("README.md", "sh"): "starts the demo, the tests and a collector for good; other pages show the same in sessions",
+    ("docs/tutorial.md", "sh"): "installs the package",
+    ("docs/postgres.md", "sh"): "makes a user and a database of the system",
+    ("docs/spark.md", "sh"): "needs a cluster; make spark runs the program that it submits",
+    ("docs/scale.md", "py"): "needs an extension of DuckDB and object storage",
+    ("docs/reproduction.md", "sh"): "takes an hour; tests/experiments/test_reproduce.py runs small ones",
+}
+# Blocks that other tests run: sessions and their files, pages of HTML, what make spark runs, units of systemd.
+RUN_ELSEWHERE = {
+    "tests/cli/test_commands.py": {
+        (page, kind) for page in ("README.md", "docs/cli.md") for kind in ("json", "console")
+    },
+    "tests/browser/test_embedding.py": {
+        ("docs/browser.md", "html"),
+        ("docs/telemetry.md", "html"),
+        ("web/README.md", "html"),
+    },
+    "tests/engines/test_spark.py": {("docs/spark.md", "py")},
+    "tests/web/test_client.py": {("web/README.md", "js")},
+    "tests/experiments/test_ipums.py": {("docs/data.md", "json")},
+    "tests/docs/test_docs.py": {("docs/operate.md", "ini"), ("docs/operate.md", "sh"), ("docs/cli-reference.md", "sh")},
+}
+
+
+def test_every_block_is_run_or_says_why_not() -> None:
+    """Python runs everywhere, sessions and their files on the pages that are played; Sphinx reads its directives."""
+    elsewhere, seen = set().union(*RUN_ELSEWHERE.values()), set()
+    for page in [*PAGES, ROOT / "web" / "README.md"]:
+        name = str(page.relative_to(ROOT))
+        for block in blocks_of(page):
+            if block.kind in ("", "text"):  # drawings, formulas, what a terminal showed: nothing to be typed
+                assert not re.search(r"^\$ ", block.text, re.M), (
+                    f"{name}:{block.line} shows commands: make it a session"
+                )
+                continue
+            played = page in PLAYED_PAGES and (block.kind == "console" or block.file)
+            if not played and block.kind != "python" and not block.kind.startswith("{"):
+                seen.add((name, block.kind))
+                assert (name, block.kind) in elsewhere | set(NOT_RUN), f"{name}:{block.line}: nothing runs this"
+    assert seen >= set(NOT_RUN), "an exception that is not needed any more"
+    for test in RUN_ELSEWHERE:
+        assert (ROOT / test).exists()
+
+
+def test_the_service_is_one_that_starts() -> None:
+    """The unit of systemd in docs/operate.md names a command and options that exist."""
+    from hush.cli.commands import program
+
+    (unit,) = (block.text for block in blocks_of(ROOT / "docs" / "operate.md") if block.kind == "ini")
+    (line,) = re.findall(r"^ExecStart=(.*)$", unit, re.M)
+    path, command, *arguments = line.split()
+    assert Path(path).name == "hush"
+    program.commands[command].make_context(command, arguments)
+    with pytest.raises(click.UsageError):
+        program.commands[command].make_context(command, [*arguments, "--no-such-option"])
+    (byhand,) = (block.text for block in blocks_of(ROOT / "docs" / "operate.md") if block.kind == "sh")
+    folder, start = byhand.splitlines()
+    assert f"WorkingDirectory={folder.removeprefix('cd ')}\n" in unit
+    user, _, first = start.removeprefix("sudo -u ").partition(" ")
+    assert f"User={user}\n" in unit
+    assert line.startswith(first.replace(" plan.json", ""))  # the same program, store and tokens
+    program.commands[command].make_context(command, first.split()[2:])
+
+
+def test_examples_of_the_commands_have_options_that_exist() -> None:
+    from hush.cli.commands import program
+
+    lines = [
+        line
+        for block in blocks_of(ROOT / "docs" / "cli-reference.md")
+        if block.kind == "sh"
+        for line in block.text.splitlines()
+        if line.startswith("hush ")
+    ]
+    assert {line.split()[1] for line in lines} >= program.commands.keys()
+    for line in lines:
+        command, *arguments = shlex.split(line.partition(" | ")[0].partition(" > ")[0], comments=True)[1:]
+        program.commands[command].make_context(command, arguments)
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^\.\. (?:auto|py:)\w+:: (\S+)", text, re.M))
+    for module in (hush, learn):
+        for name in module.__all__:
+            assert f"{module.__name__}.{name}" in shown, name
+    members = {name for line in re.findall(r":members: (.+)", text) for name in line.split(", ")}
+    assert set(batch.__all__) - {"Encoded"} <= members
+    assert {f"hush.planning.audits.{name}" for name in audits.__all__ if name != "audit"} <= shown
+
+
+def test_every_page_is_on_the_front_page() -> None:
+    """Exactly once, under one of the captions."""
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    named = [line for block in re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.M | re.S) for line in block.split()]
+    pages = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in PAGES if (ROOT / "docs") in page.parents}
+    for page in pages:
+        if "/" not in page and page != "index":
+            assert named.count(page) == 1, page
+
+
+@pytest.mark.parametrize("page", OTHERS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some write files
+    namespace: dict[str, object] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S):
+        exec(compile(block, str(page), "exec"), namespace)  # noqa: S102
+
+
+def test_the_readme_has_code() -> None:
+    assert (ROOT / "README.md").read_text(encoding="utf-8").count("```python") >= 3
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_commands_of_the_readme_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
+    for page in PAGES:
+        for command in re.findall(r"`make ([a-z]+)", page.read_text(encoding="utf-8")):
+            assert command in targets, page
+    assert set(re.findall(r"^make ([a-z]+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)) == {
+        "demo",
+        "test",
+    }
+
+
+def test_files_named_in_the_documents_exist() -> None:
+    for page in PAGES:
+        for name in re.findall(
+            r"`((?:tests|src|spec|docs|benchmarks|experiments)/[\w/.-]+)`", page.read_text(encoding="utf-8")
+        ):
+            assert (ROOT / name).exists(), (page, name)
+
+
+def test_tables_are_those_of_the_program() -> None:
+    spec = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tables)
+    for page in tables.PAGES:
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        assert tables.filled(page) == text, f"{page} is out of date: make docs"
+
+
+def test_the_readme_knows_every_mechanism() -> None:
+    from hush.core.design import BLOCK, CATEGORICAL, NUMERIC
+
+    page = (ROOT / "docs" / "mechanisms.md").read_text(encoding="utf-8")
+    for name in (*NUMERIC, *BLOCK, *CATEGORICAL):
+        assert f"| `{name}` |" in page
