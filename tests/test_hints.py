@@ -53,10 +53,10 @@ def test_the_files_of_batch_are_there_without_an_import() -> None:
 @pytest.mark.parametrize(
     ("use", "needed"),
     [
-        ("hush.batch.randomise", "hush.batch needs pyarrow: pip install 'hush[batch]'"),
-        ("import hush.batch.files", "hush.batch needs pyarrow: pip install 'hush[batch]'"),
-        ("hush.learn.LogisticRegression", "hush.learn.LogisticRegression needs numpy: pip install 'hush[learn]'"),
-        ("from hush.learn import LinearSVC", "hush.learn.LinearSVC needs numpy: pip install 'hush[learn]'"),
+        ("hush.batch.randomise", "hush.batch needs pyarrow: pip install 'hush-ldp[batch]'"),
+        ("import hush.batch.files", "hush.batch needs pyarrow: pip install 'hush-ldp[batch]'"),
+        ("hush.learn.LogisticRegression", "hush.learn.LogisticRegression needs numpy: pip install 'hush-ldp[learn]'"),
+        ("from hush.learn import LinearSVC", "hush.learn.LinearSVC needs numpy: pip install 'hush-ldp[learn]'"),
     ],
 )
 def test_a_missing_extra_is_named(use: str, needed: str) -> None:

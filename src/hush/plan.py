@@ -184,7 +184,7 @@ class Plan(Shown):
     ) -> alt.VConcatChart:
         """Draw how far off the estimates will be, against epsilon and against the number of people.
 
-        Of these attributes, or of all, as an Altair chart: `hush.plots.margins`. Needs `pip install 'hush[plot]'`.
+        Of these attributes, or of all, as an Altair chart: `hush.plots.margins`. Needs `pip install 'hush-ldp[plot]'`.
         """
         plots = import_module("hush.plots")
         chart: alt.VConcatChart = plots.margins(self, n=n, level=level, attributes=attributes, guesses=guesses)

@@ -106,7 +106,7 @@ class Distribution:
         return self.edges[-1]
 
     def plot(self) -> alt.Chart:
-        """Draw it, as an Altair chart. Needs `pip install 'hush[plot]'`."""
+        """Draw it, as an Altair chart. Needs `pip install 'hush-ldp[plot]'`."""
         chart: alt.Chart = import_module("hush.plots").distribution(self)
         return chart
 

@@ -29,7 +29,9 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] == "hush":
         raise
-    raise ModuleNotFoundError(f"hush.batch needs {error.name}: pip install 'hush[batch]'", name=error.name) from None
+    raise ModuleNotFoundError(
+        f"hush.batch needs {error.name}: pip install 'hush-ldp[batch]'", name=error.name
+    ) from None
 from hush.columnar import parts
 from hush.errors import PlanError
 from hush.plan import Plan

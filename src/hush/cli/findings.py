@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from hush.cli.program import EXTRAS
+from hush.cli.program import DISTRIBUTION, EXTRAS
 
 GOOD, NOTE, MISSING, WRONG = "good", "note", "missing", "wrong"
 
@@ -80,4 +80,4 @@ def homely(text: str) -> str:
 
 def install(extra: str) -> str:
     """Return the command that installs an extra."""
-    return f"pip install 'hush[{extra}]'"
+    return f"pip install '{DISTRIBUTION}[{extra}]'"

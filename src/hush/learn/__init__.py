@@ -3,7 +3,7 @@
 On a device: `gradient(round, record, label)`, and `held_out` for those who only check. On a server:
 `Round.first(training)` and `step(round, tally)`. These need the standard library alone. `LinearRegression`,
 `LogisticRegression` and `LinearSVC` play whole trainings with simulated people, in the shape of scikit-learn; they
-need `hush[learn]`.
+need `hush-ldp[learn]`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def __getattr__(name: str) -> object:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "hush":
             raise
-        needed = f"hush.learn.{name} needs {error.name}: pip install 'hush[learn]'"
+        needed = f"hush.learn.{name} needs {error.name}: pip install 'hush-ldp[learn]'"
         raise ModuleNotFoundError(needed, name=error.name) from None
     globals()[name] = value
     return value
