@@ -109,7 +109,7 @@ class Person:
             if once is not None and any(answer.title.startswith(once) for answer in mine.values()):
                 remedy = f"; if it was another person: {_REMEDY}" if self._name is None else ""
                 raise BudgetError(f"another plan of this kind has been answered, and one only is answered{remedy}")
-            if (once is not None or draw is not None) and os.getpid() != hush._PROCESS:
+            if (once is not None or draw is not None) and os.getpid() != hush._PROCESS:  # noqa: SLF001 - drawn when hush is first imported, and nobody else's business
                 raise LedgerError("a process that was forked takes tickets and trains only with a ledger")
             if draw is None:
                 report = randomise_from(_Words(_secret("words", plan, self._name, inputs)), plan, record)
@@ -138,4 +138,4 @@ def _secret(purpose: str, plan: Plan, name: str | None, inputs: list[Input]) -> 
     """Return 32 bytes that look random to everybody without the key, and differ for different arguments."""
     values = [None if value is None else value + 0 for value in inputs]  # -0.0 is 0.0
     text = repr((purpose, plan.id, name, values)).encode()  # half a character in a name is written as an escape
-    return hashlib.shake_256(b"hush answer " + hush._KEY + text).digest(32)
+    return hashlib.shake_256(b"hush answer " + hush._KEY + text).digest(32)  # noqa: SLF001 - the same

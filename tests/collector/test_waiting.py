@@ -72,7 +72,7 @@ def ended(work: Callable[[], Any]) -> Any:
     def run() -> None:
         try:
             outcome.append(work())
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a thread hands on what it raises
             outcome.append(error)
 
     thread = threading.Thread(target=run, daemon=True)

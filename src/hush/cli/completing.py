@@ -62,7 +62,7 @@ def figures(ctx: click.Context, parameter: click.Parameter, start: str) -> list[
 
     try:
         return _starting(catalogue().NAMES, start)
-    except Exception:  # no clone
+    except Exception:  # noqa: BLE001 - no clone, or one that is broken: nothing is completed
         return []
 
 
@@ -94,6 +94,6 @@ def _attributes(ctx: click.Context) -> list[dict[str, Any]]:
             value = json.loads(Path(path).read_bytes())
             found = value.get("plan", value)["schema"]
             return [item for item in found if isinstance(item.get("name"), str)]
-        except Exception:  # noqa: S112 - any file may be named there
+        except Exception:  # noqa: BLE001, S112 - any file may be named there
             continue
     return []

@@ -56,7 +56,7 @@ def look(part: str, name: str, check: Callable[[], str]) -> Finding:
         if extra is None:
             return Finding(part, name, WRONG, one_line(error))
         return Finding(part, name, MISSING, f"needs the library {library}", install(extra))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever is wrong becomes a line
         return Finding(part, name, WRONG, one_line(error))
 
 

@@ -94,7 +94,7 @@ def loading(libraries: Iterable[str] = tuple(EXTRAS)) -> str:
     for name in here:
         try:
             import_module(name)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a broken library may raise anything
             broken.append(f"{name} does not load ({one_line(error)})")
     if broken:
         raise Trouble("; ".join(broken))
