@@ -158,7 +158,7 @@ def spark_session() -> tuple[Any, Clock] | None:
     }
     session = SparkSession.builder.master("local[*]").config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    pid = session.sparkContext._gateway.proc.pid
+    pid = session.sparkContext._gateway.proc.pid  # noqa: SLF001 - PySpark offers nothing public
     return session, lambda: process_seconds(pid)
 
 

@@ -199,7 +199,7 @@ def main() -> None:
             if case is None or line != asked:
                 asked, case = line, Case(**question)
             reply: dict[str, Any] = {"n": case.n, "seconds": case.seconds(), "version": version(question["peer"])}
-        except Exception as error:  # whatever a package raises is the reason why it is left out
+        except Exception as error:  # noqa: BLE001 - whatever a package raises is the reason why it is left out
             reply = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(reply), file=replies, flush=True)
 

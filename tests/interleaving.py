@@ -36,7 +36,7 @@ class _Turns:
         sys.settrace(self._trace)
         try:
             self.result = self._work()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - a thread hands on what it raises
             self.error = error
         finally:
             sys.settrace(None)

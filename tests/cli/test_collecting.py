@@ -473,7 +473,7 @@ def test_a_missing_library_says_what_to_install(
         monkeypatch.delitem(vars(module), name, raising=False)  # asking for the attribute would load it
     monkeypatch.setitem(sys.modules, library, None)
     Path("reports.parquet").touch()
-    assert f"this needs the library {library}: pip install 'hush[{extra}]'" in refused(*command)
+    assert f"this needs the library {library}: pip install 'hush-ldp[{extra}]'" in refused(*command)
 
 
 def test_tallies_are_added_and_estimated_without_any_of_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -342,14 +342,14 @@ def test_a_missing_library_says_what_to_install(
     monkeypatch.delattr("hush.cli.printing", raising=False)
     monkeypatch.setitem(sys.modules, library, None)
     result = run("law", "plan.json", "age", "--value", "1", *command, code=2)
-    assert f"pip install 'hush[{extra}]'" in result.stderr
+    assert f"pip install 'hush-ldp[{extra}]'" in result.stderr
 
 
 def test_without_click_it_says_what_to_install() -> None:
     code = "import sys; sys.modules['click'] = None; from hush.cli import main; main()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     assert result.returncode == 2
-    assert result.stderr == "hush: the command line needs more libraries: pip install 'hush[cli]'\n"
+    assert result.stderr == "hush: the command line needs more libraries: pip install 'hush-ldp[cli]'\n"
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -313,6 +313,26 @@ def test_signals(number: int, code: int) -> None:
     assert err.strip() in ("", "hush: stopped")
 
 
+def test_an_interrupt_inside_compiled_text_has_the_code_of_an_interrupt(tmp_path: Path) -> None:
+    """Python ends by the signal if a plain KeyboardInterrupt left `exec`, as one in the middle of a dataclass does."""
+    (tmp_path / "interrupted.py").write_text(
+        "import signal\n"
+        "from hush.cli import files, main\n"
+        "files.read_plan = lambda path: exec('signal.raise_signal(signal.SIGINT)')\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it\n"
+        "main()\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-m", "interrupted", "audit", "plan.json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "\nhush: stopped\n")
+
+
 @linux
 def test_a_signal_that_is_ignored_stays_so() -> None:
     """As under nohup, where the end of a session must not end the command."""

@@ -53,13 +53,13 @@ def test_the_files_of_batch_are_there_without_an_import() -> None:
 @pytest.mark.parametrize(
     ("use", "needed"),
     [
-        ("hush.batch.randomise", "hush.batch needs pyarrow: pip install 'hush[batch]'"),
-        ("import hush.batch.files", "hush.batch needs pyarrow: pip install 'hush[batch]'"),
+        ("hush.batch.randomise", "hush.batch needs pyarrow: pip install 'hush-ldp[batch]'"),
+        ("import hush.batch.files", "hush.batch needs pyarrow: pip install 'hush-ldp[batch]'"),
         (
             "hush.learn.simulate.LogisticRegression",
-            "hush.learn.simulate.LogisticRegression needs numpy: pip install 'hush[learn]'",
+            "hush.learn.simulate needs numpy: pip install 'hush-ldp[learn]'",
         ),
-        ("from hush.learn import LinearSVC", "hush.learn.simulate.LinearSVC needs numpy: pip install 'hush[learn]'"),
+        ("from hush.learn.simulate import LinearSVC", "hush.learn.simulate needs numpy: pip install 'hush-ldp[learn]'"),
     ],
 )
 def test_a_missing_extra_is_named(use: str, needed: str) -> None:

@@ -427,4 +427,4 @@ def test_a_missing_library_says_what_to_install(library: str) -> None:
     code += "from hush.cli import main; main()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     assert result.returncode == 2
-    assert "pip install 'hush[collector]'" in result.stderr
+    assert "pip install 'hush-ldp[collector]'" in result.stderr

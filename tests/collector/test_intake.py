@@ -65,7 +65,7 @@ def test_a_full_queue_is_503_and_nothing_acknowledged_is_lost(store: Slow, tmp_p
             first = asyncio.create_task(post(0))
             await asyncio.to_thread(store.began.wait, 10)  # the first is being committed, and the queue is empty
             tasks = [asyncio.create_task(post(index)) for index in range(1, 30)]
-            while sum(task.done() for task in tasks) < 19:
+            while sum(task.done() for task in tasks) < 19:  # noqa: ASYNC110 - tasks of a test, without an event of their own
                 await asyncio.sleep(0.01)
             refused = [task.result() for task in tasks if task.done()]
             assert {(response.status_code, response.headers["retry-after"]) for response in refused} == {(503, "7")}

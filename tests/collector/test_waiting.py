@@ -73,7 +73,7 @@ def ended(work: Callable[[], Any]) -> Any:
     def run() -> None:
         try:
             outcome.append(work())
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a thread hands on what it raises
             outcome.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
@@ -206,6 +206,21 @@ def test_every_address_is_503_and_none_hangs(server: Server, how: str, monkeypat
 
 
 # -- servers that do not answer
+
+
+def test_a_server_that_is_away_is_noticed_at_once_with_the_reason(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for a session that others might give back: a pool that waits for one would hang here."""
+    monkeypatch.setattr(postgres_connections, "MARGIN", 1e6)
+    store = open_store(hasty(server.database()))
+    store.add_plan(plan())
+    with stopped(server):
+        for work in (store.plans, lambda: store.tally(plan()), lambda: store.close_plan(plan().id)):
+            found = ended(work)
+            assert isinstance(found, StoreError), found
+            assert "Is the server running" in str(found)
+    store.close()
 
 
 def test_a_server_that_does_not_answer_is_a_failure_and_nothing_is_counted_twice(

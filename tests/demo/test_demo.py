@@ -239,7 +239,7 @@ def test_it_says_what_to_install() -> None:
     code = "import sys; sys.modules['pyarrow'] = None; from hush.demo.__main__ import main; main([])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     assert result.returncode == 2
-    assert result.stderr == "hush: the demo needs the library pyarrow: pip install 'hush[demo]'\n"
+    assert result.stderr == "hush: the demo needs the library pyarrow: pip install 'hush-ldp[demo]'\n"
 
 
 # -- the claim

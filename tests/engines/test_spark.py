@@ -21,7 +21,7 @@ from tests.columnar import columnar_plans, sample
 from tests.engines.bad import BAD, Bad, changed
 from tests.sessions import ROOT, blocks_of
 
-pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'hush[spark]'")
+pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'hush-ldp[spark]'")
 
 MIN_JAVA = 17
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # Java compiles less: nothing here runs long enough to repay more

@@ -86,7 +86,7 @@ def _child(work: Callable[[], str], file: Path) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         file.write_text(work(), encoding="utf-8")
-    except BaseException:  # whatever it was, it must not go on as a second main process
+    except BaseException:  # noqa: BLE001 - whatever it was, it must not go on as a second main process
         file.write_text(traceback.format_exc(), encoding="utf-8")
         os._exit(BROKEN)
     os._exit(0)
@@ -212,7 +212,7 @@ def attempt(new: CodeType, live: list[FunctionType], items: list[Any], seconds: 
         _limit(0.5 + 8 * seconds[item.nodeid])
         try:
             _run(item)
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - whatever a test raises, it has noticed
             return f"{KILLED} {item.nodeid}"
     return SURVIVED
 

@@ -164,5 +164,5 @@ def test_without_altair_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.delattr(hush, "panels")
     monkeypatch.setitem(sys.modules, "altair", None)
     for draw in (PLAN.plot, lambda: PLAN.plot_law("age"), tally().plot, found.plot):
-        with pytest.raises(ModuleNotFoundError, match=r"pip install 'hush\[plot\]'"):
+        with pytest.raises(ModuleNotFoundError, match=r"pip install 'hush-ldp\[plot\]'"):
             draw()

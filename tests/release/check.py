@@ -4,7 +4,7 @@
 
 What is in them, that they can be built again from themselves, that tests run from the source archive, that the wheel is
 enough in an empty environment, and that its types reach a user's type checker. It needs git, a package index (for
-`hush[demo]`) and the environment of development.
+`hush-ldp[demo]`) and the environment of development.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def check_wheel(wheel: Path, version: str) -> None:
     """The package and nothing else, with what it says about itself."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-        about = f"hush-{version}.dist-info"
+        about = f"hush_ldp-{version}.dist-info"
         metadata = message_from_bytes(archive.read(f"{about}/METADATA"))
     package = {name.removeprefix("src/") for name in tracked() if name.startswith("src/")}
     missing, more = package - names, {name for name in names if not name.startswith(f"{about}/")} - package
@@ -87,6 +87,7 @@ def check_wheel(wheel: Path, version: str) -> None:
     require("hush/py.typed" in names, "the wheel lacks the marker of types")
     require("hush/collector/static/notices.txt" in names, "the wheel lacks the licences of what it serves")
     require({f"{about}/licenses/{name}" for name in ("LICENSE", "THIRD_PARTY.md")} <= names, "licences are missing")
+    require(metadata["Name"] == "hush-ldp", f"the metadata have the name {metadata['Name']}")
     require(metadata["Version"] == version, f"the metadata have version {metadata['Version']}")
     require(metadata["License-Expression"] == "Apache-2.0", "the metadata have no licence")
     require(metadata["Requires-Python"] == ">=3.11", "the metadata do not say which Python")
@@ -136,7 +137,11 @@ def check_bare(python: Path, wheel: Path, empty: Path, version: str) -> None:
     require(run(python, "-c", "import hush; print(hush.__version__)", folder=empty).strip() == version, "wrong version")
     run(python, "-W", "error", HERE / "downstream.py", folder=empty)
     say("the wheel alone, in an empty environment: plan, randomise, count and estimate work")
-    for command, extra in [(["hush"], "hush[cli]"), (["hush", "demo"], "hush[cli]"), (["hush.demo"], "hush[demo]")]:
+    for command, extra in [
+        (["hush"], "hush-ldp[cli]"),
+        (["hush", "demo"], "hush-ldp[cli]"),
+        (["hush.demo"], "hush-ldp[demo]"),
+    ]:
         told = run(python, "-m", *command, folder=empty, fails=2)
         require(extra in told and "Traceback" not in told, f"{command} does not say that it needs {extra}: {told}")
     say("commands say which extra they need")

@@ -204,7 +204,7 @@ def test_dictionaries_keep_categories_as_they_are() -> None:
     [
         ("pandas", Rows.to_pandas, "pip install pandas"),
         ("polars", Rows.to_polars, "pip install polars"),
-        ("pyarrow", Rows.to_arrow, r"pip install 'hush\[batch\]'"),
+        ("pyarrow", Rows.to_arrow, r"pip install 'hush-ldp\[batch\]'"),
     ],
 )
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, package: str, convert: Any, install: str) -> None:

@@ -28,7 +28,9 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] == "hush":
         raise
-    raise ModuleNotFoundError(f"hush.batch needs {error.name}: pip install 'hush[batch]'", name=error.name) from None
+    raise ModuleNotFoundError(
+        f"hush.batch needs {error.name}: pip install 'hush-ldp[batch]'", name=error.name
+    ) from None
 from hush.core.columnar import parts
 from hush.core.plan import Plan
 from hush.errors import PlanError

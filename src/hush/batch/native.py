@@ -44,8 +44,8 @@ def _compile(function: F, **options: Any) -> F:
         kernel: Any = numba.njit(cache=True, nogil=True, **options)(function)
         # Numba looks only at the file of the kernel itself to see whether what it kept is still right. A kernel is made
         # of functions from several files, so here all of them count.
-        file = kernel._cache._cache_file
-        file._source_stamp = _sources() if file._source_stamp else ""
+        file = kernel._cache._cache_file  # noqa: SLF001 - Numba offers nothing public
+        file._source_stamp = _sources() if file._source_stamp else ""  # noqa: SLF001 - the same
     except (RuntimeError, AttributeError):
         # No folder can be written to, or this Numba keeps its stamp elsewhere: it is compiled in every process.
         kernel = numba.njit(nogil=True, **options)(function)
@@ -63,8 +63,8 @@ class Kept(NamedTuple):
 def kept(kernel: Any) -> Kept | None:
     """Return where a kernel is kept, None if it is compiled in every process."""
     try:
-        cache = kernel._cache
-        return Kept(str(cache.cache_path), bool(cache._cache_file._load_index()))
+        cache = kernel._cache  # noqa: SLF001 - the same
+        return Kept(str(cache.cache_path), bool(cache._cache_file._load_index()))  # noqa: SLF001 - the same
     except AttributeError:
         return None
 

@@ -1,6 +1,6 @@
 """The command line: `hush plan`, `predict`, `audit`, `law`, `randomise`, `tally`, `estimate`, `serve`, `demo` ...
 
-It needs `pip install 'hush[cli]'`; commands that need more say what.
+It needs `pip install 'hush-ldp[cli]'`; commands that need more say what.
 
 Files in, a table or JSON out. Help must come at once, so modules of hush, Rich and Altair are imported by the command
 that needs them.
@@ -18,6 +18,6 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name != "click":
             raise
-        print("hush: the command line needs more libraries: pip install 'hush[cli]'", file=sys.stderr)
+        print("hush: the command line needs more libraries: pip install 'hush-ldp[cli]'", file=sys.stderr)
         sys.exit(2)
     program(prog_name="hush")

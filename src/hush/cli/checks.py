@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from hush.cli.program import EXTRAS
+from hush.cli.program import DISTRIBUTION, EXTRAS
 
 GOOD, NOTE, MISSING, WRONG = "good", "note", "missing", "wrong"
 
@@ -56,7 +56,7 @@ def look(part: str, name: str, check: Callable[[], str]) -> Finding:
         if extra is None:
             return Finding(part, name, WRONG, one_line(error))
         return Finding(part, name, MISSING, f"needs the library {library}", install(extra))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever is wrong becomes a line
         return Finding(part, name, WRONG, one_line(error))
 
 
@@ -80,4 +80,4 @@ def homely(text: str) -> str:
 
 def install(extra: str) -> str:
     """Return the command that installs an extra."""
-    return f"pip install 'hush[{extra}]'"
+    return f"pip install '{DISTRIBUTION}[{extra}]'"

@@ -340,6 +340,6 @@ def demo(**options: Any) -> None:
     try:
         from hush.demo.run import Options, run
     except ModuleNotFoundError as error:
-        raise Refused(f"the demo needs the library {error.name}: pip install 'hush[demo]'") from None
+        raise Refused(f"the demo needs the library {error.name}: pip install 'hush-ldp[demo]'") from None
 
     run(Options(**options))

@@ -84,6 +84,6 @@ def _attributes(ctx: click.Context) -> list[dict[str, Any]]:
             value = json.loads(Path(path).read_bytes())
             found = value.get("plan", value)["schema"]
             return [item for item in found if isinstance(item.get("name"), str)]
-        except Exception:  # noqa: S112 - any file may be named there
+        except Exception:  # noqa: BLE001, S112 - any file may be named there
             continue
     return []

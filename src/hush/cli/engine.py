@@ -65,7 +65,7 @@ def agreement(again: Any = Again) -> str:
         coins = _Kept()
         report = randomise_from(coins, plan, record)
         data = batch.encode(plan, {name: [value] for name, value in record.items()})
-        table = batch._randomise_from(again(coins.words, behind), plan, data, 1, True)
+        table = batch._randomise_from(again(coins.words, behind), plan, data, 1, True)  # noqa: SLF001 - no public function takes words
         alone = Tally(plan)
         alone.add(report)
         if batch.tally(plan, table) != alone or table.column("report")[0].as_py() != report.id:

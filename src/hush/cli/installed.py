@@ -3,72 +3,18 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
-from typing import Any, NamedTuple
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.version import InvalidVersion
 
 from hush.cli.checks import GOOD, MISSING, WRONG, Absent, Finding, Noted, Trouble, install, one_line
-from hush.cli.program import EXTRAS
+from hush.cli.program import DISTRIBUTION, EXTRAS
 
 JAVA = 17  # the least that Spark 4 runs on
 LISTED = 6  # more packages than these are counted
-_NEED = re.compile(r"\s*(?P<name>[\w.-]+)\s*(\[(?P<extras>[^\]]*)\])?\s*\(?(?P<rules>[^;)]*)\)?\s*(;(?P<marker>.*))?$")
-_RULE = re.compile(r"\s*(===|==|!=|~=|>=|<=|>|<)\s*([\w.*+!-]+)\s*$")
-_MARK = re.compile(r"""(extra|sys_platform|os_name|platform_system)\s*(==|!=)\s*["']([^"']*)["']""")
-
-
-class Need(NamedTuple):
-    """A package that an extra needs, of these versions."""
-
-    name: str
-    extras: tuple[str, ...]
-    rules: tuple[str, ...]
-    marker: str
-
-
-def needs(requirement: str) -> Need:
-    """Read a requirement as metadata has it."""
-    found = _NEED.match(requirement)
-    if found is None:
-        raise Trouble(f"the metadata of hush cannot be read: {requirement[:80]!r}")
-    split = [[part.strip() for part in (found[key] or "").split(",") if part.strip()] for key in ("extras", "rules")]
-    return Need(found["name"], tuple(split[0]), tuple(split[1]), (found["marker"] or "").strip())
-
-
-def applies(marker: str, extra: str) -> bool:
-    """Say whether a marker holds here for an extra.
-
-    Markers of hush join comparisons by `and`. What else a marker may say is left out, so that too much is asked for
-    rather than too little.
-    """
-    import os
-    import platform
-
-    here = {"extra": extra, "sys_platform": sys.platform, "os_name": os.name, "platform_system": platform.system()}
-    return all((here[name] == value) == (operator == "==") for name, operator, value in _MARK.findall(marker))
-
-
-def allows(rule: str, version: str) -> bool:
-    """Say whether a version obeys a rule, by its numbers alone: pre-releases count as what they lead to."""
-    found = _RULE.match(rule)
-    if found is None:
-        return True
-    operator, wanted = found[1], found[2]
-    here, there = numbers(version), numbers(wanted)
-    if operator == "~=":
-        return here >= there and here[: len(there) - 1] == there[:-1]
-    if wanted.endswith(".*"):
-        return (here[: len(there)] == there) == (operator == "==")
-    size = max(len(here), len(there))
-    a, b = (part + (0,) * (size - len(part)) for part in (here, there))
-    return {"==": a == b, "===": a == b, "!=": a != b, ">=": a >= b, "<=": a <= b, ">": a > b, "<": a < b}[operator]
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers at the beginning of a version."""
-    found = re.match(r"v?(?:\d+!)?(\d{1,9}(?:\.\d{1,9})*)", version.strip())
-    return tuple(map(int, found[1].split("."))) if found else ()
 
 
 def version_of(name: str) -> str | None:
@@ -85,20 +31,23 @@ def extras(
     """Look at every extra of hush: complete, missing something, or with something too old or too new."""
     if requires is None:
         try:
-            requires = metadata.requires("hush") or []
+            requires = metadata.requires(DISTRIBUTION) or []
         except metadata.PackageNotFoundError:
             yield Finding(
                 "extras", "hush", "note", "hush runs from its sources and is not installed: no list of extras"
             )
             return
-    listed = [needs(requirement) for requirement in requires]
-    names = sorted({value for need in listed for name, _, value in _MARK.findall(need.marker) if name == "extra"})
-    for extra in names:
+    try:
+        listed = [Requirement(requirement) for requirement in requires]
+    except InvalidRequirement as error:
+        raise Trouble(f"the metadata of hush cannot be read: {error}") from None
+    names = {name for need in listed for name in re.findall(r"""\bextra == ["']([^"']+)""", str(need.marker))}
+    for extra in sorted(names):
         yield _extra(extra, {need.name: need for need in _closure(listed, extra)}, version)
 
 
-def _closure(listed: list[Need], extra: str) -> Iterator[Need]:
-    """Return what an extra needs, through other extras of hush too."""
+def _closure(listed: list[Requirement], extra: str) -> Iterator[Requirement]:
+    """Return what an extra needs here, through other extras of hush too."""
     done: set[str] = set()
     waiting = [extra]
     while waiting:
@@ -107,20 +56,27 @@ def _closure(listed: list[Need], extra: str) -> Iterator[Need]:
             continue
         done.add(wanted)
         for need in listed:
-            if "extra" in need.marker and applies(need.marker, wanted):
-                if need.name == "hush":
+            if need.marker is not None and need.marker.evaluate({"extra": wanted}):
+                if need.name == DISTRIBUTION:
                     waiting += need.extras
                 else:
                     yield need
 
 
-def _extra(extra: str, wanted: dict[str, Need], version: Callable[[str], str | None]) -> Finding:
+def _obeys(version: str, need: Requirement) -> bool:
+    try:
+        return need.specifier.contains(version, prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def _extra(extra: str, wanted: dict[str, Requirement], version: Callable[[str], str | None]) -> Finding:
     found = {name: version(name) for name in sorted(wanted)}
     lacking = [name for name, here in found.items() if here is None]
     wrong = [
-        f"{name} {here} (needs {', '.join(sorted(wanted[name].rules, reverse=True))})"
+        f"{name} {here} (needs {', '.join(sorted(map(str, wanted[name].specifier), reverse=True))})"
         for name, here in found.items()
-        if here is not None and not all(allows(rule, here) for rule in wanted[name].rules)
+        if here is not None and not _obeys(here, wanted[name])
     ]
     texts = ([f"without {', '.join(lacking)}"] if lacking else []) + wrong
     if texts:
@@ -138,7 +94,7 @@ def loading(libraries: Iterable[str] = tuple(EXTRAS)) -> str:
     for name in here:
         try:
             import_module(name)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a broken library may raise anything
             broken.append(f"{name} does not load ({one_line(error)})")
     if broken:
         raise Trouble("; ".join(broken))

@@ -15,6 +15,7 @@ import click
 from hush import __version__
 from hush.cli import completing, streams
 
+DISTRIBUTION = "hush-ldp"  # as package indexes know hush, where another program has its name
 EXTRAS = {
     "altair": "plot",
     "cryptography": "batch",
@@ -23,6 +24,7 @@ EXTRAS = {
     "msgspec": "collector",
     "numba": "batch",
     "numpy": "batch",
+    "packaging": "cli",
     "psycopg": "postgres",
     "pyarrow": "batch",
     "pyspark": "spark",
@@ -66,26 +68,45 @@ def _stop(number: int, _: object) -> NoReturn:
     raise SystemExit(128 + number)  # what a shell says of a program that a signal ended
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, of a kind of our own.
+
+    Python remembers a plain `KeyboardInterrupt` that leaves compiled text, such as the one behind every dataclass. It
+    then ends by the signal, whatever exit code a program asks for.
+    """
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise Interrupted
+
+
+HANDLERS: tuple[tuple[str, Any, Any], ...] = (  # the signal, how Python leaves it, and what it does to commands
+    ("SIGINT", signal.default_int_handler, _interrupt),
+    ("SIGTERM", signal.SIG_DFL, _stop),
+    ("SIGHUP", signal.SIG_DFL, _stop),
+)
+
+
 @contextmanager
 def stopping() -> Iterator[None]:
     """Let a signal to end be an exception, as Ctrl-C is one, so that no half-written file stays behind.
 
     A handler that somebody else has set is left alone, and only the main thread can set one.
     """
-    ours = []
-    for name in ("SIGTERM", "SIGHUP"):  # Windows has no second one
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            try:
-                signal.signal(number, _stop)
-            except ValueError:
-                break
-            ours.append(number)
+    ours: dict[int, Any] = {}
     try:
+        for name, before, handler in HANDLERS:
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            if number is not None and signal.getsignal(number) is before:
+                try:
+                    signal.signal(number, handler)
+                except ValueError:
+                    break
+                ours[number] = before
         yield
     finally:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)
+        for number, before in ours.items():
+            signal.signal(number, before)
 
 
 class Program(click.Group):
@@ -141,7 +162,7 @@ def plainly() -> Iterator[None]:
         if library == "hush":
             raise
         extra = EXTRAS.get(library)
-        remedy = f": pip install 'hush[{extra}]'" if extra else ""
+        remedy = f": pip install '{DISTRIBUTION}[{extra}]'" if extra else ""
         raise Refused(f"this needs the library {library}{remedy}") from None
     except MemoryError:
         raise Refused("there is not enough memory for this") from None

@@ -2,5 +2,5 @@
 
 `hush serve plan.json` runs it. The pieces, from the inside: `vectors` (tallies as arrays), `submissions` (what
 arrives), `stores` (where it is kept), `intake` (many submissions, one commit), `app` (HTTP). It needs
-`hush[collector]`.
+`hush-ldp[collector]`.
 """

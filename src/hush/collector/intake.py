@@ -192,7 +192,7 @@ class Intake:
         if end < len(group):
             self._loop.call_soon(self._resolve, group, outcomes, end)
 
-    async def stop(self, timeout: float = Settings.stop_timeout) -> None:
+    async def stop(self, timeout: float = Settings.stop_timeout) -> None:  # noqa: ASYNC109 - a thread is joined, which no scope can cancel
         """Take nothing more, commit what waits, and return. A commit that hangs is left: it was not acknowledged."""
         with self._wake:
             self._stopping = True

@@ -39,7 +39,7 @@ class Pulse:
     def _work(self, loop: asyncio.AbstractEventLoop, look: asyncio.Future[None]) -> None:
         try:
             self._store.check()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - it is handed to those who wait
             failure: Exception | None = error
         else:
             failure = None

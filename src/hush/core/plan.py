@@ -192,7 +192,7 @@ class Plan:
     ) -> alt.VConcatChart:
         """Draw how far off the estimates will be, against epsilon and against the number of people.
 
-        Of these attributes, or of all, as an Altair chart: `hush.plots.margins`. Needs `pip install 'hush[plot]'`.
+        Of these attributes, or of all, as an Altair chart: `hush.plots.margins`. Needs `pip install 'hush-ldp[plot]'`.
         """
         from hush import plots
 

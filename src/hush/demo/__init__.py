@@ -2,5 +2,5 @@
 
 `make demo` and `hush demo` run it. The people come from a statistical generator with a seed, so that the truth is known
 and the same each time. What protects them is drawn from the operating system, as always, so the estimates differ from
-run to run. It needs `pip install 'hush[demo]'`.
+run to run. It needs `pip install 'hush-ldp[demo]'`.
 """

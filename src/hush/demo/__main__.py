@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "hush").partition(".")[0] == "hush":
             raise
-        _end(f"the demo needs the library {error.name}: pip install 'hush[demo]'")
+        _end(f"the demo needs the library {error.name}: pip install 'hush-ldp[demo]'")
 
 
 @contextmanager

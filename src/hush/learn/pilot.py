@@ -121,7 +121,7 @@ class _Questioner:
     def answers(self, plan: Plan, columns: Sequence[Array]) -> list[Estimate]:
         """Return what a group says."""
         source = source_for(None if self._seed is None else f"{self._seed}/{plan.title}")
-        return estimate(batch._collect_from(source, plan, Encoded.of(plan.schema, columns), self._threads))
+        return estimate(batch._collect_from(source, plan, Encoded.of(plan.schema, columns), self._threads))  # noqa: SLF001 - no public function takes words
 
     def median(self, plan: Plan, lengths: Array, bound: float) -> float | None:
         """Return the median of lengths that a group has."""

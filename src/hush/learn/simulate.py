@@ -25,7 +25,7 @@ try:
     from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f"hush.learn.simulate needs {error.name}: pip install 'hush[learn]'", name=error.name
+        f"hush.learn.simulate needs {error.name}: pip install 'hush-ldp[learn]'", name=error.name
     ) from None
 
 from hush.core.schema import MAX_ATTRIBUTES, Categorical, Numeric, Schema

@@ -231,7 +231,7 @@ def collect_round(round_: Round, people: People, source: Source, threads: int) -
     if training.gradient != VECTOR:
         columns = np.empty((len(chosen), len(people)))
         clipped_columns(people.x, *view, slopes / training.bound, chosen, columns)
-        return batch._collect_from(source, round_.plan, Encoded.of(round_.plan.schema, columns), threads)
+        return batch._collect_from(source, round_.plan, Encoded.of(round_.plan.schema, columns), threads)  # noqa: SLF001 - no public function takes words
     return _collect_vectors(round_, people, slopes, source, threads)
 
 
@@ -313,6 +313,6 @@ def held_out_loss(round_: Round, people: People, source: Source, threads: int) -
     plan = loss_plan(training, round_.number)
     values = VALUES[training.loss](View.of(training).scores(people, np.array(round_.result)), people.y)
     capped = np.minimum(values, training.cap).astype(np.float64)
-    tally = batch._collect_from(source, plan, Encoded.of(plan.schema, [capped]), threads)
+    tally = batch._collect_from(source, plan, Encoded.of(plan.schema, [capped]), threads)  # noqa: SLF001 - no public function takes words
     row = estimate(tally)[0]
     return row.point, row.stderr

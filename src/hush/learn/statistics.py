@@ -71,7 +71,7 @@ def fit(training: Training, x: Array, y: Array, source: Source, threads: int) ->
     """Return the weights learnt from one private report of each person."""
     plan = products_plan(training)
     held = Encoded.of(plan.schema, products(x, y, training.intercept))
-    found = np.nan_to_num(np.array(points(batch._collect_from(source, plan, held, threads))))
+    found = np.nan_to_num(np.array(points(batch._collect_from(source, plan, held, threads))))  # noqa: SLF001 - no public function takes words
     return solve(found, training, math.sqrt(entry_variance(plan) / max(len(x), 1)))
 
 

@@ -1,7 +1,7 @@
 """Pictures of a collection: margins before anybody is asked, what one report says, and estimates in the end.
 
 Each function returns an Altair chart, computed from the exact channels; `save` writes it as SVG or PNG, without a
-browser or a network. They need `pip install 'hush[plot]'`.
+browser or a network. They need `pip install 'hush-ldp[plot]'`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A panel is a specification for data of a known form, and says nothing about where the data come from: the pictures of
 the command line carry theirs inside, those of the collector's dashboard are given theirs again and again, by name. The
-colours are not in it either: marks name a style, and a theme says what it looks like. Needs `pip install 'hush[plot]'`.
+colours are not in it either: marks name a style, and a theme says what it looks like. Needs
+`pip install 'hush-ldp[plot]'`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Literal
 try:
     import altair as alt
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("pictures need Altair: pip install 'hush[plot]'", name=error.name) from None
+    raise ModuleNotFoundError("pictures need Altair: pip install 'hush-ldp[plot]'", name=error.name) from None
 
 Data = alt.InlineData | alt.NamedData
 Width = int | Literal["container"]

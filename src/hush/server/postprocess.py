@@ -105,7 +105,7 @@ class Distribution:
         return self.edges[-1]
 
     def plot(self) -> alt.Chart:
-        """Draw it, as an Altair chart. Needs `pip install 'hush[plot]'`."""
+        """Draw it, as an Altair chart. Needs `pip install 'hush-ldp[plot]'`."""
         from hush import plots
 
         return plots.distribution(self)

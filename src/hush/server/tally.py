@@ -131,7 +131,7 @@ class Tally:
     def plot(self, *attributes: str, level: float = 0.95) -> alt.VConcatChart:
         """Draw the estimates with their intervals, of these attributes or of all, as an Altair chart.
 
-        It needs `pip install 'hush[plot]'`.
+        It needs `pip install 'hush-ldp[plot]'`.
         """
         from hush import plots
         from hush.server.estimates import estimate

@@ -99,7 +99,7 @@ class Rows(Shown, list[R]):
 
     def to_arrow(self) -> pyarrow.Table:
         """Return a table of Arrow."""
-        pa = _needed("pyarrow", "to_arrow() needs pyarrow: pip install 'hush[batch]'")
+        pa = _needed("pyarrow", "to_arrow() needs pyarrow: pip install 'hush-ldp[batch]'")
         kinds = {str: pa.string(), int: pa.int64(), float: pa.float64()}
         return pa.table({name: pa.array(values, type=kinds[kind]) for name, kind, values in self._listed()})
 

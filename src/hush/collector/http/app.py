@@ -150,7 +150,7 @@ class Collector:
                 response = self._busy("this collector is shutting down").response()  # requests have no more time
             except ClientDisconnect:
                 response = Response(status_code=400)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - every failure gets an answer, and is logged
                 response = self._refusal(endpoint, error).response()
             return self._finished(request, response, request.path_params.get("plan"))
 
@@ -224,7 +224,7 @@ class Collector:
         outcome: Outcome | Exception
         try:
             outcome = await self._intake.submit(submission)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - it is answered where the others are
             outcome = error
         return encoded(self._receipt(request, submission, outcome, name, kind), 202)
 
@@ -271,7 +271,7 @@ class Collector:
                 self._intake.put(found, done)
             except (Full, Stopped) as error:
                 self._receipt(request, found, error, plan.id, _kind(found))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - it is answered where the others are
             return self._refused(request, error)
         return None
 
@@ -279,7 +279,7 @@ class Collector:
         """Answer reports that were taken, now that they are durable."""
         try:
             receipt = self._receipt(request, submission, outcome, request.path_params["plan"], _kind(submission))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - it is answered where the others are
             return self._refused(request, error)
         if self.settings.origins or self._reports.role not in self.settings.open:  # more headers are needed
             response = self._confined(self._reports, encoded(receipt, 202))

@@ -79,7 +79,7 @@ sys.stdout.buffer.write(vl_convert.javascript_bundle("window.vega = vega; window
 def vega() -> File:
     """Return Vega-Lite for browsers, as vl-convert brings it. It takes seconds."""
     if find_spec("vl_convert") is None:
-        raise Refused("not-found", "charts need: pip install 'hush[plot]'")
+        raise Refused("not-found", "charts need: pip install 'hush-ldp[plot]'")
     # In a process of its own, as no other thread of this one could run meanwhile; -P, as what lies in the current
     # folder is not to be imported.
     command = [sys.executable, "-P", "-c", _BUNDLE]

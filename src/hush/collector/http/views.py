@@ -228,7 +228,7 @@ class Views:
         try:
             text = await self._shared.get("charts", 0, make)
         except ModuleNotFoundError:
-            raise Refused("not-found", "charts need: pip install 'hush[plot]'") from None
+            raise Refused("not-found", "charts need: pip install 'hush-ldp[plot]'") from None
         return as_json(text, headers={"Cache-Control": "no-cache"})
 
     # -- trainings
