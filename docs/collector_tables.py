@@ -1,4 +1,4 @@
-"""The tables of docs/collector.md: made of the endpoints, the problems and the channels themselves."""
+"""The tables of docs/collector*.md: made of the endpoints, the problems and the channels themselves."""
 
 from __future__ import annotations
 
@@ -163,13 +163,6 @@ def _short(kind: str) -> str:
     return "JSON" if kind == formats.JSON else f"`{kind}`"
 
 
-TABLES = {
-    "endpoints": endpoints,
-    "problems": problems,
-    "limits": limits,
-    "tickets": tickets,
-    "rates": rates,
-    "peers": peers,
-    "ids": ids,
-    "collector-run": run,
-}
+TABLES = {"tickets": tickets}
+REFERENCE = {"endpoints": endpoints, "problems": problems, "limits": limits}
+FIGURES = {"rates": rates, "peers": peers, "ids": ids, "collector-run": run}

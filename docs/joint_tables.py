@@ -1,4 +1,4 @@
-"""Writes the tables of docs/joint.md from the channels themselves. `make docs` runs it, a test compares.
+"""Writes the tables of docs/joint-figures.md from the channels themselves. `make docs` runs it, a test compares.
 
 All numbers are variances of an estimate times the number of people asked, by the ratio estimator. Who happens to be
 asked about an attribute is part of it: with a share of the people asked, the spread of the population counts for more.

@@ -66,6 +66,7 @@ def draw(folder: Path = IMAGES) -> None:
     plots.save(year(), folder / "over-time.svg")
     plots.save(odds(), folder / "odds.svg")
     plots.save(crowds(), folder / "crowds.svg")
+    plots.save(funnel(), folder / "funnel.svg")
 
 
 def year() -> Any:
@@ -137,6 +138,36 @@ def crowds() -> alt.Chart:
         alt.Y("margin:Q", scale=alt.Scale(type="log"), axis=points),
         alt.Title("How many people it takes", subtitle="95 % intervals, the worst population; both axes logarithmic."),
     )
+
+
+def funnel() -> alt.LayerChart:
+    """Draw how the interval of a share closes in on the truth while reports come in."""
+    truth, counts = 0.3, sorted({round(10 ** (i / 12)) for i in range(18, 61)})
+    plan = design(Schema([Categorical("answer", ["yes", "no"])]), 1.0)
+    tally, coins, world = Tally(plan), SeededCoins(2019), random.Random(2019)  # noqa: S311 - people, not noise
+    rows: list[dict[str, Any]] = []
+    for count in counts:
+        while tally.n < count:
+            tally.add(randomise_from(coins, plan, {"answer": "yes" if world.random() < truth else "no"}))
+        row = estimate(tally)[0]
+        rows.append({"reports": count, "point": row.point, "low": row.low, "high": row.high})
+    x = alt.X(
+        "reports:Q",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(title="reports", format="~s", values=[100, 1e3, 1e4, 1e5]),
+    )
+    share = alt.Axis(title='share of "yes"', format=".0%", tickCount=6)
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x)
+    band = base.mark_area(opacity=0.25, color=panels.COLOURS[0]).encode(y=alt.Y("low:Q", axis=share), y2="high:Q")
+    line = base.mark_line(strokeWidth=2, color=panels.COLOURS[0]).encode(y=alt.Y("point:Q", axis=share))
+    known = base.mark_line(strokeDash=[4, 4], color="#888").encode(y=alt.datum(truth))
+    title = alt.Title(
+        "Many noisy reports give a precise estimate",
+        subtitle="Estimate and 95 % interval of a share as reports come in, at epsilon = 1; the truth is dashed.",
+    )
+    chart = alt.layer(band, known, line).properties(width=560, height=220, title=title)
+    chart.config = alt.Config.from_dict(panels.theme("light"))
+    return chart
 
 
 if __name__ == "__main__":

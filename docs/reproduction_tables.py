@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "reproduction"
-KINDS = {"synthetic": "made-up people", "real": "American Community Survey 2024"}
+KINDS = {"synthetic": "synthetic people", "real": "American Community Survey 2024"}
 VERDICTS = {True: "hold", None: "stay open", False: "do not hold"}
 WORDS = {True: "holds", False: "**does not hold**", None: "open"}
 
@@ -119,8 +119,8 @@ def rows(kind: str, name: str) -> list[dict[str, str]]:
 
 
 def refuted() -> str:
-    """What does not hold, each with what was measured and why."""
-    lines = ["| where | claim | measured, and why |", "|---" * 3 + "|"]
+    """The claims that do not hold; the figures have the measurements and the reasons."""
+    lines = ["| where | claim |", "|---" * 2 + "|"]
     for name, by_kind in _kept().items():
         for kind, content in by_kind.items():
             for claim in content["claims"]:
@@ -128,8 +128,7 @@ def refuted() -> str:
                     of_people = "stderr" in rows(kind, name)[0]
                     where = content["title"] if content["paper"] == "beyond" else content["paper"]
                     where += f", {KINDS[kind]}" if of_people else ""
-                    words = " ".join(_sentence(part) for part in (claim["measured"], claim["why"]) if part)
-                    lines.append(_row([where, claim["text"], words]))
+                    lines.append(_row([where, claim["text"]]))
     return "\n".join(lines)
 
 

@@ -16,6 +16,7 @@ from hush.core.schema import Numeric
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER))
 
+import api_pages  # noqa: E402
 import cli_tables  # noqa: E402
 import collector_tables  # noqa: E402
 import coverage_tables  # noqa: E402
@@ -144,15 +145,17 @@ def costs() -> str:
 PAGES = {
     "mechanisms.md": {"numeric": numeric, "categorical": categorical, "categories": categories},
     "minimax.md": {"limit": limit, "averages": averages, "questions": questions},
-    "joint.md": joint_tables.TABLES,
+    "joint-figures.md": joint_tables.TABLES,
     "what-it-promises.md": promise_tables.TABLES,
     "planning.md": promise_tables.PLANNING,
     "speed.md": speed_tables.TABLES | speed_targets.TABLES,
     "cli-reference.md": cli_tables.TABLES,
     "collector.md": collector_tables.TABLES,
+    "collector-reference.md": collector_tables.REFERENCE,
+    "collector-figures.md": collector_tables.FIGURES,
     "over-time.md": series_tables.TABLES,
     "scale.md": {"engines": engines, "costs": costs},
-    "learning.md": learning_tables.TABLES,
+    "learning-figures.md": learning_tables.TABLES,
     "reproduction.md": reproduction_tables.TABLES,
     "beyond.md": reproduction_tables.BEYOND_TABLES,
     "mutants.md": mutants_tables.TABLES,
@@ -174,5 +177,6 @@ def filled(page: str) -> str:
 
 
 if __name__ == "__main__":
+    api_pages.write()
     for page in PAGES:
         (FOLDER / page).write_text(filled(page), encoding="utf-8")

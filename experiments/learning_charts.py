@@ -1,4 +1,4 @@
-"""The pictures of docs/learning.md."""
+"""The pictures of docs/learning-figures.md."""
 
 from __future__ import annotations
 

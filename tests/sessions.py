@@ -4,6 +4,8 @@ Blocks run in the order of the page, in one folder. What stands in a comment rig
 
     <!-- file: schema.json -->   the block is the text of a file, which is written
     <!-- numbers vary -->        any number will do where the page shows one, and any id
+    <!-- printed -->             the block is what the Python before it printed
+    <!-- printed; numbers vary -->
 
 In what is printed `...` stands for anything. PLAN stands for the id of `plan.json`. A command that ends in `&` goes on
 beside the others, and `kill %1` ends it. The port 8000 may be taken: a free one is put in its place.
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import io
 import os
 import re
 import secrets
@@ -38,7 +41,15 @@ SQLITE = "import sqlite3, sys; [print(*row, sep='|') for row in sqlite3.connect(
 
 
 # Pages of docs/ that are played as a whole, with the fewest commands that they show.
-PLAYED = {"tutorial.md": 10, "telemetry.md": 5, "backfill.md": 6, "train.md": 2, "operate.md": 10, "collector.md": 10}
+PLAYED = {
+    "../README.md": 0,
+    "tutorial.md": 8,
+    "telemetry.md": 5,
+    "backfill.md": 6,
+    "train.md": 2,
+    "operate.md": 10,
+    "collector.md": 10,
+}
 POSTGRES = "postgres.md"  # and one that needs a server of its own
 
 
@@ -49,6 +60,16 @@ class Block(NamedTuple):
     text: str
     mark: str
     line: int
+
+    @property
+    def printed(self) -> bool:
+        """Whether this is what the Python before it printed."""
+        return self.mark.startswith("printed")
+
+    @property
+    def varies(self) -> bool:
+        """Whether its numbers are others in every run."""
+        return self.mark.endswith("numbers vary")
 
     @property
     def file(self) -> str:
@@ -68,7 +89,7 @@ def blocks_of(page: Path) -> list[Block]:
 def numberless(text: str) -> str:
     """Return a text in which numbers, ids and the lengths of lines are alike."""
     text = re.sub(r"\b[0-9a-f]{12,64}\b", "0", text)
-    return re.sub(r"─+", "─", NUMBER.sub("0", text))
+    return re.sub(r"─+|-{5,}", "─", NUMBER.sub("0", text))
 
 
 def _free_ports(*shown: str) -> dict[str, str]:
@@ -91,6 +112,7 @@ class Session:
         self._servers: list[subprocess.Popen[str]] = []
         self._namespace: dict[str, object] = {}
         self._environment = self._made(path)
+        self._printed = ""
         self.commands = 0
 
     def _made(self, path: Sequence[Path]) -> dict[str, str]:
@@ -116,12 +138,17 @@ class Session:
 
     def play(self, page: Path) -> None:
         """Run a page from top to bottom."""
+        self._printed = ""
         for block in blocks_of(page):
             if block.file:
                 Path(block.file).write_text(self.said(block.text), encoding="utf-8")
             elif block.kind == "python":
                 code = compile("\n" * block.line + self.said(block.text), str(page), "exec")
-                exec(code, self._namespace)  # noqa: S102
+                with contextlib.redirect_stdout(io.StringIO()) as printed:
+                    exec(code, self._namespace)  # noqa: S102
+                self._printed = printed.getvalue()
+            elif block.printed:
+                self._compare(block, "the Python above", block.text, self._printed)
             elif block.kind == "console":
                 self._type(block)
 
@@ -129,11 +156,13 @@ class Session:
         for part in re.split(r"^\$ ", block.text, flags=re.M)[1:]:
             command, _, wanted = part.partition("\n")
             found = self._run(self.said(command), wanted)
-            wanted = self.said(wanted)
-            if block.mark == "numbers vary":
-                wanted, found = numberless(wanted), numberless(found)
-            assert doctest.OutputChecker().check_output(wanted, found, FLAGS), (block.line, command, found)
+            self._compare(block, command, self.said(wanted), found)
             self.commands += 1
+
+    def _compare(self, block: Block, command: str, wanted: str, found: str) -> None:
+        if block.varies:
+            wanted, found = numberless(wanted), numberless(found)
+        assert doctest.OutputChecker().check_output(wanted, found, FLAGS), (block.line, command, found)
 
     def _run(self, command: str, wanted: str) -> str:
         if command == "kill %1":

@@ -390,29 +390,28 @@ def test_the_help_knows_every_mechanism() -> None:
 
 
 @pytest.mark.timeout(900)
-def test_the_sessions_in_the_documents_are_real() -> None:
-    """Run what the documents show, one block after the other; `...` stands for anything.
+def test_the_sessions_of_the_page_are_real() -> None:
+    """Run what the page shows, one block after the other; `...` stands for anything.
 
     In blocks under `<!-- numbers vary -->` any number will do, as long as it is there.
     """
-    for page in (PAGE, (ROOT / "README.md").read_text(encoding="utf-8")):
-        shown = re.findall(r"^```json\n(.*?)^```", page, re.M | re.S)
-        for name in ("plan.json", "reports.parquet", "tally.json"):
-            Path(name).unlink(missing_ok=True)  # nothing is overwritten unless asked
-        Path("schema.json").write_text(shown[0] if shown else json.dumps({"attributes": ATTRIBUTES}))
-        blocks = re.findall(r"(<!-- numbers vary -->\n)?^```(console|python)\n(.*?)^```", page, re.M | re.S)
-        assert any(kind == "console" for _, kind, _ in blocks)
-        namespace: dict[str, object] = {}
-        for vary, kind, block in blocks:
-            if kind == "python":
-                exec(compile(block, "page", "exec"), namespace)  # noqa: S102
-                continue
-            for command, _, wanted in (part.partition("\n") for part in block.split("$ hush ")[1:]):
-                found = CliRunner().invoke(program, shlex.split(command)).output
-                if vary:
-                    wanted, found = numberless(wanted), numberless(found)
-                flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-                assert doctest.OutputChecker().check_output(wanted, found, flags), (command, found)
+    shown = re.findall(r"^```json\n(.*?)^```", PAGE, re.M | re.S)
+    for name in ("plan.json", "reports.parquet", "tally.json"):
+        Path(name).unlink(missing_ok=True)  # nothing is overwritten unless asked
+    Path("schema.json").write_text(shown[0] if shown else json.dumps({"attributes": ATTRIBUTES}))
+    blocks = re.findall(r"(<!-- numbers vary -->\n)?^```(console|python)\n(.*?)^```", PAGE, re.M | re.S)
+    assert any(kind == "console" for _, kind, _ in blocks)
+    namespace: dict[str, object] = {}
+    for vary, kind, block in blocks:
+        if kind == "python":
+            exec(compile(block, "page", "exec"), namespace)  # noqa: S102
+            continue
+        for command, _, wanted in (part.partition("\n") for part in block.split("$ hush ")[1:]):
+            found = CliRunner().invoke(program, shlex.split(command)).output
+            if vary:
+                wanted, found = numberless(wanted), numberless(found)
+            flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            assert doctest.OutputChecker().check_output(wanted, found, flags), (command, found)
 
 
 def numberless(text: str) -> str:

@@ -6,12 +6,13 @@ import importlib.util
 import re
 import shlex
 from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
 
 import hush
-from hush import batch, learn
+from hush import batch
 from hush.planning import audits
 from tests.sessions import PLAYED, POSTGRES, ROOT, blocks_of
 
@@ -20,12 +21,14 @@ PAGES = sorted(
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "spec").glob("*.md")]
     if "_build" not in path.parts
 )
-PLAYED_PAGES = [ROOT / "docs" / name for name in (*PLAYED, POSTGRES)]  # tests/docs/test_sessions.py runs these
+PLAYED_PAGES = [
+    (ROOT / "docs" / name).resolve() for name in (*PLAYED, POSTGRES)
+]  # tests/docs/test_sessions.py runs these
 OTHERS = [page for page in PAGES if page not in PLAYED_PAGES]
 
 # Blocks that no test runs, and why. Nothing else may be here.
 NOT_RUN = {
-    ("README.md", "sh"): "starts the demo, the tests and a collector for good; other pages show the same in sessions",
+    ("README.md", "sh"): "the demo and the tests themselves",
     ("docs/tutorial.md", "sh"): "installs the package",
     ("docs/postgres.md", "sh"): "makes a user and a database of the system",
     ("docs/spark.md", "sh"): "needs a cluster; make spark runs the program that it submits",
@@ -34,9 +37,7 @@ NOT_RUN = {
 }
 # Blocks that other tests run: sessions and their files, pages of HTML, what make spark runs, units of systemd.
 RUN_ELSEWHERE = {
-    "tests/cli/test_commands.py": {
-        (page, kind) for page in ("README.md", "docs/cli.md") for kind in ("json", "console")
-    },
+    "tests/cli/test_commands.py": {("docs/cli.md", "json"), ("docs/cli.md", "console")},
     "tests/browser/test_embedding.py": {
         ("docs/browser.md", "html"),
         ("docs/telemetry.md", "html"),
@@ -50,18 +51,19 @@ RUN_ELSEWHERE = {
 
 
 def test_every_block_is_run_or_says_why_not() -> None:
-    """Python runs everywhere, sessions and their files on the pages that are played; Sphinx reads its directives."""
+    """Python runs everywhere, sessions and their files on the pages that are played."""
     elsewhere, seen = set().union(*RUN_ELSEWHERE.values()), set()
     for page in [*PAGES, ROOT / "web" / "README.md"]:
         name = str(page.relative_to(ROOT))
         for block in blocks_of(page):
             if block.kind in ("", "text"):  # drawings, formulas, what a terminal showed: nothing to be typed
+                assert page in PLAYED_PAGES or not block.printed, f"{name}:{block.line}: nothing compares this"
                 assert not re.search(r"^\$ ", block.text, re.M), (
                     f"{name}:{block.line} shows commands: make it a session"
                 )
                 continue
             played = page in PLAYED_PAGES and (block.kind == "console" or block.file)
-            if not played and block.kind != "python" and not block.kind.startswith("{"):
+            if not played and block.kind != "python" and page.parent.name != "api":  # declarations, as they are
                 seen.add((name, block.kind))
                 assert (name, block.kind) in elsewhere | set(NOT_RUN), f"{name}:{block.line}: nothing runs this"
     assert seen >= set(NOT_RUN), "an exception that is not needed any more"
@@ -105,25 +107,48 @@ def test_examples_of_the_commands_have_options_that_exist() -> None:
         program.commands[command].make_context(command, arguments)
 
 
+def neighbour(name: str) -> ModuleType:
+    """Load a program of docs/, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_is_that_of_the_program() -> None:
+    written = neighbour("api_pages").pages()
+    assert {path.name for path in (ROOT / "docs" / "api").glob("*.md")} == written.keys()
+    for page, text in written.items():
+        path = ROOT / "docs" / "api" / page
+        assert path.read_text(encoding="utf-8") == text, f"{page} is out of date: python docs/api_pages.py"
+
+
 def test_every_public_name_is_in_the_reference() -> None:
-    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    shown = set(re.findall(r"^\.\. (?:auto|py:)\w+:: (\S+)", text, re.M))
-    for module in (hush, learn):
-        for name in module.__all__:
-            assert f"{module.__name__}.{name}" in shown, name
-    members = {name for line in re.findall(r":members: (.+)", text) for name in line.split(", ")}
-    assert set(batch.__all__) - {"Encoded"} <= members
-    assert {f"hush.planning.audits.{name}" for name in audits.__all__ if name != "audit"} <= shown
+    for module in (hush, batch, audits):
+        page = (ROOT / "docs" / "api" / f"{module.__name__}.md").read_text(encoding="utf-8")
+        shown = re.findall(r"^### (\w+)$", page, re.M)
+        assert sorted(shown) == sorted(module.__all__)
+    assert "hush.design(\n    schema: Schema,\n    epsilon: float,\n    *,\n    numeric: str = 'minimax',\n" in (
+        ROOT / "docs" / "api" / "hush.md"
+    ).read_text(encoding="utf-8")
 
 
 def test_every_page_is_on_the_front_page() -> None:
-    """Exactly once, under one of the captions."""
+    """Under exactly one of the headings, by a plain link; no page is only there to include another."""
     text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    named = [line for block in re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.M | re.S) for line in block.split()]
-    pages = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in PAGES if (ROOT / "docs") in page.parents}
-    for page in pages:
-        if "/" not in page and page != "index":
-            assert named.count(page) == 1, page
+    listed = [link for part in re.split(r"^## ", text, flags=re.M)[1:] for link in re.findall(r"\]\(([^)#]+)", part)]
+    decisions = (ROOT / "docs" / "decisions" / "index.md").read_text(encoding="utf-8")
+    for page in PAGES:
+        if page.parent == ROOT / "docs" and page.name != "index.md":
+            assert listed.count(page.name) == 1, page
+        if page.parent == ROOT / "docs" / "decisions" and page.name != "index.md":
+            assert f"]({page.name})" in decisions, page
+        if page.parent == ROOT / "spec" or page.name in ("DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
+            assert listed.count(f"../{page.relative_to(ROOT)}") == 1, page
+        for block in blocks_of(page):
+            assert not block.kind.startswith("{"), f"{page}:{block.line}: a code host does not know this directive"
 
 
 @pytest.mark.parametrize("page", OTHERS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -134,8 +159,10 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         exec(compile(block, str(page), "exec"), namespace)  # noqa: S102
 
 
-def test_the_readme_has_code() -> None:
-    assert (ROOT / "README.md").read_text(encoding="utf-8").count("```python") >= 3
+def test_the_readme_is_short_and_ends_its_session_in_estimates() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 700
+    assert [block.printed for block in blocks_of(ROOT / "README.md")] == [False, True, False]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -165,11 +192,7 @@ def test_files_named_in_the_documents_exist() -> None:
 
 
 def test_tables_are_those_of_the_program() -> None:
-    spec = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
-    assert spec is not None
-    assert spec.loader is not None
-    tables = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tables)
+    tables = neighbour("tables")
     for page in tables.PAGES:
         text = (ROOT / "docs" / page).read_text(encoding="utf-8")
         assert tables.filled(page) == text, f"{page} is out of date: make docs"

@@ -1,4 +1,4 @@
-"""Where joint reports pay, and where they do not: docs/joint.md in full."""
+"""Where joint reports pay, and where they do not: docs/joint-figures.md in full."""
 
 from __future__ import annotations
 
