@@ -27,8 +27,8 @@ GROUPS = {
     ],
     "On the device": ["randomise", "Report", "Ledger", "Series", "History", "Client"],
     "On the server": [
-        *("Tally", "estimate", "Estimate", "Estimates", "distribution", "Distribution", "clip", "project"),
-        *("manipulation", "Manipulation"),
+        *("Tally", "estimate", "Estimate", "Estimates", "distribution", "Distribution"),
+        *("manipulation", "Manipulation", "Manipulations"),
     ],
     "Trainings": ["Training", "Features", "Round", "first_round", "step", "gradient", "held_out"],
     "Errors": ["HushError"],

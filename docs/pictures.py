@@ -58,7 +58,7 @@ def draw(folder: Path = IMAGES) -> None:
     """Draw margins of a schema, what a report says of people of 20 and 60, and estimates."""
     folder.mkdir(exist_ok=True)
     plan = design(SCHEMA, 1.0)
-    plots.save(plots.margins(plan, n=100_000), folder / "margins.svg")
+    plots.save(plots.margins(plan, people=100_000), folder / "margins.svg")
     plots.save(plots.law(plan, "age", [20, 60]), folder / "law-age.svg")
     tally, coins = Tally(plan), SeededCoins(2019)  # so that the picture stays the same
     tally.update(randomise_from(coins, plan, person) for person in people(20_000, seed=2019))
@@ -147,7 +147,7 @@ def funnel() -> alt.LayerChart:
     tally, coins, world = Tally(plan), SeededCoins(2019), random.Random(2019)  # noqa: S311 - people, not noise
     rows: list[dict[str, Any]] = []
     for count in counts:
-        while tally.n < count:
+        while tally.reports < count:
             tally.add(randomise_from(coins, plan, {"answer": "yes" if world.random() < truth else "no"}))
         row = estimate(tally)[0]
         rows.append({"reports": count, "point": row.point, "low": row.low, "high": row.high})

@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     )
     from hush.planning.audits import audit
     from hush.planning.predictions import Guess, Prediction, Predictions, epsilon_needed, people_needed, predict
-    from hush.server.estimates import Estimate, Estimates, Manipulation, estimate, manipulation
-    from hush.server.postprocess import Distribution, clip, distribution, project
+    from hush.server.distributions import Distribution, distribution
+    from hush.server.estimates import Estimate, Estimates, Manipulation, Manipulations, estimate, manipulation
     from hush.server.step import first_round, step
     from hush.server.tally import Tally
 
@@ -97,8 +97,8 @@ _HOMES = {
     ],
     "planning.audits": ["audit"],
     "planning.predictions": ["Guess", "Prediction", "Predictions", "epsilon_needed", "people_needed", "predict"],
-    "server.estimates": ["Estimate", "Estimates", "Manipulation", "estimate", "manipulation"],
-    "server.postprocess": ["Distribution", "clip", "distribution", "project"],
+    "server.estimates": ["Estimate", "Estimates", "Manipulation", "Manipulations", "estimate", "manipulation"],
+    "server.distributions": ["Distribution", "distribution"],
     "server.step": ["first_round", "step"],
     "server.tally": ["Tally"],
 }
@@ -141,6 +141,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "Manipulation",
+    "Manipulations",
     "NetworkError",
     "Numeric",
     "Plan",
@@ -159,7 +160,6 @@ __all__ = [
     "TallyError",
     "Training",
     "audit",
-    "clip",
     "design",
     "distribution",
     "epsilon_needed",
@@ -170,7 +170,6 @@ __all__ = [
     "manipulation",
     "people_needed",
     "predict",
-    "project",
     "randomise",
     "step",
 ]

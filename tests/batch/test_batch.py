@@ -48,7 +48,7 @@ def test_estimates_meet_the_truth(epsilon: float, k: int) -> None:
         ("income", hush.MISSING): people["income"].null_count / 400_000,
     } | {("os", value): float((people["os"] == value).mean()) for value in "abc"}
     tally = batch.collect(plan, people)
-    assert tally.n == 400_000
+    assert tally.reports == 400_000
     for row in hush.estimate(tally):
         assert abs(row.point - truth[row.attribute, row.category]) < 6 * row.stderr
     # The twin: reports of other people are told apart.
@@ -64,7 +64,7 @@ def test_frames_go_in_and_arrow_comes_out() -> None:
     for data in (people, pa.table(people), frame, pl.DataFrame(pa.table(people))):
         table = batch.randomise(plan, data)
         assert table.schema.equals(batch.report_schema(plan), check_metadata=True)
-        assert batch.tally(plan, table).n == 1000
+        assert batch.tally(plan, table).reports == 1000
 
 
 def test_ids_are_random_and_the_same_in_all_rows_of_a_report() -> None:
@@ -135,7 +135,7 @@ def test_the_kernels_do_not_trust_the_columns() -> None:
     held = Encoded(plan.schema, (Columns(plan.schema, 8, (values,)),))
     for name in ("minimax", "piecewise", "duchi", "hybrid", "laplace"):
         plan = design(plan.schema, 1.0, numeric=name)
-        assert batch.tally(plan, batch.randomise(plan, held)).n == 8
+        assert batch.tally(plan, batch.randomise(plan, held)).reports == 8
     assert clamped(-1.0) == 0.0
     assert clamped(2.0) == 1.0
     assert clamped(np.nan) == 0.0

@@ -122,7 +122,7 @@ def test_a_bad_word_is_found_in_and_behind_whole_groups(place: int) -> None:
 def test_good_parts_are_counted_across_batches() -> None:
     rows = [(0, 0, FIRST), (0, 1, SECOND), (1, 0, 2)]
     found = batch.tally(WIDE, table(WIDE, rows).to_batches(max_chunksize=1), threads=4)
-    assert found.n == 2
+    assert found.reports == 2
     assert found.counts[0] == [1] * (WEIGHT - 1) + [0] * (100 - WEIGHT) + [1]
 
 
@@ -140,18 +140,18 @@ def test_reports_of_another_plan_or_version_are_refused() -> None:
         batch.tally(plan_of(grr(ONE, 5), grr(ONE, 4)), good)
     with pytest.raises(ReportError, match="version"):
         batch.tally(SYMBOLS, good.replace_schema_metadata({"hush": "2"}))
-    assert batch.tally(SYMBOLS, good.replace_schema_metadata({})).n == 1
+    assert batch.tally(SYMBOLS, good.replace_schema_metadata({})).reports == 1
     marked = pa.field("attribute", pa.int16(), metadata={"hush.core.plan": "0" * 64})
     with pytest.raises(ReportError, match="another plan"):
         batch.tally(SYMBOLS, pa.table(good.columns, schema=pa.schema([marked, good.schema.field("output")])))
     unneeded = pa.table({"attribute": [0], "part": [0], "output": [1]})
-    assert batch.tally(SYMBOLS, unneeded).n == 1
+    assert batch.tally(SYMBOLS, unneeded).reports == 1
 
 
 def test_columns_must_be_there_signed_and_without_null() -> None:
     for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64()):
         found = pa.table({"attribute": pa.array([0, 1], kind), "output": pa.array([4, 2], kind)})
-        assert batch.tally(SYMBOLS, found).n == 2
+        assert batch.tally(SYMBOLS, found).reports == 2
     wrong = {
         "one column 'output'": pa.table({"attribute": [0]}),
         "signed integers in the column 'output'": pa.table({"attribute": [0], "output": pa.array([1], pa.uint8())}),

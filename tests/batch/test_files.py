@@ -82,7 +82,7 @@ def test_row_groups_and_batches_of_any_size_give_the_same_tally(
     assert randomise_file(plan, "people.parquet", "reports.parquet") == 100
     assert pq.ParquetFile("reports.parquet").metadata.row_group(0).num_rows == 7
     found = tally_files(plan, "reports.parquet")
-    assert found.n == 100
+    assert found.reports == 100
     assert found == batch.tally(plan, pq.read_table("reports.parquet"))
 
 
@@ -94,7 +94,7 @@ def test_nobody_sends_no_reports() -> None:
 def test_people_in_csv_are_the_same_people() -> None:
     Path("people.csv").write_text("os,age,income\n" + "mac,7,\nother,9,200000\n" * 50)
     assert randomise_file(PLAN, ["people.csv", write(10)], "reports.parquet") == 110
-    assert tally_files(PLAN, "reports.parquet").n == 110
+    assert tally_files(PLAN, "reports.parquet").reports == 110
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_files_are_not_overwritten_unless_asked(monkeypatch: pytest.MonkeyPatch)
         randomise_file(PLAN, "people.parquet", "reports.parquet")
     assert Path("reports.parquet").read_text() == "older"
     randomise_file(PLAN, "people.parquet", "reports.parquet", overwrite=True)
-    assert tally_files(PLAN, "reports.parquet").n == 1000
+    assert tally_files(PLAN, "reports.parquet").reports == 1000
     with pytest.raises(ReportError, match="ends in one of"):
         randomise_file(PLAN, "people.parquet", "reports.csv")
     Path("folder.parquet").mkdir()
@@ -276,7 +276,7 @@ def test_files_and_folders_of_reports_are_one_tally() -> None:
     for name in ("a.parquet", "b.arrow", "c.arrows"):
         randomise_file(PLAN, "people.parquet", Path("reports", name))
     whole = tally_files(PLAN, "reports")
-    assert whole.n == 300
+    assert whole.reports == 300
     assert whole == sum((tally_files(PLAN, path) for path in Path("reports").iterdir()), hush.Tally(PLAN))
     assert whole == tally_files(PLAN, ["reports/a.parquet", "reports/*.arrow*"])
     assert Reports(PLAN, "reports/a.parquet").rows == 100

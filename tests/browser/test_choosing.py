@@ -153,7 +153,7 @@ def test_a_person_who_prefers_one_outcome(browser: Browser, collectors: tuple[Se
             reports += sent_by(visit)
     assert power(len(reports), 0.9) > 0.99
     assert wished_in(reports) < critical(len(reports))
-    assert sum(served.tally(QUESTION).n for served in collectors) == len(reports)
+    assert sum(served.tally(QUESTION).reports for served in collectors) == len(reports)
 
 
 def test_a_page_that_draws_again_is_caught(browser: Browser, collectors: tuple[Served, Served]) -> None:

@@ -124,7 +124,7 @@ def test_it_follows_an_answer_given_in_the_form(visit: Visit, served: Served) ->
     page = dashboard(visit, served)
     expect(page.get_by_test_id("report-count")).not_to_have_text("…")
     before = count(page)
-    assert before == served.tally(SURVEY).n
+    assert before == served.tally(SURVEY).reports
     expect(page.get_by_test_id("moves")).to_be_hidden()
     with visit.context.expect_page() as waiting:
         page.get_by_test_id("form-link").click(modifiers=["ControlOrMeta"])
@@ -148,8 +148,8 @@ def test_it_shows_what_the_interface_says(visit: Visit, served: Served) -> None:
         (row.attribute, "" if row.category is None else str(row.category)) for row in expected
     ]
     for found, row in zip(rows, expected, strict=True):
-        told = [float(found[name]) for name in ("point", "stderr", "low", "high", "n")]
-        assert told == pytest.approx([row.point, row.stderr, row.low, row.high, row.n], rel=1e-12)
+        told = [float(found[name]) for name in ("point", "stderr", "low", "high", "answers")]
+        assert told == pytest.approx([row.point, row.stderr, row.low, row.high, row.answers], rel=1e-12)
 
     table = section(page, "way to work").get_by_test_id("table")
     shares = [row for row in expected if row.attribute == "way to work"]
@@ -198,7 +198,7 @@ def test_privacy_margins_and_liars(visit: Visit, served: Served) -> None:
     expect(margins.locator("svg")).to_be_visible()
     rows = list(csv.reader(io.StringIO(downloaded(page, margins.get_by_test_id("download-csv")))))
     (age,) = [row for row in rows if row[0] == "age, mean"]
-    predicted = hush.predict(SURVEY, n=served.tally(SURVEY).n)[0]
+    predicted = hush.predict(SURVEY, people=served.tally(SURVEY).reports)[0]
     achieved = hush.estimate(served.tally(SURVEY))[0]
     assert float(age[1]) == pytest.approx(predicted.margin, rel=0.01)
     assert float(age[2]) == pytest.approx((achieved.high - achieved.low) / 2, rel=0.01)
@@ -206,7 +206,7 @@ def test_privacy_margins_and_liars(visit: Visit, served: Served) -> None:
     liars = in_sight(page, "manipulation")
     rows = list(csv.reader(io.StringIO(downloaded(page, liars.get_by_test_id("download-csv")))))
     tally = served.tally(SURVEY)
-    worst = hush.manipulation(tally, round(tally.n / 100))[0]
+    worst = hush.manipulation(tally, round(tally.reports / 100))[0]
     assert any(
         float(cell) == pytest.approx(worst.shift, rel=0.05)
         for row in rows
@@ -323,7 +323,7 @@ def test_decimals_line_up(visit: Visit, served: Served) -> None:
         rows = [row.locator("td").all_text_contents() for row in part.locator("tbody tr").all()]
         for column in zip(*rows, strict=True):
             assert len({len(text.removesuffix(" %").partition(".")[2]) for text in column}) == 1, column
-    answers = hush.estimate(served.tally(SURVEY))[0].n
+    answers = hush.estimate(served.tally(SURVEY))[0].answers
     expect(section(page, "age").get_by_test_id("distribution").get_by_test_id("note")).to_contain_text(
         f"{answers:,} answers"
     )
@@ -385,7 +385,7 @@ def test_one_page_listens_once_and_only_while_somebody_looks(visit: Visit, serve
     page.wait_for_timeout(1500)
     assert count(page) == before
     page.evaluate(hide, False)
-    expect(page.get_by_test_id("report-count")).to_have_text(f"{served.tally(SURVEY).n:,}")
+    expect(page.get_by_test_id("report-count")).to_have_text(f"{served.tally(SURVEY).reports:,}")
     assert streams() == 2
 
 

@@ -78,7 +78,7 @@ def test_the_page_of_the_package(visit: Visit, tmp_path: Path) -> None:
         with visit.context.expect_event("response", lambda answer: answer.request.method == "POST") as waiting:
             visit.open(origin)
         assert waiting.value.status == 202
-        assert served.tally(PLAN).n == 1
+        assert served.tally(PLAN).reports == 1
 
 
 @pytest.mark.parametrize("allowed", [True, False])
@@ -100,12 +100,12 @@ def test_a_page_of_another_origin(visit: Visit, tmp_path: Path, allowed: bool) -
                 expect(page.locator("output")).to_have_text(
                     re.compile(rf"or does not allow this page \(start it with --origin {re.escape(origin)}\)")
                 )
-                assert served.tally(PLAN).n == 0
+                assert served.tally(PLAN).reports == 0
                 return
             for words in ("counted", "was counted before"):
                 page.get_by_role("button").click()
                 expect(page.locator("output")).to_have_text(words)
-            assert served.tally(PLAN).n == 1
+            assert served.tally(PLAN).reports == 1
             assert len({post.body for post in visit.posts}) == 1
 
 
@@ -123,5 +123,5 @@ def test_the_page_that_sends_telemetry(visit: Visit, tmp_path: Path) -> None:
         (site / "index.html").write_text(text, encoding="utf-8")
         for words in ("counted", "counted before"):
             expect(visit.open(origin).locator("output")).to_have_text(words)
-        assert served.tally(plan).n == 1
+        assert served.tally(plan).reports == 1
         assert len({post.body for post in visit.posts}) == 1

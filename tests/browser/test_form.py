@@ -243,7 +243,7 @@ def test_once_it_is_drawn_it_is_that_one_and_it_is_not_shown(visit: Visit, serve
     page.get_by_test_id("done").wait_for()
     assert shown_bytes(page) == drawn
     assert {post.body for post in visit.posts} == {drawn}
-    assert served.tally(SURVEY).n == 1
+    assert served.tally(SURVEY).reports == 1
 
 
 def test_a_report_of_another_tab_is_not_explained_as_ones_own(visit: Visit, served: Served) -> None:
@@ -320,7 +320,7 @@ def test_links_may_carry_more_and_tokens_do_not_stay(visit: Visit, tmp_path: Pat
         review(page)
         assert "people" not in page.url
         send(page)
-        assert served.tally(SURVEY).n == 1
+        assert served.tally(SURVEY).reports == 1
         assert not any("people" in asked.url for asked in visit.asked)
 
 
@@ -332,7 +332,7 @@ def test_a_closed_survey_says_so(visit: Visit, served: Served) -> None:
     served.store.close_plan(SURVEY.id)
     press_button(page, SEND)
     page.get_by_test_id("late").wait_for()
-    assert served.tally(SURVEY).n == 0
+    assert served.tally(SURVEY).reports == 0
     expect(page.locator("[data-theme-toggle]")).to_be_enabled()
     check_accessible(page)
 
@@ -355,7 +355,7 @@ def test_a_closed_survey_does_not_deny_what_may_have_been_counted(visit: Visit, 
     served.store.close_plan(SURVEY.id)
     page.get_by_role("button", name="Send it again").click()
     expect(page.get_by_test_id("late")).to_contain_text("if it arrived then, it was counted")
-    assert served.tally(SURVEY).n == 1
+    assert served.tally(SURVEY).reports == 1
 
 
 def test_drawing_for_show_draws_nothing_for_good_and_sends_nothing(visit: Visit, served: Served) -> None:
@@ -405,10 +405,10 @@ def test_offline_then_online_the_same_report_counted_once(visit: Visit, served: 
     expect(page.get_by_role("status")).to_contain_text("has not arrived")
     expect(page.get_by_test_id("bytes")).to_have_count(0)
     check_accessible(page)
-    assert served.tally(SURVEY).n == 0
+    assert served.tally(SURVEY).reports == 0
     visit.context.set_offline(False)  # the page hears of it, and sends
     page.get_by_test_id("done").wait_for()
-    assert served.tally(SURVEY).n == 1
+    assert served.tally(SURVEY).reports == 1
     assert {post.body for post in visit.posts} == {drawn}
     assert shown_bytes(page) == drawn
 
@@ -448,12 +448,12 @@ def test_an_answer_that_is_lost_is_asked_for_again(visit: Visit, served: Served)
     page.route("**/reports", lose)
     press_button(page, SEND)
     page.get_by_test_id("waiting").wait_for(timeout=30_000)
-    assert served.tally(SURVEY).n == 1
+    assert served.tally(SURVEY).reports == 1
     page.close()
     page = form(visit, served)
     page.get_by_test_id("done").wait_for()
     assert {post.body for post in visit.posts} == {shown_bytes(page)}
-    assert served.tally(SURVEY).n == 1
+    assert served.tally(SURVEY).reports == 1
 
 
 def test_who_has_answered_is_told_so(visit: Visit, served: Served) -> None:
@@ -470,7 +470,7 @@ def test_who_has_answered_is_told_so(visit: Visit, served: Served) -> None:
         assert shown_bytes(tab) == sent
         assert tab.locator(".says").count() == 0  # the answers are gone
     assert [post.body for post in visit.posts] == [sent]
-    assert served.tally(SURVEY).n == 1
+    assert served.tally(SURVEY).reports == 1
 
 
 def test_a_plan_that_is_not_what_it_claims_is_refused(visit: Visit, served: Served) -> None:
@@ -500,7 +500,7 @@ def test_a_browser_spends_no_more_than_its_cap(visit: Visit, served: Served) -> 
             page.get_by_test_id("done").wait_for()
     expect(page.get_by_role("status")).to_contain_text("No report was drawn")
     expect(page.get_by_role("button", name="Change my answers")).to_be_enabled()
-    assert served.tally(DEAR).n == 0
+    assert served.tally(DEAR).reports == 0
 
 
 def test_questions_about_several_attributes(visit: Visit, served: Served) -> None:
@@ -515,7 +515,7 @@ def test_questions_about_several_attributes(visit: Visit, served: Served) -> Non
     page.get_by_role("button", name=SEND).click()
     page.get_by_test_id("done").wait_for()
     check_accessible(page)
-    assert served.tally(BLOCKS).n == 1
+    assert served.tally(BLOCKS).reports == 1
 
 
 def test_without_a_plan_the_open_ones_are_listed(visit: Visit, served: Served) -> None:
@@ -556,7 +556,7 @@ def test_a_collector_that_deals_tickets(visit: Visit, tmp_path: Path) -> None:
         early.get_by_role("button", name="Send it again").click()
         early.get_by_test_id("done").wait_for()
         assert tickets() == 1
-        assert served.tally(SURVEY).n == 1
+        assert served.tally(SURVEY).reports == 1
         assert {post.body for post in visit.posts} == {drawn}
         assert "hush-ticket" in visit.posts[0].names
 

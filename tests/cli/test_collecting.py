@@ -77,7 +77,7 @@ def test_randomise_writes_reports() -> None:
 def test_randomise_takes_several_files() -> None:
     Path("more.csv").write_text("age,income,os\n41,,mac\n42,7e3,linux\n")
     assert "3,002 people" in run("randomise", "plan.json", "people.parquet", "more.csv", "-o", "reports.arrow").output
-    assert tally_files(PLAN, "reports.arrow").n == 3002
+    assert tally_files(PLAN, "reports.arrow").reports == 3002
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_a_folder_has_the_same_files_for_every_engine() -> None:
     reports("reports/deep/b.parquet")
     for given in ("reports", "reports/**", "rep*"):
         whole = run("tally", "plan.json", given).output
-        assert hush.Tally.from_json(whole, PLAN).n == 2 * PEOPLE
+        assert hush.Tally.from_json(whole, PLAN).reports == 2 * PEOPLE
         assert run("tally", "plan.json", given, "--engine", "duckdb").output == whole
 
 
@@ -373,10 +373,10 @@ def test_estimate_says_what_the_library_says() -> None:
     assert found["rows"] == [vars(row) for row in hush.estimate(tally)]
     assert (found["plan"], found["reports"], found["level"]) == (PLAN.id, 3000, 0.95)
     options = ["--level", "0.5", "--estimator", "paper", "--remedy", "project", "--attribute", "os", "--json"]
-    rows = hush.project(hush.estimate(tally, level=0.5, estimator="paper"), SCHEMA)
+    rows = hush.estimate(tally, level=0.5, estimator="paper").project()
     found = json.loads(run("estimate", "tally.json", *options).output)
     assert found["rows"] == [vars(row) for row in rows if row.attribute == "os"]
-    rows = hush.clip(hush.estimate(tally), SCHEMA)
+    rows = hush.estimate(tally).clip()
     assert json.loads(run("estimate", "tally.json", "--remedy", "clip", "--json").output)["rows"] == list(
         map(vars, rows)
     )

@@ -221,7 +221,7 @@ class Siege:
         if any(number > 1 for number in self.news.values()):
             found.append("something was new twice")
         if tally != self.expected():
-            found.append(f"the tally has {tally.n} reports, and {self.expected().n} were sent")
+            found.append(f"the tally has {tally.reports} reports, and {self.expected().reports} were sent")
         kept: Counter[bytes] = Counter()
         for stored in store.bodies(plan()):
             assert stored.form is Form.REPORTS

@@ -275,10 +275,10 @@ class Storm:
         for plan in PLANS:
             found = store.tally(plan)
             if plan is BENT:
-                if found.n < self.bent:
-                    self.oracle.fail("a bent request was acknowledged and is not counted", (found.n, self.bent))
+                if found.reports < self.bent:
+                    self.oracle.fail("a bent request was acknowledged and is not counted", (found.reports, self.bent))
             elif found != self.oracle.tallies[plan.id]:
-                self.oracle.fail(f"the tally of {plan.title!r} is not that of what was acknowledged", found.n)
+                self.oracle.fail(f"the tally of {plan.title!r} is not that of what was acknowledged", found.reports)
         people = sum(past.people for past in store.history(TRAINING.title)) + store.live(TRAINING.title).received
         if people != self.oracle.gradients:
             self.oracle.fail("gradients are not those that were acknowledged", (people, self.oracle.gradients))

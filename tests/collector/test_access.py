@@ -113,7 +113,7 @@ def test_batches_and_tallies_have_a_role_of_their_own(tmp_path: Path) -> None:
         for role, kind in ((None, "no-token"), ("submit", "not-allowed"), ("read", "not-allowed")):
             for response in sent(role):  # type: ignore[arg-type]
                 assert problem(response, kind)["detail"] == "this needs the role submit-batch"
-        assert served.store.tally(FEW).n == 1
+        assert served.store.tally(FEW).reports == 1
         assert [response.json()["new"] for response in sent("submit-batch")] == [True] * 4
         assert [response.json()["new"] for response in sent("admin")] == [False] * 4
         gateway = {"authorization": f"Bearer {TOKENS['submit-batch']}"}
@@ -280,7 +280,7 @@ def test_tickets_deal_the_questions(tmp_path: Path) -> None:
         elsewhere = answer_ticket(ALL, RECORD, id_)  # a ticket is for one plan
         problem(served.post(ALL, elsewhere.encode(), formats.REPORT, hush_ticket=dealt["signature"]), "bad-report")
         problem(served.post(PLAN, packed(PLAN, 3, bytes(16)), formats.COLUMNS), "wrong-type")
-        assert served.tally(PLAN).n == 1
+        assert served.tally(PLAN).reports == 1
 
 
 def test_tickets_take_leverage_from_liars() -> None:

@@ -77,11 +77,11 @@ def test_a_copy_of_a_collector_that_works(tmp_path: Path) -> None:
     store = SqliteStore(backup)
     try:
         held = store.tally(FEW)
-        assert len(before) <= held.n < everything.n
+        assert len(before) <= held.reports < everything.reports
         # Counts, ids and reports are those of one moment.
-        assert export(store, FEW, backup.parent / "none", tmp_path / "out") == held.n
+        assert export(store, FEW, backup.parent / "none", tmp_path / "out") == held.reports
         again = store.commit(singles(crowd.acknowledged))
-        assert again.count(REPEATED) == held.n
+        assert again.count(REPEATED) == held.reports
         assert [outcome for report, outcome in zip(crowd.acknowledged, again, strict=True) if report in before] == [
             REPEATED
         ] * len(before)
@@ -103,7 +103,7 @@ def test_copying_the_file_alone_loses_reports(tmp_path: Path) -> None:
     copied(tmp_path / "hush.db", tmp_path / "vacuumed.db")
     store.close()
     lost, whole = SqliteStore(tmp_path / "copy.db"), SqliteStore(tmp_path / "vacuumed.db")
-    assert whole.tally(plan()).n == 5
+    assert whole.tally(plan()).reports == 5
     assert not lost.plans()
     lost.close()
     whole.close()
@@ -197,9 +197,9 @@ def test_a_dump_of_postgres_while_collectors_work(postgres_place: Place, server:
     restored = open_store(url)
     try:
         held = restored.tally(plan())
-        assert len(before) <= held.n < everything.n
+        assert len(before) <= held.reports < everything.reports
         again = restored.commit(singles(crowd.acknowledged))
-        assert again.count(REPEATED) == held.n
+        assert again.count(REPEATED) == held.reports
         assert restored.tally(plan()) == everything
     finally:
         restored.close()

@@ -332,14 +332,14 @@ def test_a_device_that_starts_again_sends_the_same_report(served: Served, tmp_pa
         assert device(url) == device(url) == "CollectorError"
     assert device(served.url) == "False"  # counted by the first run
     assert sent[0] == sent[1]
-    assert served.tally(PLAN).n == 1
+    assert served.tally(PLAN).reports == 1
 
 
 def test_a_ledger_bounds_what_is_answered(served: Served, tmp_path: Path) -> None:
     collector = quick(served.url, ledger=hush.Ledger(tmp_path / "ledger.db", cap=0.5))
     with pytest.raises(hush.BudgetError):
         collector.answer(PLAN.id, RECORD)
-    assert served.tally(PLAN).n == 0
+    assert served.tally(PLAN).reports == 0
 
 
 def test_a_plan_of_another_schema_is_refused_before_the_record_is_read(served: Served) -> None:
@@ -350,7 +350,7 @@ def test_a_plan_of_another_schema_is_refused_before_the_record_is_read(served: S
         for record in (RECORD, {"age": 41}, {"age": 42}, {}):
             with pytest.raises(hush.PlanError, match="another schema"):
                 method(PLAN.id, record, schema=other)
-    assert served.tally(PLAN).n == 0
+    assert served.tally(PLAN).reports == 0
     assert collector.answer(PLAN.id, RECORD, schema=PLAN.schema).new
 
 
@@ -363,7 +363,7 @@ def test_a_series_answers_from_memory(tmp_path: Path) -> None:
         receipts = [collector.answer(plan.id, RECORD, series=series) for plan in weeks]
         assert all(receipt.new for receipt in receipts)
         assert collector.answer(weeks[0], RECORD, series=series) == Receipt(receipts[0].id, new=False)
-        assert [served.tally(plan).n for plan in weeks] == [1, 1, 1]
+        assert [served.tally(plan).reports for plan in weeks] == [1, 1, 1]
         assert len({ledger.report(plan).answers for plan in weeks}) == 1  # type: ignore[union-attr]
         assert ledger.spent == PLAN.cost
         elsewhere = hush.Series(hush.Ledger(tmp_path / "other.db", cap=1.0), "weekly")
@@ -386,7 +386,7 @@ def test_tickets_and_the_ledger(tmp_path: Path) -> None:
         assert first.new
         assert again == Receipt(first.id, new=False)
         assert ledger.spent == 1
-        assert served.tally(PLAN).n == 4
+        assert served.tally(PLAN).reports == 4
         with pytest.raises(hush.BudgetError):
             quick(served.url, ledger=hush.Ledger(tmp_path / "low.db", cap=0.5)).answer_ticket(PLAN, RECORD)
 
@@ -432,7 +432,7 @@ def test_an_answer_that_comes_too_late_is_no_second_report(tmp_path: Path) -> No
             go.set()
             assert receipt.result() == Receipt(report.id.hex(), new=False)
         assert tries == [1, 1]
-        assert served.tally(PLAN).n == 1
+        assert served.tally(PLAN).reports == 1
 
 
 # -- what it needs

@@ -48,10 +48,10 @@ def test_a_failure_behind_the_commit_is_mended_from_disk(tmp_path: Path, monkeyp
         with pytest.raises(ZeroDivisionError):
             store.commit(places.singles(second))
     assert store.commit(places.singles([*first, *second, *third])) == [REPEATED] * 5 + [NEW]
-    assert store.tally(places.plan()).n == 6
+    assert store.tally(places.plan()).reports == 6
     store.close()
     again = SqliteStore(tmp_path / "a.db")
-    assert again.tally(places.plan()).n == 6
+    assert again.tally(places.plan()).reports == 6
     again.close()
 
 

@@ -226,13 +226,13 @@ def test_requests_in_a_row_are_answered_in_their_order(open_: Served, monkeypatc
 @pytest.mark.parametrize("cut", [1, 40, 120])
 def test_what_never_arrives_is_neither_counted_nor_held(open_: Served, cut: int) -> None:
     ready(open_)
-    before = open_.store.tally(FEW).n
+    before = open_.store.tally(FEW).reports
     data = request(report(FEW, 77).to_json().encode(), plan=FEW)
     for _ in range(20):
         with socket.create_connection(("127.0.0.1", open_.port), 20) as connection:
             connection.sendall(data[:-cut])
     until(lambda: open_.server.bounds.held == 0)
-    assert open_.store.tally(FEW).n == before
+    assert open_.store.tally(FEW).reports == before
 
 
 def test_a_slow_body_is_given_up(open_: Served) -> None:
@@ -246,11 +246,11 @@ def test_a_slow_body_is_given_up(open_: Served) -> None:
 def test_a_client_that_leaves_is_counted_once(open_: Served) -> None:
     """What was complete counts, whether or not somebody waits for the answer."""
     ready(open_)
-    before = open_.store.tally(FEW).n
+    before = open_.store.tally(FEW).reports
     for _ in range(3):
         with socket.create_connection(("127.0.0.1", open_.port), 20) as connection:
             connection.sendall(request(report(FEW, 79).to_json().encode(), plan=FEW))
-    until(lambda: open_.store.tally(FEW).n == before + 1 and open_.server.bounds.held == 0)
+    until(lambda: open_.store.tally(FEW).reports == before + 1 and open_.server.bounds.held == 0)
 
 
 def test_behind_a_proxy_rates_are_those_of_its_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

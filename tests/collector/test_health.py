@@ -133,7 +133,7 @@ def test_a_disk_that_takes_no_more_is_not_ready(served: Served) -> None:
     try:
         check_failed(served.post(PLAN, report, formats.REPORT))
         check_failed(served.client.get("/readyz"))
-        assert served.tally(PLAN).n == 0
+        assert served.tally(PLAN).reports == 0
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert served.client.get("/readyz").status_code == 200

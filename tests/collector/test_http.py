@@ -93,7 +93,7 @@ def test_every_content_type_is_counted_once(open_: Served, plan: hush.Plan) -> N
             found = response.json()
             assert (found["id"], found["new"]) == (id_.hex(), new)
     assert open_.tally(plan) == wanted
-    assert wanted.n == before.n + 5 + 70
+    assert wanted.reports == before.reports + 5 + 70
 
 
 def test_reports_are_refused_in_words(open_: Served) -> None:
@@ -126,7 +126,7 @@ def test_reports_within_batches_are_looked_at_if_asked(tmp_path: Path) -> None:
         assert "Arrow" in str(
             problem(served.post(PLAN, packed(PLAN, 3, bytes(16)), formats.COLUMNS), "bad-report")["detail"]
         )
-        assert served.tally(PLAN).n == 6
+        assert served.tally(PLAN).reports == 6
 
 
 def test_a_report_of_a_large_plan_is_not_too_large(tmp_path: Path) -> None:
@@ -149,11 +149,11 @@ def test_estimates_in_all_forms(open_: Served) -> None:
     assert response.headers["cache-control"] == "no-store"
     found = response.json()
     rows_ = hush.estimate(tally)
-    assert found["reports"] == tally.n
+    assert found["reports"] == tally.reports
     assert (found["level"], found["estimator"], found["post"]) == (0.95, "ratio", "none")
-    assert [(row["attribute"], row["category"], row["point"], row["low"], row["n"]) for row in found["estimates"]] == [
-        (row.attribute, row.category, row.point, row.low, row.n) for row in rows_
-    ]
+    assert [
+        (row["attribute"], row["category"], row["point"], row["low"], row["answers"]) for row in found["estimates"]
+    ] == [(row.attribute, row.category, row.point, row.low, row.answers) for row in rows_]
     other = open_.client.get(
         open_.path("estimates", FEW), params={"level": 0.5, "estimator": "paper", "post": "clip"}
     ).json()
@@ -188,7 +188,7 @@ def test_estimates_of_nothing_are_null(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         for post in ("none", "clip", "project"):
             rows_ = served.client.get(served.path("estimates"), params={"post": post}).json()["estimates"]
-            assert rows_[0]["n"] == 0
+            assert rows_[0]["answers"] == 0
             assert rows_[0]["stderr"] is None
 
 
@@ -258,7 +258,7 @@ def test_tallies_are_refused(open_: Served) -> None:
     problem(open_.client.post(path, content=hush.Tally(ALL).encode(), headers=head), "bad-report")
     whole = json.loads(tally.to_json())
     for change, rule in (
-        ({"tally": whole["tally"] | {"n": 2**60, "answered": [2**60] * 4}}, "add up"),
+        ({"tally": whole["tally"] | {"reports": 2**60, "answered": [2**60] * 4}}, "add up"),
         ({"plan": json.loads(PLAN.to_json())}, "another plan"),
         ({"plan": ALL.id}, "another plan"),
         ({"more": 1}, "exactly the fields"),
@@ -279,7 +279,7 @@ def test_a_plan_is_closed(tmp_path: Path) -> None:
         assert (closed.status_code, closed.json()["open"], closed.json()["reports"]) == (200, False, 1)
         for again in (report, report_of(PLAN)):
             problem(served.post(PLAN, again.encode(), formats.REPORT), "plan-closed")
-        assert served.tally(PLAN).n == 1
+        assert served.tally(PLAN).reports == 1
         assert served.client.get("/plans").json()["plans"][0]["open"] is False
         assert served.post(ALL, report_of(ALL).encode(), formats.REPORT).status_code == 202
 

@@ -74,7 +74,7 @@ def test_a_full_queue_is_503_and_nothing_acknowledged_is_lost(store: Slow, tmp_p
 
     assert asyncio.run(scenario()) == [202] * 11 + [503] * 19
     with places.Place(f"sqlite://{tmp_path / 'hush.db'}").opened() as again:
-        assert again.tally(plan()).n == 11
+        assert again.tally(plan()).reports == 11
         assert again.commit(places.singles(made)).count(REPEATED) == 11
 
 
@@ -147,5 +147,5 @@ def test_one_that_cannot_be_counted_does_not_keep_the_others_out(store: Slow) ->
         await intake.stop()
 
     asyncio.run(scenario())
-    assert store.tally(plan()).n == 5
+    assert store.tally(plan()).reports == 5
     store.close()

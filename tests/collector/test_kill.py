@@ -40,8 +40,9 @@ def check(siege: Siege, place: Place, kills: int) -> None:
     with place.opened() as store:
         assert siege.faults(store) == []
     print(
-        f"{kills} kills: {len(siege.sent)} submissions of {siege.expected().n} reports, {siege.acknowledged.total()} "
-        f"answers, {siege.broken} broken connections, refusals {dict(siege.refused)}: no loss, nothing twice"
+        f"{kills} kills: {len(siege.sent)} submissions of {siege.expected().reports} reports, "
+        f"{siege.acknowledged.total()} answers, {siege.broken} broken connections, refusals {dict(siege.refused)}: "
+        "no loss, nothing twice"
     )
 
 
@@ -55,7 +56,7 @@ def test_kill_the_collector_on_sqlite(place: Place, tmp_path: Path) -> None:
             service.stop(signal.SIGKILL)
             safe = siege.known_reports()
             service.start()
-            assert safe <= tally_now(service).n
+            assert safe <= tally_now(service).reports
         siege.end()
         assert tally_now(service) == siege.expected()
         assert service.stop(signal.SIGTERM) in ENDED
@@ -76,7 +77,7 @@ def test_kill_the_collectors_on_postgres(postgres_place: Place, tmp_path: Path) 
             service.stop(signal.SIGKILL)
             safe = siege.known_reports()
             service.start()
-            assert safe <= tally_now(service).n
+            assert safe <= tally_now(service).reports
         siege.end()
         for service in services:
             assert tally_now(service) == siege.expected()
@@ -96,7 +97,7 @@ def test_kill_postgres_itself(server: Server, tmp_path: Path) -> None:
             safe = siege.known_reports()
             siege.pause(MOMENT)
             server.start()
-            assert safe <= tally_now(service).n
+            assert safe <= tally_now(service).reports
         siege.end()
         assert siege.refused[503] > 0
         assert tally_now(service) == siege.expected()

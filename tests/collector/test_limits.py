@@ -218,7 +218,7 @@ def test_the_rate_counts_reports(tmp_path: Path) -> None:
         problem(refused, "too-many")
         assert 5000 <= int(refused.headers["retry-after"]) <= 5300
         problem(served.client.get("/plans"), "too-many")
-        assert served.store.tally(FEW).n == 60
+        assert served.store.tally(FEW).reports == 60
     with serving(tmp_path, anybody(rate=0.01, burst=10)) as served:  # a batch that was counted before costs one
         for _ in range(5):
             assert served.post(FEW, body, formats.COLUMNS).json()["new"] is False

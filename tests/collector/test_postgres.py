@@ -52,7 +52,7 @@ def test_a_store_goes_on_after_the_server_was_restarted(server: Server) -> None:
         server.start()
         assert store.commit(made[:2]) == [REPEATED, NEW]
         server.restart()
-        assert store.tally(plan()).n == 2  # the session of before has ended: that is not noticed
+        assert store.tally(plan()).reports == 2  # the session of before has ended: that is not noticed
         assert store.commit(made[1:3]) == [REPEATED, NEW]
         server.restart()
         store.add_plan(plan("second"))
@@ -166,7 +166,7 @@ def test_closing_waits_for_commits_and_commits_for_closing(postgres_place: Place
             closing.join(30)
             committing.join(30)
         assert outcomes == [CLOSED]
-        assert store.tally(plan()).n == 0
+        assert store.tally(plan()).reports == 0
         with psycopg.connect(postgres_place.url) as db:
             assert db.execute("select count(*) from hush.seen").fetchone() == (0,)
 
@@ -204,7 +204,7 @@ def test_shards_are_claimed_again(postgres_place: Place) -> None:
             while db.execute("select count(*) from pg_locks where locktype = 'advisory'").fetchone() != (0,):
                 time.sleep(0.01)
     with postgres_place.opened() as store:
-        assert store.tally(plan()).n == 12
+        assert store.tally(plan()).reports == 12
     with psycopg.connect(postgres_place.url) as db:
         assert db.execute("select array_agg(shard order by shard) from hush.tallies").fetchone() == ([0, 1],)
 
@@ -244,7 +244,7 @@ def test_a_crash_while_a_plan_was_closed(postgres_place: Place) -> None:
         with psycopg.connect(postgres_place.url) as db:
             db.execute("update hush.plans set open = false where number = 1")
     with postgres_place.opened() as store:
-        assert [(held.open, store.tally(held.plan).n) for held in store.plans()] == [(False, 3), (True, 4)]
+        assert [(held.open, store.tally(held.plan).reports) for held in store.plans()] == [(False, 3), (True, 4)]
         with psycopg.connect(postgres_place.url) as db:
             assert db.execute("select count(*), min(plan) from hush.seen").fetchone() == (4, 2)
 

@@ -574,5 +574,5 @@ def test_a_client_may_go_at_each_byte(quick: Served, how: str) -> None:
                     if b"/stream" not in text:  # which would go on
                         ends(connection)
     until(lambda: not quick.server.server_state.tasks)
-    assert quick.tally(PLAN).n <= 1
+    assert quick.tally(PLAN).reports <= 1
     assert json.loads(quick.client.get("/healthz").content) == {"status": "ok"}

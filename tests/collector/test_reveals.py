@@ -36,7 +36,7 @@ def test_a_reader_who_asks_all_the_time_sees_no_single_report(tmp_path: Path) ->
     judge(watched.seen, EVERY, LEAST)
     found = rebuilt(watched.seen)
     assert len(found) >= 3, "there is something to see"
-    assert min(tally.n for tally in found) >= LEAST
+    assert min(tally.reports for tally in found) >= LEAST
     assert watched.seen[-1].counters["hush_committed_total"] > 0
     assert watched.seen[-1].counters["people"] > 0
 
@@ -57,7 +57,7 @@ class Forgetful(SqliteStore):
         return self.tally(plan) if known is None else super().reveal(plan, self._shown_n(plan), least)
 
     def _shown_n(self, plan: Plan) -> int:
-        return super().reveal(plan, None, 0).n
+        return super().reveal(plan, None, 0).reports
 
 
 def test_a_restart_shows_nothing_more(tmp_path: Path) -> None:
@@ -103,13 +103,13 @@ def test_several_processes_show_the_same(place: Place, kind: type[Reveals]) -> N
             chance.choice(stores).commit(places.singles([report]))
             clock.now += chance.choice((0.1, 1.0, 10.0))
             found = chance.choice(processes).tally(plan())
-            if found.n > seen[-1][1].n:
+            if found.reports > seen[-1][1].reports:
                 seen.append((clock.now, found))
             assert any(found == tally for _, tally in seen), "two processes show different tallies of as many reports"
         if stores[1] is not one:
             stores[1].close()
     gaps = [now - then for (then, _), (now, _) in pairwise(seen)]
-    steps = [after.n - before.n for (_, before), (_, after) in pairwise(seen)]
+    steps = [after.reports - before.reports for (_, before), (_, after) in pairwise(seen)]
     assert len(seen) > 10
     assert min(steps) >= LEAST
     assert (min(gaps[1:]) >= EVERY) is (kind is Reveals)
@@ -121,19 +121,19 @@ def test_the_last_reports_of_a_closed_plan_stay_unseen(tmp_path: Path) -> None:
     with closing(SqliteStore(tmp_path / "hush.db")) as store:
         store.add_plan(plan())
         seen = Reveals(store, Settings(reveal_every=EVERY, reveal_least=LEAST), lambda *_: None, clock)
-        assert seen.tally(plan()).n == 0
+        assert seen.tally(plan()).reports == 0
         store.commit(places.singles(places.reports(LEAST - 1)))
         clock.now += EVERY
-        assert seen.tally(plan()).n == 0, "nothing is shown of fewer"
+        assert seen.tally(plan()).reports == 0, "nothing is shown of fewer"
         store.commit(places.singles(places.reports(1)))
-        assert (seen.tally(plan()).n, seen.next(plan())) == (0, EVERY), "the next look is as far off as any"
+        assert (seen.tally(plan()).reports, seen.next(plan())) == (0, EVERY), "the next look is as far off as any"
         clock.now += EVERY
-        assert seen.tally(plan()).n == LEAST
+        assert seen.tally(plan()).reports == LEAST
         store.commit(places.singles(places.reports(LEAST - 1)))
         store.close_plan(plan().id)
         clock.now += 1e6
-        assert seen.tally(plan()).n == LEAST
-        assert store.tally(plan()).n == 2 * LEAST - 1
+        assert seen.tally(plan()).reports == LEAST
+        assert store.tally(plan()).reports == 2 * LEAST - 1
     (tmp_path / "served").mkdir()
     settings = anybody(tokens={"admin": HASHES["admin"]}, reveal_every=EVERY, reveal_least=LEAST)
     with serving(tmp_path / "served", settings) as served:

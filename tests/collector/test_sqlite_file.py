@@ -83,7 +83,7 @@ def after_a_kill(path: Path, folder: Path) -> int:
             if not found.plans():
                 return 0
             kept = [report for body in found.bodies(plan()) for report in formats.split(plan(), body.body)]
-            return min(len(kept), found.tally(plan()).n)
+            return min(len(kept), found.tally(plan()).reports)
     except (StoreError, ValueError):
         return 0
 
@@ -106,7 +106,7 @@ def test_nothing_is_acknowledged_that_the_next_start_would_not_find(
         store.check()
     with pytest.raises(StoreError, match="nothing is counted"):
         store.add_plan(plan("second"))
-    assert store.tally(plan()).n == 2  # reading goes on
+    assert store.tally(plan()).reports == 2  # reading goes on
 
 
 @pytest.mark.parametrize("harm", HARMS)
@@ -156,7 +156,7 @@ def test_closing_saves_what_is_in_a_log_that_lost_its_name(store: SqliteStore) -
     beside(store.path, "-wal").unlink()
     store.close()
     with Place(f"sqlite://{store.path}").opened() as again:
-        assert again.tally(plan()).n == 3
+        assert again.tally(plan()).reports == 3
 
 
 def test_a_log_without_its_database_is_left_alone(store: SqliteStore, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_hard_link_is_refused(store: SqliteStore) -> None:
             SqliteStore(path)
     link.unlink()
     with Place(f"sqlite://{store.path}").opened() as again:
-        assert again.tally(plan()).n == 1
+        assert again.tally(plan()).reports == 1
 
 
 def test_a_link_to_the_file_leads_to_the_file(store: SqliteStore) -> None:
@@ -426,7 +426,7 @@ def test_a_second_collector_is_refused_by_whatever_name(service: Service, tmp_pa
     assert "2 names (hard links)" in found.stderr
     link.unlink()
     service.start()
-    assert tally_now(service).n == 2
+    assert tally_now(service).reports == 2
 
 
 @pytest.mark.parametrize("harm", ["deleted", "renamed", "replaced", "log deleted"])

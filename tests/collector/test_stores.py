@@ -41,7 +41,7 @@ def state(store: Store) -> list[Any]:
     found: list[Any] = []
     for held in store.plans():
         tally = store.tally(held.plan)
-        found.append((held, tally.n, tally.answered, tally.counts, list(store.bodies(held.plan))))
+        found.append((held, tally.reports, tally.answered, tally.counts, list(store.bodies(held.plan))))
         found.append(store.segments(held.plan))
     for name in store.trainings():
         live = store.live(name)
@@ -86,7 +86,7 @@ def test_an_unknown_plan_fails_nobody_else(store: Store) -> None:
     strange = places.singles(places.reports(1, plan("unknown")))
     lost = Gradient("unknown", 1, secrets.token_bytes(16), None)
     assert store.commit([good[0], *strange, lost, good[1]]) == [NEW, UNKNOWN, UNKNOWN, NEW]
-    assert store.tally(plan()).n == 2
+    assert store.tally(plan()).reports == 2
 
 
 def test_a_closed_plan_takes_nothing_and_keeps_its_tally(store: Store) -> None:
@@ -119,7 +119,7 @@ def test_ids_belong_to_their_plan(store: Store) -> None:
     made = places.reports(1)[0]
     other = type(made)(plan("second"), made.id, made.answers)
     assert store.commit(places.singles([made, other])) == [NEW, NEW]
-    assert (store.tally(plan()).n, store.tally(plan("second")).n) == (1, 1)
+    assert (store.tally(plan()).reports, store.tally(plan("second")).reports) == (1, 1)
 
 
 def test_batches_are_counted_once(store: Store) -> None:
@@ -129,7 +129,7 @@ def test_batches_are_counted_once(store: Store) -> None:
     sent: list[Submission] = [binary, columns, arrow, handed_on]
     assert store.commit([*sent, binary]) == [NEW] * 4 + [REPEATED]
     assert store.commit(sent) == [REPEATED] * 4
-    assert store.tally(plan()).n == 97
+    assert store.tally(plan()).reports == 97
     # Without ids of reports a batch is known by its own id alone.
     assert store.commit([places.binary_batch(made)]) == [NEW]
 
@@ -184,7 +184,7 @@ def test_only_tallies_are_kept_if_so_wished(store: Store) -> None:
     assert store.commit([*places.singles(made), places.columns_batch(10, other)]) == [NEW] * 6
     assert store.commit(places.singles(made)) == [REPEATED] * 5
     assert list(store.bodies(other)) == []
-    assert store.tally(other).n == 15
+    assert store.tally(other).reports == 15
 
 
 def test_a_store_reopened_is_the_same(place: Place) -> None:
@@ -212,7 +212,7 @@ def test_reading_while_another_thread_commits(store: Store) -> None:
     def read() -> None:
         try:
             while not done.is_set():
-                counted = store.tally(plan()).n
+                counted = store.tally(plan()).reports
                 assert sum(body.reports for body in store.bodies(plan())) >= counted
                 store.plans()
                 seen.append(counted)
@@ -304,7 +304,7 @@ def test_a_commit_that_fails_leaves_no_trace(place: Place) -> None:
                     assert state(copy) == before
         assert outcomes == [NEW] * 5 + [OVERLAPPING, NEW, NEW, LATE]
         assert calls > 8
-        assert store.tally(plan()).n == 15
+        assert store.tally(plan()).reports == 15
         assert store.live("training").round.number == 2
 
 
@@ -333,7 +333,7 @@ def test_sqlite_goes_on_after_a_commit_that_the_disk_refused(tmp_path: Path) -> 
             store.commit([large])
         store._db.execute("pragma max_page_count = 1000000")
         assert store.commit([large, *places.singles(places.reports(1))]) == [NEW, NEW]
-        assert store.tally(plan()).n == 3002
+        assert store.tally(plan()).reports == 3002
 
 
 # -- versions and places
@@ -348,7 +348,7 @@ def test_a_store_of_an_older_version_is_upgraded(place: Place, monkeypatch: pyte
     monkeypatch.setattr(postgres_connections, "MIGRATIONS", (*postgres_connections.MIGRATIONS, step))
     for number in (3, 4):
         with place.opened() as store:
-            assert store.tally(plan()).n == number
+            assert store.tally(plan()).reports == number
             assert store.commit(places.singles(places.reports(1))) == [NEW]
     if place.kind == "sqlite":
         db = sqlite3.connect(place.url.removeprefix("sqlite://"))
@@ -469,7 +469,7 @@ def test_tallies_of_others_stay_in_the_database(store: Store, tmp_path: Path) ->
     segments.compact(store, plan(), tmp_path)
     assert [stored.reports for stored in store.bodies(plan())] == [4]
     assert segments.export(store, plan(), tmp_path, tmp_path / "out") == 6
-    assert store.tally(plan()).n == 10
+    assert store.tally(plan()).reports == 10
 
 
 def test_a_crash_between_file_and_record(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from hush.core.exact import exp_bounds
 from hush.core.training.rounds import Round
 from hush.device.gradient import gradient, held_out
 from hush.planning.predictions import by_target
-from hush.server.postprocess import distribution
+from hush.server.distributions import distribution
 from tests.collector.served import ALL, FEW, PLAN, PLANS, TRAINING, WIDE, Served, anybody, packed, report_of, serving
 
 ADMIN = {"authorization": "Bearer an admin"}
@@ -103,8 +103,8 @@ def test_endless_ratios_are_left_out() -> None:
 def test_margins_are_predictions_beside_intervals(served: Served, plan: hush.Plan, level: float) -> None:
     found = shown(served, "margins", plan, level=level)
     tally = served.tally(plan)
-    assert (found["reports"], found["level"]) == (tally.n, level)
-    predicted = by_target(hush.predict(plan, tally.n, level=level))
+    assert (found["reports"], found["level"]) == (tally.reports, level)
+    predicted = by_target(hush.predict(plan, tally.reports, level=level))
     achieved = by_target(hush.estimate(tally, level=level))
     assert len(found["margins"]) == len(predicted)
     for row in found["margins"]:
@@ -121,7 +121,7 @@ def test_manipulation_is_bounded(served: Served) -> None:
     tally = served.tally(PLAN)
     for share in (0.01, 0.0, 0.5, 1.0):
         found = shown(served, "manipulation", share=share)
-        assert found["liars"] == math.ceil(Fraction(str(share)) * tally.n)
+        assert found["liars"] == math.ceil(Fraction(str(share)) * tally.reports)
         wanted = by_target(hush.manipulation(tally, found["liars"]))
         for row in found["shifts"]:
             shift = max(one.shift for one in wanted[row["attribute"], row["estimate"]])
@@ -132,8 +132,8 @@ def test_distributions_and_why_there_are_none(served: Served) -> None:
     tally = served.tally(PLAN)
     found = shown(served, "distribution", attribute="age")
     wanted = distribution(tally, "age")
-    assert (found["reports"], found["why"]) == (tally.n, None)
-    assert found["answers"] == hush.estimate(tally)[0].n < tally.n, "from those who answered"
+    assert (found["reports"], found["why"]) == (tally.reports, None)
+    assert found["answers"] == hush.estimate(tally)[0].answers < tally.reports, "from those who answered"
     assert (tuple(found["edges"]), tuple(found["shares"])) == (wanted.edges, wanted.shares)
     none = shown(served, "distribution", attribute="os")
     assert (none["shares"], none["edges"]) == ([], [])

@@ -259,7 +259,7 @@ def test_an_answer_that_never_came_is_not_counted_twice(server: Server, monkeypa
         with pytest.raises(StoreError, match="the line was cut"):
             store.commit(sent)
     assert store.commit(sent) == [REPEATED] * 3
-    assert store.tally(plan()).n == 3
+    assert store.tally(plan()).reports == 3
     store.close()
 
 

@@ -138,7 +138,7 @@ def rebuilt(seen: list[Sight]) -> list[Tally]:
 
 def _less(after: Tally, before: Tally) -> Tally:
     whole, part = json.loads(after.to_json())["tally"], json.loads(before.to_json())["tally"]
-    whole["n"] -= part["n"]
+    whole["reports"] -= part["reports"]
     whole["answered"] = [a - b for a, b in zip(whole["answered"], part["answered"], strict=True)]
     whole["counts"] = [
         [a - b for a, b in zip(x, y, strict=True)] for x, y in zip(whole["counts"], part["counts"], strict=True)
@@ -150,10 +150,10 @@ def judge(seen: list[Sight], every: float, least: int) -> None:
     """Fail if a reader saw something move too soon, by too few reports, or more often than the tally."""
     moves = [(0.0, 0)]
     for before, after in pairwise(seen):
-        if after.tally.n == before.tally.n:
+        if after.tally.reports == before.tally.reports:
             assert after.tally == before.tally
         else:
-            moves.append((after.time, after.tally.n))
+            moves.append((after.time, after.tally.reports))
     for (then, few), (now, many) in pairwise(moves):
         assert many - few >= least
         assert now - then >= every
@@ -168,7 +168,7 @@ def _judge_answers(seen: list[Sight], name: str) -> None:
     """Whatever is computed may come a little later than the tally that it is made of, but not more often."""
     moved = changed = 0
     for before, after in pairwise(seen):
-        moved += after.tally.n != before.tally.n
+        moved += after.tally.reports != before.tally.reports
         changed += before.answers.get(name, after.answers.get(name)) != after.answers.get(name)
         assert changed <= moved, f"{name} moved by itself"
 

@@ -597,9 +597,9 @@ def test_a_plan_draws_margins_and_laws(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = PLANS["mixed"] if "mixed" in PLANS else next(iter(PLANS.values()))
     drawing = SimpleNamespace(margins=lambda *places, **names: (places, names), law=lambda *places: places)
     monkeypatch.setitem(sys.modules, "hush.plots", drawing)  # so that Altair need not be here
-    usual = {"n": 100_000, "level": 0.95, "attributes": (), "guesses": None}
+    usual = {"people": 100_000, "level": 0.95, "attributes": (), "guesses": None}
     assert plan.plot() == ((plan,), usual)
-    assert plan.plot("x", n=7, level=0.5) == ((plan,), {**usual, "n": 7, "level": 0.5, "attributes": ("x",)})
+    assert plan.plot("x", people=7, level=0.5) == ((plan,), {**usual, "people": 7, "level": 0.5, "attributes": ("x",)})
     assert plan.plot_law("x", 1, 2) == (plan, "x", (1, 2))
 
 

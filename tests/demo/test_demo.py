@@ -84,7 +84,7 @@ def test_the_table_is_what_the_collector_has(tmp_path: Path, capsys: pytest.Capt
     (held,) = store.plans()
     tally = store.tally(held.plan)
     store.close()
-    assert (tally.n, held.plan.epsilon, held.plan.schema) == (3000, 2.0, SCHEMA)
+    assert (tally.reports, held.plan.epsilon, held.plan.schema) == (3000, 2.0, SCHEMA)
     rows, true = hush.estimate(tally, level=0.9), truth(people(3000, 5))
     assert "\n".join(table(rows, true, 0.9)) in text
     assert verdict(rows, true, 0.9) in text
@@ -92,7 +92,7 @@ def test_the_table_is_what_the_collector_has(tmp_path: Path, capsys: pytest.Capt
     time.sleep(1.1)  # its title has the second in it
     run(options)  # a demo of its own, beside the first
     store = SqliteStore(file)
-    assert [store.tally(held.plan).n for held in store.plans()] == [3000, 3000]
+    assert [store.tally(held.plan).reports for held in store.plans()] == [3000, 3000]
     store.close()
 
 

@@ -112,7 +112,7 @@ def test_every_file_must_be_of_the_plan(metadata: dict[bytes, bytes], message: s
 
 def test_files_without_metadata_are_accepted(tmp_path: Path) -> None:
     plan = PLANS["grr"]
-    assert tally(plan, written(plan, tmp_path, None)).n == PEOPLE
+    assert tally(plan, written(plan, tmp_path, None)).reports == PEOPLE
 
 
 def test_another_schema_is_refused(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_reports_are_made_by_the_workers_and_written_once(session: Any, tmp_path
     path = str(tmp_path / "reports")
     reports = spark.randomise_once(plan, people(session, n), path)
     tally = spark.tally(plan, reports)
-    assert tally.n == n
+    assert tally.reports == n
     assert spark.tally(plan, reports) == tally == duckdb.tally(plan, path)
     # What Spark wrote knows its plan, for Spark and for DuckDB.
     for engine, source in ((spark.tally, reports), (duckdb.tally, path)):
@@ -227,4 +227,4 @@ def test_the_page_is_true(session: Any, tmp_path: Path, monkeypatch: pytest.Monk
         subprocess.run([sys.executable, block.file, *arguments], check=True, timeout=300)  # noqa: S603
     tally = Tally.decode(plan, Path("total.tally").read_bytes())
     assert tally == namespace["tally"]
-    assert tally.n == PEOPLE
+    assert tally.reports == PEOPLE

@@ -215,9 +215,9 @@ def sign_statistics(round_: Round, tally: Tally, x: Array, y: Array) -> tuple[fl
     channel = round_.plan.questions[0].channel
     assert isinstance(channel, Cube)
     share = float(channel.share)
-    means = tally.n * mean_record(round_, x, y) * share / float(channel.bound)
+    means = tally.reports * mean_record(round_, x, y) * share / float(channel.bound)
     minus, plus = np.array(tally.counts[0][::2]), np.array(tally.counts[0][1::2])
-    n = tally.n
+    n = tally.reports
     asked = np.abs(minus + plus - n * share) / math.sqrt(n * share * (1 - share) + 1e-9)
     signs = np.abs(plus - minus - means) / math.sqrt(n * share)
     return float(asked.max()), float(signs.max())
@@ -233,7 +233,7 @@ def test_tallies_of_vectors_are_those_of_devices(loss: str, epsilon: float) -> N
     tally = collect_round(round_, people, source_for("a"), 2)
     channel = round_.plan.questions[0].channel
     assert isinstance(channel, Cube)
-    assert tally.n == 60_000
+    assert tally.reports == 60_000
     assert sum(tally.counts[0]) == 60_000 * channel.sample
     asked, signs = sign_statistics(round_, tally, x, y)
     assert asked < Z
@@ -263,7 +263,7 @@ def test_tallies_of_coordinates_are_those_of_devices(mechanism: str) -> None:
     round_ = first(**SPREAD, dimensions=5, gradient=mechanism, bound=2.0)
     x, y, people = repeated(round_.training, 30_000)
     tally = collect_round(round_, people, source_for("a"), 2)
-    assert tally.n == 30_000
+    assert tally.reports == 30_000
     other = first_round(replace(round_.training, start=WEIGHTS))
 
     def furthest(said: Round) -> float:
@@ -275,7 +275,7 @@ def test_tallies_of_coordinates_are_those_of_devices(mechanism: str) -> None:
         ]
         if mechanism == "cube":
             per_person = [value * 6 for value in per_person]  # each report is about one of six or more
-        return float(np.max(np.abs(points - means) / np.sqrt(np.array(per_person) / tally.n)))
+        return float(np.max(np.abs(points - means) / np.sqrt(np.array(per_person) / tally.reports)))
 
     assert furthest(round_) < Z
     assert furthest(other) > Z

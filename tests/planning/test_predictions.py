@@ -95,7 +95,7 @@ def test_what_is_predicted_comes_true(options: dict[str, Any]) -> None:
     for found, expected in zip(estimate(tally), predict(plan, people, guesses=guesses), strict=True):
         assert (found.attribute, found.category) == (expected.attribute, expected.category)
         assert found.stderr == pytest.approx(expected.stderr, rel=0.12)
-        assert found.n == pytest.approx(expected.n, rel=0.15)
+        assert found.answers == pytest.approx(expected.answers, rel=0.15)
 
 
 def test_estimates_scatter_as_predicted() -> None:
@@ -297,7 +297,7 @@ def test_blocks_are_predicted_too() -> None:
         rows = predict(plan, 1000)
         assert [row.attribute for row in rows] == [*"abcde"]
         share = plan.channel("a").readings([0] * plan.channel("a").alphabet.size, 0)[0].share
-        assert rows[0].n == pytest.approx(1000 * float(share))
+        assert rows[0].answers == pytest.approx(1000 * float(share))
 
 
 @pytest.mark.parametrize(

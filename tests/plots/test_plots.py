@@ -31,7 +31,7 @@ def inline(chart: Any) -> list[dict[str, Any]]:
 
 
 def test_margins_are_predictions() -> None:
-    data = inline(plots.margins(PLAN, n=50_000, level=0.9))
+    data = inline(plots.margins(PLAN, people=50_000, level=0.9))
     plans = {epsilon: hush.design(SCHEMA, epsilon) for epsilon in plots.EPSILONS}
     assert {row["target"] for row in data} == {"age, mean", "income, mean", "income, missing", "os, shares"}
     assert {row["epsilon"] for row in data} == set(plots.EPSILONS)
@@ -118,7 +118,7 @@ def test_numbers_are_written_for_people() -> None:
 
 
 def test_a_plan_draws_its_margins_and_its_laws() -> None:
-    assert PLAN.plot(n=50_000).to_dict() == plots.margins(PLAN, n=50_000).to_dict()
+    assert PLAN.plot(people=50_000).to_dict() == plots.margins(PLAN, people=50_000).to_dict()
     some = PLAN.plot("os", level=0.9, guesses={"os": {"mac": 0.5}})
     assert some.to_dict() == plots.margins(PLAN, attributes=["os"], level=0.9, guesses={"os": {"mac": 0.5}}).to_dict()
     assert PLAN.plot_law("age", 20, 60).to_dict() == plots.law(PLAN, "age", [20, 60]).to_dict()

@@ -23,11 +23,11 @@ ROOT = Path(__file__).parent.parent.parent
 ENVIRONMENTS = ROOT / ".venv-versions"
 TESTING = ["hypothesis>=6.100", "numpy>=2.0", "pytest>=8.3", "pytest-timeout>=2.3"]
 FAST = [
-    *(
-        f"tests/test_{name}.py"
-        for name in ("answered", "atomic", "client", "codec", "coins", "estimates", "exact", "intervals")
-    ),
-    *(f"tests/test_{name}.py" for name in ("ledger", "plan", "postprocess", "report", "schema", "tally", "vectors")),
+    *(f"tests/core/test_{name}.py" for name in ("codec", "coins", "exact", "plan", "report", "schema")),
+    *(f"tests/device/test_{name}.py" for name in ("answered", "ledger", "randomise")),
+    *(f"tests/server/test_{name}.py" for name in ("distributions", "estimates", "intervals", "tally")),
+    "tests/files/test_atomic.py",
+    "tests/test_vectors.py",
 ]
 SLOW = "mutated or any_edit or largest_schema or kill or at_once"  # not among the fast ones
 MORE = ["httpx>=0.27", "pandas>=2.2", "polars>=1.20", "scipy>=1.13"]
@@ -35,11 +35,12 @@ WHOLE = [
     *FAST,
     "tests/cli/test_commands.py",
     "tests/test_imports.py",
-    "tests/audits",
-    "tests/channels",
+    "tests/planning/audits",
+    "tests/core/channels",
     *(f"tests/batch/test_{name}.py" for name in ("batch", "columns", "counting", "sources", "words")),
     "tests/engines/test_duckdb.py",
-    *(f"tests/learn/test_{name}.py" for name in ("estimators", "once", "rotations", "rounds")),
+    *(f"tests/learn/test_{name}.py" for name in ("estimators", "once")),
+    *(f"tests/core/training/test_{name}.py" for name in ("rotations", "rounds")),
     *(f"tests/collector/test_{name}.py" for name in ("http", "ids", "pages", "stores")),
 ]
 LIMIT = {True: 600, False: 3600}  # seconds for one version: a test that hangs must end

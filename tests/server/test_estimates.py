@@ -51,7 +51,7 @@ def test_means_come_out_on_the_attributes_scale(name: str) -> None:
     tolerance = 1e-9 if channel.kind != "additive" else 1e-6  # the short tails of the test channel
     assert row.point == pytest.approx(15, rel=tolerance)
     assert row.low <= row.point <= row.high
-    assert (row.attribute, row.category, row.n) == ("x", None, 10**15)
+    assert (row.attribute, row.category, row.answers) == ("x", None, 10**15)
 
 
 @pytest.mark.parametrize("name", ["grr-5", "subset-9", "oue-6", "sue-6"])
@@ -104,7 +104,7 @@ def test_the_ratio_estimator_divides_by_those_who_answered_the_papers_by_those_e
         assert factor != 1
         for ours, theirs in zip(ratio[rows], paper[rows], strict=True):
             assert theirs.point == pytest.approx(ours.point * factor)
-            assert theirs.n == ours.n == tally.answered[index]
+            assert theirs.answers == ours.answers == tally.answered[index]
     # The variance that the paper's estimator adds for nothing: (d/k - 1) * mean^2 / n.
     assert paper[0].stderr > ratio[0].stderr
     assert paper[0].stderr ** 2 - ratio[0].stderr ** 2 == pytest.approx(0.64 / 999, rel=0.6)
@@ -120,7 +120,7 @@ def test_an_empty_tally_says_that_it_knows_nothing() -> None:
     for row in estimate(Tally(plans()["default"])):
         assert math.isnan(row.point)
         assert math.isinf(row.stderr)
-        assert row.n == 0
+        assert row.answers == 0
         field = MIXED[row.attribute]
         if isinstance(field, Numeric) and row.category is None:
             assert (row.low, row.high) == (field.low, field.high)
@@ -130,7 +130,7 @@ def test_an_empty_tally_says_that_it_knows_nothing() -> None:
 
 def test_one_report_is_hardly_anything() -> None:
     rows = estimate(filled(plans()["default"], 1))
-    assert sum(row.n for row in rows) >= 1
+    assert sum(row.answers for row in rows) >= 1
     for row in rows:
         assert row.low <= row.high
         assert row.stderr > 0
@@ -202,7 +202,7 @@ def test_malicious_reports_move_no_point_further_than_the_bound(name: str) -> No
         if math.isnan(before.point) or math.isnan(after.point):
             continue
         # The number who answered may have changed too: up to 40 answers more or fewer.
-        assert abs(after.point - before.point) <= bound.shift + 40 / max(before.n, 1) * abs(bound.shift)
+        assert abs(after.point - before.point) <= bound.shift + 40 / max(before.answers, 1) * abs(bound.shift)
 
 
 def test_the_bound_is_reached() -> None:
@@ -315,7 +315,7 @@ def test_the_papers_estimator_counts_those_who_were_not_asked_as_zero() -> None:
     x, y = estimate(tally, estimator="paper")
     assert x.point == pytest.approx(5 + 5 * 2 * (24 - 36) * bound / 100)
     assert y.point == pytest.approx(5 + 5 * 2 * (30 - 10) * bound / 100)
-    assert (x.n, y.n) == (60, 40)
+    assert (x.answers, y.answers) == (60, 40)
     for n, row in ((60, x), (40, y)):
         mean = (row.point - 5) / 5
         square = n / 100 * (2 * bound) ** 2

@@ -41,7 +41,7 @@ def test_a_tally_counts_what_was_reported(name: str) -> None:
     result = Tally(PLANS[name])
     for report in sent:
         result.add(report)
-    assert result.n == 40
+    assert result.reports == 40
     for index, question in enumerate(PLANS[name].questions):
         outputs = [output for report in sent for j, output in report.answers if j == index]
         assert result.answered[index] == len(outputs)
@@ -97,7 +97,7 @@ def test_large_counts_travel() -> None:
     big = Tally(plan, 4 * n, [n] * 4, counts)
     assert Tally.decode(plan, big.encode()) == big
     assert Tally.from_json(big.to_json(), plan) == big
-    assert (big + big).n == 8 * n
+    assert (big + big).reports == 8 * n
 
 
 def test_other_plans_are_refused_and_nothing_changes() -> None:
@@ -129,10 +129,10 @@ def test_other_plans_are_refused_and_nothing_changes() -> None:
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
-        ({"n": 4}, "has 1 answers"),
-        ({"n": -1}, "number of reports"),
-        ({"n": 3.0}, "number of reports"),
-        ({"n": True}, "number of reports"),
+        ({"reports": 4}, "has 1 answers"),
+        ({"reports": -1}, "number of reports"),
+        ({"reports": 3.0}, "number of reports"),
+        ({"reports": True}, "number of reports"),
         ({"answered": [3]}, "one vector"),
         ({"answered": [3, 0, 0, -1]}, "number who answered"),
         ({"answered": [1, 1, 1, 0]}, "add up"),
@@ -154,7 +154,7 @@ def impossible(name: str, index: int, vector: list[int]) -> Tally:
     good = tally(name, 30, 2)
     counts = [list(values) for values in good.counts]
     counts[index] = vector
-    return Tally(plan, good.n, good.answered, counts)
+    return Tally(plan, good.reports, good.answered, counts)
 
 
 def test_counts_that_no_reports_can_give_are_refused() -> None:
@@ -188,7 +188,7 @@ def test_a_mutated_tally_is_refused_or_possible(name: str, seed: int, data: st.D
     except TallyError:
         return
     assert decoded.encode() == encoded
-    assert sum(decoded.answered) == decoded.n * plan.k
+    assert sum(decoded.answered) == decoded.reports * plan.k
 
 
 ONE = design(Schema([Categorical("c", ["a", "b"])]), 1.0, categorical="grr")
@@ -198,7 +198,7 @@ TWO = design(Schema([Categorical("c", ["a", "b"]), Categorical("d", ["a", "b"])]
 def test_the_bytes_of_a_tally() -> None:
     small = Tally(TWO, 300, [200, 100], [[199, 1], [0, 100]])
     assert small.encode() == b"\x01" + bytes.fromhex(TWO.id) + bytes.fromhex("ac02 c801 c701 01 64 00 64")
-    counted = f'{{"answered":[200,100],"counts":[[199,1],[0,100]],"hush":1,"n":300,"plan":"{TWO.id}"}}'
+    counted = f'{{"answered":[200,100],"counts":[[199,1],[0,100]],"hush":1,"plan":"{TWO.id}","reports":300}}'
     assert small.to_json() == f'{{"hush":1,"plan":{TWO.to_json()},"tally":{counted}}}'
     for broken in (
         b"\x00" + small.encode()[1:],
@@ -255,7 +255,7 @@ def test_a_tally_may_be_twice_as_long_as_its_plan() -> None:
 
 def test_the_ends_of_what_a_tally_may_hold() -> None:
     most = 1 << 62
-    assert Tally(ONE, most, [most], [[0, most]]).n == most
+    assert Tally(ONE, most, [most], [[0, most]]).reports == most
     assert Tally(ONE, 0, [0], [[0, 0]]) == Tally(ONE)
     assert Tally(TWO, 3, [0, 3], [[0, 0], [3, 0]]).answered == [0, 3]
     refused: list[tuple[Plan, Any, Any, Any]] = [
@@ -307,8 +307,8 @@ def test_a_tally_keeps_nothing_of_the_lists_it_was_given() -> None:
     assert made == Tally(ONE, 1, [1], [[1, 0]])
     copy = made.copy()
     copy.add(Report(ONE, bytes(16), ((0, 1),)))
-    assert (made.n, made.answered, made.counts) == (1, [1], [[1, 0]])
-    assert (copy.n, copy.answered, copy.counts) == (2, [2], [[1, 1]])
+    assert (made.reports, made.answered, made.counts) == (1, [1], [[1, 0]])
+    assert (copy.reports, copy.answered, copy.counts) == (2, [2], [[1, 1]])
 
 
 def test_a_tally_draws_its_estimates(monkeypatch: pytest.MonkeyPatch) -> None:

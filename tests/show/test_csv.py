@@ -63,4 +63,4 @@ def test_estimates_of_a_collector_have_no_formulas() -> None:
     found = list(csv.DictReader(io.StringIO(made, newline="")))
     assert [row["attribute"] for row in found] == [row["category"] for row in found]
     assert [row["attribute"] for row in found] == [*(f"'{name}" for name in FORMULAS), *PLAIN]
-    assert {(row["point"], row["stderr"], row["low"], row["n"]) for row in found} == {("-0.1", "0.2", "", "7")}
+    assert {(row["point"], row["stderr"], row["low"], row["answers"]) for row in found} == {("-0.1", "0.2", "", "7")}

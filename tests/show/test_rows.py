@@ -41,13 +41,14 @@ TALLY = counted(2000)
 ROWS = hush.estimate(TALLY, level=0.9)
 KINDS: list[Rows[Any]] = [
     ROWS,
-    hush.clip(ROWS, SCHEMA),
-    hush.project(ROWS, SCHEMA),
+    ROWS.clip(),
+    ROWS.project(),
     hush.predict(PLAN, 5000, level=0.8),
+    hush.manipulation(TALLY, 20),
     hush.estimate(hush.Tally(PLAN)),  # nobody has answered: every point is NaN
     Estimates(),
 ]
-IDS = ["estimates", "clipped", "projected", "predictions", "unknown", "empty"]
+IDS = ["estimates", "clipped", "projected", "predictions", "manipulations", "unknown", "empty"]
 kinds = pytest.mark.parametrize("rows", KINDS, ids=IDS)
 
 
@@ -74,7 +75,7 @@ def test_they_are_lists_and_equal_to_lists() -> None:
 
 def test_parts_and_copies_are_of_the_same_kind_and_keep_the_level() -> None:
     copies = [ROWS[:], ROWS[2:7:2], ROWS.copy(), copy.copy(ROWS), copy.deepcopy(ROWS), pickle.loads(pickle.dumps(ROWS))]  # noqa: S301
-    for found in [*copies, ROWS.of("age"), hush.clip(ROWS, SCHEMA), hush.project(ROWS, SCHEMA)]:
+    for found in [*copies, ROWS.of("age"), ROWS.clip(), ROWS.project()]:
         assert type(found) is Estimates
         assert found.level == 0.9
     assert copies[0] == copies[2] == copies[3] == copies[4] == copies[5] == ROWS
@@ -88,7 +89,7 @@ def test_what_builds_a_list_builds_a_plain_one() -> None:
     """Sums of two may have two levels, and an order of one's own is the caller's to name."""
     for found in (ROWS + ROWS, sorted(ROWS, key=lambda row: row.point), [*ROWS], list(reversed(ROWS))):
         assert type(found) is list
-    ordered = Estimates(sorted(ROWS, key=lambda row: row.n), level=ROWS.level)
+    ordered = Estimates(sorted(ROWS, key=lambda row: row.answers), level=ROWS.level)
     ordered.sort(key=lambda row: row.attribute)
     assert "90 % interval" in str(ordered)
 
@@ -111,7 +112,7 @@ def test_rows_of_some_attributes() -> None:
 
 
 def test_the_level_of_a_plain_list_is_not_known() -> None:
-    clipped = hush.clip(list(ROWS), SCHEMA)
+    clipped = Estimates(list(ROWS), schema=SCHEMA).clip()
     assert clipped.level is None
     assert [column.strip() for column in clipped.table().columns][3] == "interval"
 
@@ -184,7 +185,7 @@ def test_arrow_pandas_and_polars_hold_the_same_to_the_last_bit(rows: Rows[Any]) 
 
 @kinds
 def test_columns_have_the_same_types_whatever_is_in_them(rows: Rows[Any]) -> None:
-    numbers = {"n": "Int64"} if isinstance(rows, Estimates) else {}
+    numbers = {"answers": "Int64"} if isinstance(rows, Estimates) else {}
     types = {name: str(kind) for name, kind in rows.to_polars().schema.items()}
     assert types == {name: numbers.get(name, "Float64") for name in types} | {
         "attribute": "String",

@@ -250,14 +250,14 @@ def test_a_real_collector(tmp_path: Path, dealt: bool, asked: object) -> None:
         if asked is not dealt and asked != "auto":
             with pytest.raises(AssertionError, match="CollectorError"):
                 ask(tmp_path / "cases", lines)
-            assert served.tally(PLAN).n == 0
+            assert served.tally(PLAN).reports == 0
             return
         for answer in ask(tmp_path / "cases", lines):
             assert answer["first"]["new"] is True
             assert answer["again"] == answer["first"] | {"new": False}
             assert answer["state"] == "arrived"
             assert (answer["ticket"] is not None) is dealt
-        assert served.tally(PLAN).n == served.tally(FEW).n == 1
+        assert served.tally(PLAN).reports == served.tally(FEW).reports == 1
 
 
 def test_the_records_are_read_as_python_reads_them() -> None:

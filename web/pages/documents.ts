@@ -16,7 +16,7 @@ export interface EstimateRow {
   stderr: number | null;
   low: number | null;
   high: number | null;
-  n: number;
+  answers: number;
 }
 
 export interface Estimates {

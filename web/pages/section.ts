@@ -195,6 +195,6 @@ function cells(rows: readonly EstimateRow[], factor: 1 | 100): Cell[][] {
     cell(row.point),
     cell(row.low),
     cell(row.high),
-    numeric(row.n, whole),
+    numeric(row.answers, whole),
   ]);
 }

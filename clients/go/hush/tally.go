@@ -67,7 +67,7 @@ func (t *Tally) JSON() []byte {
 		counts = append(counts, integers(row))
 	}
 	return canonical(object{
-		"hush": number(version), "plan": t.plan.ID(), "n": json.Number(strconv.FormatUint(t.n, 10)),
+		"hush": number(version), "plan": t.plan.ID(), "reports": json.Number(strconv.FormatUint(t.n, 10)),
 		"answered": integers(t.answered), "counts": counts,
 	})
 }
@@ -120,11 +120,11 @@ func (p *Plan) DecodeTallyJSON(text []byte) (*Tally, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tally: %w", err)
 	}
-	f := open(value, "hush", "plan", "n", "answered", "counts")
+	f := open(value, "hush", "plan", "reports", "answered", "counts")
 	f.integer("hush", version, version)
 	f.rule(f.text("plan") == p.ID(), "plan must be the id of this plan")
 	t := NewTally(p)
-	t.n = uint64(f.integer("n", 0, mostPeople))
+	t.n = uint64(f.integer("reports", 0, mostPeople))
 	f.counts("answered", f.values["answered"], t.answered)
 	counts := f.array("counts")
 	f.rule(len(counts) == len(t.counts), "counts must be an array for each question")

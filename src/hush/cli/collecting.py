@@ -145,11 +145,11 @@ def tally(
     with atomic.replacing(Path(output), overwrite=overwrite) as file:
         file.write(text.encode())
     if machine:
-        as_json({"plan": made.id, "reports": total.n, "output": output})
+        as_json({"plan": made.id, "reports": total.reports, "output": output})
     else:
         from hush.cli import printing
 
-        printing.say(f"{total.n:,} reports. Written to {output}.")
+        printing.say(f"{total.reports:,} reports. Written to {output}.")
 
 
 def _count(plan: Plan, paths: list[str], engine: str, threads: int | None) -> Tally:
@@ -224,7 +224,7 @@ def estimate(
       hush estimate tally.json --remedy project --csv
     """
     from hush.cli import files
-    from hush.server import estimates, postprocess
+    from hush.server import estimates
 
     if machine and commas:
         raise Refused("give either --json or --csv")
@@ -234,10 +234,10 @@ def estimate(
         schema[name]  # raises, and says which there are
     rows = estimates.estimate(counted, level=level, estimator=estimator)  # type: ignore[arg-type]
     if remedy:
-        rows = getattr(postprocess, remedy)(rows, schema)
+        rows = rows.clip() if remedy == "clip" else rows.project()
     rows = rows.of(*attributes) if attributes else rows
     if machine:
-        about = {"plan": counted.plan.id, "reports": counted.n, "level": level}
+        about = {"plan": counted.plan.id, "reports": counted.reports, "level": level}
         as_json({**about, "estimator": estimator, "remedy": remedy, "rows": [_plain(row) for row in rows]})
     elif commas:
         _print_csv(rows)

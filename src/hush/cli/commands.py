@@ -211,7 +211,7 @@ def predict(
     if picture:
         from hush import plots
 
-        plots.save(plots.margins(made, n=people, level=level, attributes=attributes, guesses=known), picture)
+        plots.save(plots.margins(made, people=people, level=level, attributes=attributes, guesses=known), picture)
 
 
 @program.command()

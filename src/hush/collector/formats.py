@@ -384,7 +384,7 @@ def split(plan: Plan, data: bytes) -> list[Report]:
 def tally(plan: Plan, kind: str, body: bytes, id_: bytes) -> Batch:
     """Read the tally of another collector."""
     found = Tally.from_json(body, plan) if kind == JSON else Tally.decode(plan, body)
-    if not 0 < found.n <= MAX_TALLY:
+    if not 0 < found.reports <= MAX_TALLY:
         raise TallyError(f"a tally that is handed on has from 1 to {MAX_TALLY} reports")
     return Batch(plan, id_, layout_of(plan).vector(found), Form.TALLY, found.encode())
 

@@ -88,9 +88,9 @@ class Reveals:
             self._seen.setdefault(plan.id, _Seen(shown, self._clock()))
 
     def _look(self, plan: Plan, seen: _Seen) -> Tally:
-        found = self._store.reveal(plan, seen.tally.n, self.least)
-        if found.n != seen.tally.n:
-            self._moved(plan.id, found.n - seen.tally.n)
+        found = self._store.reveal(plan, seen.tally.reports, self.least)
+        if found.reports != seen.tally.reports:
+            self._moved(plan.id, found.reports - seen.tally.reports)
         self._seen[plan.id] = _Seen(found, self._clock())
         return found
 

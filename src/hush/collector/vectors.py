@@ -44,7 +44,7 @@ class Layout:
 
     def vector(self, tally: Tally) -> Array:
         """Return a tally as a vector."""
-        parts = [[tally.n], tally.answered, *tally.counts]
+        parts = [[tally.reports], tally.answered, *tally.counts]
         return np.array([count for part in parts for count in part], dtype=np.int64)
 
     def tally(self, vector: Array) -> Tally:

@@ -188,7 +188,7 @@ class Plan:
         return self.table().__rich__()
 
     def plot(
-        self, *attributes: str, n: int = 100_000, level: float = 0.95, guesses: Guesses | None = None
+        self, *attributes: str, people: int = 100_000, level: float = 0.95, guesses: Guesses | None = None
     ) -> alt.VConcatChart:
         """Draw how far off the estimates will be, against epsilon and against the number of people.
 
@@ -196,7 +196,7 @@ class Plan:
         """
         from hush import plots
 
-        return plots.margins(self, n=n, level=level, attributes=attributes, guesses=guesses)
+        return plots.margins(self, people=people, level=level, attributes=attributes, guesses=guesses)
 
     def plot_law(self, attribute: str, *values: object) -> alt.Chart:
         """Draw what people with these values would report, if asked about it, as an Altair chart.

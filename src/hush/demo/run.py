@@ -152,7 +152,7 @@ def results(rows: Sequence[Estimate], true: Truth, plan: Plan, options: Options)
             "category": row.category,
             "truth": float(true[row.attribute, row.category]),
             **{name: _finite(getattr(row, name)) for name in ("point", "stderr", "low", "high")},
-            "n": row.n,
+            "answers": row.answers,
             "covered": covers(row, true),
         }
         for row in rows
@@ -194,7 +194,7 @@ def table(rows: Sequence[Estimate], true: Truth, level: float) -> Iterator[str]:
             f"{value:,.{places}f}" for value in (fact, row.point, half, row.low, row.high)
         )
         star = "" if covers(row, true) else " *"
-        yield f"{name}{truth:>9}{point:>10}{'±' + margin:>9}{f'{low} .. {high}':>21}{row.n:>9,}{star}"
+        yield f"{name}{truth:>9}{point:>10}{'±' + margin:>9}{f'{low} .. {high}':>21}{row.answers:>9,}{star}"
 
 
 def _linger(service: Service, sent: int) -> None:

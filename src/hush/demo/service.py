@@ -40,7 +40,7 @@ class Service:
     @property
     def count(self) -> int:
         """How many reports have arrived, from anybody."""
-        return self.store.tally(self.plan).n
+        return self.store.tally(self.plan).reports
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def serving(plan: Plan, file: str | None = None, port: int | None = None) -> Ite
         path = Path(file) if file else Path(stack.enter_context(TemporaryDirectory(prefix="hush-demo-"))) / "hush.db"
         store = stack.enter_context(closing(SqliteStore(path)))
         store.add_plan(plan)
-        if store.tally(plan).n:
+        if store.tally(plan).reports:
             raise DemoError(f"{file} has reports of a demo already: take another file, or see it with `hush serve`")
         ready = threading.Event()
         # Nearly everybody is made up here, so what is seen may move with every report.

@@ -38,8 +38,6 @@ from hush.device.ledger import Ledger
 from hush.device.randomise import randomise
 from hush.errors import LedgerError
 
-_TABLE = "create table if not exists trainings (title text primary key, description text not null) strict"
-
 
 def gradient(
     round: Round,  # noqa: A002
@@ -116,19 +114,8 @@ def keep(training: Training, ledger: Ledger | Person) -> None:
     """
     wanted = [training.schema.to_json(), labels.to_json(training.label)]
     description = hashlib.sha256(codec.dump(wanted).encode()).hexdigest()
-    if _first(training.title, description, ledger) != description:
+    if ledger.described(training.title, description) != description:
         raise LedgerError(
             f"the training {training.title!r} had other features or another label when this device first saw it; "
             "a training with a changed description needs another title"
         )
-
-
-def _first(title: str, description: str, ledger: Ledger | Person) -> str:
-    """Return the description that is kept under a title: this one, if there was none."""
-    if isinstance(ledger, Person):
-        return ledger.described(title, description)
-    with ledger.transaction() as connection:
-        connection.execute(_TABLE)
-        connection.execute("insert or ignore into trainings values (?, ?)", (title, description))
-        row = connection.execute("select description from trainings where title = ?", (title,)).fetchone()
-    return str(row[0])

@@ -42,6 +42,7 @@ from hush.core.report import Report
 from hush.core.schema import Numeric, Record
 from hush.device.coins import SystemCoins
 from hush.device.ledger import Ledger
+from hush.device.ledger_file import LedgerFile
 from hush.device.memory import ask, cost_of, define, new, recall
 from hush.errors import BudgetError, LedgerError
 
@@ -73,6 +74,7 @@ class Series:
         if type(name) is not str or not 0 < len(name) <= MAX_NAME or not name.isprintable():
             raise LedgerError(f"the name of a series must be 1 to {MAX_NAME} printable characters")
         self.ledger, self.name = ledger, name
+        self._file = LedgerFile(ledger.path)
         self._usual = LEVELS if isinstance(levels, Mapping) else _checked(levels)
         self._levels = {key: _checked(value) for key, value in levels.items()} if isinstance(levels, Mapping) else {}
 
@@ -96,7 +98,7 @@ class Series:
         defines an attribute otherwise than the first one did is refused before the record is looked at. If new answers
         would take the total above the cap, BudgetError is raised and none is drawn.
         """
-        with self.ledger.transaction() as connection:  # by itself, so that it stays if the record is refused
+        with self._file.transaction() as connection:  # by itself, so that it stays if the record is refused
             other = define(plan, _Rows(connection, self.name))
         if other is not None:
             raise LedgerError(
@@ -104,8 +106,8 @@ class Series:
                 "is another series"
             )
         refused = None
-        with self.ledger.transaction() as connection:
-            stored = self.ledger.stored(connection, plan)
+        with self._file.transaction() as connection:
+            stored = self._file.stored(connection, plan)
             if stored is not None:
                 self._note(connection, plan)
                 return stored
@@ -114,14 +116,14 @@ class Series:
             asked = ask(coins, plan, inputs, levels, memory)
             cost = cost_of(plan, new(asked, memory))
             try:
-                self.ledger.afford(connection, cost, f"a new state in the series {self.name!r}")
+                self._file.afford(connection, cost, f"a new state in the series {self.name!r}")
             except BudgetError as error:
                 # The questions and dithers stay: they do not depend on the record, and are not drawn until they suit.
                 refused = error
             else:
                 answers = recall(coins, plan, asked, memory)
                 report = Report(plan, coins.word().to_bytes(8, "big") + coins.word().to_bytes(8, "big"), answers)
-                self.ledger.enter(connection, report, cost)
+                self._file.enter(connection, report, cost)
                 self._note(connection, plan)
         if refused is not None:
             raise refused
@@ -146,7 +148,7 @@ class Series:
 
     def history(self) -> History:
         """Return what all answers of this series have cost so far. `print` it to read it in words."""
-        with self.ledger.transaction() as connection:
+        with self._file.transaction() as connection:
             _Rows(connection, self.name)
             rows = connection.execute(
                 "select epsilon, fresh from repeats join answers on answers.plan = repeats.plan where series = ?",

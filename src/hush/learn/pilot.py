@@ -31,8 +31,7 @@ from hush.core.training.features import Part
 from hush.core.training.losses import Loss
 from hush.core.training.training import Training
 from hush.learn.simulation import SLOPES, People, View, source_for
-from hush.server.estimates import Estimate, estimate
-from hush.server.postprocess import project
+from hush.server.estimates import Estimate, Estimates, estimate
 
 Array = np.ndarray[Any, Any]
 
@@ -95,7 +94,7 @@ def median_of(rows: Sequence[Estimate], schema: Schema, bound: float) -> float |
     if not all(row.stderr <= TRUSTED for row in rows):
         return None
     done = 0.0
-    for i, row in enumerate(project(rows, schema)):
+    for i, row in enumerate(Estimates(rows, schema=schema).project()):
         if done + row.point >= 0.5 and row.point > 0:
             return float(bound * 2 ** (i - BINS + (0.5 - done) / row.point))
         done += row.point

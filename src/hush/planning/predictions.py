@@ -46,13 +46,13 @@ Guesses = Mapping[str, Guess | Mapping[Any, float]]
 
 @dataclass(frozen=True)
 class Prediction:
-    """The standard error of a mean (category None) or share, and the margin of its interval, from n answers."""
+    """The standard error of a mean (category None) or share, and the margin of its interval, from these answers."""
 
     attribute: str
     category: str | int | None
     stderr: float
     margin: float
-    n: float
+    answers: float
 
 
 class Predictions(Rows[Prediction]):
@@ -63,7 +63,7 @@ class Predictions(Rows[Prediction]):
         "category": str,
         "stderr": float,
         "margin": float,
-        "n": float,
+        "answers": float,
     }
 
     def __init__(
@@ -83,7 +83,7 @@ class Predictions(Rows[Prediction]):
             what = "mean" if mean else f"share of {group[0].category}"
             if len(group) > 1:
                 what = f"each of {len(group)} shares"
-            shown.append((attribute, what, number(group[0].stderr), "±" + number(margin), f"{group[0].n:,.0f}"))
+            shown.append((attribute, what, number(group[0].stderr), "±" + number(margin), f"{group[0].answers:,.0f}"))
         columns = ("attribute", "estimate", "standard error", percent(self.level, "margin"), "answers")
         notes = () if self.people is None else (f"From {self.people:,} people, before any is asked.",)
         return Table(columns, shown, texts=2, notes=notes)
@@ -116,27 +116,27 @@ class Prospect:
     report: Sample | Ratio
     deviation: float
 
-    def prediction(self, n: int, level: float) -> Prediction:
-        """Return what n people will tell."""
+    def prediction(self, people: int, level: float) -> Prediction:
+        """Return what can be learnt from this many people."""
         scale = Scale(self.attribute, self.symbol)
-        answers = n * self.inclusion
+        answers = people * self.inclusion
         low, high = scale.bounds(_bounds(_times(self.report, answers), level))
         stderr = scale.half * self.deviation / math.sqrt(answers)
         category = category_of(self.attribute, self.symbol)
         return Prediction(self.attribute.name, category, stderr, high / 2 - low / 2, answers)
 
 
-def predict(plan: Plan, n: int, *, level: float = 0.95, guesses: Guesses | None = None) -> Predictions:
-    """Return what n people will tell: the rows of `hush.estimate`, before any data.
+def predict(plan: Plan, people: int, *, level: float = 0.95, guesses: Guesses | None = None) -> Predictions:
+    """Return what can be learnt from this many people: the rows of `hush.estimate`, before any data.
 
     The margin is half of the width of the interval that `hush.estimate` would give: with many people that of a normal
-    one, with few somewhat more. So it is not always in proportion to `stderr`. Each attribute is answered by n times
-    the probability that its question is asked; the ratio estimator is assumed.
+    one, with few somewhat more. So it is not always in proportion to `stderr`. Each attribute is answered by
+    this many people times the probability that its question is asked; the ratio estimator is assumed.
     """
-    if type(n) is not int or n < 1:
-        raise DesignError("n must be a whole number of people, 1 or more")
+    if type(people) is not int or people < 1:
+        raise DesignError("people must be a whole number, 1 or more")
     _check_level(level)
-    return Predictions((one.prediction(n, level) for one in prospects(plan, guesses)), people=n, level=level)
+    return Predictions((one.prediction(people, level) for one in prospects(plan, guesses)), people=people, level=level)
 
 
 def prospects(plan: Plan, guesses: Guesses | None = None) -> list[Prospect]:
@@ -242,8 +242,8 @@ def people_needed(
     # Categories of which the same is assumed have the same margin.
     distinct = list({(one.inclusion, one.report, Scale(one.attribute, one.symbol).half): one for one in asked}.values())
 
-    def enough(n: int) -> bool:
-        return all(one.prediction(n, level).margin <= margin for one in distinct)
+    def enough(people: int) -> bool:
+        return all(one.prediction(people, level).margin <= margin for one in distinct)
 
     few, many = 0, 1
     while not enough(many):
@@ -261,7 +261,7 @@ def people_needed(
 
 def epsilon_needed(
     schema: Schema,
-    n: int,
+    people: int,
     margin: float,
     *,
     attribute: str | None = None,
@@ -269,7 +269,7 @@ def epsilon_needed(
     guesses: Guesses | None = None,
     make: Callable[[Schema, float], Plan] = design,
 ) -> float:
-    """Return the smallest epsilon, to three digits, for which n people give no larger margin than the given one.
+    """Return the smallest epsilon, to three digits, for which these people give no larger margin than this one.
 
     A margin hardly ever grows with epsilon, but nothing forbids it: channels consist of integers, and a plan may change
     how many questions it asks. So epsilons are tried from small to large, each half more than the last, and the first
@@ -280,7 +280,7 @@ def epsilon_needed(
     _check_margin(margin)
 
     def enough(epsilon: float) -> bool:
-        rows = predict(make(schema, epsilon), n, level=level, guesses=guesses)
+        rows = predict(make(schema, epsilon), people, level=level, guesses=guesses)
         if attribute is not None:
             schema[attribute]  # raises, and says which there are
         return max(row.margin for row in rows if attribute in (None, row.attribute)) <= margin
@@ -289,7 +289,9 @@ def epsilon_needed(
     low = high = float(MIN_EPSILON)
     while not enough(high):
         if high == most:
-            raise DesignError(f"no epsilon up to {most} is enough for this margin with {n} people: ask more of them")
+            raise DesignError(
+                f"no epsilon up to {most} is enough for this margin with {people} people: ask more of them"
+            )
         low, high = high, min(float(f"{high * _STEP:.4g}"), most)
     while high / low > 1.002:
         middle = float(f"{math.sqrt(low * high):.4g}")

@@ -20,8 +20,8 @@ from hush.planning import laws
 from hush.planning.predictions import Guesses, Prediction, by_target, predict
 from hush.plots import panels
 from hush.plots.panels import BLUE, COLOURS, MAX_BARS, RED, SHORT
+from hush.server.distributions import Distribution
 from hush.server.estimates import Estimate, Estimates
-from hush.server.postprocess import Distribution
 from hush.show.tables import percent
 
 import altair as alt  # isort: skip - hush.plots.panels says what to do if it is missing
@@ -44,14 +44,14 @@ def targets(rows: Sequence[Prediction]) -> list[tuple[str, Prediction]]:
 def margins(
     subject: Plan | Schema,
     *,
-    n: int = 100_000,
+    people: int = 100_000,
     epsilon: float = 1.0,
     level: float = 0.95,
     attributes: Sequence[str] | None = None,
     guesses: Guesses | None = None,
     make: Callable[[Schema, float], Plan] = design,
 ) -> alt.VConcatChart:
-    """Draw the margin of each mean and share against epsilon (for n people), and against the number of people.
+    """Draw the margin of each mean and share against epsilon (for this many people), and against the number of people.
 
     For a plan, its own margin is a dot, and the number of people varies under that plan; the line of other epsilons is
     of plans that `make(schema, epsilon)` makes: `hush.design` with its defaults, if it is not given. For a schema,
@@ -63,33 +63,33 @@ def margins(
     for name in names:
         schema[name]  # raises, and says which there are
 
-    def named(some: Plan, people: int) -> list[tuple[str, Prediction]]:
-        found = targets(predict(some, people, level=level, guesses=guesses))
+    def named(some: Plan, count: int) -> list[tuple[str, Prediction]]:
+        found = targets(predict(some, count, level=level, guesses=guesses))
         return [(name, row) for name, row in found if row.attribute in names]
 
-    here = named(plan, n)
+    here = named(plan, people)
     if len(here) > MAX_PANELS:
         raise DesignError(f"{len(here)} panels are too many to read: choose attributes with {MAX_PANELS} at most")
 
-    def values(some: Plan, people: int, kind: str) -> list[dict[str, Any]]:
-        found = named(some, people)
+    def values(some: Plan, count: int, kind: str) -> list[dict[str, Any]]:
+        found = named(some, count)
         return [
-            {"target": name, "epsilon": some.epsilon, "people": people, "margin": row.margin, "kind": kind}
+            {"target": name, "epsilon": some.epsilon, "people": count, "margin": row.margin, "kind": kind}
             for name, row in found
         ]
 
-    dots = values(plan, n, "this plan")
-    by_epsilon = [value for e in EPSILONS for value in values(make(schema, e), n, "designed")]
-    by_people = [value for people in sorted({*PEOPLE, n}) for value in values(plan, people, "designed")]
+    dots = values(plan, people, "this plan")
+    by_epsilon = [value for e in EPSILONS for value in values(make(schema, e), people, "designed")]
+    by_people = [value for some in sorted({*PEOPLE, people}) for value in values(plan, some, "designed")]
     order = [name for name, _ in here]
     sure = f"{100 * level:g} %"
     blocks = [
-        _panels(by_epsilon + dots, order, "epsilon", "epsilon per person", f"With {n:,} people"),
+        _panels(by_epsilon + dots, order, "epsilon", "epsilon per person", f"With {people:,} people"),
         _panels(by_people + dots, order, "people", "people asked", f"At epsilon = {plan.epsilon:g}"),
     ]
     title = alt.Title(
         "How far off will the estimates be?",
-        subtitle=f"Margin of the {sure} interval, on the scale of each attribute; the dot is {n:,} people "
+        subtitle=f"Margin of the {sure} interval, on the scale of each attribute; the dot is {people:,} people "
         f"at epsilon = {plan.epsilon:g}. Both axes are logarithmic.",
     )
     together: alt.VConcatChart = alt.vconcat(*blocks, spacing=24).properties(title=title)

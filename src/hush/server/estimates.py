@@ -10,26 +10,28 @@ twice, or sent malicious reports; for the last see `manipulation`.
 did. **Paper's estimator**: the sum divided by n*k/d, the *expected* number who answered, as in Wang et al. (2019). It
 is unbiased too, but has a further variance of (d/k - 1)*mean^2/n, for nothing.
 
-Points are unbiased and may lie outside the domain, or be negative. `hush.server.postprocess` has named remedies.
+Points are unbiased and may lie outside the domain, or be negative. `Estimates.clip` and `Estimates.project` are
+remedies, neither of them a default: their results look better and often are closer to the truth, but are biased.
+Averages of them over weeks or regions stay biased: add tallies and estimate once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from operator import mul
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from hush.core.channels import Reading
 from hush.core.channels.squares import Squares
 from hush.core.plan import Plan
-from hush.core.schema import MISSING, Attribute, Numeric
+from hush.core.schema import MISSING, Attribute, Categorical, Numeric, Schema
 from hush.errors import EstimateError
 from hush.server.intervals import Interval, Ratio, Sample, bounds, ratio, summarise
 from hush.server.tally import Tally
 from hush.show.rows import Rows
-from hush.show.tables import Table, percent, within
+from hush.show.tables import Table, number, percent, within
 
 MAX_LEVEL = 1 - 1e-9
 
@@ -38,7 +40,7 @@ Estimator = Literal["ratio", "paper"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean (category None) or the share of a category, from the n people who answered the attribute."""
+    """A mean (category None) or the share of a category, from the `answers` of those who were asked about it."""
 
     attribute: str
     category: str | int | None
@@ -46,7 +48,7 @@ class Estimate:
     stderr: float
     low: float
     high: float
-    n: int
+    answers: int
 
 
 class Estimates(Rows[Estimate]):
@@ -59,12 +61,14 @@ class Estimates(Rows[Estimate]):
         "stderr": float,
         "low": float,
         "high": float,
-        "n": int,
+        "answers": int,
     }
 
-    def __init__(self, rows: Iterable[Estimate] = (), *, level: float | None = None) -> None:
+    def __init__(
+        self, rows: Iterable[Estimate] = (), *, level: float | None = None, schema: Schema | None = None
+    ) -> None:
         super().__init__(rows)
-        self.level = level
+        self.level, self._schema = level, schema
 
     def table(self) -> Table:
         """Return them with as many digits as their intervals are worth."""
@@ -72,8 +76,49 @@ class Estimates(Rows[Estimate]):
         for row in self:
             what = "mean" if row.category is None else f"share of {row.category}"
             point, low, high = map(within(row.low, row.high), (row.point, row.low, row.high))
-            shown.append((row.attribute, what, point, f"{low} .. {high}", f"{row.n:,}"))
+            shown.append((row.attribute, what, point, f"{low} .. {high}", f"{row.answers:,}"))
         return Table(("attribute", "estimate", "value", percent(self.level, "interval"), "answers"), shown, texts=2)
+
+    def clip(self) -> Self:
+        """Move points and intervals into the domain: low to high for means, 0 to 1 for shares."""
+        rows = []
+        for row in self:
+            attribute = self._known()[row.attribute]
+            low, high = 0.0, 1.0
+            if isinstance(attribute, Numeric) and row.category is None:
+                low, high = attribute.low, attribute.high
+            inside = [min(max(value, low), high) for value in (row.point, row.low, row.high)]
+            rows.append(replace(row, point=inside[0], low=inside[1], high=inside[2]))
+        return self._like(rows)
+
+    def project(self) -> Self:
+        """Replace the shares of each categorical attribute by the nearest ones that are nonnegative and add up to 1.
+
+        Nearest in the Euclidean sense: the same amount is taken from every share, and negative ones then become 0
+        (known as Norm-Sub). Intervals stay those of the unbiased points. Other rows stay as they are.
+        """
+        groups: dict[str, list[float]] = {}
+        for row in self:
+            if isinstance(self._known()[row.attribute], Categorical):
+                groups.setdefault(row.attribute, []).append(row.point)
+        for name, points in groups.items():
+            attribute = self._known()[name]
+            assert isinstance(attribute, Categorical)
+            if len(points) != len(attribute.labels):
+                raise EstimateError(f"attribute {name!r}: all of its categories must be given to project them")
+            if any(math.isnan(point) for point in points):
+                continue
+            surplus = _surplus(points)
+            groups[name] = [max(point - surplus, 0.0) for point in points]
+        remaining = {name: iter(points) for name, points in groups.items()}
+        return self._like(
+            [replace(row, point=next(remaining[row.attribute])) if row.attribute in remaining else row for row in self]
+        )
+
+    def _known(self) -> Schema:
+        if self._schema is None:
+            raise EstimateError("these rows do not know their schema: use those that hush.estimate returned")
+        return self._schema
 
 
 @dataclass(frozen=True)
@@ -83,6 +128,25 @@ class Manipulation:
     attribute: str
     category: str | int | None
     shift: float
+
+
+class Manipulations(Rows[Manipulation]):
+    """A list of the largest shifts, for this many malicious reports."""
+
+    _columns: ClassVar = {"attribute": str, "category": str, "shift": float}
+
+    def __init__(self, rows: Iterable[Manipulation] = (), *, reports: int | None = None) -> None:
+        super().__init__(rows)
+        self.reports = reports
+
+    def table(self) -> Table:
+        """Return them, with the number of malicious reports beneath."""
+        shown = [
+            (row.attribute, "mean" if row.category is None else f"share of {row.category}", "±" + number(row.shift))
+            for row in self
+        ]
+        notes = () if self.reports is None else (f"If {self.reports:,} of the reports are malicious.",)
+        return Table(("attribute", "estimate", "moved by at most"), shown, texts=2, notes=notes)
 
 
 def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio") -> Estimates:
@@ -104,7 +168,7 @@ def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio
         if not math.isnan(point):  # rounding must not push an end of the interval past the point
             low, high = min(low, point), max(high, point)
         rows.append(Estimate(attribute.name, category_of(attribute, reading.symbol), point, stderr, low, high, n))
-    return Estimates(rows, level=level)
+    return Estimates(rows, level=level, schema=tally.plan.schema)
 
 
 def points(tally: Tally) -> list[float]:
@@ -123,7 +187,7 @@ def points(tally: Tally) -> list[float]:
     return found
 
 
-def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") -> list[Manipulation]:
+def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") -> Manipulations:
     """Return how far each point can have been moved if this many of the reports are malicious.
 
     Malicious reports may name any attribute and any output, but nothing else, as every report is checked. Each
@@ -137,10 +201,10 @@ def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") 
         scale = Scale(attribute, reading.symbol)
         shift = scale.half * _shift(sample, reading, reports)
         rows.append(Manipulation(attribute.name, category_of(attribute, reading.symbol), shift))
-    return rows
+    return Manipulations(rows, reports=reports)
 
 
-def leverage(plan: Plan) -> list[Manipulation]:
+def leverage(plan: Plan) -> Manipulations:
     """Return how far one malicious report can move each point, times the number of answers.
 
     With n answers the point moves by shift/n at most: to first order for the mean of an optional attribute, and if
@@ -158,7 +222,19 @@ def leverage(plan: Plan) -> list[Manipulation]:
                 ranges.append(max(mixed) - min(mixed))
             shift = Scale(attribute, reading.symbol).half * max(ranges)
             rows.append(Manipulation(attribute.name, category_of(attribute, reading.symbol), shift))
-    return rows
+    return Manipulations(rows)
+
+
+def _surplus(points: Sequence[float]) -> float:
+    """Return the amount to take from every point so that the positive rest adds up to 1."""
+    total, surplus = 0.0, 0.0
+    for rank, point in enumerate(sorted(points, reverse=True), start=1):
+        total += point
+        candidate = (total - 1) / rank
+        if point <= candidate:
+            break
+        surplus = candidate
+    return surplus
 
 
 def _shift(sample: Sample | Ratio, reading: Reading, reports: int) -> float:
@@ -194,7 +270,7 @@ def _targets(tally: Tally, estimator: Estimator) -> Iterator[tuple[Attribute, Re
                 scaled = [0.0, *(weight * value for value in reading.values)]
                 ends = (-1.0, 1.0) if reading.symbol is None else (0.0, 1.0)
                 squares = reading.squares or Squares.of_two(reading.values, ends)
-                sample = summarise([tally.n - n, *reading.counts], scaled, squares.scaled(weight))
+                sample = summarise([tally.reports - n, *reading.counts], scaled, squares.scaled(weight))
             yield attributes[reading.attribute], reading, n, sample
 
 

@@ -25,23 +25,23 @@ MAX_REPORTS = 1 << 62
 class Tally:
     """Counts of the reports of one plan. The one mutable type of the core.
 
-    `n` is the number of reports, `answered[j]` how many of them answer question j, and `counts[j]` how often
+    `reports` is how many there are, `answered[j]` how many of them answer question j, and `counts[j]` how often
     each output (or each member of a set-valued output) was reported.
     """
 
-    __slots__ = ("answered", "counts", "n", "plan")
+    __slots__ = ("answered", "counts", "plan", "reports")
 
     def __init__(
         self,
         plan: Plan,
-        n: int = 0,
+        reports: int = 0,
         answered: Sequence[int] | None = None,
         counts: Sequence[Sequence[int]] | None = None,
     ) -> None:
         if not isinstance(plan, Plan):
             raise TallyError("Tally(plan) needs a Plan")
         self.plan = plan
-        self.n = n
+        self.reports = reports
         self.answered = [0] * len(plan.questions) if answered is None else list(answered)
         self.counts = (
             [[0] * question.channel.alphabet.size for question in plan.questions]
@@ -52,16 +52,16 @@ class Tally:
 
     def _check(self) -> None:
         questions = self.plan.questions
-        codec.integer(self.n, 0, MAX_REPORTS, TallyError, "the number of reports")
+        codec.integer(self.reports, 0, MAX_REPORTS, TallyError, "the number of reports")
         if len(self.answered) != len(questions) or len(self.counts) != len(questions):
             raise TallyError("a tally has one vector of counts for each question")
         for question, answered, vector in zip(questions, self.answered, self.counts, strict=True):
-            codec.integer(answered, 0, self.n, TallyError, "the number who answered")
+            codec.integer(answered, 0, self.reports, TallyError, "the number who answered")
             alphabet = question.channel.alphabet
             if len(vector) != alphabet.size or set(map(type, vector)) != {int}:
                 raise TallyError(f"{question.attributes[0]!r}: needs {alphabet.size} integer counts")
             alphabet.check_counts(vector, answered)
-        if sum(self.answered) != self.n * self.plan.k:
+        if sum(self.answered) != self.reports * self.plan.k:
             raise TallyError(f"every report of this plan has {self.plan.k} answers")
 
     def add(self, report: Report) -> None:
@@ -78,7 +78,7 @@ class Tally:
         for index, output in report.answers:
             self.plan.questions[index].channel.alphabet.count(self.counts[index], output)
             self.answered[index] += 1
-        self.n += 1
+        self.reports += 1
 
     def update(self, reports: Iterable[Report]) -> None:
         """Count many reports: all of them, or none if one is refused."""
@@ -88,7 +88,7 @@ class Tally:
         self._merge(extra)
 
     def _merge(self, other: Tally) -> None:
-        self.n += other.n
+        self.reports += other.reports
         self.answered = [a + b for a, b in zip(self.answered, other.answered, strict=True)]
         self.counts = [
             [a + b for a, b in zip(ours, theirs, strict=True)]
@@ -116,9 +116,9 @@ class Tally:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
             return NotImplemented
-        return (self.plan.id, self.n, self.answered, self.counts) == (
+        return (self.plan.id, self.reports, self.answered, self.counts) == (
             other.plan.id,
-            other.n,
+            other.reports,
             other.answered,
             other.counts,
         )
@@ -126,7 +126,7 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]  # mutable
 
     def __repr__(self) -> str:
-        return f"<Tally of plan {self.plan.id[:12]}: {self.n:,} reports>"
+        return f"<Tally of plan {self.plan.id[:12]}: {self.reports:,} reports>"
 
     def plot(self, *attributes: str, level: float = 0.95) -> alt.VConcatChart:
         """Draw the estimates with their intervals, of these attributes or of all, as an Altair chart.
@@ -146,7 +146,7 @@ class Tally:
         counted = {
             "hush": VERSION,
             "plan": self.plan.id,
-            "n": self.n,
+            "reports": self.reports,
             "answered": self.answered,
             "counts": self.counts,
         }
@@ -159,8 +159,8 @@ class Tally:
             raise TallyError("Tally.from_json(text, plan) needs a text first, and then perhaps a Plan")
         value = codec.load(text, TallyError, 2 * codec.MAX_TEXT)
         outer, design, tally = codec.fields(value, ("hush", "plan", "tally"), TallyError, "a tally")
-        names = ("hush", "plan", "n", "answered", "counts")
-        version, plan_id, n, answered, counts = codec.fields(tally, names, TallyError, "the counts of a tally")
+        names = ("hush", "plan", "reports", "answered", "counts")
+        version, plan_id, reports, answered, counts = codec.fields(tally, names, TallyError, "the counts of a tally")
         if any(type(number) is not int or number != VERSION for number in (outer, version)):
             raise TallyError(f"this is not a tally of version {VERSION}")
         plan = cls._planned(design, plan)
@@ -169,7 +169,7 @@ class Tally:
         vectors: list[Any] = codec.listed(counts, TallyError, "counts")
         return cls(
             plan,
-            n,
+            reports,
             codec.listed(answered, TallyError, "answered"),
             [codec.listed(vector, TallyError, "a vector of counts") for vector in vectors],
         )
@@ -191,7 +191,7 @@ class Tally:
 
     def encode(self) -> bytes:
         """Return the compact binary form."""
-        parts = [bytes([VERSION]), bytes.fromhex(self.plan.id), codec.varint(self.n)]
+        parts = [bytes([VERSION]), bytes.fromhex(self.plan.id), codec.varint(self.reports)]
         for answered, vector in zip(self.answered, self.counts, strict=True):
             parts.append(codec.varint(answered))
             parts.extend(map(codec.varint, vector))
@@ -205,10 +205,10 @@ class Tally:
             raise TallyError(f"this is not a tally of version {VERSION}")
         if cursor.take(32) != bytes.fromhex(plan.id):
             raise TallyError("this tally belongs to another plan")
-        n = cursor.varint()
+        reports = cursor.varint()
         answered, counts = [], []
         for question in plan.questions:
             answered.append(cursor.varint())
             counts.append([cursor.varint() for _ in range(question.channel.alphabet.size)])
         cursor.end()
-        return cls(plan, n, answered, counts)
+        return cls(plan, reports, answered, counts)

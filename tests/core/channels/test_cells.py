@@ -116,7 +116,7 @@ def test_estimates_of_a_mixed_block() -> None:
         assert found["c", category] == pytest.approx(share, abs=1e-9)
     for label, share in (("yes", 0.25), ("no", 0.5), ("(missing)", 0.25)):
         assert found["s", label] == pytest.approx(share, abs=1e-9)
-    assert [row.n for row in rows] == [n] * 7 + [0] * 2
+    assert [row.answers for row in rows] == [n] * 7 + [0] * 2
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_means_come_from_the_reports_about_an_attribute() -> None:
     tally = Tally(plan, 1000, [1000], [counts])
     rows, paper = estimate(tally), estimate(tally, estimator="paper")
     b = float(channel.bound)
-    assert [row.n for row in rows] == [row.n for row in paper] == [400, 400, 100, 600, 500]
+    assert [row.answers for row in rows] == [row.answers for row in paper] == [400, 400, 100, 600, 500]
     for row, other, minus, plus in zip(rows, paper, counts[::2], counts[1::2], strict=True):
         assert row.point == pytest.approx(b * (plus - minus) / (plus + minus))
         assert other.point == pytest.approx(b * (plus - minus) / (1000 * 2 / 5))
@@ -118,7 +118,7 @@ def test_means_come_from_the_reports_about_an_attribute() -> None:
 def test_an_attribute_that_nobody_was_asked_about() -> None:
     plan = design(NUMBERS, 2.0, numeric="cube")
     rows = estimate(Tally(plan, 1, [1], [[1, 0, 0, 1, 0, 0, 0, 0, 0, 0]]))
-    assert [row.n for row in rows] == [1, 1, 0, 0, 0]
+    assert [row.answers for row in rows] == [1, 1, 0, 0, 0]
     assert (rows[-1].low, rows[-1].high) == (-1, 1)
 
 

@@ -117,7 +117,7 @@ def test_estimates_know_the_weights() -> None:
         for row, truth in zip(rows, (0.3, 1.0, 0.0), strict=True):
             assert abs(row.point - truth) < 5 * row.stderr
     for row, expected in zip(estimate(tally), predict(plan, 30_000), strict=True):
-        assert row.n == pytest.approx(expected.n, rel=0.05)
+        assert row.answers == pytest.approx(expected.answers, rel=0.05)
 
 
 def test_weights_are_for_one_question() -> None:

@@ -151,7 +151,7 @@ def disagreement(tally: Tally, record: dict[str, float]) -> float:
     """The largest z of all means against a record: at most Z, but for a probability of 1e-6."""
     worst = 0.0
     for row in estimate(tally):
-        error = math.sqrt(float(tally.plan.channel(row.attribute).worst_variance) / row.n)
+        error = math.sqrt(float(tally.plan.channel(row.attribute).worst_variance) / row.answers)
         worst = max(worst, abs(row.point - record[row.attribute]) / error)
     return worst
 
@@ -163,7 +163,7 @@ def test_gradients_come_back_and_the_weights_move(mechanism: str, loss: str, mon
     start = (0.25, -0.5, 0.0, 0.125)
     round_ = first(loss=loss, gradient=mechanism, epsilon=8.0, radius=3.0, start=start, penalty=0.25)
     tally = session(Round.from_json(round_.to_json()), 200, monkeypatch)
-    assert tally.n == 200
+    assert tally.reports == 200
     assert disagreement(tally, gradient_record(round_, RECORD, 1)) < Z
     after = step(round_, tally)
     g = mean_gradient(round_, tally)

@@ -379,7 +379,7 @@ class Collector:
         plan = await self._find.plan(request)
         await asyncio.to_thread(self.store.close_plan, plan.id)
         # An admin may know how many there are; readers go on to see what they saw.
-        reports = (await asyncio.to_thread(self.store.tally, plan)).n
+        reports = (await asyncio.to_thread(self.store.tally, plan)).reports
         held = await asyncio.to_thread(self.store.plans)
         return encoded(self.views.entry(next(one for one in held if one.plan.id == plan.id), reports))
 

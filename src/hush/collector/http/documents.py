@@ -59,7 +59,7 @@ class EstimateRow(msgspec.Struct):
     stderr: float | None
     low: float | None
     high: float | None
-    n: int
+    answers: int
 
 
 class Estimates(msgspec.Struct):
@@ -269,4 +269,4 @@ def finite(value: float) -> float | None:
 def estimate_row(row: Estimate) -> EstimateRow:
     """Return an estimate as a document."""
     point, stderr, low, high = map(finite, (row.point, row.stderr, row.low, row.high))
-    return EstimateRow(row.attribute, row.category, point, stderr, low, high, row.n)
+    return EstimateRow(row.attribute, row.category, point, stderr, low, high, row.answers)

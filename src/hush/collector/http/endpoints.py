@@ -47,11 +47,11 @@ COUNTS_SCHEMA = {
     "properties": {
         "hush": {"const": 1},
         "plan": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-        "n": {"type": "integer", "minimum": 0},
+        "reports": {"type": "integer", "minimum": 0},
         "answered": {"type": "array", "items": {"type": "integer", "minimum": 0}},
         "counts": {"type": "array", "items": {"type": "array", "items": {"type": "integer", "minimum": 0}}},
     },
-    "required": ["hush", "plan", "n", "answered", "counts"],
+    "required": ["hush", "plan", "reports", "answered", "counts"],
     "additionalProperties": False,
 }
 TALLY_SCHEMA = {

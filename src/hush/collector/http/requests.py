@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
-from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
 from hush.collector.http.endpoints import Parameter
 from hush.collector.http.problems import Refused
 from hush.collector.settings import Settings
-from hush.server.estimates import Estimate
-from hush.server.postprocess import clip, project
+from hush.server.estimates import Estimates
 
-POSTS: dict[str, Callable[[list[Estimate], Any], list[Estimate]]] = {
-    "none": lambda rows, _: rows,
-    "clip": clip,
-    "project": project,
+POSTS: dict[str, Callable[[Estimates], Estimates]] = {
+    "none": lambda rows: rows,
+    "clip": Estimates.clip,
+    "project": Estimates.project,
 }
 MAX_LEVEL = 0.999999
 MAX_NUMBER = 30  # characters of a number

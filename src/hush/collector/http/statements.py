@@ -23,8 +23,8 @@ from hush.core.plan import Plan
 from hush.core.schema import Attribute, Numeric, Schema
 from hush.errors import EstimateError
 from hush.planning.predictions import Prospect, by_target
+from hush.server.distributions import distribution
 from hush.server.estimates import Estimate, leverage, manipulation
-from hush.server.postprocess import distribution
 from hush.server.tally import Tally
 
 MAX_DIGITS = 2000  # of a ratio that is written down
@@ -103,28 +103,28 @@ def margins(tally: Tally, level: float, rows: list[Estimate], prospects: list[Pr
         target: max((row.high - row.low) / 2 for row in group) if not math.isnan(group[0].point) else math.nan
         for target, group in by_target(rows).items()
     }
-    predicted = by_target(one.prediction(max(tally.n, 1), level) for one in prospects)
+    predicted = by_target(one.prediction(max(tally.reports, 1), level) for one in prospects)
     for target, group in predicted.items():
-        margin = max(row.margin for row in group) if tally.n else math.nan
+        margin = max(row.margin for row in group) if tally.reports else math.nan
         width = _width(tally.plan.schema, target)
         found.append(MarginRow(*target, finite(margin), finite(achieved[target]), width))
-    return Margins(tally.plan.id, tally.n, level, found)
+    return Margins(tally.plan.id, tally.reports, level, found)
 
 
 def manipulations(tally: Tally, share: float) -> Manipulations:
     """Return how far each estimate can have been moved if this share of the reports was sent by liars."""
-    liars = math.ceil(Fraction(repr(share)) * tally.n)  # the decimal number that was written: 0.1 is one tenth
+    liars = math.ceil(Fraction(repr(share)) * tally.reports)  # the decimal number that was written: 0.1 is one tenth
     rows = [
         ShiftRow(name, what, finite(max(row.shift for row in group)), _width(tally.plan.schema, (name, what)))
         for (name, what), group in by_target(manipulation(tally, liars)).items()
     ]
-    return Manipulations(tally.plan.id, tally.n, share, liars, rows)
+    return Manipulations(tally.plan.id, tally.reports, share, liars, rows)
 
 
 def spread(tally: Tally, attribute: str) -> DistributionDocument:
     """Return the likeliest distribution of a number, or why there is none."""
     answers = tally.answered[tally.plan.question(attribute)]
-    document = partial(DistributionDocument, tally.plan.id, attribute, tally.n, answers)
+    document = partial(DistributionDocument, tally.plan.id, attribute, tally.reports, answers)
     try:
         found = distribution(tally, attribute, bins=BINS)
     except EstimateError as error:

@@ -45,7 +45,8 @@ from hush.core.plan import Plan
 from hush.core.training.rounds import Round
 from hush.errors import HushError, SchemaError
 from hush.planning.predictions import prospects
-from hush.server.estimates import Estimate, estimate
+from hush.server.estimates import Estimates as Rows
+from hush.server.estimates import estimate
 from hush.server.tally import Tally
 
 
@@ -65,7 +66,7 @@ class Views:
         """Note how many reports were shown before the first arrives, and look for more from time to time."""
 
         def counts() -> dict[str, int]:
-            return {held.plan.id: self.reveals.tally(held.plan).n for held in self._store.plans()}
+            return {held.plan.id: self.reveals.tally(held.plan).reports for held in self._store.plans()}
 
         every = self.reveals.every
         found = await asyncio.to_thread(counts)
@@ -103,7 +104,7 @@ class Views:
 
     def entry(self, held: HeldPlan, reports: int | None = None) -> PlanEntry:
         """Return a plan as a document: with the reports that readers see, unless others are given."""
-        seen = self.reveals.tally(held.plan).n if reports is None else reports
+        seen = self.reveals.tally(held.plan).reports if reports is None else reports
         reveals = self.reveals
         return plan_entry(held, seen, Shown(reveals.every, reveals.least, reveals.next(held.plan)))
 
@@ -115,7 +116,7 @@ class Views:
         """Return a tally as it is sent: as JSON, or in its binary form."""
         tally = await self._tally(request)
         make = tally.encode if binary else lambda: tally.to_json().encode()
-        return await self._shared.get(("tally text", tally.plan.id, binary), tally.n, make)
+        return await self._shared.get(("tally text", tally.plan.id, binary), tally.reports, make)
 
     async def round(self, name: str, round_: Round) -> bytes:
         """Return the current round of a training, as it is sent."""
@@ -131,26 +132,26 @@ class Views:
         document, text = await self._estimated(tally, *wanted)
         if format_ == "csv":
             key = ("csv", tally.plan.id, *wanted)
-            table = await self._shared.get(key, tally.n, lambda: as_csv(document.estimates).encode())
+            table = await self._shared.get(key, tally.reports, lambda: as_csv(document.estimates).encode())
             return Response(table, headers=SECRET, media_type="text/csv")
         return as_json(text, headers=SECRET)
 
     async def _tally(self, request: Request) -> Tally:
         return await asyncio.to_thread(self.reveals.tally, await self._find.plan(request))
 
-    async def _rows(self, tally: Tally, level: float, estimator: Any) -> list[Estimate]:
+    async def _rows(self, tally: Tally, level: float, estimator: Any) -> Rows:
         key = ("rows", tally.plan.id, level, estimator)
-        return await self._shared.get(key, tally.n, lambda: estimate(tally, level=level, estimator=estimator))
+        return await self._shared.get(key, tally.reports, lambda: estimate(tally, level=level, estimator=estimator))
 
     async def _estimated(self, tally: Tally, level: float, estimator: str, post: str) -> tuple[Estimates, bytes]:
         plan, rows = tally.plan, await self._rows(tally, level, estimator)
 
         def make() -> tuple[Estimates, bytes]:
-            found = [estimate_row(row) for row in requests.POSTS[post](rows, plan.schema)]
-            document = Estimates(plan.id, tally.n, level, estimator, post, found)
+            found = [estimate_row(row) for row in requests.POSTS[post](rows)]
+            document = Estimates(plan.id, tally.reports, level, estimator, post, found)
             return document, msgspec.json.encode(document)
 
-        return await self._shared.get(("estimates", plan.id, level, estimator, post), tally.n, make)
+        return await self._shared.get(("estimates", plan.id, level, estimator, post), tally.reports, make)
 
     # -- what else there is to see of a plan
 
@@ -174,7 +175,7 @@ class Views:
         known = await self._shared.get(("prospects", plan.id), 0, lambda: prospects(plan))
         return await self._shared.get(
             ("margins", plan.id, level),
-            tally.n,
+            tally.reports,
             lambda: msgspec.json.encode(statements.margins(tally, level, rows, known)),
         )
 
@@ -186,7 +187,7 @@ class Views:
     async def _manipulation(self, tally: Tally, share: float) -> bytes:
         return await self._shared.get(
             ("manipulation", tally.plan.id, share),
-            tally.n,
+            tally.reports,
             lambda: msgspec.json.encode(statements.manipulations(tally, share)),
         )
 
@@ -201,7 +202,7 @@ class Views:
         except SchemaError as error:
             raise Refused("not-found", str(error)) from None
         text = await self._spaced.get(
-            (tally.plan.id, name), tally.n, lambda: msgspec.json.encode(statements.spread(tally, name))
+            (tally.plan.id, name), tally.reports, lambda: msgspec.json.encode(statements.spread(tally, name))
         )
         return as_json(text, headers=SECRET)
 
@@ -212,7 +213,7 @@ class Views:
     def _timed(self, tally: Tally) -> TimelineDocument:
         line = self._timeline_of(tally.plan.id)
         width, counts = line.spans()
-        elsewhere = max(0, tally.n - line.before - sum(counts))
+        elsewhere = max(0, tally.reports - line.before - sum(counts))
         return TimelineDocument(tally.plan.id, line.before, elsewhere, line.start, width, counts)
 
     async def charts(self, request: Request) -> Response:
@@ -263,15 +264,15 @@ class Views:
         async def look(last: Hashable) -> tuple[Hashable, list[Event]]:
             tally = await counted()
             if view == "estimates":
-                now: Hashable = tally.n
+                now: Hashable = tally.reports
                 return now, [] if now == last else [("estimates", (await self._estimated(tally, *wanted))[1])]
             held = await self._shared.get("plans", self.streams.moment(), self._store.plans)
             found = next(one for one in held if one.plan.id == plan.id)
-            now = tally.n, found.open
+            now = tally.reports, found.open
             if now == last:
                 return now, []
             return now, [
-                ("plan", msgspec.json.encode(self.entry(found, tally.n))),
+                ("plan", msgspec.json.encode(self.entry(found, tally.reports))),
                 ("estimates", (await self._estimated(tally, *wanted))[1]),
                 ("margins", await self._margins(tally, wanted[0])),
                 ("manipulation", await self._manipulation(tally, share)),

@@ -152,7 +152,7 @@ class RoundBook:
         if self.losses[0]:
             row = estimate(layout_of(loss_plan(self.round)).tally(self.losses))[0]
             loss, error = row.point, row.stderr
-        past = Past(self.round.number, self.round.weights, tally.n, loss, error)
+        past = Past(self.round.number, self.round.weights, tally.reports, loss, error)
         return past, RoundBook.begun(step(self.round, tally), self.wanted)
 
 

@@ -15,18 +15,21 @@ from hush import (
     Categorical,
     Estimate,
     EstimateError,
+    Estimates,
     Numeric,
     Plan,
     Schema,
     Tally,
-    clip,
     design,
     distribution,
     estimate,
-    project,
 )
 
 SCHEMA = Schema([Numeric("x", 0, 10, optional=True), Categorical("c", list("abcd"))])
+
+
+def known(rows: list[Estimate]) -> Estimates:
+    return Estimates(rows, schema=SCHEMA)
 
 
 def shares(points: list[float]) -> list[Estimate]:
@@ -36,7 +39,7 @@ def shares(points: list[float]) -> list[Estimate]:
 
 def test_clipping_moves_into_the_domain() -> None:
     rows = [Estimate("x", None, -3.0, 1.0, -5.0, 12.0, 9), Estimate("x", MISSING, 1.2, 0.1, 0.9, 1.4, 9)]
-    clipped = clip([*rows, *shares([-0.1, 0.5, 0.3, 0.3])], SCHEMA)
+    clipped = known([*rows, *shares([-0.1, 0.5, 0.3, 0.3])]).clip()
     assert (clipped[0].point, clipped[0].low, clipped[0].high) == (0.0, 0.0, 10.0)
     assert (clipped[1].point, clipped[1].low, clipped[1].high) == (1.0, 0.9, 1.0)
     assert [row.point for row in clipped[2:]] == [0.0, 0.5, 0.3, 0.3]
@@ -45,7 +48,7 @@ def test_clipping_moves_into_the_domain() -> None:
 
 @given(st.lists(st.floats(-2, 2), min_size=4, max_size=4))
 def test_projection_is_onto_the_simplex_and_nearest(points: list[float]) -> None:
-    projected = [row.point for row in project(shares(points), SCHEMA)]
+    projected = [row.point for row in known(shares(points)).project()]
     assert min(projected) >= 0
     assert math.fsum(projected) == pytest.approx(1, abs=1e-9)
     # Optimality: the gap from point to projection is the same for all that stay positive, and no smaller elsewhere.
@@ -57,7 +60,7 @@ def test_projection_is_onto_the_simplex_and_nearest(points: list[float]) -> None
 
 def test_projection_touches_only_categorical_points() -> None:
     rows = [Estimate("x", None, -3.0, 1.0, -5.0, 12.0, 9), Estimate("x", MISSING, 1.2, 0.1, 0.9, 1.4, 9)]
-    result = project([*rows, *shares([0.7, 0.7, -0.2, -0.2])], SCHEMA)
+    result = known([*rows, *shares([0.7, 0.7, -0.2, -0.2])]).project()
     assert result[:2] == rows
     assert [row.point for row in result[2:]] == pytest.approx([0.5, 0.5, 0, 0])
     assert result[2].low == pytest.approx(0.5)
@@ -66,9 +69,16 @@ def test_projection_touches_only_categorical_points() -> None:
 
 def test_projection_needs_all_categories_and_leaves_the_unknown() -> None:
     with pytest.raises(EstimateError, match="all of its categories"):
-        project(shares([0.1, 0.2, 0.3, 0.4])[:3], SCHEMA)
-    unknown = project(estimate(Tally(design(SCHEMA, 1.0))), SCHEMA)
+        known(shares([0.1, 0.2, 0.3, 0.4])[:3]).project()
+    unknown = estimate(Tally(design(SCHEMA, 1.0))).project()
     assert all(math.isnan(row.point) for row in unknown)
+
+
+def test_rows_without_a_schema_cannot_be_remedied() -> None:
+    rows = Estimates(shares([0.1, 0.2, 0.3, 0.4]))
+    for remedy in (rows.clip, rows.project):
+        with pytest.raises(EstimateError, match="schema"):
+            remedy()
 
 
 # -- distributions

@@ -1,21 +1,16 @@
-"""Remedies for estimates that look odd, each under its own name, none of them a default.
-
-Unbiased estimates may be negative or leave the domain. What is done here looks better and often is closer to the
-truth, but it is biased: averages of its results over weeks or regions stay biased. Add tallies and estimate once.
-"""
+"""The distribution of a number, from the same reports as its mean."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from operator import mul
 from typing import TYPE_CHECKING
 
-from hush.core.schema import Categorical, Numeric, Schema
+from hush.core.schema import Numeric
 from hush.errors import EstimateError
-from hush.server.estimates import Estimate, Estimates
 from hush.server.tally import Tally
 
 if TYPE_CHECKING:
@@ -25,61 +20,6 @@ _POINTS_PER_BIN = 8
 _MAX_ITERATIONS = 2000
 _GAIN = 0.1
 _TINY = 1e-300  # probabilities of far tails may underflow
-
-
-def clip(estimates: Sequence[Estimate], schema: Schema) -> Estimates:
-    """Move points and intervals into the domain: low to high for means, 0 to 1 for shares."""
-    rows = []
-    for row in estimates:
-        attribute = schema[row.attribute]
-        low, high = 0.0, 1.0
-        if isinstance(attribute, Numeric) and row.category is None:
-            low, high = attribute.low, attribute.high
-        inside = [min(max(value, low), high) for value in (row.point, row.low, row.high)]
-        rows.append(replace(row, point=inside[0], low=inside[1], high=inside[2]))
-    return Estimates(rows, level=_level(estimates))
-
-
-def _level(estimates: Sequence[Estimate]) -> float | None:
-    return estimates.level if isinstance(estimates, Estimates) else None
-
-
-def project(estimates: Sequence[Estimate], schema: Schema) -> Estimates:
-    """Replace the shares of each categorical attribute by the nearest ones that are nonnegative and add up to 1.
-
-    Nearest in the Euclidean sense: the same amount is taken from every share, and what is negative then becomes 0
-    (known as Norm-Sub). Intervals stay those of the unbiased points. Other rows stay as they are.
-    """
-    groups: dict[str, list[float]] = {}
-    for row in estimates:
-        if isinstance(schema[row.attribute], Categorical):
-            groups.setdefault(row.attribute, []).append(row.point)
-    for name, points in groups.items():
-        attribute = schema[name]
-        assert isinstance(attribute, Categorical)
-        if len(points) != len(attribute.labels):
-            raise EstimateError(f"attribute {name!r}: all of its categories must be given to project them")
-        if any(math.isnan(point) for point in points):
-            continue
-        surplus = _surplus(points)
-        groups[name] = [max(point - surplus, 0.0) for point in points]
-    remaining = {name: iter(points) for name, points in groups.items()}
-    rows = (
-        replace(row, point=next(remaining[row.attribute])) if row.attribute in remaining else row for row in estimates
-    )
-    return Estimates(rows, level=_level(estimates))
-
-
-def _surplus(points: Sequence[float]) -> float:
-    """Return the amount to take from every point so that the positive rest adds up to 1."""
-    total, surplus = 0.0, 0.0
-    for rank, point in enumerate(sorted(points, reverse=True), start=1):
-        total += point
-        candidate = (total - 1) / rank
-        if point <= candidate:
-            break
-        surplus = candidate
-    return surplus
 
 
 @dataclass(frozen=True)
