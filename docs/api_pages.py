@@ -70,7 +70,8 @@ def annotation(value: Any) -> str:
 
 def parameter(item: inspect.Parameter) -> str:
     """Return a parameter as the source writes it."""
-    text = {item.VAR_POSITIONAL: "*", item.VAR_KEYWORD: "**"}.get(item.kind, "") + item.name
+    stars: dict[Any, str] = {item.VAR_POSITIONAL: "*", item.VAR_KEYWORD: "**"}
+    text = stars.get(item.kind, "") + item.name
     typed = item.annotation is not item.empty
     if typed:
         text += f": {annotation(item.annotation)}"
@@ -143,7 +144,11 @@ def members(kind: type) -> Iterator[tuple[str, str, str]]:
                 typed = "" if result is inspect.Parameter.empty else f": {annotation(result)}"
                 yield name, shown + typed, inspect.getdoc(value) or ""
             elif isinstance(value, classmethod):
-                yield name, "@classmethod\n" + signature(shown, value.__func__, method=True), inspect.getdoc(value) or ""
+                yield (
+                    name,
+                    "@classmethod\n" + signature(shown, value.__func__, method=True),
+                    inspect.getdoc(value) or "",
+                )
             elif isinstance(value, staticmethod):
                 yield name, "@staticmethod\n" + signature(shown, value.__func__), inspect.getdoc(value) or ""
             elif isinstance(value, types.FunctionType) and ours(value):
@@ -180,7 +185,11 @@ def hush_page() -> str:
     groups = {title: list(names) for title, names in GROUPS.items()}
     grouped = {name for names in groups.values() for name in names}
     groups[list(groups)[-1]] += [name for name in hush.__all__ if name not in grouped]
-    parts = [HEAD, "# hush\n", "`import hush` needs the standard library alone, and loads each name at its first use.\n"]
+    parts = [
+        HEAD,
+        "# hush\n",
+        "`import hush` needs the standard library alone, and loads each name at its first use.\n",
+    ]
     for title, names in groups.items():
         parts.append(f"## {title}\n")
         if title == "Errors":

@@ -11,7 +11,13 @@ from typing import Any
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 COPIES = HERE / "_build" / "repository"
-OUTSIDE = ["DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", *(f"spec/{p.name}" for p in ROOT.glob("spec/*.md"))]
+OUTSIDE = [
+    "DESIGN.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    *(f"spec/{p.name}" for p in ROOT.glob("spec/*.md")),
+]
 
 project = "hush"
 author = "the developers of hush"
@@ -56,7 +62,7 @@ def contents(text: str) -> str:
     return made
 
 
-def read(app: Any, name: str, source: list[str]) -> None:
+def read(_app: Any, name: str, source: list[str]) -> None:
     """Change a page on its way to Sphinx."""
     page = HERE / f"{name}.md"
     if COPIES not in page.parents:

@@ -41,7 +41,15 @@ SQLITE = "import sqlite3, sys; [print(*row, sep='|') for row in sqlite3.connect(
 
 
 # Pages of docs/ that are played as a whole, with the fewest commands that they show.
-PLAYED = {"../README.md": 0, "tutorial.md": 8, "telemetry.md": 5, "backfill.md": 6, "train.md": 2, "operate.md": 10, "collector.md": 10}
+PLAYED = {
+    "../README.md": 0,
+    "tutorial.md": 8,
+    "telemetry.md": 5,
+    "backfill.md": 6,
+    "train.md": 2,
+    "operate.md": 10,
+    "collector.md": 10,
+}
 POSTGRES = "postgres.md"  # and one that needs a server of its own
 
 
