@@ -70,7 +70,8 @@ def annotation(value: Any) -> str:
 
 def parameter(item: inspect.Parameter) -> str:
     """Return a parameter as the source writes it."""
-    text = {item.VAR_POSITIONAL: "*", item.VAR_KEYWORD: "**"}.get(item.kind, "") + item.name
+    stars: dict[Any, str] = {item.VAR_POSITIONAL: "*", item.VAR_KEYWORD: "**"}
+    text = stars.get(item.kind, "") + item.name
     typed = item.annotation is not item.empty
     if typed:
         text += f": {annotation(item.annotation)}"

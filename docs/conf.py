@@ -62,7 +62,7 @@ def contents(text: str) -> str:
     return made
 
 
-def read(app: Any, name: str, source: list[str]) -> None:
+def read(_app: Any, name: str, source: list[str]) -> None:
     """Change a page on its way to Sphinx."""
     page = HERE / f"{name}.md"
     if COPIES not in page.parents:

@@ -1,4 +1,4 @@
-"""The tables of docs/mutants.md, made from the run that is kept: docs/measured/mutants.json."""
+"""The table of docs/mutants.md, made from the run that is kept: docs/measured/mutants.json."""
 
 from __future__ import annotations
 
@@ -36,22 +36,4 @@ def _row(name: str, made: int, alive: int, same: int) -> list[str]:
     return [name, f"{made}", f"{made - alive}", share, f"{same}", f"{alive - same}"]
 
 
-def survivors() -> str:
-    """Every change that no test notices, and why it may live."""
-    lines = []
-    for name, result in kept().items():
-        if result["survivors"]:
-            lines.append(f"\n**`{name}`**\n")
-        for survivor in result["survivors"]:
-            where, change = survivor["change"].split(": ", 1)
-            before, after = change.split(" -> ")
-            lines.append(f"- {where}: {_code(before)} becomes {_code(after)}. {survivor['why']}")
-    return "\n".join(lines).strip()
-
-
-def _code(text: str) -> str:
-    """Code in Markdown: with fences of two where it has backticks itself, as templates of JavaScript do."""
-    return f"`` {text} ``" if "`" in text else f"`{text}`"
-
-
-TABLES = {"modules": modules, "survivors": survivors}
+TABLES = {"modules": modules}

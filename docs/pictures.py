@@ -140,7 +140,7 @@ def crowds() -> alt.Chart:
     )
 
 
-def funnel() -> alt.LayerChart:
+def funnel() -> Any:
     """Draw how the interval of a share closes in on the truth while reports come in."""
     truth, counts = 0.3, sorted({round(10 ** (i / 12)) for i in range(18, 61)})
     plan = design(Schema([Categorical("answer", ["yes", "no"])]), 1.0)
