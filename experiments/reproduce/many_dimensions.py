@@ -18,7 +18,7 @@ EVEN = (
 )
 
 
-def compute(bench: Bench) -> list[Row]:  # nothing here takes long
+def compute(bench: Bench) -> list[Row]:  # noqa: ARG001 - nothing here takes long
     """Return rows of d, epsilon, mechanism and fraction."""
     return theory.many_dimensions()
 

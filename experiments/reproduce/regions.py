@@ -50,7 +50,7 @@ def region_of(epsilon: float, ends: dict[str, float]) -> str:
     return BELOW if epsilon <= ends[STAR] else BETWEEN if epsilon < ends[SHARP] else ABOVE
 
 
-def compute(bench: Bench) -> list[Row]:  # nothing here takes long
+def compute(bench: Bench) -> list[Row]:  # noqa: ARG001 - nothing here takes long
     """Return the worst cases at many epsilons, with what Table 1 says of them."""
     ends = theory.regions()
     rows: list[Row] = []

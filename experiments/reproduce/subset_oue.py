@@ -34,7 +34,7 @@ def measured(name: str, size: int, epsilon: float) -> Row:
     }
 
 
-def compute(bench: Bench) -> list[Row]:  # nothing here takes long
+def compute(bench: Bench) -> list[Row]:  # noqa: ARG001 - nothing here takes long
     """Return the noise and the bytes of both channels, for many numbers of categories."""
     return [measured(name, size, epsilon) for size in SIZES for epsilon in EPSILONS for name in CHANNELS]
 
