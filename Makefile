@@ -9,8 +9,12 @@ READY := $(VENV)/.ready
 READY_DOCS := $(VENV)/.ready-docs
 SPARK := .venv-spark
 READY_SPARK := $(SPARK)/.ready
+LOWEST := .venv-lowest
+READY_LOWEST := $(LOWEST)/.ready
+OLDEST ?= python3.11
 # What the tests on Spark need besides Spark; dev would bring everything.
-TESTING := 'hypothesis>=6.100' 'pytest>=8.3' 'pytest-timeout>=2.3'
+TESTING := 'hypothesis>=6.108' 'pytest>=8.3' 'pytest-timeout>=2.3.1'
+PYTEST := python -m pytest -n auto --dist worksteal --durations=12 --durations-min=5
 # Archives have the time of the last commit, so that building them again gives the same bytes.
 EPOCH := SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct)
 READY_WEB := web/node_modules/.ready
@@ -19,10 +23,10 @@ GO := cd clients/go && GOFLAGS= GOWORK=off GOPROXY=off GOTOOLCHAIN=local
 # Tests for arm64, where compilers fuse what must not be fused. An arm64 machine has run them already.
 QEMU := $(firstword $(shell command -v qemu-aarch64-static qemu-aarch64))
 
-.PHONY: help theory learning demo test check bench limit docs vectors stopwatch mutants spark web go go-tests notices screenshots reproduce dist versions clean
+.PHONY: help theory learning demo test test-slow test-all coverage lowest lowest-tests check bench limit docs vectors stopwatch mutants spark web go go-tests notices screenshots reproduce dist versions clean
 
 help:  ## Show these targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(MADE): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hush needs Python 3.11 or newer")'
@@ -47,6 +51,12 @@ $(READY_SPARK): pyproject.toml
 	$(SPARK)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[duckdb,spark]' $(TESTING)
 	@touch $@
 
+$(READY_LOWEST): $(READY) pyproject.toml tests/release/lowest.py
+	$(OLDEST) -m venv --clear $(LOWEST)
+	$(BIN)/python tests/release/lowest.py $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(LOWEST)/lowest.txt --editable '.[dev]'
+	@touch $@
+
 $(READY_WEB): web/package.json web/package-lock.json
 	cd web && npm ci --silent --ignore-scripts
 	@touch $@
@@ -54,8 +64,24 @@ $(READY_WEB): web/package.json web/package-lock.json
 demo: $(READY_DEMO)  ## A collector, a million made-up people who answer it, truth beside estimate (OPTIONS=--help)
 	@$(BIN)/python -m hush.demo $(OPTIONS)
 
-test: $(READY)  ## Run the tests
-	$(BIN)/python -m pytest -n auto --dist worksteal --durations=12 --durations-min=5
+test: $(READY)  ## Run the tests that take little time: privacy, vectors, one or more of every capability (4 minutes)
+	$(BIN)/$(PYTEST) -m 'not slow'
+
+test-slow: $(READY)  ## Run the other tests: experiments, documents, storms, long statistics, browsers (tests/slow.py lists them)
+	$(BIN)/$(PYTEST) -m slow
+
+test-all: test test-slow  ## Run all tests
+
+coverage: $(READY)  ## Run the tests of make test, and say which lines they reach: the total, and the ten files with the fewest
+	$(BIN)/$(PYTEST) -q -m 'not slow' --cov --cov-report=
+	@$(BIN)/python -m coverage report --sort=cover | sed -n '1,12p;$$p'
+
+lowest:  ## Run the tests of make test with the oldest versions of all libraries that pyproject.toml allows; needs Python 3.11
+	@if command -v $(OLDEST) >/dev/null; then $(MAKE) --no-print-directory lowest-tests; \
+	else echo "SKIPPED: the oldest versions are not tested, as there is no $(OLDEST) here"; fi
+
+lowest-tests: $(READY_LOWEST)
+	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/$(PYTEST) -m 'not slow'
 
 spark: $(READY_SPARK)  ## Test on Spark, in an environment of its own (400 MB); needs Java 17
 	$(SPARK)/bin/python -m pytest -q tests/engines/test_spark.py
@@ -131,4 +157,4 @@ docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are e
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 clean:  ## Remove everything that these targets made
-	rm -rf demo .mutants clients/go/hush-answer clients/go/*.test web/node_modules web/dist $(VENV) $(SPARK) .venv-peers .venv-versions docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf demo .mutants clients/go/hush-answer clients/go/*.test web/node_modules web/dist $(VENV) $(SPARK) $(LOWEST) .venv-peers .coverage .venv-versions docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

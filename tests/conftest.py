@@ -1,6 +1,6 @@
 """Hypothesis without deadlines, as machines are shared; the same examples every time where CI is set.
 
-Every test begins as a process that has answered nothing.
+Every test begins as a process that has answered nothing. Those of tests/slow.py are marked as slow.
 """
 
 from __future__ import annotations
@@ -11,8 +11,19 @@ import sys
 import pytest
 from hypothesis import settings
 
+from tests import slow
+
 settings.register_profile("hush", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("hush")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if slow.is_slow(item.nodeid):
+            item.add_marker(pytest.mark.slow)
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(slow.TIMEOUT))
 
 
 @pytest.fixture(autouse=True)

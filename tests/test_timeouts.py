@@ -1,13 +1,16 @@
-"""A test that hangs fails, and the others go on: alone, and on workers beside each other."""
+"""A test that hangs fails, and the others go on: alone, and on workers beside each other. Slow ones are named."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests import slow
 
 ROOT = Path(__file__).parent.parent
 HANGING = """
@@ -55,3 +58,29 @@ def test_what_hangs_fails(tmp_path: Path, workers: list[str]) -> None:
 def test_every_test_has_a_limit() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     assert 0 < settings["timeout"] <= 600
+
+
+def test_slow_tests_are_there_and_none_is_kept_without_need() -> None:
+    for name in (*slow.SLOW, *slow.KEPT):
+        path, _, test = name.partition("::")
+        (found,) = (ROOT / "tests").rglob(path)
+        if test:
+            assert re.search(rf"^def {re.escape(test.partition('[')[0])}", found.read_text(), re.M), name
+    for name in slow.KEPT:
+        assert any(name.startswith(start) for start in slow.SLOW), f"{name} would not be slow anyway"
+        assert not slow.is_slow(name)
+
+
+def test_slow_tests_are_marked_and_have_more_time(request: pytest.FixtureRequest) -> None:
+    for item in request.session.items:
+        assert (item.get_closest_marker("slow") is not None) == slow.is_slow(item.nodeid)
+    assert not slow.is_slow(request.node.nodeid)
+
+
+def test_every_test_is_run_before_a_change_is_taken() -> None:
+    """`make test` leaves out what `make test-slow` runs, and .ci/run calls both."""
+    makefile = (ROOT / "Makefile").read_text()
+    assert re.search(r"^test: .*\n\t.* -m 'not slow'$", makefile, re.M)
+    assert re.search(r"^test-slow: .*\n\t.* -m slow$", makefile, re.M)
+    stages = re.findall(r"^stage make ([a-z-]+)", (ROOT / ".ci" / "run").read_text(), re.M)
+    assert stages.index("test") < stages.index("test-slow")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import hush
-from tests.release import check, versions
+from tests.release import check, lowest, versions
 
 ROOT = Path(__file__).parent.parent.parent
 RELEASE = re.compile(r"^## (\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d)\)$", re.M)
@@ -57,6 +57,19 @@ def test_supported_pythons_are_those_that_are_tried() -> None:
     assert f"Python {supported[0]} to {supported[-1]}" in read("CHANGELOG.md")
     for name in (*versions.FAST, *versions.WHOLE, *check.TRIED):
         assert (ROOT / name.partition("::")[0]).exists(), name
+
+
+def test_the_oldest_versions_are_those_of_the_bounds() -> None:
+    extras = {"a": ["one>=1.2", "two[more]>=2,<3; os_name == 'posix'"], "b": ["hush-ldp[a]", "one>=1.10"]}
+    assert lowest.constraints(extras, "hush-ldp") == ["one==1.10", "two==2"]
+    for bad in ("three", "three==3", "three<3"):
+        with pytest.raises(SystemExit, match="must have one lower bound"):
+            lowest.constraints({"a": [bad]}, "hush-ldp")
+
+
+def test_every_requirement_of_this_project_has_a_lower_bound() -> None:
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    assert len(lowest.constraints(project["optional-dependencies"], project["name"])) > 30
 
 
 def test_the_security_policy_supports_this_version() -> None:

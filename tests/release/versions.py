@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 ENVIRONMENTS = ROOT / ".venv-versions"
-TESTING = ["hypothesis>=6.100", "numpy>=2.0", "pytest>=8.3", "pytest-timeout>=2.3"]
+TESTING = ["hypothesis>=6.108", "numpy>=2.0", "pytest>=8.3", "pytest-timeout>=2.3.1"]
 FAST = [
     *(f"tests/core/test_{name}.py" for name in ("codec", "coins", "exact", "plan", "report", "schema")),
     *(f"tests/device/test_{name}.py" for name in ("answered", "ledger", "randomise")),
@@ -30,7 +30,7 @@ FAST = [
     "tests/test_vectors.py",
 ]
 SLOW = "mutated or any_edit or largest_schema or kill or at_once"  # not among the fast ones
-MORE = ["httpx>=0.27", "pandas>=2.2", "polars>=1.20", "scipy>=1.13"]
+MORE = ["httpx>=0.27", "pandas>=2.2.2", "polars>=1.20", "scipy>=1.13"]
 WHOLE = [
     *FAST,
     "tests/cli/test_commands.py",
