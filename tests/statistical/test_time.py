@@ -8,12 +8,14 @@ alike, as they take turns in random order.
 
 from __future__ import annotations
 
+import random
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from hush import Plan, randomise
+from hush import Categorical, Plan, randomise
 from hush.channels import Output, Subset, Window
 from hush.channels.base import Coins, State
 from hush.coins import SystemCoins
@@ -38,6 +40,39 @@ def test_nor_does_the_first_report_after_reading_the_plan(name: str) -> None:
 def _quickly_read(name: str) -> Case:
     """The plan, with fewer cells where there are many: it is read again for every report."""
     return CASES[name](2048) if name.startswith(("window", "mixture")) else CASES[name]()
+
+
+def finding(find: Callable[[str], object], texts: tuple[str, str], n: int) -> float:
+    """Return how well the time of finding a category tells two texts apart. Each is a new one, as one that was read."""
+    times: tuple[list[int], list[int]] = ([], [])
+    raw, order = [text.encode() for text in texts], random.Random(1)
+    for _ in range(n):
+        for side in order.sample((0, 1), 2):
+            text = raw[side].decode()
+            start = time.perf_counter_ns()
+            find(text)
+            times[side].append(time.perf_counter_ns() - start)
+    return guess(*times)
+
+
+def narrowly(text: str) -> int:
+    """The twin, as was once done: Python is quicker with texts whose characters are all narrow."""
+    return hash(text.ljust(257, "\0").encode("utf-32-le"))
+
+
+LONG = ("y" * 256, "\u6c34" + "y" * 255, "\U0001f600" * 256)
+
+
+@pytest.mark.parametrize("text", LONG, ids=["narrow", "wider", "widest"])
+def test_neither_the_length_nor_the_width_of_a_text_shows(text: str) -> None:
+    """Of finding alone .2 are allowed, for the last comparison. A report takes ten times as long."""
+    n, texts = 5000, ("no", text)
+    values = (*texts, "maybe")
+    limit = by_chance(n, ALARM) + 2 * LEFT
+    assert finding(Categorical("c", values).encode, texts, n) < limit
+    hashed = {value: place for place, value in enumerate(values)}.get
+    for twin in (hashed, *([] if text == LONG[0] else [narrowly])):
+        assert any(finding(twin, texts, n) > limit for _ in range(9))  # a busy machine blurs what takes so little time
 
 
 # -- twins

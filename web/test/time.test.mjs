@@ -11,8 +11,8 @@ import { test } from "node:test";
 import { drawing, hostile, Pool, recordFor } from "./hostile.mjs";
 import { hush } from "./words.mjs";
 
-const { Plan, randomiseFrom } = hush;
-const TESTS = 2 * Object.keys(hostile).length;
+const { Coins, Plan, randomiseFrom } = hush;
+const TESTS = 2 * Object.keys(hostile).length + 1;
 const FRESH = 100;
 const LEFT = 0.05;
 
@@ -109,6 +109,37 @@ test("a search that ends where the value lies is noticed", async (t) => {
   });
   const { records } = hostile["window, both ends"];
   assert.ok(!hidden(t, await timed(400, records, () => twin)));
+});
+
+/** A text that no engine has hashed yet, as of a field that somebody has just filled in. */
+const fresh = (text) => new TextDecoder().decode(new TextEncoder().encode(text));
+
+/** Times what is done with a short and a long text, always new ones, after some to warm up. */
+function finding(draws, texts, find) {
+  const found = Array.from({ length: 2 * draws }, () => {
+    const which = crypto.getRandomValues(new Uint8Array(1))[0] & 1;
+    const text = fresh(texts[which]);
+    const start = process.hrtime.bigint();
+    find(text);
+    return [Number(process.hrtime.bigint() - start), which];
+  });
+  return found.slice(draws);
+}
+
+test("the length of a text that is looked up for the first time, and a twin that hashes it alone", async (t) => {
+  const texts = ["no", "y".repeat(256)];
+  const values = [...texts, "maybe"];
+  const plan = await Plan.parse(
+    `{"epsilon":"16.0","hush":1,"k":1,"questions":[{"attributes":["c"],"channel":{"kind":"subset","size":3,"threshold":` +
+      `"${3n << 62n}","weight":1}}],"schema":[{"kind":"categorical","name":"c","optional":false,"values":` +
+      `${JSON.stringify(values)}}],"title":"","weights":null}`,
+  );
+  const coins = new (class extends Coins {
+    word = () => 0n;
+  })();
+  assert.ok(hidden(t, finding(10_000, texts, (c) => randomiseFrom(coins, plan, { c }))));
+  const places = new Map(values.map((one, i) => [one, i]));
+  assert.ok(!hidden(t, finding(10_000, texts, (text) => places.get(text))));
 });
 
 test("a search through the list of categories is noticed", async (t) => {
