@@ -147,5 +147,5 @@ def test_runs_that_are_too_long_together_are_refused_in_words_that_name_the_rule
     """The reach was looked at first, and had to be "from 2700000 to 32768", which no number is."""
     long = tuple((2700, weight) for weight in range(1000, 0, -1))
     for runs in (long, ((4096, 2), (1, 1))):
-        with pytest.raises(PlanError, match="at most 4096 steps, the sum of the lengths of its runs$"):
+        with pytest.raises(PlanError, match=r"at most 4096 steps, the sum of the lengths of its runs$"):
             Additive(runs, (1, 1), 4096)

@@ -121,6 +121,26 @@ test("a bigint beyond 2^53 is no other code", async () => {
   }
 });
 
+test("texts of all lengths are looked up with equally many characters", async () => {
+  const values = ["", "no", "y".repeat(256), "\u{1f600}"];
+  const text = codes([0, 1, 2, 3]).replace("[0,1,2,3]", JSON.stringify(values));
+  const plan = await Plan.parse(text.replace('"size":4', '"size":5').replace('"optional":false', '"optional":true'));
+  const { get } = Map.prototype;
+  for (const [place, n] of [...values, null].entries()) {
+    let characters = 0;
+    Map.prototype.get = function (key) {
+      if (typeof key === "string") characters += key.length;
+      return get.call(this, key);
+    };
+    try {
+      assert.deepEqual(plan.encode({ n }), [place]);
+    } finally {
+      Map.prototype.get = get;
+    }
+    assert.equal(characters, 257);
+  }
+});
+
 test("errors name the attribute and the rule, never the value", async () => {
   const secret = "Krankheit";
   const messages = [];

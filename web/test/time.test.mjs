@@ -8,12 +8,13 @@
 // what JavaScript leaves: caches, garbage collection, how an engine keeps a number.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawing, hostile, Pool, recordFor } from "./hostile.mjs";
+import { drawing, frequent, hostile, Pool, recordFor } from "./hostile.mjs";
 import { hush } from "./words.mjs";
 
-const { Coins, Plan, randomiseFrom } = hush;
-const TESTS = 2 * Object.keys(hostile).length + 1;
-const FRESH = 100;
+const { Coins, likelihood, Plan, randomiseFrom } = hush;
+const KNOWN = { ...Object.fromEntries(Object.entries(hostile).filter(([name]) => !/^(subset|cells)/.test(name))), ...frequent };
+const TESTS = 2 * Object.keys(hostile).length + 3 * Object.keys(KNOWN).length + 2;
+const FRESH = 120;
 const LEFT = 0.05;
 
 /** The largest number of right guesses out of n that chance exceeds with probability 1e-6 / TESTS at most. */
@@ -38,8 +39,8 @@ async function timed(draws, records, next) {
     const record = recordFor(plan, records[which]);
     coins.fill();
     const start = process.hrtime.bigint();
-    randomiseFrom(coins, plan, record);
-    found.push([Number(process.hrtime.bigint() - start), which]);
+    const report = randomiseFrom(coins, plan, record);
+    found.push([Number(process.hrtime.bigint() - start), which, report]);
   }
   return found;
 }
@@ -83,6 +84,48 @@ for (const [name, { text, small = text, records, draws }] of Object.entries(host
     assert.ok(hidden(t, await timed(FRESH, records, () => Plan.parse(small))));
   });
 }
+
+/**
+ * The times of reports that favour the first record, of those that favour the second, and of the others. The coin of a
+ * draw says nothing about the record, but together with the report it does: so time must not say it either.
+ *
+ * Of a report that is likelier under one record only as many are kept as the other record has of it. Then both
+ * are equally likely given the report, and guesses are fair coins again if time says nothing.
+ */
+function byReport(plan, records, times) {
+  const kinds = [[], [], []];
+  for (const [time, which, { answers: [[question, output]] }] of times) {
+    const chances = records.map((record) => likelihood(plan, question, output, record));
+    const kind = chances[0] > chances[1] ? 0 : chances[0] < chances[1] ? 1 : 2;
+    if (Math.random() * chances[which] < Math.min(...chances)) kinds[kind].push([time, which]);
+  }
+  return kinds.filter(({ length }) => length >= 100).map((kind) => kind.slice(kind.length % 2));
+}
+
+for (const [name, { text, small = text, records }] of Object.entries(KNOWN)) {
+  test(`${name}: later draws, by their reports`, async (t) => {
+    const plan = await Plan.parse(small);
+    const known = records.map((record) => recordFor(plan, record));
+    const kinds = byReport(plan, known, await timed(1600, known, () => plan));
+    assert.ok(kinds.length >= 2);
+    for (const kind of kinds) assert.ok(hidden(t, kind));
+  });
+}
+
+test("a draw whose time tells the coin is noticed with the report, and not without", async (t) => {
+  const { text, records } = frequent["subset of half"];
+  const plan = await Plan.parse(text);
+  const slow = drawing(plan, (channel, inputs, coins) => {
+    const output = channel.draw(inputs, coins);
+    if (output.includes(inputs[0])) channel.draw(inputs, coins);
+    return output;
+  });
+  const times = await timed(2000, records, () => slow);
+  assert.ok(hidden(t, times));
+  const kinds = byReport(plan, records, times);
+  assert.ok(kinds.length >= 2);
+  for (const kind of kinds.slice(0, 2)) assert.ok(!hidden(t, kind));
+});
 
 const { small: window, records: optional } = hostile["window of 32768 uneven cells"];
 
