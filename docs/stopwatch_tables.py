@@ -10,11 +10,19 @@ KEPT = Path(__file__).parent / "measured" / "stopwatch.json"
 
 
 def stopwatch() -> str:
-    """Right guesses for every plan: the first report after reading it, and later ones."""
-    lines = ["| plan | first report | by chance | later reports | by chance |", "|---" * 5 + "|"]
+    """Right guesses for every plan: the first report after reading it, later ones, and those with the report known."""
+    times = {
+        "first report": ("first", "few"),
+        "later reports": ("later", "many"),
+        "given the report": ("given", "count"),
+    }
+    lines = ["| plan | " + " | ".join(f"{name} | by chance" for name in times) + " |", "|---" * 7 + "|"]
     for name, row in json.loads(KEPT.read_text(encoding="utf-8")).items():
-        first, later = (_chance(row[count]) for count in ("few", "many"))
-        lines.append(f"| {name} | {row['first']:.3f} | {first:.3f} | {row['later']:.3f} | {later:.3f} |")
+        cells = (
+            f"{row[share]:.3f} | {_chance(row[count]):.3f}" if share in row else " | "
+            for share, count in times.values()
+        )
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -22,6 +22,7 @@ SLOW: dict[str, str] = {
     "test_sessions.py": "types every command of the pages that are told as sessions",
     "test_docs.py::test_code_blocks_run": "runs all code of the documents",
     "test_imports.py::test_every_name_in_the_documents": "imports everything that the documents name",
+    "test_imports.py::test_a_wrong_import": "checks all contracts on a copy of the source, for every kind",
     "test_page.py": "follows the page about PostgreSQL",
     # Long statistics
     "statistical/": "simulates surveys by the thousand",
@@ -36,8 +37,8 @@ SLOW: dict[str, str] = {
     "web/test_browser.py": "Chromium",
     # Processes that are killed, besieged or stopped
     "test_wiping.py::test_a_process_that": "searches the memory of processes",
-    "test_embedded.py::test_a_second_collector_is_refused_by": "starts a dozen collectors",
-    "test_embedded.py::test_a_running_collector": "takes files away from collectors that run",
+    "test_sqlite_file.py::test_a_second_collector_is_refused_by": "starts a dozen collectors",
+    "test_sqlite_file.py::test_a_running_collector": "takes files away from collectors that run",
     "test_fuzz.py::test_a_storm": "storms a collector over sockets",
     "test_kill.py": "kills collectors and databases under load",
     "test_openapi.py::test_a_running_collector": "lets schemathesis ask for everything",
@@ -52,7 +53,7 @@ SLOW: dict[str, str] = {
     "test_waiting.py::test_the_last_resort": "waits for a process that hangs",
     "test_demo.py": "runs the demo",
     "test_timeouts.py::test_what_hangs_fails": "waits for tests that hang",
-    "test_cli_errors.py::test_these_tests_end_under_nohup": "runs tests in a test",
+    "cli/test_errors.py::test_these_tests_end_under_nohup": "runs tests in a test",
 }
 
 KEPT = (
@@ -60,7 +61,7 @@ KEPT = (
     "test_words.py::test_threads_change_nothing[default]",
     "browser/test_embedding.py::test_the_page_of_the_package",
     "browser/test_form.py::test_filled_by_keyboard_explained_and_sent_once",
-    "test_embedded.py::test_a_running_collector_acknowledges_only_what_is_found_again[deleted]",
+    "test_sqlite_file.py::test_a_running_collector_acknowledges_only_what_is_found_again[deleted]",
     "test_kill.py::test_kill_the_collector_on_sqlite",
     "test_reveals.py::test_several_processes_show_the_same[sqlite-Reveals]",
     "test_waiting.py::test_every_address_is_503_and_none_hangs[locked]",

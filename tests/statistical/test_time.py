@@ -1,27 +1,44 @@
 """A stop-watch learns next to nothing: times of two records, on the worst valid plan of every channel.
 
 `stopwatch` says how it is measured. Of n times each the best threshold may guess right by chance: for
-equal laws more often than `by_chance` with a probability below 1e-8, and there are 28 such tests. Beyond that .1 is
-allowed for what remains (caches, garbage collection, the length of integers). Noise of a busy machine hits both records
-alike, as they take turns in random order.
+equal laws more often than `by_chance` with a probability below 1e-8, and there are 70 such comparisons. Beyond that .1
+is allowed for what remains (caches, garbage collection, the length of integers). Noise of a busy machine hits both
+records alike, as they take turns in random order.
 """
 
 from __future__ import annotations
 
+import random
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from hush import Plan, randomise
+from hush import Categorical, Plan, randomise
 from hush.core.channels import Output, Subset, Window
 from hush.core.channels.base import Coins, State
 from hush.core.exact import WORD
+from hush.core.report import Report
 from hush.device.coins import SystemCoins
-from tests.statistical.stopwatch import CASES, Case, by_chance, first, guess, later, uneven
+from tests.statistical.favours import favours
+from tests.statistical.stopwatch import (
+    CASES,
+    GIVEN,
+    Case,
+    Randomise,
+    asking,
+    by_chance,
+    first,
+    given,
+    guess,
+    later,
+    uneven,
+)
 
 ALARM, LEFT, FEW = 1e-8, 0.1, 50
 SLOW = {"unary", "cube", "signs, even", "signs, odd", "subset of all but one"}
+SMALLER = {"unary": 256, "cube": 64, "signs, even": 64, "signs, odd": 63, "subset of half": 128}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -35,15 +52,75 @@ def test_nor_does_the_first_report_after_reading_the_plan(name: str) -> None:
     assert first(_quickly_read(name), FEW) < by_chance(FEW, ALARM) + LEFT
 
 
+@pytest.mark.parametrize("name", GIVEN)
+def test_nor_do_time_and_report_together(name: str) -> None:
+    """Among reports that favour one record, or the other, or neither. A twin works longer if one favours the truth."""
+    n = 1000 if name in SMALLER else 2000
+    case = GIVEN[name](SMALLER[name]) if name in SMALLER else GIVEN[name]()
+    assert told(given(case, n)) == []
+    assert told(given(case, n, telling(case)))
+
+
+def told(found: list[tuple[float, int]]) -> list[float]:
+    """Return the shares of right guesses that chance does not explain."""
+    return [share for share, count in found if share >= by_chance(count, ALARM) + LEFT]
+
+
+def telling(case: Case) -> Randomise:
+    """The twin for any channel: work that depends on whether the report favours the record that it is of."""
+    side = favours(*case)
+
+    def again(plan: Plan, record: dict[str, Any]) -> Report:
+        report = randomise(plan, record)
+        if side(report) == (1 if record is case.one else -1):
+            randomise(plan, record)
+        return report
+
+    return again
+
+
 def _quickly_read(name: str) -> Case:
     """The plan, with fewer cells where there are many: it is read again for every report."""
     return CASES[name](2048) if name.startswith(("window", "mixture")) else CASES[name]()
 
 
+def finding(find: Callable[[str], object], texts: tuple[str, str], n: int) -> float:
+    """Return how well the time of finding a category tells two texts apart. Each is a new one, as one that was read."""
+    times: tuple[list[int], list[int]] = ([], [])
+    raw, order = [text.encode() for text in texts], random.Random(1)
+    for _ in range(n):
+        for side in order.sample((0, 1), 2):
+            text = raw[side].decode()
+            start = time.perf_counter_ns()
+            find(text)
+            times[side].append(time.perf_counter_ns() - start)
+    return guess(*times)
+
+
+def narrowly(text: str) -> int:
+    """The twin, as was once done: Python is quicker with texts whose characters are all narrow."""
+    return hash(text.ljust(257, "\0").encode("utf-32-le"))
+
+
+LONG = ("y" * 256, "\u6c34" + "y" * 255, "\U0001f600" * 256)
+
+
+@pytest.mark.parametrize("text", LONG, ids=["narrow", "wider", "widest"])
+def test_neither_the_length_nor_the_width_of_a_text_shows(text: str) -> None:
+    """Of finding alone .2 are allowed, for the last comparison. A report takes ten times as long."""
+    n, texts = 5000, ("no", text)
+    values = (*texts, "maybe")
+    limit = by_chance(n, ALARM) + 2 * LEFT
+    assert finding(Categorical("c", values).encode, texts, n) < limit
+    twins: list[Callable[[str], object]] = [{value: place for place, value in enumerate(values)}.get]
+    for twin in twins if text == LONG[0] else [*twins, narrowly]:
+        assert any(finding(twin, texts, n) > limit for _ in range(9))  # a busy machine blurs what takes so little time
+
+
 # -- twins
 
 
-def lazily(plan: Plan, record: dict[str, Any]) -> object:
+def lazily(plan: Plan, record: dict[str, Any]) -> Report:
     """Makes the grid of a window at the first draw of a number, as was once done."""
     (question,) = plan.questions
     channel = question.channel
@@ -55,6 +132,28 @@ def lazily(plan: Plan, record: dict[str, Any]) -> object:
 
 def test_a_grid_that_is_made_when_it_is_needed_is_caught() -> None:
     assert first(_quickly_read("window, missing or not"), FEW, lazily) > 0.99 > by_chance(FEW, ALARM) + LEFT
+
+
+class Hasty(Subset):
+    """Takes longer if the truth is in the set: as often for every category, so that the time alone says nothing."""
+
+    def draw(self, state: State, coins: Coins) -> Output:
+        output = super().draw(state, coins)
+        assert isinstance(output, tuple)
+        if state in output:
+            super().draw(state, coins)
+        return output
+
+
+def test_a_time_that_tells_the_coin_is_seen_only_with_the_report() -> None:
+    right, one, other = GIVEN["subset of half"](SMALLER["subset of half"])
+    (question,) = right.questions
+    assert isinstance(question.channel, Subset)
+    channel = Hasty(question.channel.size, question.channel.weight, question.channel.threshold)
+    case = Case(asking(right.schema.attributes, channel), one, other)
+    assert told([(later(case, 2000), 2000)]) == []
+    towards, away, _ = given(case, 2000)
+    assert told([towards, away]) == [towards[0], away[0]]
 
 
 class Sparing(Subset):

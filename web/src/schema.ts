@@ -39,11 +39,15 @@ type Find = (value: unknown) => number | undefined;
 /** For each categorical attribute. A search through the list would take longer for some than for others. */
 const PLACES = new WeakMap<object, Find>();
 
-/** Finds texts. Engines key the hashes of texts by a secret. */
-function textFinder(all: readonly unknown[]): Find {
+/**
+ * Finds texts. Engines key the hashes of texts by a secret, and hash a text when it is first looked up, character by
+ * character. So what a text lacks of the longest is looked up too: no declared text has such a character.
+ */
+function textFinder(all: readonly string[]): Find {
   const places = new Map<unknown, number>(all.map((one, i) => [one, i]));
   places.set(null, all.length);
-  return (value) => places.get(value);
+  const rest = "\0".repeat(Math.max(...all.map(({ length }) => length)) + 1);
+  return (value) => places.get(rest.slice(typeof value === "string" ? value.length : 0)) ?? places.get(value);
 }
 
 /**
@@ -102,7 +106,7 @@ function checkCategorical(attribute: Fields): void {
     if (texts) ensure(printable(one, 0, 256) && one !== MISSING, "a value must be at most 256 printable characters");
     else integer(one, -MAX_CODE, MAX_CODE, "a value");
   }
-  PLACES.set(attribute, texts ? textFinder(all) : codeFinder(all as readonly number[]));
+  PLACES.set(attribute, texts ? textFinder(all as readonly string[]) : codeFinder(all as readonly number[]));
 }
 
 /**
@@ -118,7 +122,7 @@ export function encode(schema: readonly Attribute[], record: PersonRecord): Inpu
   if (!Reflect.ownKeys(record).every((key) => names.has(key)))
     throw new RecordError(`the record has an attribute that is not in the schema; there are: ${few([...names])}`);
   return schema.map((attribute) => {
-    const value = Object.hasOwn(record, attribute.name) ? (record[attribute.name] ?? null) : null;
+    const value = Object.hasOwn(record, attribute.name) ? asNumber(record[attribute.name] ?? null) : null;
     const fail = (text: string): never => {
       throw new RecordError(`attribute ${JSON.stringify(attribute.name)}: ${text}`);
     };
@@ -126,6 +130,10 @@ export function encode(schema: readonly Attribute[], record: PersonRecord): Inpu
     return attribute.kind === "numeric" ? position(attribute, value, fail) : index(attribute, value, fail);
   });
 }
+
+/** A bigint becomes the nearest float64, the largest one if it is larger still. All else stays as it is. */
+const asNumber = (value: unknown): unknown =>
+  typeof value === "bigint" ? Math.min(Math.max(Number(value), -Number.MAX_VALUE), Number.MAX_VALUE) : value;
 
 /** Whether a value is an object that inherits from nothing but the Object of this page, or of another frame. */
 function isPlain(value: unknown): boolean {

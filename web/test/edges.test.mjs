@@ -180,3 +180,44 @@ test("the coin of a mixture falls exactly where its share ends", async () => {
   for (const word of [0n, share - 1n]) assert.ok(drawn(word) < parts[0].size);
   for (const word of [share, R - 1n]) assert.ok(drawn(word) >= parts[0].size);
 });
+
+const THREE_QUARTERS = HALF + HALF / 2n;
+const refuses = (channel, ...attributes) => assert.rejects(planOf([[channel, ...attributes]]), hush.PlanError);
+
+test("a cube shows at most 64 signs, near corners agree in more than half, and no sign is shown twice", async () => {
+  const numbers = (count) => Array.from({ length: count }, (_, i) => number(`x${i}`));
+  const cube = (size, sample, agree) => ({ kind: "cube", size, sample, agree, threshold: R - 1n });
+  const accepts = (...given) => planOf([[cube(...given), ...numbers(given[0])]]);
+  await assert.rejects(accepts(65, 65, 65), /sample must be an integer from 1 to 64/);
+  await assert.rejects(accepts(4, 4, 2), /agree must be an integer from 3 to 4/);
+  await assert.rejects(accepts(5, 5, 2), /agree must be an integer from 3 to 5/);
+  const wide = { kind: "cube", size: 65, sample: 64, agree: 33, threshold: THREE_QUARTERS };
+  assert.ok(await planOf([[wide, ...numbers(65)]]));
+  const plan = await planOf([[{ ...cube(4, 2, 2), threshold: THREE_QUARTERS }, ...numbers(4)]]);
+  const report = (output) => new hush.Report(plan, "00112233445566778899aabbccddeeff", [[0, output]]);
+  assert.deepEqual(report([0, 3]).answers, [[0, [0, 3]]]);
+  for (const output of [[0, 1], [6, 7]]) assert.throws(() => report(output), hush.ReportError);
+});
+
+test("additive noise has runs, and reaches from 2 steps to 32768", async () => {
+  const decays = [4n, 16n, 256n, 65536n, 2n].map((share) => R / share);
+  const additive = (change) => ({ kind: "additive", runs: [[4096, 1]], decays, reach: 32768, ...change });
+  assert.ok(await planOf([[additive(), number("x")]]));
+  await assert.rejects(planOf([[additive({ reach: 32769 }), number("x")]]), /reach must be an integer from 4096 to 32768/);
+  await refuses(additive({ runs: [], decays: [HALF], reach: 2 }), number("x"));
+  await refuses(additive({ runs: [[1, 1]], decays: [HALF], reach: 1 }), number("x"));
+  assert.ok(await planOf([[additive({ runs: [[1, 1]], decays: [R / 4n, HALF], reach: 2 }), number("x")]]));
+});
+
+test("a window leaves a cell outside, and a word that is half way rounds down", async () => {
+  const window = (change) => ({ kind: "window", size: 4, width: 2, threshold: THREE_QUARTERS, levels: "even", optional: false, ...change });
+  for (const optional of [false, true]) {
+    for (const size of [2, 1]) {
+      await refuses(window({ size, width: 2, optional }), number("x", { optional }));
+    }
+  }
+  const { channel } = (await planOf([[window(), number("x")]])).questions[0];
+  const u = (halves) => halves / 2 ** 25; // a number between the first two starts, in halves of the steps that round
+  assert.equal(channel.draw([u(5.5)], new Words([5n])), 0);
+  assert.equal(channel.draw([u(5.5) + 2 ** -40], new Words([5n])), 1);
+});

@@ -135,6 +135,25 @@ export const hostile = {
   },
 };
 
+/** Where a report that favours a record is rare under the other one: plans of the same kind for which it is not. */
+export const frequent = {
+  "subset of half": {
+    text: text([category(upTo(127))], { kind: "subset", size: 128, weight: 64, threshold: MOST }),
+    records: [{ c: 0 }, { c: 126 }],
+  },
+  "subset of one of four": {
+    text: text([category(upTo(3))], { kind: "subset", size: 4, weight: 1, threshold: String(R / 2n) }),
+    records: [{ c: 0 }, { c: null }],
+  },
+  "cells, a few": {
+    text: text([number("x0"), category(upTo(1))], { kind: "cells", sizes: [null, 2], threshold: String(R / 2n) }),
+    records: [
+      { x0: 0.25, c: 0 },
+      { x0: 1.5, c: null },
+    ],
+  },
+};
+
 /** The record without what a smaller plan does not ask for. */
 export function recordFor(plan, record) {
   return Object.fromEntries(plan.schema.map(({ name }) => [name, record[name]]));

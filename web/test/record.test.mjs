@@ -15,7 +15,7 @@ const refused = (record, plan = small) => {
 };
 
 test("values of other types are refused", () => {
-  const numbers = [NaN, Infinity, -Infinity, true, false, "0.5", "", [], [0.5], {}, 1n, new Number(0.5), Symbol("x")];
+  const numbers = [NaN, Infinity, -Infinity, true, false, "0.5", "", [], [0.5], {}, new Number(0.5), Symbol("x")];
   for (const x of numbers) refused({ x, c: "a" });
   for (const c of ["A", "a ", "", 0, 1, true, ["a"], new String("a"), {}, NaN, Symbol("a")]) refused({ x: 0.5, c });
   for (const missing of [{ x: 0.5 }, { c: "a" }, { x: null, c: "a" }, { x: 0.5, c: undefined }, {}]) refused(missing);
@@ -68,13 +68,15 @@ test("a polluted prototype is not read", () => {
   }
 });
 
+/** The text of a plan with one attribute, n, whose values are integers. */
+const codes = (values) =>
+  `{"epsilon":"16.0","hush":1,"k":1,"questions":[{"attributes":["n"],"channel":{"kind":"subset","size":${values.length},` +
+  `"threshold":"${3n << 62n}","weight":1}}],"schema":[{"kind":"categorical","name":"n","optional":false,"values":` +
+  `[${values}]}],"title":"","weights":null}`;
+
 test("integers are found in whatever order they are declared", async () => {
   const values = [30, -7, 2 ** 53 - 1, 0, 12, -(2 ** 53) + 1];
-  const channel = `{"kind":"subset","size":6,"threshold":"${1n << 62n}","weight":1}`;
-  const plan = await Plan.parse(
-    `{"epsilon":"1.0","hush":1,"k":1,"questions":[{"attributes":["n"],"channel":${channel}}],"schema":[{"kind":` +
-      `"categorical","name":"n","optional":false,"values":[${values}]}],"title":"","weights":null}`,
-  );
+  const plan = await Plan.parse(codes(values));
   for (const [place, n] of values.entries()) assert.deepEqual(plan.encode({ n }), [place]);
   for (const n of [29, 31, 1, -8, 0.5, 2 ** 53, -(2 ** 53), "0", null]) refused({ n }, plan);
 });
@@ -92,6 +94,51 @@ test("numbers outside are clipped where that is declared, but not infinite ones"
   assert.deepEqual(plan.encode({ x: 0, y: -2 }), [0, 0]);
   for (const y of [Infinity, -Infinity, NaN]) refused({ x: 1, y }, plan);
   refused({ x: 10.000000000000002, y: 0 }, plan);
+});
+
+test("a bigint is the integer that it is, however large", async () => {
+  const plan = await Plan.parse(vectors("channel-duchi").plan);
+  const [low, high] = [-(10n ** 400n), 10n ** 400n];
+  for (const y of [3n, 2n ** 53n + 1n, high]) assert.deepEqual(plan.encode({ x: 5n, y }), [0.5, 1]);
+  for (const y of [-2n, -(2n ** 53n) - 1n, low]) assert.deepEqual(plan.encode({ x: 10n, y }), [1, 0]);
+  for (const x of [11n, -1n, high, low]) refused({ x, y: 0 }, plan);
+  const wide = await Plan.parse(vectors("channel-duchi").plan.replace('"high":2.25,"low":-1.5', '"high":1e+16,"low":-1e+16'));
+  assert.deepEqual(wide.encode({ x: 0n, y: 2n ** 53n + 1n }), wide.encode({ x: 0, y: 2 ** 53 })); // the nearest float64
+  assert.deepEqual(wide.encode({ x: 0n, y: 2n ** 53n + 3n }), wide.encode({ x: 0, y: 2 ** 53 + 4 }));
+  // JSON.parse makes an infinity of an integer that is beyond float64, so that it is refused like other infinities.
+  refused({ x: 5, y: JSON.parse(`1${"0".repeat(400)}`) }, plan);
+});
+
+test("a bigint beyond 2^53 is no other code", async () => {
+  const values = [2 ** 53 - 1, 0, -(2 ** 53) + 1];
+  const plan = await Plan.parse(codes(values));
+  for (const [place, n] of values.entries()) assert.deepEqual(plan.encode({ n: BigInt(n) }), [place]);
+  for (const n of [2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n), 2n ** 64n, 10n ** 400n]) refused({ n }, plan);
+  const right = codes([1, 2 ** 53 - 1]);
+  assert.ok(await Plan.parse(right));
+  for (const n of ["9007199254740992", "9007199254740993", "1e400", `1${"0".repeat(400)}`]) {
+    await assert.rejects(Plan.parse(right.replace("9007199254740991", n)), /a value must be an integer from/);
+  }
+});
+
+test("texts of all lengths are looked up with equally many characters", async () => {
+  const values = ["", "no", "y".repeat(256), "\u{1f600}"];
+  const text = codes([0, 1, 2, 3]).replace("[0,1,2,3]", JSON.stringify(values));
+  const plan = await Plan.parse(text.replace('"size":4', '"size":5').replace('"optional":false', '"optional":true'));
+  const { get } = Map.prototype;
+  for (const [place, n] of [...values, null].entries()) {
+    let characters = 0;
+    Map.prototype.get = function (key) {
+      if (typeof key === "string") characters += key.length;
+      return get.call(this, key);
+    };
+    try {
+      assert.deepEqual(plan.encode({ n }), [place]);
+    } finally {
+      Map.prototype.get = get;
+    }
+    assert.equal(characters, 257);
+  }
 });
 
 test("errors name the attribute and the rule, never the value", async () => {

@@ -8,12 +8,13 @@
 // what JavaScript leaves: caches, garbage collection, how an engine keeps a number.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawing, hostile, Pool, recordFor } from "./hostile.mjs";
+import { drawing, frequent, hostile, Pool, recordFor } from "./hostile.mjs";
 import { hush } from "./words.mjs";
 
-const { Plan, randomiseFrom } = hush;
-const TESTS = 2 * Object.keys(hostile).length;
-const FRESH = 100;
+const { Coins, likelihood, Plan, randomiseFrom } = hush;
+const KNOWN = { ...Object.fromEntries(Object.entries(hostile).filter(([name]) => !/^(subset|cells)/.test(name))), ...frequent };
+const TESTS = 2 * Object.keys(hostile).length + 3 * Object.keys(KNOWN).length + 2;
+const FRESH = 120;
 const LEFT = 0.05;
 
 /** The largest number of right guesses out of n that chance exceeds with probability 1e-6 / TESTS at most. */
@@ -38,8 +39,8 @@ async function timed(draws, records, next) {
     const record = recordFor(plan, records[which]);
     coins.fill();
     const start = process.hrtime.bigint();
-    randomiseFrom(coins, plan, record);
-    found.push([Number(process.hrtime.bigint() - start), which]);
+    const report = randomiseFrom(coins, plan, record);
+    found.push([Number(process.hrtime.bigint() - start), which, report]);
   }
   return found;
 }
@@ -84,6 +85,48 @@ for (const [name, { text, small = text, records, draws }] of Object.entries(host
   });
 }
 
+/**
+ * The times of reports that favour the first record, of those that favour the second, and of the others. The coin of a
+ * draw says nothing about the record, but together with the report it does: so time must not say it either.
+ *
+ * Of a report that is likelier under one record only as many are kept as the other record has of it. Then both
+ * are equally likely given the report, and guesses are fair coins again if time says nothing.
+ */
+function byReport(plan, records, times) {
+  const kinds = [[], [], []];
+  for (const [time, which, { answers: [[question, output]] }] of times) {
+    const chances = records.map((record) => likelihood(plan, question, output, record));
+    const kind = chances[0] > chances[1] ? 0 : chances[0] < chances[1] ? 1 : 2;
+    if (Math.random() * chances[which] < Math.min(...chances)) kinds[kind].push([time, which]);
+  }
+  return kinds.filter(({ length }) => length >= 100).map((kind) => kind.slice(kind.length % 2));
+}
+
+for (const [name, { text, small = text, records }] of Object.entries(KNOWN)) {
+  test(`${name}: later draws, by their reports`, async (t) => {
+    const plan = await Plan.parse(small);
+    const known = records.map((record) => recordFor(plan, record));
+    const kinds = byReport(plan, known, await timed(1600, known, () => plan));
+    assert.ok(kinds.length >= 2);
+    for (const kind of kinds) assert.ok(hidden(t, kind));
+  });
+}
+
+test("a draw whose time tells the coin is noticed with the report, and not without", async (t) => {
+  const { text, records } = frequent["subset of half"];
+  const plan = await Plan.parse(text);
+  const slow = drawing(plan, (channel, inputs, coins) => {
+    const output = channel.draw(inputs, coins);
+    if (output.includes(inputs[0])) channel.draw(inputs, coins);
+    return output;
+  });
+  const times = await timed(2000, records, () => slow);
+  assert.ok(hidden(t, times));
+  const kinds = byReport(plan, records, times);
+  assert.ok(kinds.length >= 2);
+  for (const kind of kinds.slice(0, 2)) assert.ok(!hidden(t, kind));
+});
+
 const { small: window, records: optional } = hostile["window of 32768 uneven cells"];
 
 test("knots that are made at the first draw of a present value are noticed", async (t) => {
@@ -109,6 +152,37 @@ test("a search that ends where the value lies is noticed", async (t) => {
   });
   const { records } = hostile["window, both ends"];
   assert.ok(!hidden(t, await timed(400, records, () => twin)));
+});
+
+/** A text that no engine has hashed yet, as of a field that somebody has just filled in. */
+const fresh = (text) => new TextDecoder().decode(new TextEncoder().encode(text));
+
+/** Times what is done with a short and a long text, always new ones, after some to warm up. */
+function finding(draws, texts, find) {
+  const found = Array.from({ length: 2 * draws }, () => {
+    const which = crypto.getRandomValues(new Uint8Array(1))[0] & 1;
+    const text = fresh(texts[which]);
+    const start = process.hrtime.bigint();
+    find(text);
+    return [Number(process.hrtime.bigint() - start), which];
+  });
+  return found.slice(draws);
+}
+
+test("the length of a text that is looked up for the first time, and a twin that hashes it alone", async (t) => {
+  const texts = ["no", "y".repeat(256)];
+  const values = [...texts, "maybe"];
+  const plan = await Plan.parse(
+    `{"epsilon":"16.0","hush":1,"k":1,"questions":[{"attributes":["c"],"channel":{"kind":"subset","size":3,"threshold":` +
+      `"${3n << 62n}","weight":1}}],"schema":[{"kind":"categorical","name":"c","optional":false,"values":` +
+      `${JSON.stringify(values)}}],"title":"","weights":null}`,
+  );
+  const coins = new (class extends Coins {
+    word = () => 0n;
+  })();
+  assert.ok(hidden(t, finding(10_000, texts, (c) => randomiseFrom(coins, plan, { c }))));
+  const places = new Map(values.map((one, i) => [one, i]));
+  assert.ok(!hidden(t, finding(10_000, texts, (text) => places.get(text))));
 });
 
 test("a search through the list of categories is noticed", async (t) => {

@@ -270,8 +270,9 @@ class _Texts:
 
     def padded(self, value: str) -> bytes:
         """Return a text in as many bytes as all others."""
-        # No declared text holds a zero, so that no two become equal.
-        return value.ljust(self._longest, "\0").encode("utf-32-le", "surrogatepass")
+        # No declared text holds either character, so that no two become equal. The first one is as wide as any: Python
+        # would keep, pad and encode a text in as many bytes for each character as its widest one needs.
+        return (value + "\U0010ffff").ljust(self._longest + 1, "\0").encode("utf-32-le", "surrogatepass")
 
     def __call__(self, value: str) -> int | None:
         place = self._places.get(hash(self.padded(value)))

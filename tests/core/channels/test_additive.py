@@ -141,3 +141,11 @@ def test_the_period_has_the_digits_that_are_tossed() -> None:
         digits = [0 if periods >> k & 1 else WORD - 1 for k in range(3)]
         assert TOY.draw(0, ListedCoins([*digits, FIRST, WORD - 1])) == 12 + 4 * periods
         assert TOY.draw(4, ListedCoins([*digits, FIRST, 0])) == 12 + 3 - 4 * periods
+
+
+def test_runs_that_are_too_long_together_are_refused_in_words_that_name_the_rule() -> None:
+    """The reach was looked at first, and had to be "from 2700000 to 32768", which no number is."""
+    long = tuple((2700, weight) for weight in range(1000, 0, -1))
+    for runs in (long, ((4096, 2), (1, 1))):
+        with pytest.raises(PlanError, match=r"at most 4096 steps, the sum of the lengths of its runs$"):
+            Additive(runs, (1, 1), 4096)

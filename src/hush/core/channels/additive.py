@@ -86,8 +86,11 @@ class Additive(Channel):
         require(isinstance(self.decays, tuple), "an additive channel has decays")
         for decay in self.decays:
             codec.integer(decay, 1, WORD - 1, PlanError, "a decay of an additive channel")
+        require(
+            self.steps <= MAX_STEPS,
+            f"an additive channel has at most {MAX_STEPS} steps, the sum of the lengths of its runs",
+        )
         codec.integer(self.reach, max(self.steps, 2), MAX_REACH, PlanError, "the reach of an additive channel")
-        require(self.steps <= MAX_STEPS, f"an additive channel has at most {MAX_STEPS} steps")
         digits = digits_of(self.steps, self.reach)
         require(len(self.decays) == digits + 1, f"with this reach an additive channel has {digits + 1} decays")
         weights = [weight for _, weight in self.runs]

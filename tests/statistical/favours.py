@@ -1,0 +1,49 @@
+"""Which of two records a report favours: what somebody who has the report knows before looking at a stop-watch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hush import Plan
+from hush.core.channels import Cells, Channel, Cube, Output, Signs, Subset, Unary
+from hush.core.report import Report
+from hush.core.schema import Input
+from hush.device.coins import SystemCoins
+
+Score = Callable[[Output], float]
+
+
+def favours(plan: Plan, one: dict[str, Any], other: dict[str, Any]) -> Callable[[Report], int]:
+    """Return a function of a report to one question: 1 if it favours the one record, -1 the other, 0 neither."""
+    (question,) = plan.questions
+    score = _score(question.channel, *(plan.schema.encode(record) for record in (one, other)))
+
+    def side(report: Report) -> int:
+        ((_, output),) = report.answers
+        return (score(output) > 0) - (score(output) < 0)
+
+    return side
+
+
+def _score(channel: Channel, one: list[Input], other: list[Input]) -> Score:
+    if isinstance(channel, Cube):
+        return lambda output: channel.sample - 2 * sum(member % 2 for member in _members(output))
+    if isinstance(
+        channel, Signs
+    ):  # the one record has all numbers at their lower ends, and the other at their upper ones
+        return lambda output: channel.size - 2 * len(_members(output))
+    if isinstance(channel, Subset | Unary | Cells):
+        here, there = (channel.state(inputs, SystemCoins()) for inputs in (one, other))
+        return lambda output: (here in _members(output)) - (there in _members(output))
+    laws = [channel.likelihood(_number(inputs)) or [] for inputs in (one, other)]
+    return lambda output: laws[0][_members(output)[0]] - laws[1][_members(output)[0]]
+
+
+def _members(output: Output) -> tuple[int, ...]:
+    return output if isinstance(output, tuple) else (output,)
+
+
+def _number(inputs: list[Input]) -> float | None:
+    (only,) = inputs
+    return only
