@@ -13,6 +13,12 @@ from hush.collector import ids
 from hush.collector.ids import IdIndex, holds, packed
 
 
+@pytest.fixture(params=[0, 50, ids.NEWEST], autouse=True)
+def _newest(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hold none of the newest ids as they are, some, or as many as ever."""
+    monkeypatch.setattr(ids, "NEWEST", request.param)
+
+
 class Runs:
     """Runs by number, as a database has them, and how often one was read."""
 
@@ -81,11 +87,12 @@ def test_ids_that_a_client_picks_do_not_collide() -> None:
 
 
 def test_a_failure_in_the_middle_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    index, _, everything = filled([10, 10], random.Random(4))
+    index, _, everything = filled([5000, 10], random.Random(4))
     with monkeypatch.context() as patch:
         patch.setattr(ids, "_merged", lambda a, b: 1 / 0)
+        patch.setattr(ids, "NEWEST", 0)
         with pytest.raises(ZeroDivisionError):
-            index.add(9, packed([bytes(16)]))
+            index.add(9, packed([bytes(16), *(os.urandom(16) for _ in range(5000))]))
     assert index.known(sorted(everything)) == everything
     assert index.known([bytes(16)]) == set()
 
