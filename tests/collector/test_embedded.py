@@ -22,6 +22,7 @@ import pytest
 from hush import Report
 from hush.collector import embedded, formats
 from hush.collector.sqlite import SqliteStore
+from hush.collector.vectors import layout_of
 from hush.errors import StoreError
 from tests.collector import places
 from tests.collector.places import NEW, REPEATED, Place, plan
@@ -305,6 +306,21 @@ def test_ones_own_commits_are_not_taken_for_others(store: SqliteStore, monkeypat
     subprocess.run([sys.executable, "-c", READ, str(store.path)], check=True)  # noqa: S603
     run_sql(store.path, f"vacuum into '{store.path.with_suffix('.copy')}'")
     assert store.commit(places.singles(places.reports(3))) == [NEW] * 3
+
+
+def test_what_is_shown_is_what_the_file_has(store: SqliteStore) -> None:
+    """Another program has put back an earlier tally: memory is not shown, nor written over it."""
+    plan = places.plan()
+    store.commit(places.singles(places.reports(3)))
+    early = store._vectors[1]
+    store.commit(places.singles(places.reports(4)))
+    run_sql(store.path, f"update plans set tally = x'{layout_of(plan).encode(early).hex()}'")
+    assert store.reveal(plan, 0, 1).n == 3
+    assert store.tally(plan).n == 3
+    run_sql(store.path, f"update plans set tally = x'{layout_of(plan).encode(0 * early).hex()}'")
+    run_sql(store.path, "delete from shown")
+    store.commit([])
+    assert store.reveal(plan, 0, 1).n == 0
 
 
 def test_a_program_that_holds_the_database_is_waited_for_and_not_for_ever(store: SqliteStore) -> None:
