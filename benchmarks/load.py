@@ -16,7 +16,6 @@ import argparse
 import asyncio
 import os
 import secrets
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -173,10 +172,9 @@ def main() -> None:
     plan = Plan.design(schema(), 1.0, title=f"load {secrets.token_hex(4)}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with server(plan, folder, f"sqlite://{folder / 'store.db'}", "--reveal-every", "5s") as port:
-            pid = int(subprocess.check_output(["pgrep", "-f", f"hush serve {folder}"], text=True).split()[0])  # noqa: S603, S607
+        with server(plan, folder, f"sqlite://{folder / 'store.db'}", "--reveal-every", "5s") as at:
             minutes = 0.0 if options.singles else options.minutes
-            results = {"machine": machine(), **asyncio.run(run(port, pid, plan, minutes, options.singles))}
+            results = {"machine": machine(), **asyncio.run(run(*at, plan, minutes, options.singles))}
     print(f"{results['singles']:,} single reports in {results['seconds']:.0f} s, {results['refused']} refused")
     print(f"p99 of single reports, median over seconds: {results['p99']} ms")
     print(f"longest health check: {results['health']:.1f} ms, after the first {FIRST} seconds")

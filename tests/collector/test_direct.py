@@ -366,7 +366,7 @@ def hits(monkeypatch: pytest.MonkeyPatch, *, off: bool = False) -> Iterator[list
 
 @pytest.mark.parametrize("name", ["open", "batch tokens", "pages", "a rate", "ids", "closed"])
 def test_known_heads_change_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    few: dict[Any, Any] = {role: HASHES[role] for role in ("submit-batch", "admin")}  # type: ignore[index]
+    few: dict[Any, Any] = {role: HASHES[role] for role in ("submit-batch", "admin")}
     settings = SETTINGS | {"batch tokens": lambda: anybody(tokens=few)}
     answers, counts = [], []
     for off in (False, True):

@@ -112,7 +112,7 @@ def _canonical(plan: Plan, body: bytes) -> Report | None:
         if id_.hex() != text:
             return None
         # Sets are tuples, and the report checks everything else about its answers.
-        found = [(i, tuple(output) if type(output) is list else output) for i, output in answers]
+        found = [(i, tuple(output) if isinstance(output, list) else output) for i, output in answers]
         return Report(plan, id_, tuple(found))
     except (msgspec.DecodeError, ReportError, ValueError):
         return None
