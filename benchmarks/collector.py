@@ -407,7 +407,21 @@ def pgbench(program: Path, url: str, script: Path, connections: int, seconds: fl
         db.execute("drop table if exists reports")
         db.execute("create table reports (id bytea primary key, body bytea not null)")
     lasts = str(max(1, round(seconds)))
-    command = [program, "-n", "-M", "prepared", "-c", str(connections), "-j", "2", "-T", lasts, "-f", script, url]
+    command = [
+        str(program),
+        "-n",
+        "-M",
+        "prepared",
+        "-c",
+        str(connections),
+        "-j",
+        "2",
+        "-T",
+        lasts,
+        "-f",
+        str(script),
+        url,
+    ]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
     found = re.search(r"tps = ([\d.]+)", output)
     assert found is not None, output

@@ -179,6 +179,7 @@ def main() -> None:
     print(f"p99 of single reports, median over seconds: {results['p99']} ms")
     print(f"longest health check: {results['health']:.1f} ms, after the first {FIRST} seconds")
     print("memory: {rss_first:.0f} MiB at first, {rss_half:.0f} half-way, {rss_last:.0f} at the end".format(**results))
+    results["wanted"] = options.singles
     results["load_after"] = round(os.getloadavg()[0], 2)
     name = "singles" if options.singles else "load"
     write(name, results | {"rows": reduced(results["rows"])}, options.keep)

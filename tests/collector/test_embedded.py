@@ -308,16 +308,19 @@ def test_ones_own_commits_are_not_taken_for_others(store: SqliteStore, monkeypat
     assert store.commit(places.singles(places.reports(3))) == [NEW] * 3
 
 
+PUT_BACK = "update plans set tally = x'{}'"
+
+
 def test_what_is_shown_is_what_the_file_has(store: SqliteStore) -> None:
     """Another program has put back an earlier tally: memory is not shown, nor written over it."""
     plan = places.plan()
     store.commit(places.singles(places.reports(3)))
     early = store._vectors[1]
     store.commit(places.singles(places.reports(4)))
-    run_sql(store.path, f"update plans set tally = x'{layout_of(plan).encode(early).hex()}'")
+    run_sql(store.path, PUT_BACK.format(layout_of(plan).encode(early).hex()))
     assert store.reveal(plan, 0, 1).n == 3
     assert store.tally(plan).n == 3
-    run_sql(store.path, f"update plans set tally = x'{layout_of(plan).encode(0 * early).hex()}'")
+    run_sql(store.path, PUT_BACK.format(layout_of(plan).encode(0 * early).hex()))
     run_sql(store.path, "delete from shown")
     store.commit([])
     assert store.reveal(plan, 0, 1).n == 0
