@@ -60,7 +60,8 @@ def limits() -> str:
         ),
         (
             "a body",
-            f"{most.body_timeout:g} seconds, {_size(protocol.LEAST_RATE)} a second after {protocol.GRACE:g} seconds",
+            f"{most.body_timeout:g} seconds (`--body-timeout`), {_size(protocol.LEAST_RATE)} a second after "
+            f"{protocol.GRACE:g} seconds",
             "408",
         ),
         (
@@ -70,7 +71,7 @@ def limits() -> str:
         ),
         (
             "requests that are not answered yet, all together",
-            f"{_size(most.held_bytes)} (`held_bytes`)",
+            f"{_size(most.held_bytes)} (`--held`)",
             "503 for the oldest unfinished body of the address that holds most",
         ),
         ("requests on one connection behind one that is being answered", f"{protocol.MAX_PIPELINED}", "it is closed"),
@@ -86,7 +87,8 @@ def limits() -> str:
         ),
         (
             "connections",
-            f"{most.connections:,}, of which {most.connections_each} from one address (of IPv6 its first half); "
+            f"{most.connections:,} (`--connections`), of which {most.connections_each} from one address "
+            "(`--connections-each`; of IPv6 its first half); "
             "files that may be open, less 64",
             "the one that has waited longest for a request is closed; 503, 429",
         ),
