@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 PREFIX, SUFFIX, ID_LENGTH = "/plans/", "/reports", 64
 LONGEST = 1 << 14  # bytes of a body: reading longer ones may take long
 KINDS = {kind.encode(): kind for kind in (*SINGLES, *BATCHES)}
-BATCH = b"hush-batch"
+BATCH, TOKEN = b"hush-batch", b"authorization"
 OF_CONNECTION = ("client", "server", "scheme", "state")  # what differs where the head is the same
 # A request with one of these needs more care than this way has.
 OTHERS = frozenset((b"expect", b"transfer-encoding", b"content-encoding", b"upgrade", b"trailer", b"te"))
@@ -114,8 +114,9 @@ class Heads:
             return
         head, id_ = _unnamed(data[:end])
         scope = {name: value for name, value in way.scope.items() if name not in OF_CONNECTION}
-        if id_:
-            scope["headers"] = [(name, b"" if name == BATCH else value) for name, value in scope["headers"]]
+        # Nobody asks for the token again, and the id is another one each time.
+        kept = [(name, b"" if id_ and name == BATCH else value) for name, value in scope["headers"] if name != TOKEN]
+        scope["headers"] = kept
         key = blake2b(head, digest_size=16, key=self._key).digest()
         self._held[key] = Head(way.plan, way.kind, length, size, scope)
         if len(self._held) > KEPT_HEADS:

@@ -337,7 +337,7 @@ class Protocol(HttpToolsProtocol):
         if self._state == OVER:
             return
         state, begun, body = self._state, self._begun, self._body
-        alone = state == WAITING and not self._pending and self._answered()
+        alone = state == WAITING and not self._pending and self._left is None and self._answered()
         if alone and not self.flow.write_paused and self._bounds.has_room(len(data)):
             found = self._heads.find(data)
             if found is not None:
