@@ -120,7 +120,13 @@ class IdIndex:
 
 
 def _merged(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Return two levels as one. A stable sort of two sorted halves is a merge."""
-    keys = np.concatenate([a[0], b[0]])
-    order = np.argsort(keys, kind="stable")
-    return keys[order], np.concatenate([a[1], b[1]])[order]
+    """Return two levels as one, in little more memory than that takes."""
+    places = np.searchsorted(a[0], b[0], side="right") + np.arange(len(b[0]))
+    others = np.ones(len(a[0]) + len(b[0]), dtype=bool)
+    others[places] = False
+    found = []
+    for old, new in zip(a, b, strict=True):
+        together = np.empty(len(others), dtype=old.dtype)
+        together[places], together[others] = new, old
+        found.append(together)
+    return found[0], found[1]
