@@ -5,8 +5,11 @@ bounded: so many connections, each with one request in flight, for some seconds.
 sent after the commit is on disk. On two cores the sender takes one of them.
 
 Figures depend on the machine, so the yardsticks of the same run stand beside them: fsyncs of a small append, copies in
-memory, and, in turns with single reports, the two endpoints of `collector_peers.py`. `--full` lasts longer and goes on
-to 20 million stored ids; `--store URL` measures PostgreSQL; `--keep` writes docs/measured/collector.json.
+memory, and, in turns with single reports, the two endpoints of `collector_peers.py`. The processor time of the server
+and of the sender stands beside every rate: it says which of the two is slow, also while others use the machine. Where
+PostgreSQL is installed, a collector on it runs in turns with pgbench, which inserts rows of the same size. `--full`
+lasts longer and goes on to 20 million stored ids; `--store URL` measures another PostgreSQL; `--keep` writes
+docs/measured/collector.json.
 """
 
 from __future__ import annotations
@@ -27,11 +30,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from census import Census, schema
-from measure import copying, machine, progress, race, write
+from measure import ROOT, copying, machine, progress, race, write
 
 from hush import Plan, batch, design, randomise
 from hush.collector import formats
@@ -39,6 +42,12 @@ from hush.collector import formats
 BATCH = 1000
 CONNECTIONS = {"batches": 16, "single": 64}
 PEERED, TURNS = (16, 64), 5
+PG_TURNS = 3
+PGBENCH = r"""
+\set high random(1, 9223372036854775806)
+\set low random(1, 9223372036854775806)
+insert into reports values (int8send(:high) || int8send(:low), convert_to(repeat('x', SIZE), 'UTF8'));
+"""
 IDS = [0, 1_000_000, 5_000_000, 20_000_000]
 PIECE = 1_000_000
 RUN = 200  # ids of one commit, about
@@ -84,6 +93,15 @@ class Sender(asyncio.Protocol):
             self._done.set_result(self._count)
 
 
+def measured(at: Served, make: Callable[[], bytes], connections: int, seconds: float) -> dict[str, float]:
+    """Load a server; return rates, latencies, and the processor time of both sides per request."""
+    server, sender = spent(at.pid), time.process_time()
+    found = asyncio.run(_load(at.port, make, connections, seconds))
+    found["server_us"] = round((spent(at.pid) - server) / found["requests"] * 1e6, 1)
+    found["sender_us"] = round((time.process_time() - sender) / found["requests"] * 1e6, 1)
+    return found
+
+
 async def _load(port: int, make: Callable[[], bytes], connections: int, seconds: float) -> dict[str, float]:
     loop = asyncio.get_running_loop()
     latencies: list[float] = []
@@ -100,23 +118,37 @@ async def _load(port: int, make: Callable[[], bytes], connections: int, seconds:
     return {"per_second": round(total / passed, 1), "requests": total, **quantiles}
 
 
+def spent(pid: int) -> float:
+    """Return how many seconds of a processor a process has used; 0 on systems that do not say."""
+    stat = Path(f"/proc/{pid}/stat")
+    if not stat.exists():
+        return 0.0
+    fields = stat.read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def settle(pid: int) -> None:
     """Wait until a process that has just started does nothing: a collector prepares what the first batch needs."""
-    stat = Path(f"/proc/{pid}/stat")
-    if not stat.exists():  # on other systems
+    if not spent(pid):  # on other systems
         time.sleep(5)
         return
-    quiet, last = 0, -1
+    quiet, last = 0, -1.0
     while quiet < 3:
-        fields = stat.read_text().rpartition(")")[2].split()
-        now = int(fields[11]) + int(fields[12])  # hundredths of a second of a processor
-        quiet, last = (quiet + 1 if now - last <= 1 else 0), now
+        now = spent(pid)
+        quiet, last = (quiet + 1 if now - last <= 0.011 else 0), now
         time.sleep(0.2)
 
 
+class Served(NamedTuple):
+    """Where a server listens, and which process it is."""
+
+    port: int
+    pid: int
+
+
 @contextmanager
-def server(plan: Plan, folder: Path, store: str, *options: str) -> Iterator[int]:
-    """Run a collector; give its port."""
+def server(plan: Plan, folder: Path, store: str, *options: str) -> Iterator[Served]:
+    """Run a collector."""
     (folder / "plan.json").write_text(plan.to_json())
     command = [
         sys.executable,
@@ -138,7 +170,7 @@ def server(plan: Plan, folder: Path, store: str, *options: str) -> Iterator[int]
         found = re.search(r":(\d+)", process.stdout.readline())
         assert found is not None, "the collector did not start"
         settle(process.pid)
-        yield int(found[1])
+        yield Served(int(found[1]), process.pid)
     finally:
         process.terminate()
         process.wait(60)
@@ -254,10 +286,11 @@ def main() -> None:
             ("Arrow batches", arrow_batches(plan, columns, False), CONNECTIONS["batches"]),
             ("single JSON reports", singles(plan, columns), CONNECTIONS["single"]),
         ]
-        with server(plan, folder, url) as port:
+        with server(plan, folder, url) as at:
             for label, make, connections in cases:
                 progress(label)
-                found = asyncio.run(_load(port, make, connections, seconds))
+                measured(at, make, connections, seconds / 4)  # warms up
+                found = measured(at, make, connections, seconds)
                 found["reports_per_second"] = found["per_second"] * (1 if label.startswith("single") else BATCH)
                 results["cases"][label] = found
                 say(label, found)
@@ -270,19 +303,20 @@ def main() -> None:
                 progress(label)
                 other = folder / label.replace(" ", "-")
                 other.mkdir()
-                with server(plan, other, f"sqlite://{other / 'store.db'}", *flag) as port:
-                    found = asyncio.run(_load(port, arrow_batches(plan, columns, True), 4, seconds))
+                with server(plan, other, f"sqlite://{other / 'store.db'}", *flag) as at:
+                    found = measured(at, arrow_batches(plan, columns, True), 4, seconds)
                 found["reports_per_second"] = found["per_second"] * BATCH
                 results["cases"][label] = found
                 print(f"{label}: {found['reports_per_second']:,.0f} reports/s (the sender makes new reports meanwhile)")
             results["ids"] = by_ids(plan, columns, folder, seconds, IDS if options.full else IDS[:2])
+            results["pgbench"] = beside_pgbench(plan, columns, folder, seconds / 2)
     write("collector", results, options.keep)
     print(json.dumps(results["machine"]))
 
 
 @contextmanager
-def peer(name: str) -> Iterator[int]:
-    """Run an endpoint that hush is compared with; give its port."""
+def peer(name: str) -> Iterator[Served]:
+    """Run an endpoint that hush is compared with."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
@@ -294,7 +328,7 @@ def peer(name: str) -> Iterator[int]:
                 break
             except OSError:
                 time.sleep(0.05)
-        yield port
+        yield Served(port, process.pid)
     finally:
         process.terminate()
         process.wait(60)
@@ -307,16 +341,18 @@ def against(plan: Plan, columns: dict[str, Any], folder: Path, store: str | None
     for connections in PEERED:
         found: dict[str, list[float]] = {"nothing": [], "group": [], "hush": []}
         spread: list[float] = []
+        costs: dict[str, list[float]] = {name: [] for name in found}
         for turn in range(TURNS):
             for name, rates in found.items():
                 progress(f"{name}, {connections} connections, turn {turn + 1} of {TURNS}")
                 place = folder / f"{name}-{connections}-{turn}"
                 place.mkdir()
                 url = store or f"sqlite://{place / 'store.db'}"
-                with server(plan, place, url) if name == "hush" else peer(name) as port:
-                    asyncio.run(_load(port, make, connections, seconds / 4))  # warms up
-                    one = asyncio.run(_load(port, make, connections, seconds))
+                with server(plan, place, url) if name == "hush" else peer(name) as at:
+                    measured(at, make, connections, seconds / 4)  # warms up
+                    one = measured(at, make, connections, seconds)
                 rates.append(one["per_second"])
+                costs[name].append(one["server_us"])
                 if name == "hush":
                     spread.append(one["p99"] / one["p50"])
         middle = {name: float(np.median(rates)) for name, rates in found.items()}
@@ -325,14 +361,79 @@ def against(plan: Plan, columns: dict[str, Any], folder: Path, store: str | None
             "to_nothing": round(middle["hush"] / middle["nothing"], 2),
             "to_group": round(middle["hush"] / middle["group"], 2),
             "p99_to_p50": round(float(np.median(spread)), 2),
+            "server_us": {name: round(float(np.median(some)), 1) for name, some in costs.items()},
         }
         print(f"{connections} connections: {rows[str(connections)]}")
     return rows
 
 
+def beside_pgbench(plan: Plan, columns: dict[str, Any], folder: Path, seconds: float) -> dict[str, Any]:
+    """Measure single reports on PostgreSQL in turns with pgbench, which inserts as many bytes; nothing without it."""
+    sys.path.insert(0, str(ROOT))
+    from tests.collector import postgres
+
+    binaries = postgres.find_binaries()
+    if binaries is None or not (binaries / "pgbench").exists():
+        return {}
+    make = singles(plan, columns)
+    size = len(make().partition(b"\r\n\r\n")[2])
+    script = folder / "insert.sql"
+    script.write_text(PGBENCH.replace("SIZE", str(size)))
+    rows: dict[str, Any] = {}
+    with postgres.running() as database:
+        assert database is not None
+        for connections in PEERED:
+            found: dict[str, list[float]] = {"pgbench": [], "hush": []}
+            for turn in range(PG_TURNS):
+                progress(f"PostgreSQL, {connections} connections, turn {turn + 1} of {PG_TURNS}")
+                url = database.database()
+                found["pgbench"].append(pgbench(binaries / "pgbench", url, script, connections, seconds))
+                place = folder / f"postgres-{connections}-{turn}"
+                place.mkdir()
+                with server(plan, place, url) as at:
+                    measured(at, make, connections, seconds / 4)  # warms up
+                    found["hush"].append(measured(at, make, connections, seconds)["per_second"])
+            middle = {name: float(np.median(rates)) for name, rates in found.items()}
+            rows[str(connections)] = {**middle, "ratio": round(middle["hush"] / middle["pgbench"], 2)}
+            print(f"PostgreSQL, {connections} connections: {rows[str(connections)]}")
+    return rows
+
+
+def pgbench(program: Path, url: str, script: Path, connections: int, seconds: float) -> float:
+    """Return how many rows per second pgbench inserts, each in a transaction of its own."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("drop table if exists reports")
+        db.execute("create table reports (id bytea primary key, body bytea not null)")
+    lasts = str(max(1, round(seconds)))
+    command = [
+        str(program),
+        "-n",
+        "-M",
+        "prepared",
+        "-c",
+        str(connections),
+        "-j",
+        "2",
+        "-T",
+        lasts,
+        "-f",
+        str(script),
+        url,
+    ]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
+    found = re.search(r"tps = ([\d.]+)", output)
+    assert found is not None, output
+    return float(found[1])
+
+
 def say(label: str, found: dict[str, float]) -> None:
     """Print one line."""
-    print(f"{label}: {found['reports_per_second']:,.0f} reports/s, p50 {found['p50']} ms, p99 {found['p99']} ms")
+    print(
+        f"{label}: {found['reports_per_second']:,.0f} reports/s, p50 {found['p50']} ms, p99 {found['p99']} ms, "
+        f"processor time per request: server {found['server_us']:g} us, sender {found['sender_us']:g} us"
+    )
 
 
 def by_ids(plan: Plan, columns: dict[str, Any], folder: Path, seconds: float, sizes: list[int]) -> list[dict[str, Any]]:
@@ -345,8 +446,8 @@ def by_ids(plan: Plan, columns: dict[str, Any], folder: Path, seconds: float, si
         fill_ids(path, have, size)
         have = size
         bytes_ = path.stat().st_size
-        with server(plan, folder, f"sqlite://{path}") as port:
-            found = asyncio.run(_load(port, singles(plan, columns), CONNECTIONS["single"], seconds))
+        with server(plan, folder, f"sqlite://{path}") as at:
+            found = measured(at, singles(plan, columns), CONNECTIONS["single"], seconds)
         have += int(found["requests"])
         rows.append({"ids": size, "bytes": bytes_, **found})
         print(f"{size:,} ids, {bytes_ / max(size, 1):.1f} bytes each")

@@ -5,15 +5,17 @@ twenty times a second, and how long that takes shows whatever holds up the loop.
 requests, their 99 % latency, the longest health check, and the memory of the server. `--singles N` sends single reports
 alone until there are N of them: memory must reach a plateau beside the ids, which take 12 bytes each.
 
-`--keep` writes docs/measured/load.json.
+`--keep` writes docs/measured/load.json, with `--singles` singles.json, in which neighbouring seconds are put together:
+of requests the sum, of their 99 % latency the median, of the longest and of memory the largest. docs/pictures.py draws
+it.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import secrets
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -31,6 +33,8 @@ from hush import Plan, design
 PACE = 0.05  # seconds between two health checks
 READERS = ("estimates", "estimates?format=csv", "tally", "margins", "timeline")
 SAID = 30.0  # seconds between two lines of progress
+KEPT = 240  # rows of a file that is kept, at most
+FIRST = 5  # seconds in which the collector still warms up
 
 
 class Loop(asyncio.Protocol):
@@ -123,7 +127,39 @@ async def run(port: int, pid: int, plan: Plan, minutes: float, wanted: int) -> d
     refused = sum(protocol.refused for _, protocol in connections)
     for transport, _ in connections:
         transport.close()
-    return {"rows": rows, "singles": counted, "refused": refused}
+    return {"refused": refused, **summary(rows), "rows": rows}
+
+
+def reduced(rows: list[dict[str, float]], most: int = KEPT) -> list[dict[str, float]]:
+    """Return rows of neighbouring seconds put together."""
+    width = -(-len(rows) // most)
+    return [_together(rows[start : start + width]) for start in range(0, len(rows), width)]
+
+
+def _together(some: list[dict[str, float]]) -> dict[str, float]:
+    found = {}
+    for name in some[0]:
+        values = [row[name] for row in some]
+        if name in ("singles", "batches", "readers", "health"):
+            found[name] = sum(values)
+        else:
+            found[name] = round(float(np.median(values)), 2) if name.endswith("_p99") else max(values)
+    return found
+
+
+def summary(rows: list[dict[str, float]]) -> dict[str, float]:
+    """Return what a whole run comes to."""
+    later = rows[FIRST:] or rows
+    return {
+        "seconds": rows[-1]["second"],
+        "p99": round(float(np.median([row["singles_p99"] for row in rows])), 1),
+        "worst_p99": max(row["singles_p99"] for row in later),
+        "health": max(row["health_most"] for row in later),
+        "rss_first": later[0]["rss"],
+        "rss_half": rows[len(rows) // 2]["rss"],
+        "rss_last": rows[-1]["rss"],
+        **{kind: sum(row[kind] for row in rows) for kind in ("singles", "batches", "readers")},
+    }
 
 
 def main() -> None:
@@ -131,22 +167,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--singles", type=int, default=0, help="send single reports alone, so many")
-    parser.add_argument("--keep", action="store_true", help="write docs/measured/load.json")
+    parser.add_argument("--keep", action="store_true", help="write docs/measured/load.json, or singles.json")
     options = parser.parse_args()
     plan = design(schema(), 1.0, title=f"load {secrets.token_hex(4)}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with server(plan, folder, f"sqlite://{folder / 'store.db'}", "--reveal-every", "5s") as port:
-            pid = int(subprocess.check_output(["pgrep", "-f", f"hush serve {folder}"], text=True).split()[0])  # noqa: S603, S607
+        with server(plan, folder, f"sqlite://{folder / 'store.db'}", "--reveal-every", "5s") as at:
             minutes = 0.0 if options.singles else options.minutes
-            results = {"machine": machine(), **asyncio.run(run(port, pid, plan, minutes, options.singles))}
-    rows = results["rows"]
-    half = rows[len(rows) // 2 :]
-    print(f"{results['singles']:,} single reports in {rows[-1]['second']:.0f} s, {results['refused']} refused")
-    print(f"p99 of single reports, median over seconds: {np.median([row['singles_p99'] for row in rows]):.1f} ms")
-    print(f"longest health check: {max(row['health_most'] for row in rows[5:]):.1f} ms, after the first five seconds")
-    print(f"memory: {rows[0]['rss']:.0f} MiB at first, {half[0]['rss']:.0f} half-way, {rows[-1]['rss']:.0f} at the end")
-    write("load", results, options.keep)
+            results = {"machine": machine(), **asyncio.run(run(*at, plan, minutes, options.singles))}
+    print(f"{results['singles']:,} single reports in {results['seconds']:.0f} s, {results['refused']} refused")
+    print(f"p99 of single reports, median over seconds: {results['p99']} ms")
+    print(f"longest health check: {results['health']:.1f} ms, after the first {FIRST} seconds")
+    print("memory: {rss_first:.0f} MiB at first, {rss_half:.0f} half-way, {rss_last:.0f} at the end".format(**results))
+    results["wanted"] = options.singles
+    results["load_after"] = round(os.getloadavg()[0], 2)
+    name = "singles" if options.singles else "load"
+    write(name, results | {"rows": reduced(results["rows"])}, options.keep)
 
 
 if __name__ == "__main__":

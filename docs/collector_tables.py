@@ -16,6 +16,7 @@ from hush.server.estimates import leverage
 
 PEOPLE, LIARS = 40_000, 400
 MEASURED = Path(__file__).parent / "measured" / "collector.json"
+LOADED, ALONE = MEASURED.with_name("load.json"), MEASURED.with_name("singles.json")
 GOALS = {"packed batches": 4e6, "Arrow batches": 2e6}
 PEER_GOALS = {"to_nothing": 0.6, "to_group": 0.8, "p99_to_p50": 4.0}
 
@@ -60,7 +61,8 @@ def limits() -> str:
         ),
         (
             "a body",
-            f"{most.body_timeout:g} seconds, {_size(protocol.LEAST_RATE)} a second after {protocol.GRACE:g} seconds",
+            f"{most.body_timeout:g} seconds (`--body-timeout`), {_size(protocol.LEAST_RATE)} a second after "
+            f"{protocol.GRACE:g} seconds",
             "408",
         ),
         (
@@ -70,7 +72,7 @@ def limits() -> str:
         ),
         (
             "requests that are not answered yet, all together",
-            f"{_size(most.held_bytes)} (`held_bytes`)",
+            f"{_size(most.held_bytes)} (`--held`)",
             "503 for the oldest unfinished body of the address that holds most",
         ),
         ("requests on one connection behind one that is being answered", f"{protocol.MAX_PIPELINED}", "it is closed"),
@@ -86,7 +88,8 @@ def limits() -> str:
         ),
         (
             "connections",
-            f"{most.connections:,}, of which {most.connections_each} from one address (of IPv6 its first half); "
+            f"{most.connections:,} (`--connections`), of which {most.connections_each} from one address "
+            "(`--connections-each`; of IPv6 its first half); "
             "files that may be open, less 64",
             "the one that has waited longest for a request is closed; 503, 429",
         ),
@@ -115,27 +118,68 @@ def tickets() -> str:
 
 def rates() -> str:
     """How many reports a second, from a kept run of benchmarks/collector.py."""
-    lines = ["| what is sent | reports/s | p50, ms | p99, ms | p99.9, ms | goal |", "|---|---:|---:|---:|---:|---|"]
+    head = "| what is sent | reports/s | p50, ms | p99, ms | p99.9, ms | server, us | sender, us | goal |"
+    lines = [head, "|---" + "|---:" * 6 + "|---|"]
     for name, row in json.loads(MEASURED.read_text())["cases"].items():
         rate, goal = row["reports_per_second"], GOALS.get(name)
         verdict = "" if goal is None else f"{goal:,.0f}: {'met' if rate >= goal else '**missed**'}"
-        lines.append(f"| {name} | {rate:,.0f} | {row['p50']:g} | {row['p99']:g} | {row['p99.9']:g} | {verdict} |")
+        cells = [f"{row[key]:g}" for key in ("p50", "p99", "p99.9", "server_us", "sender_us")]
+        lines.append(f"| {name} | {rate:,.0f} | {' | '.join(cells)} | {verdict} |")
     return "\n".join(lines)
 
 
 def peers() -> str:
     """Single reports beside endpoints that do less, from the same run."""
     lines = [
-        "| connections | of an endpoint that does nothing | of a bare one that commits | p99 / p50 |",
-        "|---:" * 4 + "|",
+        "| connections | of an endpoint that does nothing | of a bare one that commits | p99 / p50 | us |",
+        "|---:" * 5 + "|",
     ]
     for connections, row in json.loads(MEASURED.read_text())["peers"].items():
         cells = []
         for name, goal in PEER_GOALS.items():
             met = row[name] <= goal if name == "p99_to_p50" else row[name] >= goal
             cells.append(f"{row[name]:.2f} (goal {goal:g}: {'met' if met else '**missed**'})")
+        cells.append(", ".join(f"{row['server_us'][name]:.0f}" for name in ("hush", "nothing", "group")))
         lines.append(f"| {connections} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def pgbench() -> str:
+    """Single reports on PostgreSQL beside pgbench, from the same run."""
+    lines = ["| connections | hush, reports/s | pgbench, rows/s | ratio |", "|---:" * 4 + "|"]
+    for connections, row in json.loads(MEASURED.read_text())["pgbench"].items():
+        lines.append(f"| {connections} | {row['hush']:,.0f} | {row['pgbench']:,.0f} | {row['ratio']:.2f} |")
+    return "\n".join(lines)
+
+
+def load() -> str:
+    """What mixed load came to, from a kept run of benchmarks/load.py."""
+    kept = json.loads(LOADED.read_text())
+    return (
+        f"`python benchmarks/load.py --minutes {kept['seconds'] / 60:.0f} --keep`: {kept['singles']:,} single reports, "
+        f"{kept['batches']:,} batches of 1000 and {kept['readers']:,} answers to readers; {kept['refused']} requests "
+        f"were refused. In the median second 99 % of single reports were answered within {kept['p99']:g} ms. The "
+        f"longest health check took {kept['health']:.0f} ms. {_memory(kept)}"
+    )
+
+
+def alone() -> str:
+    """What single reports alone came to, from a kept run."""
+    kept = json.loads(ALONE.read_text())
+    taken = 12 * kept["singles"] / (1 << 20)
+    return (
+        f"`python benchmarks/load.py --singles {kept['wanted']} --keep`: {kept['singles']:,} single reports in "
+        f"{kept['seconds'] / 60:.0f} minutes, whose ids take {taken:.0f} MiB. {_memory(kept)}"
+    )
+
+
+def _memory(kept: dict[str, Any]) -> str:
+    return (
+        f"Memory: {kept['rss_first']:.0f} MiB after the first seconds, {kept['rss_half']:.0f} half-way, "
+        f"{kept['rss_last']:.0f} at the end. Others used the machine meanwhile: its load was "
+        f"{kept['machine']['load']:g} at the beginning and {kept['load_after']:g} at the end, on "
+        f"{kept['machine']['cores']} cores."
+    )
 
 
 def ids() -> str:
@@ -165,4 +209,12 @@ def _short(kind: str) -> str:
 
 TABLES = {"tickets": tickets}
 REFERENCE = {"endpoints": endpoints, "problems": problems, "limits": limits}
-FIGURES = {"rates": rates, "peers": peers, "ids": ids, "collector-run": run}
+FIGURES = {
+    "rates": rates,
+    "peers": peers,
+    "ids": ids,
+    "collector-run": run,
+    "pgbench": pgbench,
+    "load": load,
+    "alone": alone,
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ sys.path.insert(0, str(FOLDER))
 from promise_tables import CROWD_EPSILONS, YES, at_most, margin  # noqa: E402  # a neighbour, not a part of the package
 
 IMAGES = FOLDER / "images"
+LOADED = FOLDER / "measured" / "load.json"
 SCHEMA = Schema(
     [
         Numeric("age", low=18, high=100),
@@ -67,6 +69,7 @@ def draw(folder: Path = IMAGES) -> None:
     plots.save(odds(), folder / "odds.svg")
     plots.save(crowds(), folder / "crowds.svg")
     plots.save(funnel(), folder / "funnel.svg")
+    plots.save(load(json.loads(LOADED.read_text())), folder / "load.svg")
 
 
 def year() -> Any:
@@ -166,6 +169,27 @@ def funnel() -> Any:
         subtitle="Estimate and 95 % interval of a share as reports come in, at epsilon = 1; the truth is dashed.",
     )
     chart = alt.layer(band, known, line).properties(width=560, height=220, title=title)
+    chart.config = alt.Config.from_dict(panels.theme("light"))
+    return chart
+
+
+def load(kept: dict[str, Any]) -> alt.VConcatChart:
+    """Draw how a collector did under mixed load, from a kept run of benchmarks/load.py."""
+    named = {
+        "singles_p99": "p99 of reports, ms",
+        "health_most": "longest stall, ms",
+        "rss": "memory, MiB",
+    }
+    rows = []
+    for name, title in named.items():
+        axis = alt.Axis(title="minutes" if name == "rss" else None, tickCount=7)
+        minutes = alt.X("minute:Q", scale=alt.Scale(nice=False), axis=axis)
+        values = [{"minute": row["second"] / 60, name: row[name]} for row in kept["rows"]]
+        y = alt.Y(f"{name}:Q", scale=alt.Scale(zero=True), axis=alt.Axis(title=title, tickCount=4))
+        line = alt.Chart(alt.InlineData(values=values)).mark_line(strokeWidth=1.5).encode(x=minutes, y=y)
+        rows.append(line.properties(width=560, height=120))
+    head = alt.Title("A collector under mixed load", subtitle="Single reports, batches and readers at once, on SQLite.")
+    chart: alt.VConcatChart = alt.vconcat(*rows, spacing=8).properties(title=head)
     chart.config = alt.Config.from_dict(panels.theme("light"))
     return chart
 

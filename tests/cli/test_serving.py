@@ -19,8 +19,11 @@ from pyarrow import parquet as pq
 
 import hush
 from hush import batch
+from hush.cli.program import program
 from hush.cli.serving import _settings
+from hush.collector import serve as service
 from hush.collector.http.security import hashed
+from hush.collector.settings import Settings
 from hush.collector.stores.opening import STORES
 from hush.collector.stores.sqlite import SqliteStore
 from hush.core.training.training import Training
@@ -212,6 +215,22 @@ def test_when_readers_see_something() -> None:
             assert (found["reports"] > 0) is (least == 0)
     for time_ in ("", "60", "s", "-1s", "1d", "infs", "1e3s"):
         assert "--reveal-every is a time" in refused("serve", "plan.json", "--reveal-every", time_)
+
+
+def test_bounds_of_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is given, and without it what `Settings` has."""
+    seen: list[Settings] = []
+    monkeypatch.setattr(service, "run", lambda store, settings, **_: seen.append(settings))
+    program(["serve", "plan.json"], standalone_mode=False)
+    given = ["--connections", "100", "--connections-each", "7", "--held", "32", "--body-timeout", "1.5m"]
+    program(["serve", "plan.json", *given], standalone_mode=False)
+    names = ("connections", "connections_each", "held_bytes", "body_timeout")
+    assert [getattr(seen[0], name) for name in names] == [getattr(Settings(), name) for name in names]
+    assert [getattr(seen[1], name) for name in names] == [100, 7, 32 << 20, 90.0]
+    for time_ in ("", "30", "0s", "-1s"):
+        assert "--body-timeout is a time" in refused("serve", "plan.json", "--body-timeout", time_)
+    for option, number in (("--connections", "0"), ("--connections-each", "0"), ("--held", "15")):
+        assert option in run("serve", "plan.json", option, number, code=2).stderr
 
 
 def test_names_of_a_collector() -> None:

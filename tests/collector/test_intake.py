@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from hush.collector import intake as module
 from hush.collector.formats import REPORT
 from hush.collector.http.app import make_app
 from hush.collector.intake import Full, Intake, Stopped
@@ -148,4 +149,52 @@ def test_one_that_cannot_be_counted_does_not_keep_the_others_out(store: Slow) ->
 
     asyncio.run(scenario())
     assert store.tally(plan()).reports == 5
+    store.close()
+
+
+async def groups_after_five(store: Slow, sent: Sequence[Submission]) -> None:
+    """Commit one submission, then five together, so that five are waited for; then send others, one after the other."""
+    intake = Intake(store)
+    first, *others = places.singles(places.reports(6))
+    tasks = [asyncio.create_task(intake.submit(first))]
+    await asyncio.sleep(0)
+    await asyncio.to_thread(store.began.wait, 10)
+    tasks += [asyncio.create_task(intake.submit(one)) for one in others]
+    await asyncio.sleep(0.05)
+    store.go.set()
+    await asyncio.gather(*tasks)
+    later = []
+    for one in sent:
+        later.append(asyncio.create_task(intake.submit(one)))
+        await asyncio.sleep(0.02)
+    await asyncio.wait_for(asyncio.gather(*later), 60)
+    await intake.stop()
+
+
+@pytest.fixture
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a group wait for hours that is not complete."""
+    monkeypatch.setattr(module, "LULL", 3600.0)
+    monkeypatch.setattr(module, "LONGEST", 3600.0)
+
+
+@pytest.mark.usefixtures("_patient")
+def test_a_group_that_is_complete_is_not_waited_for(store: Slow) -> None:
+    asyncio.run(groups_after_five(store, places.singles(places.reports(5))))
+    assert store.groups == [1, 5, 5]
+    store.close()
+
+
+@pytest.mark.usefixtures("_patient")
+def test_batches_do_not_wait_for_others(store: Slow) -> None:
+    large = places.columns_batch(20_000)
+    assert len(large.body) > module.HEAVY
+    asyncio.run(groups_after_five(store, [large]))
+    assert store.groups == [1, 5, 1]
+    store.close()
+
+
+def test_a_group_that_stays_small_goes_on(store: Slow) -> None:
+    asyncio.run(groups_after_five(store, places.singles(places.reports(2))))
+    assert sum(store.groups) == 8
     store.close()

@@ -23,6 +23,7 @@ from hush import Report
 from hush.collector import formats
 from hush.collector.stores import sqlite_file
 from hush.collector.stores.sqlite import SqliteStore
+from hush.collector.vectors import layout_of
 from hush.errors import StoreError
 from tests.collector import places
 from tests.collector.places import NEW, REPEATED, Place, plan
@@ -306,6 +307,24 @@ def test_ones_own_commits_are_not_taken_for_others(store: SqliteStore, monkeypat
     subprocess.run([sys.executable, "-c", READ, str(store.path)], check=True)  # noqa: S603
     run_sql(store.path, f"vacuum into '{store.path.with_suffix('.copy')}'")
     assert store.commit(places.singles(places.reports(3))) == [NEW] * 3
+
+
+PUT_BACK = "update plans set tally = x'{}'"
+
+
+def test_what_is_shown_is_what_the_file_has(store: SqliteStore) -> None:
+    """Another program has put back an earlier tally: memory is not shown, nor written over it."""
+    plan = places.plan()
+    store.commit(places.singles(places.reports(3)))
+    early = store._vectors[1]
+    store.commit(places.singles(places.reports(4)))
+    run_sql(store.path, PUT_BACK.format(layout_of(plan).encode(early).hex()))
+    assert store.reveal(plan, 0, 1).reports == 3
+    assert store.tally(plan).reports == 3
+    run_sql(store.path, PUT_BACK.format(layout_of(plan).encode(0 * early).hex()))
+    run_sql(store.path, "delete from shown")
+    store.commit([])
+    assert store.reveal(plan, 0, 1).reports == 0
 
 
 def test_a_program_that_holds_the_database_is_waited_for_and_not_for_ever(store: SqliteStore) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,6 +108,39 @@ SEGMENTS = click.option(
     help="Deal the questions; the key in FILE is made if it is not there.",
 )
 @click.option("--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is believed.")
+@click.option(
+    "--connections",
+    default=8192,
+    show_default=True,
+    type=click.IntRange(1, 10**6),
+    metavar="N",
+    help="How many connections may be open; files that may be open limit it too.",
+)
+@click.option(
+    "--connections-each",
+    "each",
+    default=512,
+    show_default=True,
+    type=click.IntRange(1, 10**6),
+    metavar="N",
+    help="How many of them one address may have. Addresses of this machine and proxies of --forwarded may have all.",
+)
+@click.option(
+    "--held",
+    default=256,
+    show_default=True,
+    type=click.IntRange(16, 10**6),
+    metavar="MIB",
+    help="Memory for requests that are not answered yet.",
+)
+@click.option(
+    "--body-timeout",
+    "patience",
+    default="30s",
+    show_default=True,
+    metavar="TIME",
+    help="How long the body of a request may take.",
+)
 @click.option("--json", "machine", is_flag=True, help="Print the addresses as one line of JSON.")
 def serve(
     plans: tuple[str, ...],
@@ -125,6 +159,10 @@ def serve(
     least: int,
     tickets: str | None,
     forwarded: str,
+    connections: int,
+    each: int,
+    held: int,
+    patience: str,
     machine: bool,
 ) -> None:
     """Run a collector: take reports over HTTP, count each once, show estimates.
@@ -158,6 +196,13 @@ def serve(
         private=access.is_private(host, names, forwarded),
         every=access.seconds(every),
         least=least,
+    )
+    settings = replace(
+        settings,
+        connections=connections,
+        connections_each=each,
+        held_bytes=held << 20,
+        body_timeout=access.seconds(patience, "--body-timeout"),
     )
     with _failing():
         opened = open_store(store)

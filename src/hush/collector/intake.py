@@ -26,6 +26,7 @@ logger = logging.getLogger("hush.collector")
 GROUP = 4096  # submissions of one commit at most
 LULL, LONGEST = 0.0005, 0.004  # seconds: a group is committed if nobody came for so long, or it took so long
 LATELY = 8  # groups
+HEAVY = 1 << 16  # bytes of a group that is not to grow: writing them takes most of its time
 TOLD = 64  # of them that are answered before the loop turns to others
 
 
@@ -59,6 +60,7 @@ class Intake:
         self._wake = threading.Condition()
         self._stopping = False
         self._idle = False  # the thread waits to be woken
+        self._wanted = 0  # or it waits until the group has so many
         self._current: list[Waiting] = []  # the group that is being committed
         self._began: float | None = None  # when the commit that goes on did
         self._thread = threading.Thread(target=self._work, name="hush-intake", daemon=True)
@@ -95,8 +97,8 @@ class Intake:
                 raise Full
             self._waiting.append((submission, size, done))
             self._bytes += size
-            if self._idle:
-                self._idle = False
+            if self._idle or (self._wanted and self._is_large(self._wanted)):
+                self._idle, self._wanted = False, 0
                 self._wake.notify()
 
     async def submit(self, submission: Submission) -> Outcome:
@@ -118,17 +120,23 @@ class Intake:
         """Let a group grow for as long as others keep coming, a few milliseconds at most.
 
         A commit of one takes nearly as much of a processor as one of fifty. A sender that is alone does not wait, nor
-        does a group that is as large as the largest of late: most senders wait for an answer before they go on.
+        does a group that is as large as the largest of late: most senders wait for an answer before they go on. Nor
+        does one of some batches: while it is written, the loop reads the next.
         """
-        last = max(sizes, default=0)
-        found, end = len(self._waiting), time.perf_counter() + LONGEST
-        while last > 1 and found < min(last, GROUP) and not self._stopping:
-            if time.perf_counter() >= end:
-                return
-            time.sleep(LULL)
-            if len(self._waiting) == found:
-                return
-            found = len(self._waiting)
+        last = min(max(sizes, default=0), GROUP)
+        end = time.perf_counter() + LONGEST
+        with self._wake:
+            found = 0
+            while last > 1 and not self._is_large(last) and not self._stopping and time.perf_counter() < end:
+                if found == len(self._waiting):
+                    break
+                found, self._wanted = len(self._waiting), last
+                self._wake.wait(LULL)
+            self._wanted = 0
+
+    def _is_large(self, wanted: int) -> bool:
+        """Return whether a group has as many submissions as wanted, or very many bytes."""
+        return len(self._waiting) >= wanted or self._bytes >= HEAVY
 
     def _work(self) -> None:
         sizes: deque[int] = deque(maxlen=LATELY)

@@ -7,6 +7,8 @@ from fractions import Fraction
 import pytest
 
 from hush.core.channels import Mixture
+from hush.core.channels.squares import Squares
+from hush.core.design.numeric import hybrid
 from hush.core.exact import WORD
 from hush.testing import ListedCoins
 from tests.cases import SMALL
@@ -52,3 +54,15 @@ def test_likelihood_is_the_average_of_the_parts() -> None:
         assert sum(law) == pytest.approx(1, rel=1e-12)
     missing = channel.law((None, None))
     assert channel.likelihood(None) == pytest.approx([float(p) for p in missing.values()], rel=1e-12)
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_bounds_of_the_variance_are_exact_enough_and_need_no_fractions(optional: bool) -> None:
+    """A collector that reads a plan waits for them: exact mean squares of a thousand states take half a second."""
+    channel = Mixture.from_json(hybrid(Fraction(4), optional).to_json())
+    squares = channel._squares
+    assert "_knots" not in vars(channel)
+    exact = Squares.of([(float(t), float(square)) for t, square in channel._knots])
+    for x in range(-20, 21):
+        bounds = Squares(squares.lower, squares.upper).variances(x / 20)
+        assert bounds == pytest.approx(exact.variances(x / 20), abs=1e-12)

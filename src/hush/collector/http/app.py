@@ -24,6 +24,7 @@ from starlette.routing import Route
 
 from hush.collector import formats, tickets
 from hush.collector.http import logs, pages, requests, routes
+from hush.collector.http.direct import Heads
 from hush.collector.http.documents import Health, PlanEntry, Plans, Receipt, TicketDocument, TrainingEntry, Trainings
 from hush.collector.http.endpoints import Endpoint, openapi
 from hush.collector.http.lookup import Finder
@@ -69,6 +70,7 @@ class Collector:
         self._prepared: set[str] = set()  # plans whose batches need no compiling
         self._rounds: list[Round] = []  # that were prepared
         self._find = Finder(store)
+        self.heads = Heads()
         self._pulse = Pulse(store, settings.health_timeout, settings.health_every)
         self._ending = False
         self.views = Views(store, settings, self._find, clock)
@@ -253,15 +255,21 @@ class Collector:
         """Return a plan, if the store need not be asked for it."""
         return self._find.known(plan_id)
 
-    def take(self, request: Request, plan: Plan, kind: str, body: bytes, fault: str, done: Done) -> Response | None:
+    def take(
+        self, request: Request, plan: Plan, kind: str, body: bytes, fault: str, done: Done, *, known: bool = False
+    ) -> Response | None:
         """Take reports; return why not, or None: then `done` is called, and `taken` is the answer.
 
-        `fault`: the kind of problem for which the protocol has broken off the body.
+        `fault`: the kind of problem for which the protocol has broken off the body. `known`: a request with the same
+        head was taken before, so that its host, role and kind are right.
         """
         assert self._intake is not None
         try:
-            self._allow(self._reports, request)
-            self._check_kind(request, kind)
+            if known:
+                self._limit.check(_address(request))
+            else:
+                self._allow(self._reports, request)
+                self._check_kind(request, kind)
             if fault:
                 raise requests.broken_off(fault, self.settings)
             found = self._read(request, plan, kind, body)
@@ -474,7 +482,8 @@ def _methods(request: Request) -> str:
 
 
 def _address(request: Request) -> str:
-    return request.client.host if request.client else ""
+    client = request.scope.get("client")
+    return str(client[0]) if client else ""
 
 
 async def _done(quick: bool, read: Callable[..., T], *arguments: Any) -> T:

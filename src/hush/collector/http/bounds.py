@@ -75,6 +75,10 @@ class Bounds:
             if not self._households[sender]:
                 del self._households[sender]
 
+    def has_room(self, size: int) -> bool:
+        """Return whether so many bytes more fit."""
+        return self.held + size <= self.settings.held_bytes
+
     def take(self, cycle: Cycle, size: int) -> bool:
         """Count bytes of a request; return whether there is room for them."""
         cycle.held += size

@@ -8,13 +8,21 @@ functions, in the same order, and answer with the same bytes; a test sends the s
 
 uvicorn has an object per request (`cycle`) with an event that it sets when a piece of the body has come, when the body
 is complete, and when the client has gone. `Direct` stands in the place of that event.
+
+A client sends nearly the same head (request line and headers) with every report. Parsing and checking the same bytes
+again gives the same result, as the settings of a collector do not change: so `Heads` keeps the results, for requests
+that arrive whole and alone. Limits on senders, the body, and everything after it are not part of that result.
 """
 
 from __future__ import annotations
 
 import http
+import os
+import re
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -30,9 +38,14 @@ if TYPE_CHECKING:
 PREFIX, SUFFIX, ID_LENGTH = "/plans/", "/reports", 64
 LONGEST = 1 << 14  # bytes of a body: reading longer ones may take long
 KINDS = {kind.encode(): kind for kind in (*SINGLES, *BATCHES)}
+BATCH, TOKEN = b"hush-batch", b"authorization"
+OF_CONNECTION = ("client", "server", "scheme", "state")  # what differs where the head is the same
 # A request with one of these needs more care than this way has.
 OTHERS = frozenset((b"expect", b"transfer-encoding", b"content-encoding", b"upgrade", b"trailer", b"te"))
 STATUS = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in http.HTTPStatus}
+KEPT_HEADS, MAX_HEAD = 1024, 1 << 10  # how many, and of how many bytes at most
+BLANK = b"\r\n\r\n"
+NAMED = re.compile(rb"\r\n[Hh]ush-[Bb]atch: ([0-9a-f]{32})\r\n")  # a new one in every batch
 
 
 def found(collector: Collector, scope: Any) -> tuple[Plan, str] | None:
@@ -62,30 +75,98 @@ def found(collector: Collector, scope: Any) -> tuple[Plan, str] | None:
     return plan, kind
 
 
+class Head(NamedTuple):
+    """What is known of a head that was taken before."""
+
+    plan: Plan
+    kind: str
+    length: int  # bytes of its body
+    size: int  # bytes of its own, as they were counted
+    scope: dict[str, Any]  # as ASGI has it, without anything about the connection
+
+
+class Heads:
+    """Heads of requests that were taken, by a hash with a random key: so no token is kept.
+
+    The id of a batch may differ: where it is 32 hexadecimal digits, whichever they are changes nothing in how the rest
+    is read.
+    """
+
+    def __init__(self) -> None:
+        self._key = os.urandom(32)
+        self._held: OrderedDict[bytes, Head] = OrderedDict()
+
+    def find(self, data: bytes) -> tuple[Head, bytes, bytes] | None:
+        """Return what is known of a request that is whole, the id of its batch or nothing, and its body."""
+        end = data.find(BLANK, 0, MAX_HEAD) + len(BLANK)
+        if end < len(BLANK) or not self._held:
+            return None
+        head, id_ = _unnamed(data[:end])
+        known = self._held.get(blake2b(head, digest_size=16, key=self._key).digest())
+        if known is None or len(data) != end + known.length:
+            return None
+        return known, id_, data[end:]
+
+    def keep(self, data: bytes, length: int, size: int, way: Direct) -> None:
+        """Keep the head of a request, whose body has so many bytes, that was taken."""
+        end = len(data) - length
+        if not data.startswith(b"POST ") or data.find(BLANK, 0, MAX_HEAD) + len(BLANK) != end:
+            return
+        head, id_ = _unnamed(data[:end])
+        scope = {name: value for name, value in way.scope.items() if name not in OF_CONNECTION}
+        # Nobody asks for the token again, and the id is another one each time.
+        kept = [(name, b"" if id_ and name == BATCH else value) for name, value in scope["headers"] if name != TOKEN]
+        scope["headers"] = kept
+        key = blake2b(head, digest_size=16, key=self._key).digest()
+        self._held[key] = Head(way.plan, way.kind, length, size, scope)
+        if len(self._held) > KEPT_HEADS:
+            self._held.popitem(last=False)
+
+
+def _unnamed(head: bytes) -> tuple[bytes, bytes]:
+    """Return a head without the id of its batch, and that id."""
+    found = NAMED.search(head)
+    if found is None:
+        return head, b""
+    return head[: found.start(1)] + head[found.end(1) :], found[1]
+
+
 class Direct:
-    """One request on the short way. `cycle` is uvicorn's, whose event this is."""
+    """One request on the short way. `cycle` is uvicorn's, whose event this is. `known`: its head was taken before."""
 
-    __slots__ = ("_collector", "_cycle", "_kind", "_plan", "_request", "_taken")
+    __slots__ = ("_collector", "_cycle", "_done_with", "_known", "_request", "accepted", "kind", "plan")
 
-    def __init__(self, collector: Collector, cycle: Any, plan: Plan, kind: str) -> None:
-        self._collector, self._cycle, self._plan, self._kind = collector, cycle, plan, kind
-        self._taken = False
+    def __init__(self, collector: Collector, cycle: Any, plan: Plan, kind: str, known: bool = False) -> None:
+        self._collector, self._cycle, self.plan, self.kind, self._known = collector, cycle, plan, kind, known
+        self._done_with = self.accepted = False
+
+    @property
+    def scope(self) -> Any:
+        """What ASGI calls the request."""
+        return self._cycle.scope
 
     def set(self) -> None:
         """Look whether the body is complete. If the client has gone before that, nothing is counted."""
         cycle = self._cycle
-        if self._taken:
+        if self._done_with:
             return
         if cycle.disconnected:
-            self._taken = True
+            self._done_with = True
             cycle.bounds.release(cycle)
         elif cycle.fault or not cycle.more_body:
-            self._taken = True
-            self._request = Request(cycle.scope)
             body, cycle.body = bytes(cycle.body), bytearray()
-            refused = self._collector.take(self._request, self._plan, self._kind, body, cycle.fault, self._done)
-            if refused is not None:
-                self._answer(refused)
+            self.take(body)
+
+    def take(self, body: bytes) -> None:
+        """Take a request that is complete, or was broken off."""
+        self._done_with = True
+        request = self._request = Request(self._cycle.scope)
+        fault = self._cycle.fault
+        refused = self._collector.take(request, self.plan, self.kind, body, fault, self._done, known=self._known)
+        if refused is None:
+            self.accepted = True
+        else:
+            self._answer(refused)
 
     def _done(self, submission: Submission, outcome: Outcome | Exception) -> None:
         """Answer: the report is durable, or was not counted."""
@@ -98,7 +179,8 @@ class Direct:
             return
         parts = [STATUS[response.status_code]]
         said = False
-        for name, value in (*cycle.default_headers, *response.raw_headers):
+        headers = response.raw_headers
+        for name, value in [*cycle.default_headers, *headers]:
             parts += (name, b": ", value, b"\r\n")
             said = said or name == b"connection"
         if said:

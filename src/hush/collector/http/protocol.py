@@ -92,6 +92,18 @@ class Cycle(RequestResponseCycle):
         return {"type": "http.disconnect", "refused": self.fault} if self.fault else message
 
 
+class Known(Cycle):
+    """A request that came whole, with a head that was taken before. It has no more than its answer needs."""
+
+    disconnected = response_started = response_complete = more_body = waiting_for_100_continue = False
+    keep_alive = True
+
+    def __init__(self, scope: Any, connection: Protocol, polite: Any) -> None:
+        self.scope, self.transport, self.on_response = scope, polite, connection.on_response_complete
+        self.default_headers = connection.server_state.default_headers
+        self.body = bytearray()
+
+
 class Protocol(HttpToolsProtocol):
     """One connection."""
 
@@ -117,6 +129,7 @@ class Protocol(HttpToolsProtocol):
         self._polite: Any = None
         app: Any = self.config.app
         self._collector: Collector = app.state.collector
+        self._heads = self._collector.heads
         self._forwarded: Any = None
         if self.config.proxy_headers:
             self._forwarded = ProxyHeadersMiddleware(direct.nothing, self.config.forwarded_allow_ips or "")
@@ -324,6 +337,12 @@ class Protocol(HttpToolsProtocol):
         if self._state == OVER:
             return
         state, begun, body = self._state, self._begun, self._body
+        alone = state == WAITING and not self._pending and self._left is None and self._answered()
+        if alone and not self.flow.write_paused and self._bounds.has_room(len(data)):
+            found = self._heads.find(data)
+            if found is not None:
+                self._take_known(*found)
+                return
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:  # what follows is not HTTP
@@ -349,6 +368,29 @@ class Protocol(HttpToolsProtocol):
         self._pending = 0
         if self._state == BODY and self._left is None:
             self._bounds.arriving[self] = None
+        if alone and self._state == WAITING and self._begun == begun + 1 and self.cycle is not None:
+            way: Any = self.cycle.message_event
+            if isinstance(way, direct.Direct) and way.accepted and self.cycle.keep_alive:
+                self._heads.keep(data, self._body, self._size, way)
+
+    def _take_known(self, head: direct.Head, id_: bytes, body: bytes) -> None:
+        """Take a whole request with a head that was taken before. The parser is between two, and does not see it."""
+        scope = {**head.scope, "server": self.server, "client": self.client, "scheme": self.scheme}
+        scope["state"] = self.app_state.copy()
+        if id_:
+            scope["headers"] = [(name, id_ if name == direct.BATCH else value) for name, value in scope["headers"]]
+        if self._forwarded is not None:
+            direct.at_once(self._forwarded, scope)
+        cycle = self.cycle = self._answering = Known(scope, self, self._polite)
+        cycle.bounds = self._bounds
+        way: Any = direct.Direct(self._collector, cycle, head.plan, head.kind, known=True)
+        cycle.message_event = way
+        self._begun += 1
+        self._size, self._body = head.size, head.length
+        self._bounds.idle.pop(self, None)
+        self.deadline = math.inf
+        self._bounds.take(cycle, head.size + head.length)
+        way.take(body)
 
     def _refuse(self, refused: Refused) -> None:
         """Answer what is not a request, unless others before it have to be answered first; and read no more."""

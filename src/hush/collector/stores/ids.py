@@ -5,7 +5,8 @@ of one commit are one row, a *run*, sorted, which is written once and read only 
 there is, for every id, a hash of 8 bytes and the number of its run, in sorted arrays whose sizes double (a
 log-structured merge tree), so that adding n ids moves each of them about log2(n) times, and looking one up is a
 handful of binary searches. If a hash agrees, by chance or because an id is repeated, the run is read and decides. So
-the answer is exact.
+the answer is exact. The newest few thousand ids are held as they are: a commit of a few ids adds them to a set, and the
+arrays grow by thousands at once.
 
 Ids are chosen by clients, who could choose many with equal hashes to make every look-up read many runs. So the hash
 has a random key, new in every process: two ids collide with a probability of about 2^-64, whoever picks them
@@ -26,6 +27,7 @@ Array = np.ndarray[Any, Any]
 
 HALF = np.uint64(32)
 SMALLEST = 1 << 12  # ids of the first level; smaller runs are put together at once
+NEWEST = 1 << 12  # ids that are held as they are at most
 
 
 def packed(ids: Collection[bytes]) -> bytes:
@@ -52,7 +54,14 @@ class IdIndex:
         self._fetch = fetch
         self._keys = np.frombuffer(os.urandom(80), dtype=np.uint64).reshape(2, 5)
         self._levels: list[tuple[Array, Array]] = []
-        self.size = 0
+        self._newest: set[bytes] = set()
+        self._runs: list[tuple[int, bytes]] = []  # that have them
+        self._settled = 0
+
+    @property
+    def size(self) -> int:
+        """How many ids there are."""
+        return self._settled + len(self._newest)
 
     def _hashes(self, ids: bytes) -> Array:
         """Return the hash of each of some ids that stand one after the other."""
@@ -62,7 +71,12 @@ class IdIndex:
 
     def add(self, number: int, run: bytes) -> None:
         """Take in a run. Runs may come in any order, each once."""
-        self.load([(number, run)])
+        if len(run) // ID_SIZE + len(self._newest) > NEWEST:
+            self.load([*self._runs, (number, run)])
+            self._newest, self._runs = set(), []
+            return
+        self._runs.append((number, run))
+        self._newest.update([run[start : start + ID_SIZE] for start in range(0, len(run), ID_SIZE)])
 
     def load(self, runs: Sequence[tuple[int, bytes]]) -> None:
         """Take in many runs at once: faster than one by one. If this fails, nothing has changed."""
@@ -82,12 +96,13 @@ class IdIndex:
             kept -= 1
             level = _merged(self._levels[kept], level)
         self._levels = [*self._levels[:kept], level]
-        self.size += len(keys)
+        self._settled += len(keys)
 
     def known(self, ids: Sequence[bytes]) -> set[bytes]:
         """Return those of some ids that were counted before."""
+        found = self._newest.intersection(ids)
         if not ids or not self._levels:
-            return set()
+            return found
         keys = self._hashes(b"".join(ids))
         suspects: dict[int, list[bytes]] = {}
         for level, numbers in self._levels:
@@ -98,7 +113,6 @@ class IdIndex:
                 while at < len(level) and level[at] == keys[i]:
                     suspects.setdefault(int(numbers[at]), []).append(ids[i])
                     at += 1
-        found: set[bytes] = set()
         for number, asked in suspects.items():  # one run in memory at a time
             run = self._fetch(number)
             found.update(id_ for id_ in asked if holds(run, id_))
@@ -106,7 +120,13 @@ class IdIndex:
 
 
 def _merged(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Return two levels as one. A stable sort of two sorted halves is a merge."""
-    keys = np.concatenate([a[0], b[0]])
-    order = np.argsort(keys, kind="stable")
-    return keys[order], np.concatenate([a[1], b[1]])[order]
+    """Return two levels as one, in little more memory than that takes."""
+    places = np.searchsorted(a[0], b[0], side="right") + np.arange(len(b[0]))
+    others = np.ones(len(a[0]) + len(b[0]), dtype=bool)
+    others[places] = False
+    found = []
+    for old, new in zip(a, b, strict=True):
+        together = np.empty(len(others), dtype=old.dtype)
+        together[places], together[others] = new, old
+        found.append(together)
+    return found[0], found[1]

@@ -250,16 +250,24 @@ class SqliteStore(Store):
     @understanding()
     def reveal(self, plan: Plan, known: int | None, least: int) -> Tally:
         """Return the tally that readers see, and move it if it is time."""
-        number, layout = self._find(plan.id)[0], layout_of(plan)
+        layout = layout_of(plan)
         if known is not None:
             with self._lock:
-                shown, now = self._shown.get(number, layout.zero()), self._vectors[number]
-                if shown[0] == known and now[0] - known >= max(least, 1):
+                if self._to_show(plan, known, least) is not None:
                     with self._transaction():
-                        row = (number, layout.encode(now))
-                        self._db.execute("insert or replace into shown (plan, tally) values (?, ?)", row)
-                    self._shown[number] = now
-        return layout.tally(self._shown.get(number, layout.zero()))
+                        found = self._to_show(plan, known, least)  # what the transaction has read may be new
+                        if found is not None:
+                            row = (found[0], layout.encode(found[1]))
+                            self._db.execute("insert or replace into shown (plan, tally) values (?, ?)", row)
+                    if found is not None:
+                        self._shown[found[0]] = found[1]
+        return layout.tally(self._shown.get(self._find(plan.id)[0], layout.zero()))
+
+    def _to_show(self, plan: Plan, known: int, least: int) -> tuple[int, Array] | None:
+        """Return the number of a plan and what is to be shown of it, if it is time to move what `known` saw."""
+        number = self._find(plan.id)[0]
+        shown, now = self._shown.get(number, layout_of(plan).zero()), self._vectors[number]
+        return (number, now) if shown[0] == known and now[0] - known >= max(least, 1) else None
 
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
         """Return the stored bodies of a plan behind a place, in order."""

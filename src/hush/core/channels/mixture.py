@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 from hush.core import codec
 from hush.core.channels.alphabet import Output, Symbols
 from hush.core.channels.base import Channel, Coins, Reading, State, exact_t, require
-from hush.core.channels.squares import Squares
+from hush.core.channels.squares import Squares, between
 from hush.core.channels.window import Window, worst
 from hush.core.exact import WORD
 from hush.core.schema import Attribute, Input
@@ -214,7 +214,10 @@ class Mixture(Channel):
     @cached_property
     def _squares(self) -> Squares:
         """What is known of the variance of the mean, or of the mean of the present, before any report."""
-        points = [(float(t), float(square)) for t, square in self._knots]
+        # Floats are good enough here: fractions of thousands of states take half a second.
+        knots = [[(float(t), float(square)) for t, square in part.knots] for part in self.parts]
+        places = sorted({t for some in knots for t, _ in some})
+        points = [(t, self._average(between(some, t) for some in knots)) for t in places]
         known = [part.squares for part in self.parts]
         missing = [one.missing for one in known if one.missing is not None]
         if not missing:

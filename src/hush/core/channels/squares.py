@@ -64,7 +64,7 @@ class Squares:
     def variances(self, x: float) -> Point:
         """Return the least and the largest variance of value - x*presence if the mean (of the present) is x."""
         bend = self.bend * x * x
-        least, most = _between(self.lower, x) + bend, _between(self.upper, x) + bend
+        least, most = between(self.lower, x) + bend, between(self.upper, x) + bend
         if self.missing is not None:
             value, presence = self.missing
             absent = value + x * x * presence
@@ -85,7 +85,7 @@ def _convex(points: Sequence[Point]) -> list[Point]:
     return hull
 
 
-def _between(points: Sequence[Point], x: float) -> float:
+def between(points: Sequence[Point], x: float) -> float:
     """Return a function that is linear between points, at x within them."""
     right = min(max(bisect_right(points, (x,)), 1), len(points) - 1)
     (t0, square0), (t1, square1) = points[right - 1], points[right]
