@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
 import pytest
 
+from hush import Categorical, Numeric, Plan, Schema, predict, randomise
 from hush.audits.proofs import CELLS
 from hush.batch.engine import CHUNK
 from hush.collector.timeline import FIRST_WIDTH, MAX_SPANS
@@ -26,7 +28,10 @@ def found(pattern: str, text: str) -> str:
     return match[1].replace("_", "")
 
 
+SURE = math.ceil(1000 / (1 + math.exp(-1))) / 10  # in per cent, rounded up
 SENTENCES = [
+    ("README.md", f"at most {SURE} % sure of one"),
+    ("README.md", "on the device: 27 bytes"),
     ("docs/audit.md", f"up to {CELLS:,} probabilities"),
     ("docs/batch.md", f"Each chunk of {CHUNK} people"),
     ("docs/browser.md", f"what they cost: {found('const CAP = ([0-9]+);', WEB)} for all plans"),
@@ -45,6 +50,10 @@ def test_numbers_in_sentences(page: str, sentence: str) -> None:
 
 
 def test_numbers_that_are_written_as_words() -> None:
+    schema = Schema([Numeric("age", low=18, high=100), Categorical("system", ["linux", "mac", "other"])])
+    plan = Plan.design(schema, 1.0)
+    assert len(randomise(plan, {"age": 41, "system": "mac"}).encode()) == 27, "README.md: 27 bytes"
+    assert 1.5 < predict(plan, 20_000)[0].margin < 2.5, "README.md: to within two years"
     assert FIRST_WIDTH == 1.0, "docs/collector.md: spans begin with one second"
     assert PrivateModel().validation_fraction == 0.1, "docs/learning.md: a tenth of the people answer only their loss"
     assert float(MAX_EPSILON) == float(found("const CAP = ([0-9]+);", WEB)), "the dearest plan may be answered"
