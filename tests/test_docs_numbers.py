@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from pathlib import Path
 
 import pytest
 
-from hush import Categorical, Numeric, Plan, Schema, predict, randomise
+import hush
+from hush import Categorical, Distribution, Numeric, Plan, Schema, Tally, estimate, predict, randomise
 from hush.audits.proofs import CELLS
 from hush.batch.engine import CHUNK
 from hush.collector.timeline import FIRST_WIDTH, MAX_SPANS
@@ -16,6 +18,7 @@ from hush.engines.sql import WHOLE_MEMBERS, WHOLE_SETS
 from hush.learn.models import PILOT, PrivateModel
 from hush.learn.rules import MAX_ROUNDS, MIN_ROUNDS
 from hush.plan import MAX_EPSILON
+from hush.schema import MAX_CATEGORIES
 
 ROOT = Path(__file__).parent.parent
 WEB = (ROOT / "web" / "pages" / "form.entry.ts").read_text(encoding="utf-8")
@@ -32,6 +35,7 @@ SURE = math.ceil(1000 / (1 + math.exp(-1))) / 10  # in per cent, rounded up
 SENTENCES = [
     ("README.md", f"at most {SURE} % sure of one"),
     ("README.md", "on the device: 27 bytes"),
+    ("docs/limits.md", f"one of at most {MAX_CATEGORIES} given values"),
     ("docs/audit.md", f"up to {CELLS:,} probabilities"),
     ("docs/batch.md", f"Each chunk of {CHUNK} people"),
     ("docs/browser.md", f"what they cost: {found('const CAP = ([0-9]+);', WEB)} for all plans"),
@@ -57,3 +61,24 @@ def test_numbers_that_are_written_as_words() -> None:
     assert FIRST_WIDTH == 1.0, "docs/collector.md: spans begin with one second"
     assert PrivateModel().validation_fraction == 0.1, "docs/learning.md: a tenth of the people answer only their loss"
     assert float(MAX_EPSILON) == float(found("const CAP = ([0-9]+);", WEB)), "the dearest plan may be answered"
+
+
+def test_what_hush_cannot_do_is_still_so() -> None:
+    """docs/limits.md. If one of these fails hush has learnt something: change the page."""
+    from hush import learn
+    from hush.cli.commands import program
+
+    pair = Schema([Categorical("smokes", ["yes", "no"]), Categorical("drinks", ["yes", "no"])])
+    tally = Tally(Plan.design(pair, 3.0, joint=[["smokes", "drinks"]]))
+    tally.add(randomise(tally.plan, {"smokes": "yes", "drinks": "no"}))
+    assert {row.attribute for row in estimate(tally)} == {"smokes", "drinks"}, "each attribute alone"
+    assert {field.name for field in dataclasses.fields(Distribution)} == {"attribute", "edges", "shares"}, (
+        "no intervals"
+    )
+    models = {name for name in learn.__all__ if hasattr(getattr(learn, name), "fit")}
+    assert models == {"LinearRegression", "LogisticRegression", "LinearSVC"}
+    options = {option.name or "" for option in program.commands["serve"].params}
+    assert not any(word in option for option in options for word in ("tls", "ssl", "certificate"))
+    assert {path.name for path in (ROOT / "clients").iterdir() if path.is_dir()} == {"go"}
+    assert "missed" in (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
+    assert hush.__version__.startswith("0.")
