@@ -49,7 +49,7 @@ def limits() -> str:
     """What is bounded, and what becomes of more."""
     most = Settings()
     batch = f"{_size(most.max_body)}, {formats.MAX_ROWS:,} rows or {formats.MAX_REPORTS:,} binary reports"
-    loopback = f"{most.streams:,}, of which {most.streams_each} to one address (of IPv6 to its first half)"
+    loopback = f"{most.streams:,}; {most.streams_each} to one address (IPv6: to its first half)"
     rows = [
         ("a batch or tally", f"{batch}, {formats.MAX_PIECES:,} record batches", "413, 422"),
         ("a single report", f"{_size(most.max_single)}, or what the largest report of the plan takes", "413"),
@@ -66,16 +66,16 @@ def limits() -> str:
             "408",
         ),
         (
-            "sizes of chunks, what follows them, and trailers, which are dropped",
+            "chunk sizes and extensions, and trailers (dropped)",
             f"{_size(protocol.MAX_HEADERS)}, and before the trailer as many bytes more as the body has",
             "400",
         ),
         (
-            "requests that are not answered yet, all together",
+            "unanswered requests, all together",
             f"{_size(most.held_bytes)} (`--held`)",
             "503 for the oldest unfinished body of the address that holds most",
         ),
-        ("requests on one connection behind one that is being answered", f"{protocol.MAX_PIPELINED}", "it is closed"),
+        ("waiting requests on one connection", f"{protocol.MAX_PIPELINED}", "it is closed"),
         (
             "answers that are not read",
             f"{_size(protocol.READ_LEAST)} read in {protocol.READ_SECONDS:g} seconds, {_size(most.held_bytes)} wait",
@@ -88,8 +88,8 @@ def limits() -> str:
         ),
         (
             "connections",
-            f"{most.connections:,} (`--connections`), of which {most.connections_each} from one address "
-            "(`--connections-each`; of IPv6 its first half); "
+            f"{most.connections:,} (`--connections`); {most.connections_each} from one address "
+            "(`--connections-each`; IPv6: from its first half); "
             "files that may be open, less 64",
             "the one that has waited longest for a request is closed; 503, 429",
         ),

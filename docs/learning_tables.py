@@ -1,4 +1,4 @@
-"""The tables of docs/learning-figures.md and of decision 12, made from what was measured.
+"""The tables of docs/learning-figures.md, made from what was measured.
 
 Errors come from experiments/results/learning.json (`make learning`), times from docs/measured/learn.json (`make
 bench`).
@@ -173,4 +173,3 @@ TABLES: dict[str, Callable[[], str]] = {
     "learn-machine": _of(heading),
     "learn-speed": _of(speed),
 }
-DECISION: dict[str, Callable[[], str]] = {"ablation": ablation}

@@ -9,7 +9,6 @@ from typing import Any
 
 FOLDER = Path(__file__).parent / "reproduction"
 KINDS = {"synthetic": "synthetic people", "real": "American Community Survey 2024"}
-VERDICTS = {True: "hold", None: "stay open", False: "do not hold"}
 WORDS = {True: "holds", False: "**does not hold**", None: "open"}
 
 
@@ -51,16 +50,16 @@ def _figures(wanted: Any) -> str:
 
 
 def _about_figure(about: str, by_kind: dict[str, Any]) -> str:
-    """Say what a figure shows, and how its claims fare, in a sentence each."""
+    """Return what a figure shows, and how many of its claims hold."""
     claims = [claim for content in by_kind.values() for claim in content["claims"]]
-    counts = {word: sum(claim["holds"] is value for claim in claims) for value, word in VERDICTS.items()}
-    if counts["hold"] == len(claims):
-        fate = f"All {len(claims)} claims hold."
+    hold, open_, not_ = (sum(claim["holds"] is value for claim in claims) for value in (True, None, False))
+    if hold == len(claims):
+        fate = "Both claims hold." if hold == 2 else f"All {hold} claims hold."
     else:
-        words = [
-            f"{count} {'holds' if (word, count) == ('hold', 1) else word}" for word, count in counts.items() if count
-        ]
-        fate = f"Of {len(claims)} claims {', '.join(words[:-1])}{' and ' if words[:-1] else ''}{words[-1]}."
+        fate = f"{hold} of {len(claims)} claims hold"
+        fate += f", {open_} {'is' if open_ == 1 else 'are'} open" if open_ else ""
+        fate += f", {not_} {'does' if not_ == 1 else 'do'} not hold" if not_ else ""
+        fate += "."
     text = about.replace("\n\n", "\0").replace("\n", " ").replace("\0", "\n\n")
     return f"{text} {fate}" if "\n" not in text else f"{text}\n\n{fate}"
 

@@ -161,7 +161,6 @@ PAGES = {
     "mutants.md": mutants_tables.TABLES,
     "threat-model.md": stopwatch_tables.TABLES,
     "decisions/0008-intervals.md": coverage_tables.TABLES,
-    "decisions/0012-training.md": learning_tables.DECISION,
 }
 
 

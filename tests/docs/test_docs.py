@@ -125,6 +125,13 @@ def test_the_reference_is_that_of_the_program() -> None:
         assert path.read_text(encoding="utf-8") == text, f"{page} is out of date: python docs/api_pages.py"
 
 
+def test_a_docstring_that_changes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin."""
+    monkeypatch.setattr(hush.clip, "__doc__", "Return other words.")
+    page = neighbour("api_pages").pages()["hush.md"]
+    assert page != (ROOT / "docs" / "api" / "hush.md").read_text(encoding="utf-8")
+
+
 def test_every_public_name_is_in_the_reference() -> None:
     for module in (hush, batch, audits):
         page = (ROOT / "docs" / "api" / f"{module.__name__}.md").read_text(encoding="utf-8")

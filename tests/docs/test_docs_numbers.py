@@ -3,14 +3,19 @@ tests/docs/test_docs.py.)"""
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import re
 from pathlib import Path
 
 import pytest
 
+import hush
+from hush import Categorical, Distribution, Numeric, Schema, Tally, estimate, predict, randomise
 from hush.batch.engine import CHUNK
 from hush.collector.timeline import FIRST_WIDTH, MAX_SPANS
 from hush.core.plan import MAX_EPSILON
+from hush.core.schema import MAX_CATEGORIES
 from hush.engines.sql import WHOLE_MEMBERS, WHOLE_SETS
 from hush.learn.models import PILOT, PrivateModel
 from hush.learn.rules import MAX_ROUNDS, MIN_ROUNDS
@@ -27,7 +32,11 @@ def found(pattern: str, text: str) -> str:
     return match[1].replace("_", "")
 
 
+SURE = math.ceil(1000 / (1 + math.exp(-1))) / 10  # in per cent, rounded up
 SENTENCES = [
+    ("README.md", f"at most {SURE} % sure of one"),
+    ("README.md", "on the device: 27 bytes"),
+    ("docs/limits.md", f"one of at most {MAX_CATEGORIES} given values"),
     ("docs/audit.md", f"up to {CELLS:,} probabilities"),
     ("docs/batch.md", f"Each chunk of {CHUNK} people"),
     ("docs/browser.md", f"what they cost: {found('const CAP = ([0-9]+);', WEB)} for all plans"),
@@ -46,6 +55,31 @@ def test_numbers_in_sentences(page: str, sentence: str) -> None:
 
 
 def test_numbers_that_are_written_as_words() -> None:
+    schema = Schema([Numeric("age", low=18, high=100), Categorical("system", ["linux", "mac", "other"])])
+    plan = hush.design(schema, 1.0)
+    assert len(randomise(plan, {"age": 41, "system": "mac"}).encode()) == 27, "README.md: 27 bytes"
+    assert 1.5 < predict(plan, 20_000)[0].margin < 2.5, "README.md: to within two years"
     assert FIRST_WIDTH == 1.0, "docs/collector.md: spans begin with one second"
     assert PrivateModel().validation_fraction == 0.1, "docs/learning.md: a tenth of the people answer only their loss"
     assert float(MAX_EPSILON) == float(found("const CAP = ([0-9]+);", WEB)), "the dearest plan may be answered"
+
+
+def test_what_hush_cannot_do_is_still_so() -> None:
+    """docs/limits.md. If one of these fails hush has learnt something: change the page."""
+    from hush.learn import simulate
+    from hush.cli.commands import program
+
+    pair = Schema([Categorical("smokes", ["yes", "no"]), Categorical("drinks", ["yes", "no"])])
+    tally = Tally(hush.design(pair, 3.0, joint=[["smokes", "drinks"]]))
+    tally.add(randomise(tally.plan, {"smokes": "yes", "drinks": "no"}))
+    assert {row.attribute for row in estimate(tally)} == {"smokes", "drinks"}, "each attribute alone"
+    assert {field.name for field in dataclasses.fields(Distribution)} == {"attribute", "edges", "shares"}, (
+        "no intervals"
+    )
+    models = {name for name in vars(simulate) if name[0] != "_" and hasattr(getattr(simulate, name), "fit")}
+    assert models == {"LinearRegression", "LogisticRegression", "LinearSVC", "PrivateModel"}
+    options = {option.name or "" for option in program.commands["serve"].params}
+    assert not any(word in option for option in options for word in ("tls", "ssl", "certificate"))
+    assert {path.name for path in (ROOT / "clients").iterdir() if path.is_dir()} == {"go"}
+    assert "missed" in (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
+    assert hush.__version__.startswith("0.")
