@@ -66,8 +66,8 @@ def test_numbers_that_are_written_as_words() -> None:
 
 def test_what_hush_cannot_do_is_still_so() -> None:
     """docs/limits.md. If one of these fails hush has learnt something: change the page."""
-    from hush.learn import simulate
     from hush.cli.commands import program
+    from hush.learn import simulate
 
     pair = Schema([Categorical("smokes", ["yes", "no"]), Categorical("drinks", ["yes", "no"])])
     tally = Tally(hush.design(pair, 3.0, joint=[["smokes", "drinks"]]))
