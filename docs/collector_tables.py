@@ -195,11 +195,14 @@ def run() -> str:
     """Where and how the figures were measured."""
     kept = json.loads(MEASURED.read_text())
     machine = kept["machine"]
+    busy = ""
+    if machine["load"] > machine["cores"]:
+        busy = " Others used it meanwhile: rates, quantiles and verdicts are those of a machine that is too busy."
     how = "--full" if len(kept["ids"]) > 2 else f"--seconds {kept['seconds']:g}"
     return (
         f"Command: `python benchmarks/collector.py {how} --keep`. Machine: {machine['processor']}, {machine['cores']} "
         f"cores, Python {machine['python']}; a disk that makes {kept['fsyncs_per_second']:,.0f} small appends a second "
-        f"durable, one by one; load when it began: {machine['load']}."
+        f"durable, one by one; load when it began: {machine['load']}.{busy}"
     )
 
 
