@@ -29,6 +29,8 @@ SLOW: dict[str, str] = {
     "test_cube.py::test_the_sampler_has_the_law_exactly[shape6]": "follows the most paths of all shapes",
     "test_alike.py::test_all_records_take_as_many_words": "counts the words of every plan",
     "test_choice.py::test_the_cube_is_taken": "designs plans of every size",
+    "test_predictions.py::test_intervals_are_as_wide": "simulates surveys",
+    "test_predictions.py::test_the_smallest_crowd": "simulates surveys",
     "test_rotations.py::test_signs_of_a_rotated_vector": "rotates vectors by the thousand",
     "test_whole.py::test_one_step_counts": "counts every plan in two ways, with millions of reports",
     "test_words.py::test_threads_change_nothing": "draws every plan with several numbers of threads",
