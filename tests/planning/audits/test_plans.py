@@ -131,7 +131,7 @@ def test_the_realised_epsilon_is_rounded_up(epsilon: Fraction) -> None:
 
 
 def test_numbers_are_written_on_the_safe_side() -> None:
-    assert "can become 99.97 % sure" in words.odds(Fraction(2980))
+    assert "can become at most 99.97 % sure" in words.odds(Fraction(2980))
     assert words.up(1.0, 6) == "1.000000"
     assert words.up(1.0 + 1e-15, 6) == "1.000001"
     assert words.up(Fraction(271828, 100000), 2) == "2.72"
