@@ -12,7 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import hush.device.family  # noqa: F401  # at once: this process and all that it forks later share its key
+import hush.device.family  # noqa: F401  # now, so that this process and all its later forks share the key
 
 if TYPE_CHECKING:
     from hush import batch as batch

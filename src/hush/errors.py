@@ -1,7 +1,7 @@
-"""Every error that hush raises on purpose, by whose fault it is::
+"""Every error that hush raises on purpose, grouped by cause::
 
     HushError
-    ├── InputError (a ValueError)  the caller gave something wrong: giving the same again fails again
+    ├── InputError (a ValueError)  the caller passed something wrong: the same call fails again
     │   ├── SchemaError     an attribute or a schema that makes no sense
     │   ├── RecordError     a record that does not fit the schema: names attribute and rule, never the value
     │   ├── DesignError     a plan that cannot be designed as asked
@@ -12,17 +12,17 @@
     │   ├── EstimateError   a question that a tally cannot answer
     │   └── LedgerError     an answer, a cap or a series that the rules of a ledger do not allow
     │       └── BudgetError     answering would cost more privacy than is allowed
-    ├── NetworkError        a collector that could not be reached, or did not take what was sent
+    ├── NetworkError        a collector that could not be reached, or did not accept the request
     │   └── CollectorError  a collector that answered, and refused or sent something unusable
     └── StoreError          a ledger or a store that cannot be read or written: its disk, its version, its database
 
-An application mends its own code after an InputError, sends the same again later after a NetworkError, and looks at the
-machine after a StoreError.
+After an InputError, fix the calling code. After a NetworkError, send the same again later. After a StoreError, look at
+the machine.
 
-Whatever a record, plan, report or tally contains, an InputError is raised, or nothing. Arguments of a wrong Python type
-may also meet a TypeError.
+A record, plan, report or tally with any contents raises an InputError or nothing. Arguments of a wrong Python type may
+also raise a TypeError.
 
-Messages say which attribute and which rule, and what would be accepted. They never contain a private value.
+Messages name the attribute and the rule, and say what would be accepted. They never contain a private value.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class HushError(Exception):
 
 
 class InputError(HushError, ValueError):
-    """The caller gave something wrong."""
+    """The caller passed something wrong."""
 
 
 class NetworkError(HushError):
-    """A collector that could not be reached, or did not take what was sent."""
+    """A collector that could not be reached, or did not accept the request."""
 
 
 class StoreError(HushError):
@@ -85,7 +85,7 @@ class BudgetError(LedgerError):
 
 
 class CollectorError(NetworkError):
-    """A collector that could not be reached, or that refused what was sent: `status` and `kind` say how."""
+    """A collector that could not be reached, or refused the request. `status` and `kind` give the details."""
 
     def __init__(self, message: str, status: int | None = None, kind: str = "") -> None:
         super().__init__(message)

@@ -25,7 +25,7 @@ class SeededCoins(Coins):
 
 
 class ListedCoins(Coins):
-    """Words from a list; `left` tells how many were not drawn. They protect nobody."""
+    """Words from a list; `left` is the number of words not drawn. They protect nobody."""
 
     def __init__(self, words: Iterable[int]) -> None:
         self._words = list(words)[::-1]
@@ -58,7 +58,7 @@ class RecordedCoins(Coins):
 class SeededStreams:
     """Streams of words for `hush.batch`, from a statistical generator with a seed. They protect nobody.
 
-    With `edges`, a quarter of the words are from that list: whatever a test finds awkward.
+    With `edges`, a quarter of the words come from that list: the awkward words of a test.
     """
 
     def __init__(self, seed: int, edges: Sequence[int] = ()) -> None:

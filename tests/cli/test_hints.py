@@ -154,16 +154,18 @@ def test_a_misspelt_column_is_answered_by_those_there_are() -> None:
     assert message(many).endswith("'c8', ...")
     Path("people.csv").write_text("overtime,Dept\n4,it\n")
     line = refused("randomise", "plan.json", "people.csv", "-o", "reports.parquet")
-    assert "column 'dept': is not there (also what is optional needs a column); there are: 'overtime', 'Dept'" in line
+    assert (
+        "column 'dept': is not there (an optional attribute needs a column too); there are: 'overtime', 'Dept'" in line
+    )
 
 
 def test_without_a_header_the_first_person_is_not_shown() -> None:
     """The names of the columns are then somebody's values."""
-    assert "do the columns have their names?" in message(pd.DataFrame({"4": [1.0], PRIVATE: ["it"]}))
+    assert "are the columns named?" in message(pd.DataFrame({"4": [1.0], PRIVATE: ["it"]}))
     Path("people.csv").write_text(f"4,{PRIVATE}\n5,it\n")
     line = refused("randomise", "plan.json", "people.csv", "-o", "reports.parquet")
     assert PRIVATE not in line
-    assert "do the columns have their names?" in line
+    assert "are the columns named?" in line
 
 
 def test_a_value_that_is_called_like_an_attribute_shows_no_others() -> None:

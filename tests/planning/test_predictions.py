@@ -57,7 +57,7 @@ def test_a_spread_that_nobody_can_have_is_refused() -> None:
     """On 0 to 20 around 4 it is at most 8: a fifth of the people at 20, the others at 0."""
     plan = design(Schema([Numeric("x", 0, 20)]), 1.0)
     assert predict(plan, 1000, guesses={"x": Guess(4, 8)})
-    with pytest.raises(DesignError, match="attribute 'x': no people"):
+    with pytest.raises(DesignError, match="attribute 'x': no values"):
         predict(plan, 1000, guesses={"x": Guess(4, 8.01)})
 
 

@@ -1,13 +1,13 @@
-"""Whole tables at once: the same reports as the scalar path, word for word, by compiled kernels.
+"""Whole tables at once: compiled kernels make the same reports as the scalar path, word for word.
 
 `randomise` turns a table of people into a table of reports, `tally` counts reports, and `collect` does both without
 keeping reports. `randomise_batches` and `check_batches` are for streams of record batches. Tables may be Arrow, pandas,
-polars, or dicts of arrays; `spec/reports.md` describes what comes out.
+polars, or dicts of arrays; `spec/reports.md` describes the reports.
 
-The words come from an AES-256 keystream that the operating system keys anew for every call.
+The words come from an AES-256 keystream with a fresh key from the operating system for every call.
 
 If a table breaks a rule, the error names the column and the rule. With `count_bad_rows` it also has the exact number of
-rows that do: that number is private, so keep such an error out of logs, and out of reports of bugs.
+bad rows. That number is private, so keep such an error out of logs and bug reports.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "files":  # loaded when it is first used, as most tables are in memory
+    if name == "files":  # loaded when it is first used: most tables are in memory
         import hush.batch.files as module
 
         return module
@@ -66,7 +66,7 @@ def _checked(plan: Plan) -> Plan:
 
 
 def encode(plan: Plan, data: Any, *, count_bad_rows: bool = False) -> Encoded:
-    """Check a table and keep it in the form that `randomise` and `collect` read: for tables that are used again."""
+    """Check a table and keep it in the form that `randomise` and `collect` read, for tables that you use again."""
     return _columns.encode(_checked(plan).schema, data, count_bad_rows)
 
 
@@ -78,17 +78,17 @@ def check_batches(plan: Plan, batches: Iterable[pa.RecordBatch], *, count_bad_ro
 def randomise(
     plan: Plan, data: Any, *, threads: int | None = None, ids: bool = False, count_bad_rows: bool = False
 ) -> pa.Table:
-    """Return a fresh random report of everybody in a table, as private as the plan says.
+    """Return a fresh random report of everybody in a table, as private as the plan claims.
 
-    The whole table is checked first: a RecordError says which columns break which rule, and nothing is drawn. Two calls
-    with the same table cost everybody twice the epsilon. With `ids` every report has a random id.
+    The whole table is checked first: a RecordError names the columns and the rules that they break, and nothing is
+    drawn. Two calls with the same table cost everybody twice the epsilon. With `ids` every report has a random id.
     """
     held = encode(plan, data, count_bad_rows=count_bad_rows)
     return _randomise_from(Keystream(), plan, held, thread_count(threads), ids)
 
 
 def _randomise_from(source: Source, plan: Plan, data: Encoded, threads: int, ids: bool) -> pa.Table:
-    """Return reports that are a function of these words. Everything but tests calls `randomise`."""
+    """Return reports that are a function of these words. All code but tests calls `randomise`."""
     batches = _batches_from(source, plan, data.batches, threads, ids)
     return pa.Table.from_batches(list(batches), schema=report_schema(plan, ids=ids))
 
@@ -101,7 +101,7 @@ def randomise_batches(
     ids: bool = False,
     count_bad_rows: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """Randomise a stream of record batches. Each is checked as a whole before anything is drawn of it."""
+    """Randomise a stream of record batches. Each batch is checked as a whole before any of its reports is drawn."""
     checked = _columns.encode_batches(_checked(plan).schema, batches_in(batches), count_bad_rows)
     return _batches_from(Keystream(), plan, checked, thread_count(threads), ids)
 
@@ -120,7 +120,7 @@ def _batches_from(
 def tally(plan: Plan, reports: Any, *, threads: int | None = None) -> Tally:
     """Count reports: a table, a record batch, or any number of record batches. Every row is checked."""
     batches = report_batches(_checked(plan), reports)
-    # The parts of a wide set may go on in the next batch, so those are read by one thread, in order.
+    # The parts of a wide set may continue in the next batch, so one thread reads such batches, in order.
     workers = 1 if max(parts(plan)) > 1 else thread_count(threads)
     idle = [Counts(plan) for _ in range(workers)]
 
@@ -136,13 +136,13 @@ def tally(plan: Plan, reports: Any, *, threads: int | None = None) -> Tally:
 
 
 def collect(plan: Plan, data: Any, *, threads: int | None = None, count_bad_rows: bool = False) -> Tally:
-    """Randomise everybody in a table and count the reports at once: for simulations, where nobody keeps reports."""
+    """Randomise everybody in a table and count the reports at once. Use it for simulations, which keep no reports."""
     held = encode(plan, data, count_bad_rows=count_bad_rows)
     return _collect_from(Keystream(), plan, held, thread_count(threads))
 
 
 def _collect_from(source: Source, plan: Plan, data: Encoded, threads: int) -> Tally:
-    """Return a tally that is a function of these words. Everything but tests calls `collect`."""
+    """Return a tally that is a function of these words. All code but tests calls `collect`."""
     idle = [Counts(plan) for _ in range(threads)]
 
     def work(chunk: Chunk) -> None:

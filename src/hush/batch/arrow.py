@@ -1,6 +1,6 @@
-"""Tables in any shape become Arrow record batches: pyarrow, pandas and polars, dicts of arrays, Arrow's C stream.
+"""Tables of any kind become Arrow record batches: pyarrow, pandas and polars, dicts of arrays, Arrow's C stream.
 
-Errors name the column, never a value; messages of the libraries underneath, which may show values, are not passed on.
+Errors name the column, never a value. Messages of the underlying libraries may show values, so they are not passed on.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from hush.core.schema import MAX_NAME, Schema
 from hush.errors import RecordError
 
 _SHOWN = 10  # how many columns a message lists
-_SEMICOLONS = "there is one column alone: is it separated by semicolons?"
-_NONE = "nor is any other of the schema: do the columns have their names?"
+_SEMICOLONS = "there is only one column: is it separated by semicolons?"
+_NONE = "nor is any other attribute of the schema: are the columns named?"
 
 
 def check_names(schema: Schema, names: list[str]) -> None:
-    """Refuse a table in which a column of the schema is missing, or there twice."""
+    """Refuse a table in which a column of the schema is missing or repeated."""
     for name in schema.names:
         if names.count(name) > 1:
             raise RecordError(f"column {name!r}: is there more than once")
@@ -30,10 +30,10 @@ def check_names(schema: Schema, names: list[str]) -> None:
 
 
 def present(wanted: Sequence[str], names: Sequence[object]) -> str:
-    """Say which columns a table has that lacks one of those wanted.
+    """List the columns of a table that lacks a wanted one, for an error message.
 
     Names are public, but without a header the first person's values stand in their place, and one of them may happen to
-    be the name of an attribute: names are shown only if half of those wanted are among them.
+    be the name of an attribute. So names are shown only if half of the wanted ones are among them.
     """
     if 2 * len(set(wanted) & set(names)) < len(wanted):
         return _SEMICOLONS if len(names) == 1 and ";" in str(names[0]) else _NONE
@@ -42,7 +42,7 @@ def present(wanted: Sequence[str], names: Sequence[object]) -> str:
 
 
 def batches_of(schema: Schema, data: Any) -> Iterator[pa.RecordBatch]:
-    """Return a table as record batches that have only the columns of the schema, without copying where possible."""
+    """Return a table as record batches with only the columns of the schema, without copying where possible."""
     if isinstance(data, pa.RecordBatch):
         yield data
         return
@@ -50,7 +50,7 @@ def batches_of(schema: Schema, data: Any) -> Iterator[pa.RecordBatch]:
 
 
 def batches_in(data: Any) -> Iterator[pa.RecordBatch]:
-    """Return the record batches of a stream of them, or of a table."""
+    """Return the record batches of a stream or a table."""
     if isinstance(data, pa.RecordBatch):
         data = [data]
     elif isinstance(data, pa.Table):
@@ -100,7 +100,7 @@ def _array(name: str, values: Any, pandas: bool = False) -> Any:
         values = values.astype(values.dtype.newbyteorder("="))
     array = None
     if not isinstance(values, (str, bytes, Mapping)) and not _mixes_truth(values):
-        # The library's own message would show the value, so the error is raised below, out of its reach.
+        # The library's own message would show the value, so the error is raised below, outside this block.
         with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
             array = pa.array(values, from_pandas=pandas)
     if array is None:
@@ -109,7 +109,7 @@ def _array(name: str, values: Any, pandas: bool = False) -> Any:
 
 
 def _mixes_truth(values: Any) -> bool:
-    """Return whether a list has True or False among its numbers: Arrow would take them for 1 and 0."""
+    """Return whether a list has True or False among its numbers. Arrow would take them for 1 and 0."""
     if not isinstance(values, (list, tuple)):
         return False
     kinds = set(map(type, values)) - {type(None)}

@@ -1,6 +1,6 @@
-"""Before any channel: which questions each person answers, and where the answers go.
+"""The questions that each person answers, and the places of the answers, before any channel is used.
 
-The answers of a chunk are listed question by question, because the kernels go through them that way.
+The answers of a chunk are listed question by question, because the kernels read them in that order.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def draw_questions(
     counts: Array,
     bits: Array,
 ) -> Any:
-    """Write the k questions of each person, in increasing order, and count them; return who is next, and where."""
+    """Write the k questions of each person, in increasing order, and count them; return the next person and place."""
     stream, spare, chosen = pointer(words), pointer(excess), pointer(bits)
     total = weights[len(weights) - 1] if len(weights) else np.uint64(count)
     unused = (ZERO - total) % total
@@ -61,9 +61,10 @@ def draw_questions(
 
 @compiled
 def sort_answers(asked: Array, k: int, counts: Array, first_rows: Array, people: Array, places: Array) -> None:
-    """List the answers question by question, in order of people: who gives each, and in which row it begins.
+    """List the answers question by question, in order of people: the person and the first row of each answer.
 
-    `counts` has the number of answers to each question, `first_rows` the first row of every answer (empty: its number).
+    `counts` has the number of answers to each question, and `first_rows` the first row of every answer (if it is empty,
+    the first row is the answer's number).
     """
     next_place = np.empty(len(counts), dtype=np.int64)
     total = 0

@@ -1,8 +1,8 @@
-"""Binary reports, one after the other, as rows that can be counted.
+"""A sequence of binary reports, as rows that can be counted.
 
-`Report.decode` reads one report in ten microseconds, and a batch of sixty thousand would take a second, also if it is
-refused in the end. Here one kernel cuts them into rows; whatever is not a report of the plan is then shown to
-`Report.decode`, whose word it is.
+`Report.decode` reads one report in ten microseconds, so a batch of sixty thousand would take a second, even if it is
+refused in the end. Here one kernel cuts them into rows. If it finds something that is not a report of the plan,
+`Report.decode` reads that part and decides.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from hush.errors import ReportError
 Array = np.ndarray[Any, Any]
 
 HEAD = 1 + TAG_SIZE  # bytes in front of the id
-ROWS = 1 << 16  # that are cut at once, and more only if one report has more
+ROWS = 1 << 16  # rows that are cut at once; more only if one report has more
 
 
 class Rows(NamedTuple):
-    """Rows of whole reports, and where in the data each report begins."""
+    """Rows of whole reports, and the start of each report in the data."""
 
     attribute: Array
     part: Array
@@ -48,10 +48,10 @@ def cut(
     output: Array,
     starts: Array,
 ) -> tuple[int, int, int]:
-    """Cut reports, from a place on, into rows, until there is no room for one more or one is not well formed.
+    """Cut reports into rows, from a position on, until there is no room for one more or one is malformed.
 
-    `shape` has for each question the bytes of an output, the rows it takes, and whether it is a set. Returns how many
-    rows and reports there are, and where the next report begins.
+    `shape` has, for each question, the bytes of an output, the rows it takes, and whether it is a set. Return the
+    numbers of rows and reports, and the start of the next report.
     """
     rows = reports = 0
     questions = shape.shape[1]
@@ -100,7 +100,7 @@ def cut(
 
 
 def rows_of(plan: Plan, data: bytes) -> Iterator[Rows]:
-    """Return binary reports as rows. What is not cut as it should be is a ReportError; outputs are not looked at."""
+    """Return binary reports as rows. A malformed report raises ReportError; outputs are not checked."""
     at = 0
     while at < len(data):
         rows, end = piece_of(plan, data, at)
@@ -113,7 +113,7 @@ def rows_of(plan: Plan, data: bytes) -> Iterator[Rows]:
 
 
 def piece_of(plan: Plan, data: bytes, at: int) -> tuple[Rows, int]:
-    """Return rows of some reports from a place on, none if what is there is no report, and where they end."""
+    """Return the rows of some reports from a position on (none if there is no report), and their end."""
     alphabets = [question.channel.alphabet for question in plan.questions]
     taken = parts(plan)
     shape = np.array(

@@ -1,12 +1,12 @@
-"""Columns in: every value checked, numbers as float64 and categories as int16, in any shape that tables come in.
+"""Checking the columns of tables of any kind: numbers become float64, and categories int16.
 
-The scalar path checks a record before it draws; here whole columns are checked before anything is drawn of them. The
-rules and their words are those of `hush.core.schema`. An error says which column breaks which rule, never a value. How
-many rows do is an exact number about private values, and an error may end up in a log: it is told only to those who ask
-for it. Which rows do is never told. A row is a person, and the rule that it breaks is something that this person
-answered.
+The scalar path checks a record before it draws; this module checks whole columns before anything is drawn from them.
+The rules and their words are those of `hush.core.schema`. An error names the column and the rule, never a value. The
+number of bad rows is an exact number about private values, and an error may end up in a log, so an error has it only on
+request. No error says which rows are bad: a row is a person, and the broken rule reveals something about this person's
+answer.
 
-Tables come as pyarrow tables and record batches, pandas and polars frames (anything with Arrow's C stream), or a dict
+Tables may be pyarrow tables and record batches, pandas and polars frames (anything with Arrow's C stream), or a dict
 of arrays. Columns that the schema does not name are not read.
 """
 
@@ -29,7 +29,7 @@ from hush.errors import RecordError
 
 Array = np.ndarray[Any, Any]
 
-UNDECLARED, REFUSED = -1, -2  # in place of the index of a category; both are counted, and nothing is drawn
+UNDECLARED, REFUSED = -1, -2  # in place of the index of a category; both are counted as faults, so nothing is drawn
 MAX_LOOKUP = 1 << 16  # integer categories within such a range are looked up in a table
 
 
@@ -42,21 +42,21 @@ class Columns:
     arrays: tuple[Array, ...]
 
     def addresses(self, columns: slice, row: int) -> Array:
-        """Return where some columns lie in memory, from a row on."""
+        """Return the addresses of some columns in memory, from a row on."""
         starts = [array.ctypes.data + row * array.itemsize for array in self.arrays[columns]]
         return np.array(starts, dtype=np.uint64)
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """A whole table, checked: what `randomise` reads any number of times without checking it again."""
+    """A whole table, checked. `randomise` can read it any number of times without checking it again."""
 
     schema: Schema
     batches: tuple[Columns, ...]
 
     @classmethod
     def of(cls, schema: Schema, arrays: Iterable[Array]) -> Encoded:
-        """Return columns that are known to be right, in the types that `Columns` has: simulations compute them."""
+        """Return columns that are known to be valid and have the types of `Columns`, such as those of simulations."""
         held = tuple(np.ascontiguousarray(array) for array in arrays)
         return cls(schema, (Columns(schema, len(held[0]), held),))
 
@@ -67,12 +67,12 @@ class Encoded:
 
 
 def extent(count: int, rows: int, exact: bool) -> str:
-    """Say how many rows break a rule, as exactly as is wanted."""
+    """Describe the number of rows that break a rule, exactly or not."""
     return f"({count} of {rows} rows)" if exact else "(some rows)"
 
 
 class Faults:
-    """How many rows of which column break which rule. The error has these numbers only if they are to be exact."""
+    """The number of rows that break each rule, by column. The error has these numbers only if `exact`."""
 
     def __init__(self, exact: bool = False) -> None:
         self.rows = 0
@@ -85,7 +85,7 @@ class Faults:
             self._counts[column, rule] += count
 
     def check(self) -> None:
-        """Raise an error that lists everything that was found."""
+        """Raise an error that lists all faults."""
         if not self._counts:
             return
         found = [
@@ -96,7 +96,7 @@ class Faults:
 
 
 def encode(schema: Schema, data: Any, exact: bool = False) -> Encoded:
-    """Check a whole table. An error is about all of it; if it is to be `exact`, it counts the rows."""
+    """Check a whole table. An error covers all of it; with `exact`, it has the number of bad rows."""
     if isinstance(data, Encoded):
         if data.schema != schema:
             raise RecordError("these columns were encoded for another schema")
@@ -108,7 +108,7 @@ def encode(schema: Schema, data: Any, exact: bool = False) -> Encoded:
 
 
 def encode_batches(schema: Schema, batches: Iterable[pa.RecordBatch], exact: bool = False) -> Iterator[Columns]:
-    """Check batches one by one, each before it is given out: for sources that can be read only once."""
+    """Check batches one by one, and yield each after its check. Use it for sources that can be read only once."""
     for batch in batches:
         faults = Faults(exact)
         columns = encode_batch(schema, batch, faults)
@@ -126,7 +126,7 @@ def check_batches(schema: Schema, batches: Iterable[pa.RecordBatch], exact: bool
 
 
 def encode_batch(schema: Schema, batch: pa.RecordBatch, faults: Faults) -> Columns:
-    """Return the columns of a batch; what is wrong with them is counted in `faults`."""
+    """Return the columns of a batch, and count their faults in `faults`."""
     check_names(schema, batch.schema.names)
     faults.rows += batch.num_rows
     arrays = []
@@ -141,13 +141,13 @@ def encode_batch(schema: Schema, batch: pa.RecordBatch, faults: Faults) -> Colum
 
 
 def _numbers(attribute: Numeric, column: pa.Array, faults: Faults) -> Array:
-    """Return float64 values, NaN for those that are missing."""
+    """Return float64 values, with NaN for missing ones."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     name, kind, nulls = attribute.name, column.type, column.null_count
     if not attribute.optional:
         faults.add(name, rules.ABSENT, nulls)
-    if nulls == len(column):  # whatever the type of nothing
+    if nulls == len(column):  # the type of an empty column does not matter
         return np.full(len(column), np.nan)
     if pa.types.is_decimal(kind):
         column = column.cast(pa.string()).cast(pa.float64())  # rounds once; a direct cast may be off by one
@@ -171,12 +171,12 @@ def _numbers(attribute: Numeric, column: pa.Array, faults: Faults) -> Array:
 
 
 def _missing(column: pa.Array) -> Array | None:
-    """Return which values are null; None if none is, as in most columns."""
+    """Return a mask of null values, or None if there are none, as in most columns."""
     return np.asarray(column.is_null()) if column.null_count else None
 
 
 def _among(mask: Array, missing: Array | None) -> int:
-    """Return how many values of a mask are true, of those that are not missing."""
+    """Return how many values of a mask are true and not missing."""
     return int(np.count_nonzero(mask if missing is None else mask & ~missing))
 
 
@@ -200,7 +200,7 @@ def number_faults(values: Array, low: float, high: float) -> Any:
 
 
 def _categories(attribute: Categorical, column: pa.Array, faults: Faults) -> Array:
-    """Return the int16 indices of categories, that of "missing" for null."""
+    """Return the int16 indices of categories; null has the index of "missing"."""
     coded = pa.types.is_dictionary(column.type)
     plain = not coded or pa.types.is_integer(column.type.value_type) or _is_text(column.type.value_type)
     if coded and (column.dictionary.null_count or not plain):
@@ -208,7 +208,7 @@ def _categories(attribute: Categorical, column: pa.Array, faults: Faults) -> Arr
     nulls = column.null_count
     if not attribute.optional:
         faults.add(attribute.name, rules.ABSENT, nulls)
-    if nulls == len(column):  # whatever the type of nothing
+    if nulls == len(column):  # the type of an empty column does not matter
         return np.full(len(column), len(attribute.values), dtype=np.int16)
     missing = _missing(column)
     found = _coded(attribute, column, missing, faults) if coded else _lookup(attribute, column, missing, faults)
@@ -245,12 +245,12 @@ def _coded(attribute: Categorical, column: pa.Array, missing: Array | None, faul
 def _type_rule(attribute: Categorical, kind: pa.DataType) -> str:
     if isinstance(attribute.values[0], str):
         return rules.NOT_A_STRING + _hint(kind, "the declared values")
-    # Texts may be integers that were written out, as in the numbers of a text column.
+    # A text column may hold integers as digits.
     return rules.NOT_AN_INTEGER + _hint(kind, "numbers" if _is_text(kind) else "the declared values")
 
 
 def _hint(kind: pa.DataType, target: str) -> str:
-    """Say what a column of a wrong type is, and what to do: the type is no value."""
+    """Name the wrong type of a column, and the remedy. A type is no private value."""
     if pa.types.is_boolean(kind):
         return f", but the column is boolean: map it to {target} first"
     if pa.types.is_temporal(kind):
@@ -267,7 +267,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _lookup(attribute: Categorical, column: pa.Array, missing: Array | None, faults: Faults) -> Array:
-    """Return the indices of values, and negative numbers for what is refused; null may be anything."""
+    """Return the indices of values, and negative numbers for refused values; the result for null is arbitrary."""
     if isinstance(attribute.values[0], str) and _is_text(column.type):
         if pa.types.is_string_view(column.type):
             column = column.cast(pa.large_string())
@@ -275,7 +275,7 @@ def _lookup(attribute: Categorical, column: pa.Array, missing: Array | None, fau
         return np.asarray(pc.index_in(column, value_set=declared).fill_null(UNDECLARED)).astype(np.int16)
     if isinstance(attribute.values[0], int) and pa.types.is_integer(column.type):
         integers = np.asarray(column.fill_null(0) if column.null_count else column)
-        if integers.dtype == np.uint64:  # those beyond int64 are no category, whatever they turn into
+        if integers.dtype == np.uint64:  # values beyond int64 are no category, whatever they are converted to
             integers = np.minimum(integers, np.uint64(1 << 62))
         return _integer_indices(attribute, integers.astype(np.int64, copy=False))
     if isinstance(attribute.values[0], int) and pa.types.is_floating(column.type):
@@ -285,7 +285,7 @@ def _lookup(attribute: Categorical, column: pa.Array, missing: Array | None, fau
 
 
 def _whole_indices(attribute: Categorical, column: pa.Array, missing: Array | None, faults: Faults) -> Array:
-    """Return the indices of whole numbers in a column of floats: pandas makes such columns of integers with gaps."""
+    """Return the indices of whole numbers in a column of floats. pandas turns integers with gaps into such columns."""
     floats = np.asarray(column.fill_null(0) if column.null_count else column).astype(np.float64)
     whole = (floats == np.floor(floats)) & (np.abs(floats) < 1 << 53)  # false for NaN and infinities
     faults.add(attribute.name, rules.NOT_AN_INTEGER, _among(~whole, missing))

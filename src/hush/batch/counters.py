@@ -1,10 +1,10 @@
 """The kernels of counting: a histogram for symbols, upright counters for sets.
 
-**Sets.** A word holds 64 members, and adding 1 to the counters of those that are present bit by bit would cost 64
-steps. Here counters stand upright: plane i holds the i-th binary digit of all 64 counts, so one full adder, five
-instructions, adds a digit of all of them. Eight words go through seven such adders to a word of ones, twos, fours,
-and one carry of weight eight, which ripples into higher planes (the carry-save adders of Harley and Seal, as for
-counting bits). Planes are read out before they overflow.
+**Sets.** A word holds 64 members, and adding 1 to the counter of each present member, bit by bit, would cost 64
+steps. Here counters stand upright: plane i holds the i-th binary digit of all 64 counts, so one full adder of five
+instructions adds a digit of all of them. Seven such adders turn eight words into a word of ones, one of twos, one of
+fours, and one carry of weight eight, which ripples into higher planes (the carry-save adders of Harley and Seal, as
+for counting bits). Planes are read out before they overflow.
 
 Rows that break a rule of `spec/reports.md` are counted by question and rule.
 """
@@ -23,12 +23,12 @@ Array = np.ndarray[Any, Any]
 GROUP = 8  # words that are added together
 LEVELS = 8  # planes for the carries of groups
 PLANES = 3 + LEVELS
-FULL = (1 << LEVELS) - 1  # so many groups fit
+FULL = (1 << LEVELS) - 1  # the number of groups that fit
 ODD = np.uint64(0x5555555555555555)
 ONE_COUNT = np.int32(1)
 
 SYMBOL, ANY_SET = -1, -2  # in place of the size of sets: there is no set, or it may have any size
-PAIRS = 1 << 20  # is added to the size of a set whose members come in pairs of signs
+PAIRS = 1 << 20  # added to the size of a set whose members come in pairs of signs
 MEMBERS = PAIRS - 1
 
 FAULTS = (
@@ -43,12 +43,12 @@ UNKNOWN, OUTSIDE, SPARE_BITS, WRONG_SET, WRONG_PARTS = range(len(FAULTS))
 
 @compiled
 def count_symbols(attribute: Array, output: Array, questions: int, bits: int, counts: Array) -> int:
-    """Count rows of plans that have no sets; return how many are not of the plan's shape.
+    """Count rows of plans that have no sets. Return how many do not have the plan's shape.
 
-    Each question has room for 2^bits symbols, so that a place is a shift and a sum; what was counted in room that no
-    symbol of the alphabet has is found later. Two histograms take turns, so that equal neighbours do not wait for each
-    other; if they are so large that equal neighbours are rare, there is one, for the cache. As unsigned numbers
-    negative ones are too large.
+    Each question has room for 2^bits symbols, so that a place is a shift and a sum; counts for symbols outside the
+    alphabet are found later. Two histograms take turns, so that equal neighbours do not wait for each other. If they
+    are so large that equal neighbours are rare, there is only one, which fits the cache better. Negative numbers are
+    too large when read as unsigned.
     """
     which, symbols = pointer(attribute), pointer(output)
     even, odd = pointer(counts), shifted(pointer(counts), counts.size - counts.shape[1])
@@ -73,7 +73,7 @@ def count_symbols(attribute: Array, output: Array, questions: int, bits: int, co
 
 @compiled
 def find_faults(attribute: Array, output: Array, questions: int, bits: int, faults: Array) -> None:
-    """Count the rows that `count_symbols` left out. Slower, for when there are any."""
+    """Count the rows that `count_symbols` left out. It is slower, and runs only if there are any."""
     for i in range(len(attribute)):
         index, symbol = np.int64(attribute[i]), np.int64(output[i])
         if not 0 <= index < questions:
@@ -91,7 +91,7 @@ def carry(a: Any, b: Any, c: Any) -> Any:
 
 @inlined
 def add_group(planes: Array, w: Array) -> None:
-    """Add eight words to the upright counters: both are pointers."""
+    """Add eight words to the upright counters. Both arguments are pointers."""
     twos_a, one = carry(planes[0], w[0], w[1])
     twos_b, one = carry(one, w[2], w[3])
     fours_a, two = carry(planes[1], twos_a, twos_b)
@@ -149,7 +149,7 @@ def empty_planes(
 def count_words(
     output: Array, size: int, weight: int, answered: Array, counts: Array, planes: Array, groups: Array, faults: Array
 ) -> int:
-    """Count whole groups of rows of a plan with one question, a set of at most 64 members; return how many rows."""
+    """Count whole groups of rows of a plan with one question, a set of at most 64 members. Return how many rows."""
     words, upright = pointer(output), pointer(planes)
     spare = ALL << np.uint64(size) if size < 64 else ZERO
     bad_spare = bad_set = 0
@@ -200,9 +200,9 @@ def count_rows(
 ) -> None:
     """Count rows of any plan.
 
-    `weights`: `SYMBOL`, `ANY_SET`, or the size of sets, with `PAIRS` if their members come in pairs of signs. `slots`:
+    `weights`: `SYMBOL`, `ANY_SET`, or the size of sets, plus `PAIRS` if their members come in pairs of signs. `slots`:
     the first of a question's upright counters, one for each part. `open_set`: question, parts seen and members of the
-    set whose parts are being read, as they may go on in the next call.
+    set whose parts are being read, because they may continue in the next call.
     """
     which, blocks, outputs, found = pointer(attribute), pointer(part), pointer(output), pointer(counts)
     size_of, start_of, rows_of, weight_of = pointer(sizes), pointer(starts), pointer(rows), pointer(weights)
@@ -267,11 +267,11 @@ def count_whole(
     faults: Array,
     vector: Array,
 ) -> bool:
-    """Count all rows of one small batch into a vector that is empty; return whether they are whole reports.
+    """Count all rows of one small batch into an empty vector. Return whether they are whole reports.
 
-    The rules are those of `count_rows`. If one is broken, `vector` means nothing, and counting again in steps says
-    which. `plan` has sizes, starts, rows, weights and slots; `room` has fills and groups. One call costs less than the
-    six of the way in steps, which matters for a thousand rows.
+    The rules are those of `count_rows`. If one is broken, `vector` is meaningless, and counting again in steps finds
+    the rule. `plan` has sizes, starts, rows, weights and slots; `room` has fills and groups. One call costs less than
+    the six calls of counting in steps, which matters for a thousand rows.
     """
     questions, slots = plan.shape[1] - 1, len(planes)
     sizes, starts, rows, weights = plan[0, :questions], plan[1], plan[2, :questions], plan[3, :questions]

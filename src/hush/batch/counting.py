@@ -1,6 +1,6 @@
-"""Tallies of many reports at once: what the kernels of `hush.batch.counters` count, held and checked.
+"""Tallies of many reports at once: this module holds and checks the counts of the kernels in `hush.batch.counters`.
 
-Everything that `spec/reports.md` refuses is counted as a fault, by question and rule, and becomes an error at the end.
+Every row that `spec/reports.md` refuses is counted as a fault, by question and rule, and becomes an error at the end.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Counts:
         self._weights = np.array([_weight(alphabet) for alphabet in alphabets], dtype=np.int64)
         self._bits = max(int(size) - 1 for size in self._sizes).bit_length()
         sets = bool((self._weights != SYMBOL).any())
-        self._mixed = sets or len(alphabets) << self._bits > MAX_ROOM  # then rows are looked at one by one
+        self._mixed = sets or len(alphabets) << self._bits > MAX_ROOM  # then rows are checked one by one
         held = np.where(self._weights == SYMBOL, 0, self._rows)
         self._slots = np.cumsum(held) - held
         slots = int(held.sum())
@@ -109,9 +109,9 @@ class Counts:
             find_faults(attribute, output, len(self._sizes), self._bits, self._faults)
 
     def whole(self, attribute: Array, part: Array, output: Array) -> Array | None:
-        """Return the vector of one batch, as `add` and `drain` would, or None if these find a fault.
+        """Return the vector of one batch, as `add` and `drain` would, or None if they would find a fault.
 
-        For small batches, of which there are many. Nothing that was counted before may wait to be drained.
+        It is for many small batches. Drain earlier counts first.
         """
         vector = np.zeros(self._size, dtype=np.int64)
         good = count_whole(
@@ -129,13 +129,13 @@ class Counts:
         return vector if good else None
 
     def _read_out(self) -> None:
-        """Empty the counters of symbols and the upright ones into plain ones."""
+        """Move the counts of symbols and of the upright counters into plain counters."""
         if not self._mixed:
             room = self._symbols.sum(axis=0, dtype=np.int64).reshape(len(self._sizes), -1)
             for index, size in enumerate(self._sizes.tolist()):
                 start = self._starts[index]
                 self._counts[0, start : start + size] += room[index, :size]
-                self._faults[index, OUTSIDE] += room[index, size:].sum()  # in room that no symbol of the alphabet has
+                self._faults[index, OUTSIDE] += room[index, size:].sum()  # counts of symbols outside the alphabet
             self._symbols[:] = 0
             self._held = 0
         if len(self._planes):
@@ -152,22 +152,22 @@ class Counts:
             )
 
     def absorb(self, other: Counts) -> None:
-        """Add what another has counted."""
+        """Add the counts of another."""
         other._read_out()
         self._counts += other._counts
         self._answered += other._answered
         self._faults += other._faults
 
     def tally(self) -> Tally:
-        """Return what was counted, or raise an error that says what was wrong with how many rows."""
+        """Return the tally, or raise an error that names a fault and its number of rows."""
         reports, answered, counts = self._totals()
         vectors = [counts[a:b].tolist() for a, b in zip(self._starts[:-1], self._starts[1:], strict=True)]
         return Tally(self.plan, reports, answered.tolist(), vectors)
 
     def drain(self) -> Array:
-        """Return what was counted as one vector, number of reports, answers and counts, and begin anew.
+        """Return the number of reports, the answers and the counts as one vector, and start again from zero.
 
-        Where `tally` raises an error so does this, and what was counted is forgotten too.
+        Where `tally` raises an error, so does this, and the counts are forgotten too.
         """
         try:
             reports, answered, counts = self._totals()
@@ -187,7 +187,7 @@ class Counts:
         answered = self._answered if self._mixed else np.add.reduceat(counts, self._starts[:-1])
         reports, left = divmod(int(answered.sum()), self.plan.k)
         if left:
-            raise ReportError(f"the number of answers must be a multiple of {self.plan.k}, as every report has so many")
+            raise ReportError(f"the number of answers must be a multiple of {self.plan.k}: every report has that many")
         if int(answered.max()) > reports:
             most = int(answered.argmax())
             raise ReportError(f"{named(self.plan, most)}: is answered more often than there are reports")
@@ -204,7 +204,7 @@ class Counts:
 
 
 def total(several: Sequence[Counts]) -> Tally:
-    """Return the tally of what several have counted."""
+    """Return the tally of several counts together."""
     first, *others = several
     for other in others:
         first.absorb(other)

@@ -1,11 +1,11 @@
 """People in CSV files.
 
 Every field is read as text and converted here. The reader's own conversions would quote a value in their errors, guess
-types from the first rows, and take `0x10`, `NA` or `true` for something.
+types from the first rows, and give `0x10`, `NA` or `true` a meaning.
 
-What cannot be converted becomes something that no schema accepts (NaN, or an integer beyond every code), so it is
-refused wherever the rows go. It is also counted, and at the end of the file an error names the attribute and the rule,
-and the number of rows if that is asked for (`hush.batch.columns` says why it is not told otherwise).
+A field that cannot be converted becomes a value that no schema accepts (NaN, or an integer beyond every code), so it is
+refused wherever the rows go. It is also counted. At the end of the file an error names the attribute and the rule, and
+on request the number of rows (`hush.batch.columns` explains why only then).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _FORM = f"CSV in UTF-8 with a header (is a quote open, or a row longer than {_BL
 class CsvSource:
     """A CSV file: UTF-8 with a header, perhaps compressed with gzip. An empty field is missing, quoted or not.
 
-    So a category that is the empty string could not be told from a missing one, and is refused. An empty line is passed
-    over, but in a file of one column it is a record like any other: somebody whose answer is missing.
+    So the empty string as a category would look like a missing value, and is refused. An empty line is skipped, but in
+    a file of one column it is a record like any other, with a missing value.
     """
 
     def __init__(self, path: Path, schema: Schema, exact: bool = False) -> None:
@@ -82,7 +82,7 @@ class CsvSource:
         )
 
     def batches(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Read some columns. If anything is wrong, the error comes after the last row, and is about all of it."""
+        """Read some columns. If anything is wrong, one error about the whole file comes after the last row."""
         ragged, faults, seen = Counter[str](), Counter[str](), 0
         schema = pa.schema([self.columns.field(name) for name in names])
         alone = len(self.columns) == 1
@@ -100,7 +100,7 @@ class CsvSource:
             raise RecordError(f"{self.path}: {'; '.join(found)}")
 
     def _check_lines(self, file: Lines, rows: int, alone: bool) -> None:
-        """Refuse the file if people may have been swallowed by a quote, or lost in any other way."""
+        """Refuse the file if a quote may have swallowed people, or people were lost in any other way."""
         if file.open:
             raise RecordError(f"{self.path}: a quote is not closed")
         if file.odd:
@@ -109,7 +109,7 @@ class CsvSource:
                 f"{self.path}: a quoted field must end with its quote, and a quote in it is written twice ({fields})"
             )
         if rows != file.records - 1 + alone * file.empty:
-            raise RecordError(f"{self.path}: it has another number of rows than were read from it")
+            raise RecordError(f"{self.path}: the number of rows read differs from the number of rows in the file")
 
     def _convert(self, name: str, texts: pa.Array, faults: Counter[str]) -> pa.Array:
         attribute = self._schema[name]
@@ -135,7 +135,7 @@ def _numbers(texts: pa.Array) -> pa.Array:
     try:
         return texts.cast(pa.float64())
     except pa.ArrowInvalid:
-        pass  # it quotes the first text that is no number; which ones are not is found slowly
+        pass  # its message quotes the first text that is no number; the slow way below finds all of them
     return pa.array(map(_number, texts.to_pylist()), pa.float64(), size=len(texts))
 
 

@@ -1,8 +1,8 @@
-"""How many records a CSV file has, and whether its quotes are in order.
+"""Counting the records of a CSV file, and checking its quotes.
 
-Arrow's parser ends a file in which a quote is open as if all were well: everybody behind it has become one field, and
-is gone. So the bytes that it reads are also read here, by the same rules: a quote opens a field only as its first byte,
-elsewhere it is text; two quotes in a quoted field are one; a line ends with LF, CR or both.
+Arrow's parser raises no error if a file ends with an open quote: everybody behind the quote becomes one field, and is
+lost. So this module reads the same bytes as the parser, by the same rules: a quote opens a field only as its first
+byte, elsewhere it is text; two quotes in a quoted field are one; a line ends with LF, CR or both.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from hush.batch.native import compiled
 _BOM = b"\xef\xbb\xbf"
 _LF, _CR, _COMMA, _QUOTE = b'\n\r,"'
 _LINE, _FIELD, _TEXT, _QUOTED, _CLOSED, _RETURN = range(6)
-"""Where a byte is met: at the start of a line or field, in a field, in quotes, after a quote in quotes, after CR."""
+"""The position of a byte: at the start of a line or field, in a field, in quotes, after a quote in quotes, after CR."""
 
 Array = np.ndarray[Any, Any]
 
 
 @compiled
 def scan(data: Array, state: int, counts: Array) -> int:
-    """Go on over some bytes; return the state, and add to the numbers of records, of empty lines and of odd quotes."""
+    """Continue over some bytes. Return the state, and add to the numbers of records, empty lines and odd quotes."""
     for byte in data:
         if state == _RETURN:
             state = _LINE
@@ -47,9 +47,9 @@ def scan(data: Array, state: int, counts: Array) -> int:
 
 
 class Lines:
-    """A file that counts the records in what is read of it. The last one is given an end if it has none.
+    """A file that counts its records while it is read. It adds the end of the last line if that is missing.
 
-    At least three bytes must be read at once: a mark of UTF-8 at the start is passed over, as the parser does.
+    Read at least three bytes at once: a UTF-8 byte order mark at the start is skipped, as the parser does.
     """
 
     def __init__(self, file: BinaryIO | gzip.GzipFile) -> None:
@@ -67,7 +67,7 @@ class Lines:
 
     @property
     def records(self) -> int:
-        """How many records were read, the header included, and empty lines not."""
+        """How many records were read, with the header and without empty lines."""
         return int(self._counts[0])
 
     @property
@@ -77,7 +77,7 @@ class Lines:
 
     @property
     def odd(self) -> int:
-        """How many quoted fields go on after their quote. One of the two was meant as text, and may hide lines."""
+        """How many quoted fields continue after their closing quote. A quote meant as text may hide lines."""
         return int(self._counts[2])
 
     @property
@@ -90,7 +90,7 @@ class Lines:
         skipped = len(_BOM) if not self._begun and data.startswith(_BOM) else 0
         self._begun = self._begun or bool(data)
         if not 0 <= size <= len(data) and (data[-1:] or self._last) not in b"\r\n":
-            data += b"\n"  # it is the end of the file; a header without an end would be refused
+            data += b"\n"  # at the end of the file; a header without a line end would be refused
         self._state = scan(np.frombuffer(data, dtype=np.uint8)[skipped:], self._state, self._counts)
         self._last = data[-1:] or self._last
         return data

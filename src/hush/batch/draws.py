@@ -1,9 +1,8 @@
-"""The draws of every channel, compiled: `spec/wire.md`, From words to a report, in the same order of words.
+"""The draws of every channel, compiled. They follow `spec/wire.md`, "From words to a report", in the order of words.
 
-Words are read from an array at a position that every draw moves on. The array has room behind its `limit` for
-whatever one person takes, except for words that are rejected and drawn again; loops over those stop at the limit. So
-nothing reads past the array, and a person whose position ends up behind the limit is drawn again with more words,
-from the beginning.
+Words are read from an array at a position that every draw moves on. The array has room behind its `limit` for all words
+of one person, except for words that are rejected and drawn again; loops over those stop at the limit. So nothing reads
+past the array. A person whose position ends up behind the limit is drawn again from the beginning, with more words.
 
 **Time.** Every draw does the same work for every record and every report: no branch and no loop depends on a record
 or a word, except where words are drawn again (`hush.batch.native.public`). Choices are made by arithmetic on a `flag`.
@@ -47,7 +46,7 @@ UNIT = 9007199254740992.0  # 2^53
 
 @inlined
 def rounds_up(fraction: float, word: Any) -> Any:
-    """Return 1 if a word rounds an input up that is this far on its way, else 0. Not a private step."""
+    """Return 1 if a word rounds up an input with this fraction, else 0. This is not a private step."""
     return flag(np.float64(word >> ELEVEN) < fraction * UNIT)
 
 
@@ -59,9 +58,9 @@ def either(yes: Any, first: Any, second: Any) -> Any:
 
 @inlined
 def below(words: Array, at: int, limit: int, n: Any, excess: Any) -> Any:
-    """Return a uniform integer below n, and the next position. Lemire: words in the excess are drawn again.
+    """Return a uniform integer below n, and the next position. Words in the excess are drawn again (Lemire).
 
-    For n = 1 there is no draw: a word is looked at, and left to the next draw.
+    For n = 1 there is no draw: the word is read, and left for the next draw.
     """
     word = words[at]
     at += np.int64(n != ONE)
@@ -73,7 +72,7 @@ def below(words: Array, at: int, limit: int, n: Any, excess: Any) -> Any:
 
 @inlined
 def unit(columns: Array, lows: Array, spans: Array, column: int, row: int) -> Any:
-    """Return a number of a column on the scale [0, 1]. The column was checked before."""
+    """Return a number of a column on the scale [0, 1]. The column is already checked."""
     return clamped((floats_at(columns[column])[row] - lows[column]) / spans[column])
 
 
@@ -81,8 +80,8 @@ def unit(columns: Array, lows: Array, spans: Array, column: int, row: int) -> An
 def clamped(u: float) -> Any:
     """Return u, or the nearer end of [0, 1]; 0 for NaN.
 
-    Columns were checked, but others may write to memory that is shared with them. Whatever the float, what comes out is
-    in range: neither privacy nor any index rests on the check. (Categories are in memory of our own.)
+    Columns were checked, but other code may write to memory that they share. The result is in range for any float, so
+    neither privacy nor any index rests on the check. (Categories are in memory of our own.)
     """
     return lesser(greater(u, 0.0), 1.0)
 
@@ -92,12 +91,12 @@ def clamped(u: float) -> Any:
 
 @inlined
 def add_members(words: Array, at: int, limit: int, start: int, end: int, excess: Array, found: Array) -> Any:
-    """Add to a set, for t = start, ..., end - 1, a member that is at most t, or t if that is in already (Floyd)."""
+    """Add a member to a set for each t = start, ..., end - 1: a uniform one up to t, or t if that is in it (Floyd)."""
     for t in range(start, end):
         pick, at = below(words, at, limit, np.uint64(t + 1), excess[t + 1])
         part = np.int64(pick >> SIX)
         taken = (found[part] >> (pick & LOW_SIX)) & ONE
-        found[part] |= ONE << (pick & LOW_SIX)  # changes nothing if it is in already
+        found[part] |= ONE << (pick & LOW_SIX)  # changes nothing if the member is in the set already
         found[t >> 6] |= taken << np.uint64(t & 63)
     return at
 
@@ -116,7 +115,7 @@ def subset_of(words: Array, at: int, limit: int, n: int, size: int, excess: Arra
 
 @inlined
 def insert_bit(found: Array, parts: int, place: int, bit: Any) -> None:
-    """Move all bits from `place` on up by one, and put a bit there: the same steps wherever that is."""
+    """Move all bits from `place` on up by one, and put a bit there. The steps are the same for every place."""
     own, shift = place >> 6, np.uint64(place & 63)
     carry = ZERO
     for part in range(parts):
@@ -132,7 +131,7 @@ def insert_bit(found: Array, parts: int, place: int, bit: Any) -> None:
 def symbol(words: Array, at: int, limit: int, size: int, threshold: Any, state: int, excess: Array) -> Any:
     """Return one of `size` categories, the true one with its threshold, and the next position.
 
-    Another category is drawn in any case, and counts only if it is needed.
+    Another category is always drawn, and used only if needed.
     """
     contains = flag(words[at] < threshold)
     pick, at = below(words, at + 1, limit, np.uint64(size - 1), excess[size - 1])
@@ -146,8 +145,8 @@ def small_subset(
 ) -> Any:
     """Return a set of `weight` of at most 64 categories as the bits of a word, and the next position.
 
-    Floyd's algorithm for the other members: the first one is drawn in any case, and kept unless the true category is
-    in the set.
+    Floyd's algorithm draws the other members. The first one is always drawn, and kept unless the true category is in
+    the set.
     """
     contains = flag(words[at] < threshold)
     first, at = below(words, at + 1, limit, np.uint64(size - weight), excess[size - weight])
@@ -180,8 +179,8 @@ def subset(
 def unary_block(words: Array, at: int, digits: Array, count: int) -> Any:
     """Return 64 bits, each 1 if the binary fraction of its digits in `count` words is below that of `digits`.
 
-    From the last digit on: a fraction is below if its digit is smaller, or equal and the rest is below. `digits` are
-    all ones, or all zeros.
+    It starts at the last digit: a fraction is below if its digit is smaller, or equal and the rest is below. Each of
+    `digits` is all ones or all zeros.
     """
     found = ZERO
     for step in range(count):
@@ -195,7 +194,7 @@ def unary_block(words: Array, at: int, digits: Array, count: int) -> Any:
 
 @compiled
 def additive(z: Array, u: float, words: Array, at: int, limit: int) -> Any:
-    """Return the output of an additive channel, and the next position. Its run is always found in as many halvings."""
+    """Return the output of an additive channel, and the next position. The search for its run takes fixed steps."""
     steps, reach, digits, levels = np.int64(z[0]), np.int64(z[1]), np.int64(z[4]), np.int64(z[5])
     position = u * np.float64(steps)
     x = np.int64(position)
@@ -210,7 +209,7 @@ def additive(z: Array, u: float, words: Array, at: int, limit: int) -> Any:
     run = 0
     for level in range(levels - 1, -1, -1):  # the first run whose end exceeds the mass
         run += np.int64(flag(z[ends + run + (1 << level) - 1] <= mass)) << level
-    row = ends + (1 << levels) - 1 + 4 * run  # where it starts, its weight, the inverse of that, the lengths before
+    row = ends + (1 << levels) - 1 + 4 * run  # the run's start, its weight, the inverse of that, the lengths before
     magnitude = periods * np.uint64(steps) + z[row + 3] + quotient(mass - z[row], z[row + 1], z[row + 2])
     negative = ZERO - flag(words[at] < TOP)
     output = x + reach + np.int64(magnitude ^ negative)  # -1 - magnitude, if it is negative
@@ -219,9 +218,9 @@ def additive(z: Array, u: float, words: Array, at: int, limit: int) -> Any:
 
 @inlined
 def quotient(n: Any, divisor: Any, inverse: Any) -> Any:
-    """Return floor(n / divisor), given floor(2^64 / divisor), or 2^64 - 1 for 1: division takes longer for some n.
+    """Return floor(n / divisor), given floor(2^64 / divisor) (2^64 - 1 for 1). A division would take longer for some n.
 
-    As n * inverse / 2^64 is less than 1 below n / divisor, its whole part is the quotient or 1 less.
+    n * inverse / 2^64 is less than 1 below n / divisor, so its whole part is the quotient or 1 less.
     """
     found = high(n, inverse)
     return found + flag(n - found * divisor >= divisor)
@@ -229,7 +228,7 @@ def quotient(n: Any, divisor: Any, inverse: Any) -> Any:
 
 @inlined
 def within(value: int, last: int) -> Any:
-    """Return an integer, or the nearer one of 0 and `last`."""
+    """Return an integer, or the nearer end of 0..last."""
     held = np.uint64(value) & (flag(value < 0) - ONE)
     return np.int64(either(flag(value > last), np.uint64(last), held))
 
@@ -241,7 +240,7 @@ def within(value: int, last: int) -> Any:
 def sign_bits(
     columns: Array, lows: Array, spans: Array, count: int, row: int, words: Array, at: int, bits: Array
 ) -> Any:
-    """Round `count` numbers to signs, plus as a one, into bits; return the next position."""
+    """Round `count` numbers to signs, and write them as bits, 1 for plus. Return the next position."""
     for first in range(0, count, 64):
         part = ZERO
         for j in range(first, min(first + 64, count)):
@@ -252,7 +251,7 @@ def sign_bits(
 
 @inlined
 def changed(words: Array, at: int, size: int) -> int:
-    """Return how many of `size` signs a corner of the cube changes: the ones among so many bits."""
+    """Return how many of `size` signs a corner of the cube changes: the ones among the first `size` bits."""
     total = 0
     for part in range(size >> 6):
         total += ones(words[at + part])
@@ -265,7 +264,7 @@ def changed(words: Array, at: int, size: int) -> int:
 def signs(words: Array, at: int, limit: int, size: int, threshold: Any, bits: Array, found: Array) -> Any:
     """Write a corner of the cube, near `bits` with the threshold's probability; return the next position.
 
-    Which signs change is drawn for both, for a near corner and for another, and stays where it is among the words.
+    The changed signs are drawn for a near corner and for another, and both sets stay in place among the words.
     """
     parts = (size + 63) >> 6
     near = ZERO - flag(words[at] < threshold)
@@ -290,7 +289,7 @@ def signs(words: Array, at: int, limit: int, size: int, threshold: Any, bits: Ar
 def cube(z: Array, words: Array, at: int, limit: int, excess: Array, bits: Array, chosen: Array, found: Array) -> Any:
     """Write the signs of some dimensions, two bits each; return the next position. The corner is drawn by its rank.
 
-    Which dimensions they are is drawn without the record, and is in the report. So the loop over them may depend on it.
+    The dimensions are drawn without the record, and are in the report. So the loop may depend on them.
     """
     size, sample, needed = np.int64(z[0]), np.int64(z[1]), np.int64(z[2])
     at = subset_of(words, at, limit, size, sample, excess, chosen)

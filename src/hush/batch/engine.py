@@ -1,4 +1,4 @@
-"""From checked columns to rows of reports: chunks of people, each with its own stream of words, for some threads."""
+"""From checked columns to rows of reports: threads work on chunks of people, each with its own stream of words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hush.errors import DesignError
 
 CHUNK = 1 << 17
 SLAB = 1 << 24  # bytes
-MAX_ROWS = 1 << 22  # of a chunk: where one person has many rows there are fewer people
+MAX_ROWS = 1 << 22  # of a chunk: if one person has many rows, it has fewer people
 BLOCK = 1 << 15  # words: 256 KB, so that they are still in the cache when they are used
 
 _ALL = np.arange(CHUNK, dtype=np.int32)
@@ -57,10 +57,10 @@ class Rows(NamedTuple):
 
 
 class Workspace:
-    """Arrays to work in, kept for the next chunk: fresh memory costs more than what is done in it.
+    """Arrays to work in, kept for the next chunk: fresh memory costs more than the work in it.
 
-    Some hold secrets: words, from which the noise of a report could be computed, and inputs in the clear. Those are
-    cleared when the workspace is handed back, and when a larger array takes the place of one.
+    Some hold secrets: words, which determine the noise of a report, and inputs in the clear. Those are cleared when the
+    workspace is handed back, and when a larger array replaces one.
     """
 
     def __init__(self) -> None:
@@ -70,19 +70,19 @@ class Workspace:
         self._given: list[Array] = []
 
     def room(self, name: str, size: int, kind: Any) -> Array:
-        """Return an array of this size, with anything in it, for what everybody may know."""
+        """Return an array of this size for public data, with arbitrary contents."""
         held = self._rooms.get(name)
         if held is None or len(held) < size:
             held = self._rooms[name] = np.zeros(size, dtype=kind)
         return held[:size]
 
     def secret(self, name: str, size: int, kind: Any) -> Array:
-        """Return an array of at least this size, of zeros, which is cleared in the end."""
+        """Return an array of zeros for secrets, of at least this size. It is cleared in the end."""
         held = self._secrets.get(name)
         return held if held is not None and len(held) >= size else self.larger(name, np.zeros(0, dtype=kind), size)
 
     def larger(self, name: str, kept: Array, size: int) -> Array:
-        """Return a larger array for secrets that begins with what is kept of the one before, which is cleared."""
+        """Return a larger array for secrets that begins with the kept part of the old one, and clear the old one."""
         held = np.zeros(size, dtype=kept.dtype)
         held[: len(kept)] = kept
         before = self._secrets.get(name)
@@ -92,7 +92,7 @@ class Workspace:
         return held
 
     def fresh(self, size: int, kind: Any) -> Array:
-        """Return a new array, cut from a large one: the system gives out large pieces of memory more cheaply."""
+        """Return a new array, cut from a large one: large pieces of memory are cheaper to get from the system."""
         slab = self._slabs.get(kind)
         if slab is None or len(slab) < size:
             slab = np.empty(max(size, SLAB // np.dtype(kind).itemsize), dtype=kind)
@@ -101,7 +101,7 @@ class Workspace:
         return slab[:size]
 
     def clear(self, *, failed: bool) -> None:
-        """Clear what is secret. After a failure so is what was drawn: nobody has it yet, and it is drawn again."""
+        """Clear the secrets. After a failure, also clear drawn reports: nobody has them, and they are drawn again."""
         for held in [*self._secrets.values(), *(self._given if failed else ())]:
             held[:] = 0
         self._given.clear()
@@ -112,7 +112,7 @@ _spare = threading.local()
 
 @contextmanager
 def workspace() -> Iterator[Workspace]:
-    """Lend a workspace. It belongs to one call at a time, also if a signal handler calls in the middle of another."""
+    """Lend a workspace. It belongs to one call at a time, even if a signal handler calls in the middle of another."""
     spare: list[Workspace] = _spare.__dict__.setdefault("workspaces", [])
     try:
         space = spare.pop()
@@ -128,9 +128,9 @@ def workspace() -> Iterator[Workspace]:
 
 
 class Words:
-    """A block of words that is topped up from a stream; what is left of it comes first again.
+    """A block of words that is topped up from a stream. Unused words come first again.
 
-    The block belongs to a workspace, which clears it: whoever finds words later could undo the reports.
+    The block belongs to a workspace, which clears it: anyone who found the words later could undo the reports.
     """
 
     def __init__(self, stream: Stream, slack: int, space: Workspace) -> None:
@@ -139,20 +139,20 @@ class Words:
         self.words = space.secret("words", BLOCK + slack + SPARE, np.uint64)
 
     def refill(self) -> None:
-        """Top up. If more than half is left, one person may need more than a block: make it larger."""
+        """Top up the block. If more than half is left, one person may need more than a block: make it larger."""
         left, room = self.limit - self.at, BLOCK
         while left > room // 2:
             room *= 2
         if room + self._slack + SPARE > len(self.words):
             self.words = self._space.larger("words", self.words[self.at : self.limit], room + self._slack + SPARE)
         else:
-            # NumPy would take a copy if old and new place overlap, and leave it in memory.
+            # If the old and the new place overlap, NumPy would make a copy and leave it in memory.
             ctypes.memmove(self.words.ctypes.data, self.words[self.at :].ctypes.data, left * self.words.itemsize)
         self._stream.fill(self.words[left:], room - left)
         self.at, self.limit = 0, room
 
     def take(self, count: int) -> Array:
-        """Return the next words, for what everybody may know: nothing clears them."""
+        """Return the next words, for public data: nothing clears them."""
         found = np.empty(count, dtype=np.uint64)
         done = 0
         while done < count:
@@ -166,10 +166,10 @@ class Words:
 
 
 def randomise_chunk(plan: Plan, chunk: Chunk, source: Source, ids: bool) -> Rows:
-    """Randomise the people of a chunk. The rows depend on the words of its stream and on nothing else.
+    """Randomise the people of a chunk. Its stream supplies all randomness of the rows.
 
-    The words are dealt out in three rounds: for the questions of each person; then question by question, for those who
-    answer it; then for the ids. Everybody gets their own words in the order of `spec/wire.md`.
+    The words are dealt out in three rounds: for the questions of each person; then question by question, for the people
+    who answer it; then for the ids. Everybody gets their own words in the order of `spec/wire.md`.
     """
     with workspace() as space:
         words = Words(source.stream(chunk.stream), 3 * compile_plan(plan).words, space)
@@ -220,7 +220,7 @@ def _deal(plan: Plan, chunk: Chunk, words: Words, ids: bool, space: Workspace) -
 def ask(
     count: int, k: int, weights: Array, excess: Array, people: int, words: Words, space: Workspace
 ) -> tuple[Array, Array]:
-    """Draw the questions that each person answers, k of so many, one after the other; count how often each is asked."""
+    """Draw the k questions of each person, one after the other, and count how often each question is asked."""
     if k == count and not len(weights):
         everything = np.tile(np.arange(count, dtype=np.int16), people) if count > 1 else _FIRST[:people]
         return everything, np.full(count, people)
@@ -239,7 +239,7 @@ def ask(
 def _sorted(
     program: Program, people: int, asked: Array, counts: Array, first_rows: Array, space: Workspace
 ) -> tuple[Array, Array]:
-    """Return who answers, question by question, and the first row of each answer."""
+    """Return the people who answer, question by question, and the first row of each answer."""
     if program.k == len(program.tasks) == 1 and not len(first_rows):
         return _ALL[:people], _ALL[:people]
     who = space.room("who", len(asked), np.int32)
@@ -271,7 +271,7 @@ def chunks_of(plan: Plan, batches: Iterable[Columns]) -> Iterator[Chunk]:
 
 
 def thread_count(threads: int | None) -> int:
-    """Return how many threads to use: as many as this process has cores, if none are asked for."""
+    """Return the number of threads: by default the number of cores of this process."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if type(threads) is not int or threads < 1:
@@ -280,7 +280,7 @@ def thread_count(threads: int | None) -> int:
 
 
 def in_order(work: Callable[[S], T], items: Iterable[S], threads: int) -> Iterator[T]:
-    """Do the work for all items with some threads, and return the results in order, a few at a time."""
+    """Do the work for all items with this many threads, and yield the results in order, a few at a time."""
     if threads == 1:
         yield from map(work, items)
         return

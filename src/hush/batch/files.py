@@ -1,11 +1,11 @@
-"""People in files to reports in files, and reports in files to a tally: of any size, in little memory.
+"""Randomise people in files to reports in files, and tally reports in files: of any size, in little memory.
 
-Files of people are read twice. First every row is checked, and an error is about all that is wrong; only then is
-anything drawn and written. The second time rows are checked again, as a file may change. Reports appear under their
-name when all of them are written and on disk, or never: until then their file has no name where the system allows it,
-so that nothing of a run that is killed can be read, and its people can be randomised again (`hush.files.atomic`).
+Files of people are read twice. The first time, every row is checked, and one error lists all faults. Only then are
+reports drawn and written. The second time, rows are checked again, because a file may change. Reports appear under
+their name when all of them are on disk, or never. Until then their file has no name, where the system allows it. So
+nothing of a killed run can be read, and its people can be randomised again (`hush.files.atomic`).
 
-Whoever randomises the same people twice and publishes both results has spent their epsilon twice.
+Randomising the same people twice and publishing both results spends their epsilon twice.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _WIDE = 64  # with more columns than this a batch is half as long
 _ROW_GROUP = 1 << 20
 
 Progress = Callable[[int, int | None, str], None]
-"""Is told how many rows are done, of how many if that is known, and what is being done."""
+"""A function that is called with the number of rows done, the total if it is known, and the name of the stage."""
 
 
 class People:
     """The columns of a schema from files of people: Parquet, Arrow IPC (.arrow, .feather) or CSV (.csv, .csv.gz).
 
     `path` is a file, a folder, a pattern, or a list of those; all files together are one population. Columns may be in
-    any order, and others are never read. In CSV an empty field is missing; in a file of one column so is an empty line.
-    With `count_bad_rows` an error about CSV has exact numbers, which are private.
+    any order, and others are never read. In CSV an empty field is a missing value; in a file of one column so is an
+    empty line. With `count_bad_rows` an error about CSV has exact numbers, which are private.
     """
 
     def __init__(self, schema: Schema, path: Paths, *, count_bad_rows: bool = False) -> None:
@@ -64,10 +64,10 @@ class People:
         return _total(self._sources)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Read everything, as often as you like. Batches have 131072 rows (65536 if there are many columns).
+        """Read all rows, as often as you like. Batches have 131072 rows (65536 if there are many columns).
 
-        Only the last is shorter, so where they are cut does not depend on the files. Values are not checked, but for
-        fields of CSV files, in which numbers and codes must be readable.
+        Only the last is shorter, so the cuts do not depend on the files. Values are not checked, except that numbers
+        and codes in CSV files must be readable.
         """
         names = self.schema.names
         pieces = (batch for source in self._sources for batch in source.batches(names, self._size))
@@ -75,7 +75,7 @@ class People:
 
 
 class Reports:
-    """The columns of reports, as `spec/reports.md` has them, from Parquet and Arrow IPC files of one plan."""
+    """The columns of reports, as `spec/reports.md` defines them, from Parquet and Arrow IPC files of one plan."""
 
     def __init__(self, plan: Plan, path: Paths) -> None:
         self._names = list(report_schema(plan).names)
@@ -87,7 +87,7 @@ class Reports:
         return _total(self._sources)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Read everything, as often as you like."""
+        """Read all rows, as often as you like."""
         for source in self._sources:
             yield from source.batches(self._names, _ROW_GROUP)
 
@@ -122,7 +122,7 @@ def _total(sources: Sequence[Stored]) -> int | None:
 
 
 class _Told:
-    """Batches on their way, whose rows are counted and told."""
+    """Batches that report their progress while they are read."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch], total: int | None, stage: str, tell: Progress | None) -> None:
         self._batches = batches
@@ -150,12 +150,12 @@ def randomise_file(
     progress: Progress | None = None,
     count_bad_rows: bool = False,
 ) -> int:
-    """Randomise the people in files (see `People`) into a file of reports; return how many people there are.
+    """Randomise the people in files (see `People`) into a file of reports. Return the number of people.
 
     The reports are written as Parquet, or as an Arrow IPC file (.arrow) or stream (.arrows), by the suffix. If any row
-    does not fit the schema nothing is drawn, and nothing written. If an earlier run for this file was killed and left
-    what it had drawn, which it does only where a file must have a name, that is refused too: the people in it have been
-    randomised once. With `count_bad_rows` an error says how many rows break a rule: an exact number, and private.
+    does not fit the schema, nothing is drawn or written. The call also fails if an earlier run for this file was killed
+    and left its reports, because its people have been randomised once. (That happens only on systems where every file
+    needs a name.) With `count_bad_rows` an error has the number of bad rows, which is exact and private.
     """
     from hush.batch import check_batches, randomise_batches
 
@@ -196,8 +196,8 @@ def _writing(file: IO[bytes], path: Path, schema: pa.Schema) -> Iterator[Callabl
         with make(file, schema) as writer:
             yield writer.write_batch
         return
-    # Every engine reads dictionaries and zstd. Level 1 is the smallest and fastest of the levels on noise; ids are all
-    # different, so a dictionary of them would be work for nothing.
+    # Every engine reads dictionaries and zstd. On noise, level 1 is the fastest and gives the smallest files. All ids
+    # differ, so a dictionary of them would be useless.
     options = {
         "compression": "zstd",
         "compression_level": 1,

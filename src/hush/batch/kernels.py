@@ -1,8 +1,8 @@
 """The kernels: for each kind of channel, the loop over the people who answer a question.
 
 All have the same arguments: a job, how many of its people are done, and words from a position on. A kernel returns
-how many are done then, and the position. If the words run out, it stops before the first person who did not get
-enough, and is called again with more.
+the new number of people done, and the new position. If the words run out, it stops before the first person who did not
+get enough, and is called again with more.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from hush.batch.draws import (
 from hush.batch.native import blend, compiled, flag, floats_at, inlined, lesser, pointer, shifted, shorts_at
 from hush.batch.windows import even_state, knot_state, part_of, rounded, window_cell
 
-SCRATCH = 1024  # words that a kernel may use as it likes
+SCRATCH = 1024  # words of working memory for a kernel
 BLOCK = 512  # people whose windows are drawn together
-FEW = 3 * BLOCK // 8  # the same for mixtures, of which more is kept for everybody
+FEW = 3 * BLOCK // 8  # the same for mixtures, which keep more data for each person
 SET = 80  # words: enough for a set of 4097 members
 
 
 class Job(NamedTuple):
-    """A question and those who answer it.
+    """A question and the people who answer it.
 
     `integers` and `floats` are those of the channel (`hush.batch.program`). `columns` are the addresses of the
-    question's columns, `lows` and `spans` their bounds, `inverses` 1/span where that is exact, else 0. `people` are the
-    rows of those who answer, `places` where their answers go in `output`. `excess[n]` is 2^64 mod n.
+    question's columns, `lows` and `spans` their bounds, and `inverses` 1/span where that is exact, else 0. `people` are
+    the rows of the people who answer, and `places` the places of their answers in `output`. `excess[n]` is 2^64 mod n.
     """
 
     integers: Array
@@ -63,7 +63,8 @@ class Job(NamedTuple):
 def even_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
     """Window channels with evenly spaced states and without "missing".
 
-    A word each, in loops without branches or tables, which the compiler turns into instructions for several people.
+    Each person takes a word, in loops without branches or tables. The compiler turns them into instructions for several
+    people at once.
     """
     f, stream = job.floats, pointer(words)
     width, threshold, to_inside, to_outside, last = f[1], f[2], f[3], f[4], f[5]
@@ -84,7 +85,7 @@ def even_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
 
 @compiled
 def window_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """All other window channels: states anywhere, or an output for missing values. A word each, in several loops."""
+    """All other window channels: uneven states, or an output for missing values. A word each, in several loops."""
     f, stream, floats, guide = job.floats, pointer(words), pointer(job.floats), pointer(job.integers)
     size, width, threshold, to_inside, to_outside, last = f[0], f[1], f[2], f[3], f[4], f[5]
     inputs, cells = pointer(job.scratch_floats), shifted(pointer(job.scratch_floats), BLOCK)
@@ -114,9 +115,9 @@ def window_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any
 def read_units(
     column: Any, low: float, span: float, inverse: float, people: Array, done: int, count: int, inputs: Array
 ) -> None:
-    """Read the numbers of those who answer, on the scale [0, 1]."""
+    """Read the numbers of the people who answer, on the scale [0, 1]."""
     source, who = floats_at(column), shifted(pointer(people), done)
-    if who[count - 1] - who[0] == count - 1:  # one after the other
+    if who[count - 1] - who[0] == count - 1:  # consecutive rows
         source = shifted(source, np.int64(who[0]))
         if inverse:
             for i in range(count):
@@ -143,7 +144,7 @@ def scatter(cells: Array, places: Array, done: int, count: int, output: Array) -
 
 @inlined
 def add_missing(column: Any, start: float, people: Array, done: int, count: int, states: Array) -> None:
-    """Move the state of missing values behind all others. It was 0 before, to be rounded by 0."""
+    """Move the state of missing values behind all others. It was 0 before, with a fraction of 0 to round."""
     source, who = floats_at(column), shifted(pointer(people), done)
     for i in range(count):
         value = source[who[i]]
@@ -152,7 +153,7 @@ def add_missing(column: Any, start: float, people: Array, done: int, count: int,
 
 @compiled
 def mixture_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Mixtures of windows: two words each. What the part of everybody is made of is gathered first."""
+    """Mixtures of windows: two words each. It first gathers the numbers of each person's part."""
     z, f, stream, source = pointer(job.integers), pointer(job.floats), pointer(words), floats_at(job.columns[0])
     low, span, people = job.lows[0], job.spans[0], job.people
     room = pointer(job.scratch_floats)
@@ -238,7 +239,7 @@ def subset_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any
 
 @compiled
 def unary_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Unary channels: one bit for each category, the true one by the last word."""
+    """Unary channels: one bit for each category. The last word draws the bit of the true one."""
     people, places = job.people, job.places
     stream, column, out = pointer(words), shorts_at(job.columns[0]), pointer(job.output)
     size, threshold, count = np.int64(job.integers[0]), job.integers[1], np.int64(job.integers[2])

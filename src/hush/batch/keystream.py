@@ -1,16 +1,16 @@
-"""Words in bulk: an AES-256 keystream, keyed afresh by the operating system for every call that randomises.
+"""Words in bulk: an AES-256 keystream, with a fresh key from the operating system for every call that randomises.
 
-A keystream is as unpredictable as its key, so it stands in for the system's generator at a hundred times the speed.
-It is cut into numbered streams, one for each chunk of rows: then the words of a chunk do not depend on who computes
-it, or when. Streams never overlap, because the number of the stream is part of AES's input block.
+A keystream is as unpredictable as its key, so it can replace the system's generator, at a hundred times the speed.
+It is cut into numbered streams, one for each chunk of rows. So the words of a chunk do not depend on the thread that
+computes it, or on the time. Streams never overlap, because the number of the stream is part of AES's input block.
 
-There are two ways to the same kind of words, both by `cryptography`: AES in counter mode, and AES-GCM, whose ciphertext
-of zeros is a counter-mode keystream too (the tag is dropped). Processors with wide AES instructions have a faster code
-path for the second. Which one is faster here is tried once, in about a millisecond.
+There are two ways to make such words, both from `cryptography`: AES in counter mode, and AES-GCM, whose ciphertext of
+zeros is a counter-mode keystream too (the tag is dropped). Processors with wide AES instructions have a faster code
+path for the second. A test of about a millisecond, run once, finds the faster one.
 
 Words that are used twice give two people the same noise. So nothing here relies on Python's global lock, which some
-Pythons do not have: what threads share is never changed, or it is behind a lock; every stream is dealt once; and
-what was made before a fork is not used after it.
+Pythons do not have: data that threads share never change or are behind a lock; every stream is dealt once; and a key
+or stream from before a fork is not used after it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 Array = np.ndarray[Any, Any]
 
 KEY_SIZE = 32
-SPARE = 2  # words behind those that are asked for, which `fill` may overwrite: the tag of AES-GCM goes there
+SPARE = 2  # words behind the requested ones, which `fill` may overwrite: the tag of AES-GCM goes there
 _PROBE = 1 << 13
-_ZEROS = bytes(1 << 18)  # what is encrypted to get the keystream
+_ZEROS = bytes(1 << 18)  # the plaintext whose encryption is the keystream
 
 
 class Stream(Protocol):
@@ -45,7 +45,7 @@ class Stream(Protocol):
 
 
 class Source(Protocol):
-    """Streams of words by number. Each is asked for once: from its beginning it would have the same words again."""
+    """Streams of words by number. Ask for each once: a second stream of the same number has the same words."""
 
     def stream(self, number: int) -> Stream:
         """Return the stream of this number, from its beginning."""
@@ -57,9 +57,9 @@ class Source(Protocol):
 class _Here:
     """The process, as Python knows it: another object after every fork. Its lock guards the keys of all keystreams.
 
-    A fork that Python does not see keeps the object, so the number of the process counts too; but numbers come again,
-    in a grandchild or in another namespace. The lock is new, as a thread that held the old one is not in the new
-    process. A signal handler may randomise while its own thread holds it.
+    A fork that Python does not see keeps the object, so the process number is compared too; numbers alone would not do,
+    because they repeat, in a grandchild or in another namespace. The lock is new after a fork, because a thread that
+    held the old one is not in the new process. A signal handler may randomise while its own thread holds the lock.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Key(bytearray):
-    """A key, which is cleared when nobody holds it any more: whoever finds it later could make all words again."""
+    """A key that is cleared when its last reference goes: anyone who found it later could compute all words again."""
 
     def __del__(self) -> None:
         self[:] = bytes(len(self))
@@ -92,13 +92,13 @@ class Key(bytearray):
         """Return a key made by the operating system, and leave no copy of it."""
         drawn = os.urandom(KEY_SIZE)
         key = cls(drawn)
-        if sys.getrefcount(drawn) <= 2:  # it is nobody else's: this name, and the argument of that call
-            ctypes.memset(id(drawn) + bytes.__basicsize__ - 1, 0, KEY_SIZE)  # where CPython has the bytes themselves
+        if sys.getrefcount(drawn) <= 2:  # the only references are this name and the argument of that call
+            ctypes.memset(id(drawn) + bytes.__basicsize__ - 1, 0, KEY_SIZE)  # where CPython keeps the bytes themselves
         return key
 
 
 class _Deal(NamedTuple):
-    """What a keystream has in one process: where that is, the key, and the numbers of the streams that were dealt."""
+    """A keystream's state in one process: the process, the key, and the numbers of the dealt streams."""
 
     here: _Here
     process: int
@@ -107,9 +107,9 @@ class _Deal(NamedTuple):
 
 
 class Keystream:
-    """Streams made of one fresh key: use it for one call. A process that was forked off makes a key of its own.
+    """Streams made from one fresh key. Use it for one call. A forked process makes a key of its own.
 
-    Every number is dealt once, whichever thread asks: a second time is refused, as its words would be used twice.
+    Every number is dealt once, whichever thread asks. A second request is refused: its words would be used twice.
     """
 
     def __init__(self) -> None:
@@ -133,12 +133,12 @@ class Keystream:
 
 
 def _zeros(size: int) -> memoryview:
-    """Return so many bytes of zero. Nothing that threads share is changed for more than usual."""
+    """Return `size` zero bytes. A large block is made anew, so that the shared one never changes."""
     return memoryview(_ZEROS if size <= len(_ZEROS) else bytes(size))[:size]
 
 
 class _AesStream(ABC):
-    """Words of AES-256 for one process; if several threads ask, one after the other, each for others."""
+    """Words of AES-256 for one process. Threads that ask at once take turns, and get different words."""
 
     def __init__(self) -> None:
         self._here, self._process, self._lock = _here, os.getpid(), threading.Lock()
@@ -154,7 +154,7 @@ class _AesStream(ABC):
 
     @abstractmethod
     def _write(self, room: memoryview, size: int) -> int:
-        """Write so many bytes, or more, and return how many."""
+        """Write at least `size` bytes, and return how many."""
 
 
 class CounterStream(_AesStream):

@@ -1,9 +1,8 @@
-"""What Numba lacks and the kernels need: wide products, counts of bits, plain pointers, and choices without branches.
+"""Functions that the kernels need and Numba lacks: wide products, bit counts, plain pointers, branchless choices.
 
-Each function is one or two machine instructions. Kernels hand plain pointers to the functions they call: for arrays
-Numba would count references at every call, which costs more than the call. `compiled` is how every kernel is built:
-cached on disk, so that a machine compiles it once, and without Python's global lock, so that threads run side by
-side.
+Each function is one or two machine instructions. Kernels pass plain pointers to the functions they call: for arrays
+Numba would count references at every call, which costs more than the call. `compiled` builds every kernel: cached on
+disk, so that a machine compiles it once, and without Python's global lock, so that threads run side by side.
 """
 
 from __future__ import annotations
@@ -35,33 +34,33 @@ def inlined(function: F) -> F:
 
 
 def reordering(function: F) -> F:
-    """Compile a function whose sums may be taken in any order, so that they are fast. Not for what draws reports."""
+    """Compile a function whose sums may be taken in any order, for speed. Do not use it for drawing reports."""
     return _compile(function, fastmath={"reassoc", "contract", "nsz"})
 
 
 def _compile(function: F, **options: Any) -> F:
     try:
         kernel: Any = numba.njit(cache=True, nogil=True, **options)(function)
-        # Numba looks only at the file of the kernel itself to see whether what it kept is still right. A kernel is made
-        # of functions from several files, so here all of them count.
+        # To see whether its cache is still valid, Numba checks only the file of the kernel itself. A kernel consists of
+        # functions from several files, so the stamp here covers all of them.
         file = kernel._cache._cache_file  # noqa: SLF001 - Numba offers nothing public
         file._source_stamp = _sources() if file._source_stamp else ""  # noqa: SLF001 - the same
     except (RuntimeError, AttributeError):
-        # No folder can be written to, or this Numba keeps its stamp elsewhere: it is compiled in every process.
+        # No folder is writable, or this Numba keeps its stamp elsewhere: every process compiles the kernel.
         kernel = numba.njit(nogil=True, **options)(function)
     compiled_kernel: F = kernel
     return compiled_kernel
 
 
 class Kept(NamedTuple):
-    """Where the compiled form of a kernel is kept, and whether it is there already."""
+    """The place of a kernel's compiled form, and whether it is there already."""
 
     folder: str
     compiled: bool
 
 
 def kept(kernel: Any) -> Kept | None:
-    """Return where a kernel is kept, None if it is compiled in every process."""
+    """Return where a kernel is kept, or None if every process compiles it."""
     try:
         cache = kernel._cache  # noqa: SLF001 - the same
         return Kept(str(cache.cache_path), bool(cache._cache_file._load_index()))  # noqa: SLF001 - the same
@@ -111,10 +110,10 @@ def lowest(typing: Any, word: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def flag(typing: Any, condition: Any) -> Any:
-    """Return 1 if a condition holds, else 0, so that the compiler cannot make a branch of it.
+    """Return 1 if a condition holds, else 0, in a way that the compiler cannot turn into a branch.
 
-    A branch takes longer when it is guessed wrong, and so a stop-watch sees which way it goes; and random choices are
-    guessed wrong half of the time. The empty piece of assembly hides from the compiler that the number is 0 or 1.
+    A mispredicted branch takes longer, so timing would reveal its direction; and random choices are mispredicted half
+    of the time. The empty piece of assembly hides from the compiler that the number is 0 or 1.
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -154,10 +153,10 @@ greater = _of_two_floats("llvm.maxnum")
 
 @inlined
 def public(value: Any) -> Any:
-    """Return a value that may be branched on, although it is made of random words.
+    """Return a value that code may branch on, although it is made from random words.
 
-    It says whether words are drawn again, by a rule that looks at nothing else, or it is in the report anyway and was
-    drawn without the record. `tests/batch/test_alike.py` finds every other branch on a record or a word.
+    Either it decides, from the words alone, whether words are drawn again; or it was drawn without the record and is in
+    the report anyway. `tests/batch/test_alike.py` finds every other branch on a record or a word.
     """
     return value
 
@@ -174,7 +173,7 @@ def pointer(typing: Any, array: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def shifted(typing: Any, start: Any, count: Any) -> Any:
-    """Return a pointer that is so many elements further."""
+    """Return a pointer that is `count` elements further."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.gep(arguments[0], [arguments[1]])

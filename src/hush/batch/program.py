@@ -1,7 +1,7 @@
 """The questions of a plan as flat arrays, which compiled kernels can read.
 
-Each channel becomes a kind, an array of 64-bit integers and an array of floats; the comment in each function below says
-what they hold, and the kernel of that kind reads it in the same order.
+Each channel becomes a kind, an array of 64-bit integers and an array of floats. The comment in each function below
+lists their contents, and the kernel of that kind reads them in the same order.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Array = np.ndarray[Any, Any]
 class Code(NamedTuple):
     """A channel for its kernel: kind, integers and floats, and the most words that it reads behind the limit.
 
-    That is what a draw takes, but for words that are drawn again, in loops that stop at the limit.
+    That is the number of words of a draw, without those that are drawn again: their loops stop at the limit.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class Task(NamedTuple):
 
 
 class Program(NamedTuple):
-    """A plan for the kernels. `inverses` are 1/span where that is exact, which powers of two are, else 0; `weights` are
+    """A plan for the kernels. `inverses` are 1/span where that is exact (for powers of two), else 0; `weights` are
     cumulated, or empty; `excess[n]` is 2^64 mod n, for draws below n.
     """
 
@@ -77,9 +77,9 @@ def encode_channel(channel: Channel) -> Code:
 @encode_channel.register
 def _window(channel: Window) -> Code:
     # floats: N, W, T, the inverses of the steps inside and outside (T and steps in units of 2^24, so T is exact), last,
-    # bins of the guide (0: even levels), corrections, what "missing" adds to the state (N, or 0 if it is none); then,
-    # where levels are not even, knot, slope, ..., the last knot infinite, as the last state is reached by rounding up
-    # only. integers: the guide.
+    # bins of the guide (0: even levels), corrections, the summand of the state for "missing" (N, or 0 without it);
+    # then, where levels are not even, knot, slope, ..., with the last knot infinite, because only rounding up reaches
+    # the last state. integers: the guide.
     threshold = channel.threshold // ROUNDING
     inside, outside = threshold // channel.width, (WORD // ROUNDING - threshold) // channel.cells_outside
     head = [channel.size, channel.width, threshold, 1.0 / inside, 1.0 / outside, channel.last]
@@ -94,9 +94,9 @@ def _window(channel: Window) -> Code:
 
 
 def _guide(points: Sequence[float]) -> tuple[int, int, list[int]]:
-    """Return a table that finds the last knot at or below u: of 2^bits equal bins each has the last knot at its start.
+    """Return a table that finds the last knot at or below u: 2^bits equal bins, each with the last knot at its start.
 
-    A bin with further knots needs as many corrections; there are enough bins for 1, unless knots are very close.
+    A bin with further knots needs one correction for each; there are enough bins for 1, unless knots are very close.
     """
     bits = 1
     while True:
@@ -110,7 +110,7 @@ def _guide(points: Sequence[float]) -> tuple[int, int, list[int]]:
 
 @encode_channel.register
 def _mixture(channel: Mixture) -> Code:
-    # integers: number of parts; for each its limit, first output, where its integers and floats begin; then the parts.
+    # integers: number of parts; for each its limit, first output, start of its integers and floats; then the parts.
     # floats: those of the parts.
     codes = [_window(part) for part in channel.parts]
     heads: list[int] = []
@@ -183,7 +183,7 @@ def _cells(channel: Cells) -> Code:
 
 @lru_cache(maxsize=256)
 def _encoded(channel: Channel) -> Code:
-    """Return a channel as arrays, made once: plans repeat their channels, and rounds of a training their plans."""
+    """Return a channel as arrays, cached: plans repeat their channels, and rounds of a training repeat their plans."""
     return encode_channel(channel)
 
 

@@ -35,7 +35,7 @@ def report_schema(plan: Plan, *, ids: bool = False) -> pa.Schema:
 
 
 def check_schema(plan: Plan, schema: pa.Schema) -> None:
-    """Refuse reports of another plan or version, and columns that are not those of the format."""
+    """Refuse reports of another plan or version, and columns that do not fit the format."""
     _check_metadata(plan, schema.metadata)
     if "attribute" in schema.names:  # where Spark keeps it
         _check_metadata(plan, schema.field(schema.get_all_field_indices("attribute")[0]).metadata)
@@ -48,7 +48,7 @@ def check_schema(plan: Plan, schema: pa.Schema) -> None:
 
 def _check_metadata(plan: Plan, metadata: Mapping[bytes, bytes] | None) -> None:
     found = {key: (metadata or {}).get(key.encode()) for key in marks(plan)}
-    # What is no text is not what is wanted either.
+    # Bytes that are not text cannot match either.
     check_marks(plan, *(None if value is None else value.decode(errors="replace") for value in found.values()))
 
 

@@ -1,7 +1,7 @@
 """Files as streams of record batches: Parquet and Arrow IPC, of any size, in little memory.
 
-A source is one file. It is opened anew whenever it is read, so it can be read twice. The libraries below may quote what
-they read in their messages, and what they read is private: no message of theirs is passed on, nor kept in an error.
+A source is one file. It is opened anew for each reading, so it can be read twice. The underlying libraries may quote
+private contents in their messages, so no message of theirs is passed on or kept in an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Stored(Protocol):
 
     path: Path
     columns: pa.Schema
-    """All columns of the file, those that will not be read included."""
+    """All columns of the file, including those that will not be read."""
     rows: int | None
     """How many rows there are, if that is known before reading them."""
 
@@ -41,7 +41,7 @@ class Stored(Protocol):
 def refuse(error: HushError) -> NoReturn:
     """Raise an error that does not remember the one being handled.
 
-    `raise ... from None` only hides it: what collects errors may still show `__context__`, which may quote a value.
+    `raise ... from None` only hides it: a collector of errors may still show `__context__`, which may quote a value.
     """
     try:
         raise error
@@ -51,21 +51,21 @@ def refuse(error: HushError) -> NoReturn:
 
 @contextmanager
 def reading(path: Path, form: str, error: type[HushError]) -> Iterator[None]:
-    """Replace what goes wrong in a library by a sentence without contents of the file."""
+    """Replace an error of a library by a sentence without contents of the file."""
     try:
         yield
     except HushError:
         raise
     except (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error, KeyError):
-        # A column that was there before and is no more is a KeyError: the file has changed.
+        # A KeyError means that a column has disappeared: the file has changed.
         refuse(error(f"{path}: cannot be read as {form}"))
 
 
 class ParquetSource:
     """A Parquet file. Memory is bounded by the size of pages, not of row groups.
 
-    Columns in `coded` are texts of few kinds: if they are texts, they are read as dictionaries, which takes a third of
-    the time.
+    Columns in `coded` have few different values. If they are texts, they are read as dictionaries, which takes a third
+    of the time.
     """
 
     def __init__(self, path: Path, error: type[HushError], coded: Sequence[str] = ()) -> None:
@@ -102,14 +102,14 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 class ArrowSource:
-    """An Arrow IPC file or stream: its first bytes say which.
+    """An Arrow IPC file or stream. Its first bytes decide which.
 
-    The file is mapped into memory, so batches of any size take none, unless they are compressed. It is assumed that
-    nobody writes into it meanwhile: bytes could change after they were checked, and if it is made shorter the process
+    The file is mapped into memory, so batches of any size need no further memory, unless they are compressed. Nobody
+    may write into it meanwhile: bytes could change after their check, and if the file gets shorter, the process
     ends. Putting another file in its place, as `hush` does, is safe.
 
-    A stream must have its end mark, and nothing behind it. Without one it may have been cut between two batches; what
-    is behind one, as in two streams put together, would not be read.
+    A stream must have its end mark, and nothing behind it. Without the mark it may have been cut between two batches.
+    Data behind the mark, as in two concatenated streams, would not be read.
     """
 
     def __init__(self, path: Path, error: type[HushError]) -> None:
@@ -147,7 +147,7 @@ class ArrowSource:
 
 
 def _behind_messages(file: pa.MemoryMappedFile) -> bytes:
-    """Return the first bytes behind the last message of a stream. Of the messages only the heads are read."""
+    """Return the first bytes behind the last message of a stream. It reads only the heads of messages."""
     messages = ipc.MessageReader.open_stream(file)
     end = 0
     try:
@@ -160,19 +160,19 @@ def _behind_messages(file: pa.MemoryMappedFile) -> bytes:
 
 
 def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch if its buffers are what they say, texts in UTF-8 included: compiled code will trust them."""
+    """Return a batch if its buffers are valid, including texts in UTF-8: compiled code will trust them."""
     batch.validate(full=True)
     return batch
 
 
 def together(sources: Sequence[Stored], names: Sequence[str]) -> pa.Schema:
-    """Return types in which these columns of all sources fit; refuse a column that is missing or repeated."""
+    """Return types that fit these columns in all sources. Refuse a column that is missing or repeated."""
     for source in sources:
         for name in names:
             if (count := source.columns.names.count(name)) > 1:
                 raise RecordError(f"{source.path}: column {name!r}: is there more than once")
             if not count:
-                problem = "is not there (also what is optional needs a column)"
+                problem = "is not there (an optional attribute needs a column too)"
                 raise RecordError(f"{source.path}: column {name!r}: {problem}; {present(names, source.columns.names)}")
     fields = []
     for name in names:
@@ -188,7 +188,7 @@ def together(sources: Sequence[Stored], names: Sequence[str]) -> pa.Schema:
 
 
 def recut(batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
-    """Cut batches anew, so that each has this many rows, but for the last one."""
+    """Cut batches anew, so that each but the last has this many rows."""
     held: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:

@@ -1,7 +1,7 @@
-"""The draws of windows and mixtures, compiled, as `hush.batch.draws` has the others: in floats that hold whole numbers.
+"""The draws of windows and mixtures, compiled, in floats that hold whole numbers. `hush.batch.draws` has the others.
 
-Every result is provably the one of integers (`docs/decisions/0010-dealing-words.md`), and several people are drawn by
-one instruction. `f` and `guide` are the floats and integers of a channel in `hush.batch.program`. All arrays are
+Every result provably equals that of integers (`docs/decisions/0010-dealing-words.md`), and one instruction draws
+several people. `f` and `guide` are the floats and integers of a channel in `hush.batch.program`. All arrays are
 pointers.
 """
 
@@ -23,25 +23,25 @@ ROUNDING_MASK = np.uint64(window_channel.ROUNDING - 1)
 
 @inlined
 def upper(word: Any) -> float:
-    """Return the 40 bits of a word that draw a cell, as a float: exactly."""
+    """Return the 40 bits of a word that draw a cell, as an exact float."""
     return np.float64(np.int64(word >> ROUNDING_BITS))
 
 
 @inlined
 def lower(word: Any) -> float:
-    """Return the 24 bits of a word that round, as a float: exactly."""
+    """Return the 24 bits of a word that round, as an exact float."""
     return np.float64(np.int64(word & ROUNDING_MASK))
 
 
 @inlined
 def rounded(s: float, fraction: float, word: Any) -> Any:
-    """Return the state s, or the next one, by the lower bits of a word."""
+    """Return the state s or the next one; the lower bits of a word decide."""
     return s + blend(lower(word) + 0.5 < fraction * ROUNDING, 1.0, 0.0)
 
 
 @inlined
 def even_state(u: float, last: float) -> Any:
-    """Return the state below an input where states are evenly spaced, and how far it is on the way to the next."""
+    """Return the evenly spaced state below an input, and the input's position between it and the next (0 to 1)."""
     position = u * last
     s = lesser(np.floor(position), last - 1.0)
     return s, position - s
@@ -49,7 +49,7 @@ def even_state(u: float, last: float) -> Any:
 
 @inlined
 def knot_state(u: float, f: Array, guide: Array) -> Any:
-    """Return the state below an input by its knots, and how far the input is on the way to the next."""
+    """Return the state below an input by its knots, and the input's position between it and the next (0 to 1)."""
     s = guide[np.int64(u * f[6])]
     for _ in range(np.int64(f[7])):
         s += flag(f[KNOTS + TWO * s + TWO] <= u)
@@ -58,10 +58,10 @@ def knot_state(u: float, f: Array, guide: Array) -> Any:
 
 @inlined
 def window_cell(s: float, word: Any, width: float, threshold: float, to_inside: float, to_outside: float) -> Any:
-    """Return a cell for the window that starts at s: the upper bits of a word say whether it is inside, and which one.
+    """Return a cell for the window that starts at s. The upper bits of a word decide inside or outside, and the cell.
 
     The quotient by a step is taken in floats, and is exact: x + 1/2 is at least half a step's inverse away from any
-    multiple of the step, and rounding moves the product by less than 2^-12 of that, as x is below 2^40.
+    multiple of the step, and rounding moves the product by less than 2^-12 of that, because x is below 2^40.
     """
     x = upper(word)
     inside = x < threshold
@@ -73,7 +73,7 @@ def window_cell(s: float, word: Any, width: float, threshold: float, to_inside: 
 
 @inlined
 def part_of(z: Array, word: Any) -> Any:
-    """Return where a mixture describes the part that a word chooses: which one is in the report."""
+    """Return where a mixture describes the part that a word chooses. The report shows the part."""
     index = ZERO
     for j in range(np.int64(z[0]) - 1):
         index += flag(word >= z[1 + 4 * j])

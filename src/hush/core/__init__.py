@@ -1,1 +1,1 @@
-"""Everything that both sides must agree on: schema, channels, plan, report, training."""
+"""The parts that device and server must agree on: schema, channels, plan, report, training."""

@@ -1,4 +1,4 @@
-"""Canonical JSON out, strict JSON and bytes in: shared by plans, reports and tallies."""
+"""Writing canonical JSON, and reading JSON and bytes strictly, for plans, reports and tallies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def dump(value: object) -> str:
 def load(text: str | bytes, error: type[HushError], longest: int = MAX_TEXT, *, public: bool = False) -> Any:
     """Read JSON strictly: a repeated key, NaN or infinity is an error, and so is anything unreadable.
 
-    Of a public text, such as a plan, the error says where it is no JSON.
+    For a public text, such as a plan, the error names the line and column where it is not JSON.
     """
     if not isinstance(text, str | bytes):
         raise error("JSON must be given as text or bytes")
@@ -33,7 +33,7 @@ def load(text: str | bytes, error: type[HushError], longest: int = MAX_TEXT, *, 
         place = ""
         if public and isinstance(fault, json.JSONDecodeError):
             place = f": line {fault.lineno}, column {fault.colno}"
-        # The parser's message may quote the text; a report or tally is not secret, but a plain rule is enough.
+        # The parser's message may quote the text. A report or tally is not secret, but stating the rule is enough.
         raise error(f"not valid JSON{place or ' (or a key is repeated, or a number is not finite)'}") from None
 
 
@@ -96,7 +96,7 @@ def hexadecimal(value: Any, size: int, error: type[HushError], what: str) -> byt
 
 
 class Cursor:
-    """Reads bytes from front to back, and refuses what is missing or left over."""
+    """Reads bytes from front to back, and refuses missing and left-over bytes."""
 
     def __init__(self, data: bytes, error: type[HushError], what: str) -> None:
         if type(data) is not bytes:

@@ -1,6 +1,6 @@
-"""Reports in columns, as far as no library is needed: what `spec/reports.md` says to all that read or count them.
+"""The rules of `spec/reports.md` for reports in columns that need no library.
 
-The batch engine reads rows by Arrow, and DuckDB and Spark by themselves; what they have in common is here.
+The batch engine reads rows with Arrow; DuckDB and Spark read them themselves. This module has their common part.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ WORD_BITS = 64
 
 
 def parts(plan: Plan) -> list[int]:
-    """Return for each question how many rows an answer takes: 1, or more for a set of more than 64 members."""
+    """Return how many rows an answer to each question takes: 1, or more for a set of more than 64 members."""
     return [
         -(-question.channel.alphabet.size // WORD_BITS) if isinstance(question.channel.alphabet, Subsets) else 1
         for question in plan.questions
@@ -27,7 +27,7 @@ def marks(plan: Plan) -> dict[str, str]:
 
 
 def check_marks(plan: Plan, version: str | None, plan_id: str | None) -> None:
-    """Refuse another version and another plan. Engines drop metadata, so reports may say nothing of either."""
+    """Refuse another version and another plan. Either may be absent, because engines drop metadata."""
     if version is not None and version != VERSION:
         raise ReportError(f"these are not reports of version {VERSION}")
     if plan_id is not None and plan_id != plan.id:
@@ -35,5 +35,5 @@ def check_marks(plan: Plan, version: str | None, plan_id: str | None) -> None:
 
 
 def named(plan: Plan, question: int) -> str:
-    """Return what errors call a question: by its attributes."""
+    """Return the name of a question for errors: its attributes."""
     return "attribute " + ", ".join(map(repr, plan.questions[question].attributes))

@@ -1,12 +1,12 @@
-"""Which questions a person answers: drawn on the device, or dealt by a ticket. Neither depends on the record.
+"""The questions that a person answers: the device draws them, or a ticket deals them. Neither depends on the record.
 
-**Tickets.** A client that lies can choose to lie about the attribute it cares about: all its weight then falls on one
-estimate. If the server deals the questions by a public coin, a liar is asked about a given attribute with probability
-k/d only, and m liars weigh as much on it as m*k/d would otherwise. Honest people lose nothing.
+**Tickets.** A lying client can pick the attribute it cares about, and put all its weight on one estimate. If the
+server deals the questions by a public coin, a liar is asked about a given attribute with probability k/d only, so m
+liars weigh as much on it as m*k/d would otherwise. Honest people lose nothing.
 
-A ticket is a random id, which becomes the report's id, signed by the collector. The questions follow from the id by
-SHAKE-256, as if its output were the words of `spec/wire.md` that draw them. The server could deal an attribute more
-often than announced; it would learn more about it, from everybody at the same epsilon.
+A ticket is a random id, which becomes the report's id, signed by the collector. SHAKE-256 of the id supplies the words
+that draw the questions as in `spec/wire.md`. The server could deal an attribute more often than announced. It would
+then learn more about that attribute, from everybody at the same epsilon.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from hush.core.coins import Coins
 from hush.core.plan import Plan
 
 SIGNATURE_SIZE = 16
-"""How many bytes the signature of a ticket has, which its report is sent with."""
+"""How many bytes the signature of a ticket has. A report is sent with the signature."""
 
 
 def questions(plan: Plan, coins: Coins) -> list[int]:
-    """Draw the questions to answer. It does not depend on the record."""
+    """Draw the questions to answer, independently of the record."""
     if plan.weights is None:
         return draw_subset(coins, len(plan.questions), plan.k)
     limits = list(accumulate(plan.weights))
@@ -32,7 +32,7 @@ def questions(plan: Plan, coins: Coins) -> list[int]:
 
 
 class _IdCoins(Coins):
-    """Words that follow from an id: public, so that everybody can check which questions it deals."""
+    """Words computed from an id. They are public, so everybody can check which questions the id deals."""
 
     def __init__(self, plan: Plan, id_: bytes) -> None:
         self._seed = b"hush ticket " + bytes.fromhex(plan.id) + id_

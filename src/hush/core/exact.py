@@ -22,8 +22,8 @@ def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     """Return rationals (lower, upper) with lower <= e^x <= upper, for 0 <= x <= 64.
 
     All terms of the Taylor series are positive, so a partial sum of terms rounded down is a lower bound.
-    For the upper bound terms are rounded up; we stop at a term of one unit past index 2x, where every later
-    term is at most half of the one before, so that all of them together are at most one unit more.
+    For the upper bound, terms are rounded up. The sum stops at a term of one unit past index 2x. From there on
+    every term is at most half of the one before, so all later terms together add at most one unit.
     """
     if not 0 <= x <= 64:
         raise ValueError("exp_bounds is for 0 <= x <= 64")
@@ -44,15 +44,15 @@ def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def log_above(ratio: Fraction) -> float:
-    """Return a float that is proved to be at least ln(ratio), and by a few units of the last place more at most.
+    """Return a float that is proved to be at least ln(ratio), and at most a few units of the last place more.
 
-    For 1 <= ratio <= e^64. It is for telling people what a ratio costs: never less than the truth.
+    For 1 <= ratio <= e^64. Use it to show people what a ratio costs: it never understates the cost.
     """
     if ratio <= 1:
         return 0.0
     x = log1p(float(ratio - 1)) * (
         1 - 2.0**-50
-    )  # a logarithm of the ratio itself would be 0 near 1, and the way up long
+    )  # the logarithm of the ratio itself would be 0 near 1, far below the result
     while exp_bounds(Fraction(x))[0] < ratio:
         x = nextafter(x, inf)
     return x
@@ -61,8 +61,8 @@ def log_above(ratio: Fraction) -> float:
 def largest_threshold(bound: Fraction, inside: int, outside: int) -> int:
     """Return the largest T < 2^64 for which T/inside <= bound * (2^64 - T)/outside.
 
-    T/2^64 is the probability of a group of `inside` outputs, the rest that of the `outside` others, each
-    group uniform: then no output is more than `bound` times likelier than one of the other group.
+    A group of `inside` outputs has probability T/2^64, and the `outside` others have the rest. Each group is
+    uniform. So no output is more than `bound` times likelier than one of the other group.
     """
     top = WORD * bound.numerator * inside
     bottom = outside * bound.denominator + bound.numerator * inside
@@ -70,12 +70,12 @@ def largest_threshold(bound: Fraction, inside: int, outside: int) -> int:
 
 
 def aligned_threshold(bound: Fraction, inside: int, outside: int, unit: int = 1) -> int:
-    """Return the largest such T that inside*unit divides, with 2^64 - T divisible by outside*unit.
+    """Return the largest such T that is divisible by inside*unit, with 2^64 - T divisible by outside*unit.
 
-    One 64-bit word then decides the group *and* a member of it, exactly uniformly and without rejection, and what is
-    left of the word modulo `unit`, a power of two, is independent of both and uniform too. Such T form an arithmetic
-    progression of step lcm(inside, outside) * unit, and exist if and only if gcd(inside, outside) divides
-    2^64/unit, that is, if it is a power of two (and not too large).
+    One 64-bit word then decides the group *and* a member of it, exactly uniformly and without rejection. The word
+    modulo `unit`, a power of two, is uniform too, and independent of both. Such T form an arithmetic progression of
+    step lcm(inside, outside) * unit, and exist if and only if gcd(inside, outside) divides 2^64/unit, that is, if it is
+    a power of two (and not too large).
     """
     common = gcd(inside, outside)
     words = WORD // unit
@@ -91,9 +91,9 @@ def aligned_threshold(bound: Fraction, inside: int, outside: int, unit: int = 1)
 
 
 def log_digits(ratio: Fraction, places: int = 30) -> str:
-    """Return ln(ratio), for ratio >= 1, in decimal notation with so many places, rounded up: never less than the truth.
+    """Return ln(ratio), for ratio >= 1, as a decimal with `places` places, rounded up: it is never too small.
 
-    The quotient is rounded up. Logarithms in decimal arithmetic are correctly rounded, so the next number is above.
+    The quotient is rounded up. Decimal logarithms are correctly rounded, so the next number is above the true one.
     """
     if ratio < 1:
         raise ValueError("log_digits is for ratios of 1 or more")

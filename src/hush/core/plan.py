@@ -1,13 +1,13 @@
-"""The plan: everything that is public about a collection, frozen, and named by its hash.
+"""The plan: all that is public about a collection, frozen, and named by its hash.
 
 A plan lists *questions*. A question covers one attribute (or several, for a channel that reports them
 together) and has a channel with its integers already computed, so that no device computes an exponential. Each
 person answers k of the questions, drawn uniformly.
 
-**Privacy.** Which questions are answered does not depend on the record, and given the questions the answers are
+**Privacy.** The choice of questions does not depend on the record, and given the questions the answers are
 independent. So the ratio of any report's probabilities under two records is at most the product of the k largest
 ratios of questions. The constructor refuses a plan for which that product, an exact Fraction, exceeds a rational
-lower bound of e^epsilon. Decoding goes through the constructor: a plan that was tampered with to leak more than
+lower bound of e^epsilon. Decoding goes through the constructor, so a plan that was tampered with to leak more than
 it claims does not load.
 """
 
@@ -55,10 +55,10 @@ class Question:
 class Plan:
     """A collection: schema, epsilon per person, questions, and how many of them each person answers.
 
-    `cost` is the epsilon as an exact Fraction, `epsilon` the same as a float. With `weights`, which are for k = 1, a
-    question is drawn with a probability in proportion to its weight. Use `hush.design` to make a plan.
-    The title is part of the plan, and so of its id: the same questions asked again under another title are
-    another collection, which costs its epsilon again.
+    `cost` is the epsilon as an exact Fraction, and `epsilon` the same as a float. With `weights`, which require k = 1,
+    the probability of a question is in proportion to its weight. Use `hush.design` to make a plan.
+    The title is part of the plan, and so of its id. The same questions under another title are another collection,
+    which costs its epsilon again.
     """
 
     schema: Schema
@@ -97,14 +97,14 @@ class Plan:
                 f"{_named(worst)}: with this channel a report costs more than epsilon = {self.epsilon!r}: "
                 f"about {_log(self.ratio):.6g}"
             )
-        for question in self.questions:  # now, not at the first draw: its time would say something about the record
+        for question in self.questions:  # now: at the first draw, the time would reveal something about the record
             question.channel.prepare()
 
-    # -- what it is
+    # -- definition
 
     @property
     def epsilon(self) -> float:
-        """What answering costs one person."""
+        """The cost of answering, for one person."""
         return float(self.cost)
 
     @cached_property
@@ -142,13 +142,13 @@ class Plan:
         for index, question in enumerate(self.questions):
             if attribute in question.attributes:
                 return index
-        self.schema[attribute]  # raises, and says which there are
+        self.schema[attribute]  # raises an error that lists the names, if there is no such attribute
         raise AssertionError("the questions cover the schema")
 
     def law(self, attribute: str, value: object) -> dict[Output, Fraction]:
-        """Return what a person with this value would report if asked: every output with its exact probability.
+        """Return every output that a person with this value may report if asked, with its exact probability.
 
-        It is for channels of one attribute. The rounding of the value is included.
+        It works for channels of one attribute. The rounding of the value is included.
         """
         channel = self.channel(attribute)
         if len(self.questions[self.question(attribute)].attributes) > 1:
@@ -168,10 +168,10 @@ class Plan:
     def __hash__(self) -> int:
         return hash(self.id)
 
-    # -- how it is shown: rooms above this one do that, and are imported when somebody looks
+    # -- display: `hush.show` and `hush.plots` do it, and are imported only when needed
 
     def table(self) -> Table:
-        """Return the table that `hush plan` prints: the questions, their channels, and what answering costs."""
+        """Return the table that `hush plan` prints: the questions, their channels and the cost of answering."""
         from hush.planning.summary import table
 
         return table(self)
@@ -180,28 +180,29 @@ class Plan:
         return self.table().text()
 
     def _repr_html_(self) -> str:
-        """Return what Jupyter and marimo show."""
+        """Return the HTML that Jupyter and marimo show."""
         return self.table().shortened().html()
 
     def __rich__(self) -> rich.console.RenderableType:
-        """Return what rich prints."""
+        """Return the object that rich prints."""
         return self.table().__rich__()
 
     def plot(
         self, *attributes: str, people: int = 100_000, level: float = 0.95, guesses: Guesses | None = None
     ) -> alt.VConcatChart:
-        """Draw how far off the estimates will be, against epsilon and against the number of people.
+        """Draw the expected error of the estimates, against epsilon and against the number of people.
 
-        Of these attributes, or of all, as an Altair chart: `hush.plots.margins`. Needs `pip install 'hush-ldp[plot]'`.
+        It covers these attributes, or all of them, and returns an Altair chart (`hush.plots.margins`). Needs
+        `pip install 'hush-ldp[plot]'`.
         """
         from hush import plots
 
         return plots.margins(self, people=people, level=level, attributes=attributes, guesses=guesses)
 
     def plot_law(self, attribute: str, *values: object) -> alt.Chart:
-        """Draw what people with these values would report, if asked about it, as an Altair chart.
+        """Draw the possible reports of people with these values, as an Altair chart.
 
-        Without values, those of the ends and the middle of a number, or of the first categories.
+        Without values, it takes the ends and the middle of a number, or the first categories.
         """
         from hush import plots
 
@@ -238,9 +239,9 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str | bytes, id: str | None = None) -> Plan:  # noqa: A002
-        """Read a plan back, and check all of it again, its privacy included.
+        """Read a plan back, and check all of it again, including its privacy.
 
-        With the id under which the plan is known, refuse any other plan.
+        Pass the id of the plan you expect, and any other plan is refused.
         """
         names = ("hush", "title", "epsilon", "k", "weights", "schema", "questions")
         version, title, epsilon, k, weights, schema, items = codec.fields(
@@ -269,10 +270,10 @@ _known: WeakValueDictionary[str, Channel] = WeakValueDictionary()
 
 
 def _channel(value: Any) -> Channel:
-    """Read a channel. Equal ones are one object, within a plan and across plans: it computes what it needs once."""
+    """Read a channel. Equal channels are one object, within a plan and across plans, so each prepares once."""
     try:
         text = codec.dump(value)
-    except ValueError:  # a number that is too large: no channel has it
+    except ValueError:  # a number that is too large for any channel
         return channels.from_json(value)
     found = _known.get(text)
     if found is None:
@@ -290,7 +291,7 @@ def _named(question: Question) -> str:
 
 
 def _decimal(text: object) -> Fraction:
-    """Read epsilon from a plan, where it is a string that is written in one way only."""
+    """Read epsilon from a plan. It is a string, and each number can be written in one way only."""
     if type(text) is str and len(text) < 32:
         try:
             number = float(text)

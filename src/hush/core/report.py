@@ -1,7 +1,7 @@
-"""The report: all that leaves a device. A plan's id, a random id, and a few small integers.
+"""The report: all that leaves a device. It has a plan's id, a random id and a few small integers.
 
-A report is checked against its plan when it is made, and decoding goes through the constructor, so a report that
-exists is a valid one. `spec/wire.md` describes both forms byte by byte.
+The constructor checks a report against its plan, and decoding goes through the constructor, so every `Report` object
+is valid. `spec/wire.md` describes both forms byte by byte.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Report:
 
     @classmethod
     def take(cls, plan: Plan, cursor: codec.Cursor) -> Report:
-        """Read the report that comes next: for many of them, one after the other."""
+        """Read the next report from a sequence of reports."""
         if cursor.take(1)[0] != VERSION:
             raise ReportError(f"this is not a report of version {VERSION}")
         if cursor.take(TAG_SIZE) != bytes.fromhex(plan.id)[:TAG_SIZE]:
@@ -116,7 +116,7 @@ class Report:
         if plan_id != plan.id:
             raise ReportError("this report belongs to another plan")
         answers, found = [], codec.listed(items, ReportError, "the answers")
-        if len(found) != plan.k:  # before thousands of them are looked at
+        if len(found) != plan.k:  # before looking at thousands of them
             raise ReportError(f"a report of this plan has {plan.k} answers")
         for item in found:
             if type(item) is not list or len(item) != 2:

@@ -1,8 +1,8 @@
 """The attributes of a record, and the only place where a person's values are read.
 
 `Schema.encode` turns a record into one small input per attribute: a number in [0, 1] for a numeric
-attribute, the index of a category for a categorical one, None for a number that is missing. It checks the
-whole record, also the attributes that will not be sampled, and draws no randomness. Its errors name the
+attribute, the index of a category for a categorical one, None for a missing number. It checks the
+whole record, including the attributes that will not be sampled, and draws no randomness. Its errors name the
 attribute and the rule, never the value.
 """
 
@@ -29,7 +29,7 @@ _SHOWN = 8  # how many categories or names a message lists
 MISSING = "(missing)"
 """The category under which the share of missing values is estimated. No attribute may use it as a value."""
 
-# The rules that a value may break, in the words of the messages. `hush.batch` says the same of whole columns.
+# The rules for a value, as error messages word them. `hush.batch` uses the same words for whole columns.
 ABSENT = "is missing, and not declared optional"
 NOT_A_NUMBER = "must be a number (int or float)"
 NAN = "must not be NaN"
@@ -38,7 +38,7 @@ NOT_A_STRING = "must be a string, one of those declared"
 NOT_AN_INTEGER = "must be an integer, one of those declared"
 
 Input = float | int | None
-"""What a channel is given for one attribute."""
+"""The input of a channel for one attribute."""
 
 Record = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
@@ -59,7 +59,7 @@ class Numeric:
 
     A number outside is an error, or with `out_of_range="clip"` counts as the nearer bound. NaN and
     infinities are always errors. With `optional=True` a missing value (None, or no entry) is an answer like
-    any other, and as private: the share of missing and the mean of the present are both estimated.
+    any other, and just as private: hush estimates both the share of missing values and the mean of the present.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Numeric:
             if isinstance(value, bool) or not isinstance(value, Real):
                 raise SchemaError(f"attribute {self.name!r}: {bound} must be a number")
             try:
-                number = float(value) + 0.0  # + 0.0 turns -0.0 into 0.0, which has one way to be written
+                number = float(value) + 0.0  # + 0.0 turns -0.0 into 0.0, so that zero is written in one way
             except OverflowError:
                 number = math.inf
             object.__setattr__(self, bound, number)
@@ -92,8 +92,8 @@ class Numeric:
     def encode(self, value: object) -> float | None:
         """Return the position of a value between low (0.0) and high (1.0), or None if it is missing.
 
-        The steps are the same for all numbers, those that are clipped and a missing one included: their time would tell
-        a server, whose choice the bounds may be, on which side of a bound a number lies.
+        All numbers take the same steps, also clipped and missing ones. Otherwise a server that chose the bounds could
+        learn from the time on which side of a bound a number lies.
         """
         missing = value is None
         if missing and not self.optional:
@@ -106,14 +106,14 @@ class Numeric:
 
     @property
     def outside(self) -> str:
-        """The rule that a number outside the bounds breaks."""
+        """The rule for a number outside the bounds."""
         return f'must be from {self.low!r} to {self.high!r} (or declare it with out_of_range="clip")'
 
     def _number(self, value: object) -> float:
-        """Return a value as a plain float, once: what is compared with the bounds is what is then used.
+        """Return a value as a plain float. This float is compared with the bounds, and then used.
 
-        Types such as numpy's float32 compare with the bounds in their own precision, and a subclass may compare as it
-        likes; a number let through by such a comparison could lie outside the domain.
+        Types such as numpy's float32 compare with the bounds in their own precision, and a subclass may define its
+        own comparison. A number that passed such a comparison could lie outside the domain.
         """
         if type(value) is int and -MAX_CODE <= value <= MAX_CODE:
             value = float(value)  # exactly
@@ -157,7 +157,7 @@ class Numeric:
 class Categorical:
     """One of a list of values: all strings, or all integers.
 
-    With `optional=True` a missing value (None, or no entry) is one category more.
+    With `optional=True` a missing value (None, or no entry) is one more category.
     """
 
     name: str
@@ -210,7 +210,7 @@ class Categorical:
         missing = value is None
         if missing and not self.optional:
             raise RecordError(f"attribute {self.name!r}: {ABSENT}")
-        known, last = self.values[0] if missing else value, len(self.values)  # the same steps for a missing one
+        known, last = self.values[0] if missing else value, len(self.values)  # a missing value takes the same steps
         index = self._find(known) if type(known) is self._type else None
         if index is None:
             index = self._encode_unusual(value)
@@ -220,7 +220,7 @@ class Categorical:
         if self._type is str:
             if not isinstance(value, str):
                 raise RecordError(f"attribute {self.name!r}: {NOT_A_STRING}")
-            value = str.__str__(value)  # of a subclass, which may compare as it likes, the text alone
+            value = str.__str__(value)  # the plain text: a subclass may define its own comparison
         elif isinstance(value, bool) or not isinstance(value, Integral):
             raise RecordError(f"attribute {self.name!r}: {NOT_AN_INTEGER}")
         else:
@@ -232,7 +232,7 @@ class Categorical:
 
     @property
     def undeclared(self) -> str:
-        """The rule that a value breaks which is not in the list."""
+        """The rule for a value that is not in the list."""
         shown = ", ".join(map(repr, self.values[:_SHOWN])) + (", ..." if len(self.values) > _SHOWN else "")
         return f"must be one of the {len(self.values)} values declared: {shown}"
 
@@ -254,11 +254,11 @@ class Categorical:
 
 
 class _Texts:
-    """Where each of some texts is, found in the same time for all of them.
+    """The position of each of a list of texts, found in the same time for all of them.
 
-    Texts are padded to one length and one width of characters before they are hashed, as the hash of a longer one takes
-    longer. Only hashes are kept: padded texts could take a thousand times the memory of a plan. Python keys them by a
-    secret, so that no plan can make them collide; if two do, some other padding tells them apart.
+    Texts are padded to one length and one width of characters before they are hashed, because a longer text takes
+    longer to hash. Only hashes are kept: padded texts could take a thousand times the memory of a plan. Python keys the
+    hashes by a secret, so no plan can make them collide. If two collide by chance, another padding separates them.
     """
 
     def __init__(self, values: Sequence[str]) -> None:
@@ -280,14 +280,15 @@ class _Texts:
 
 
 class _Codes:
-    """Where each of some integers is, found in equally many steps for all of them.
+    """The position of each of a list of integers, found in equally many steps for all of them.
 
-    A dictionary hashes an integer to itself, so a plan could make integers collide: some would take a thousand steps.
+    A dictionary would hash an integer to itself, so a plan could make integers collide, and some would take a thousand
+    steps.
     """
 
     def __init__(self, values: Sequence[int]) -> None:
         rest = (1 << len(values).bit_length()) - 1 - len(values)
-        # Among 2^m - 1 integers a search halves what is left m times, wherever it ends.
+        # Among 2^m - 1 integers a search halves the rest m times, wherever it ends.
         self._sorted = [*sorted(values), *[MAX_CODE + 1] * rest]
         self._places = sorted(range(len(values)), key=values.__getitem__)
 
@@ -345,7 +346,7 @@ class Schema:
         """
         values: Mapping[str, Any] = record if isinstance(record, Mapping) else self._paired(record)
         if not values.keys() <= self._encoders.keys():
-            # Which one is not said: in a record with names and values swapped it would be a value.
+            # The message does not quote the name: in a record with names and values swapped it would be a value.
             raise RecordError(f"the record has an attribute that is not in the schema; there are: {self._listed()}")
         value = values.get
         return [encode(value(name)) for name, encode in self._encoders.items()]

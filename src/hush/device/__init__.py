@@ -1,1 +1,1 @@
-"""Everything that runs on a person's device. Nothing here imports the server's side."""
+"""Code that runs on a person's device. Nothing here imports server code."""

@@ -1,19 +1,19 @@
 """The answers of a process without a ledger: the same plan gets the same report for as long as the process runs.
 
-An application that cannot reach a collector tries again, and a server that keeps each report and says that it failed
-makes it try as often as it likes. If every try drew anew, the average of the reports would be the record. So a report
-is drawn once, and sent again. All objects and threads of the process share this memory. It has no cap; a `Ledger` has
-one, and outlives the process.
+An application that cannot reach a collector tries again. A server that keeps each report and claims that it failed
+could make it try as often as the server likes. If every try drew anew, the average of the reports would approach the
+record. So a report is drawn once, and the same one is sent again. All objects and threads of the process share this
+memory. It has no cap; a `Ledger` has one, and outlives the process.
 
-**One person.** A second record for the same plan is either another person's, or the same person's who has changed. The
-process must say which: answers with a name (`person=`) are kept by name, and a name has one report for each plan,
-whatever the record has become.
+**One person.** A second record for the same plan belongs to another person, or to the same person with changed values.
+The process must say which: answers with a name (`person=`) are kept by name, and a name has one report for each plan,
+even if the record changes.
 
-**Forks.** A child remembers the draws before it was forked, and cannot see those after it. So the words of a report are
-not drawn but follow, by SHAKE-256, from a secret key that all of a family have (it is made when hush is
-imported), the plan, the name and the record: parent and child make the same report of the same record, and independent
-ones of different records. A report under a ticket, and one that excludes others (a training), depends on more than
-that. Only the process that imported hush makes these; its children are refused, and need a ledger.
+**Forks.** A child remembers the draws before the fork, but cannot see the parent's draws after it. So the words of a
+report are not drawn: SHAKE-256 computes them from the plan, the name, the record and a secret key, which is made when
+hush is imported and which all forked processes share. Parent and child make the same report of the same record, and
+independent reports of different records. A report under a ticket, or one that excludes others (a training), depends on
+more than that. Only the process that imported hush makes these; its children are refused, and need a ledger.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Memory:
         self.descriptions: dict[str, str] = {}
 
     def renew(self) -> None:
-        """Begin with a free lock: in a child nobody is left who could release the one of the parent."""
+        """Start with a free lock: in a child no thread is left that could release the parent's lock."""
         self.lock = threading.RLock()
 
 
@@ -65,9 +65,9 @@ if hasattr(os, "register_at_fork"):  # no thread is in the middle of an answer w
 
 
 class Person:
-    """One person's answers in this process: the one who uses the device, or one of several by name.
+    """One person's answers in this process: the user of the device, or one of several people by name.
 
-    It has the methods of a `Ledger` by which plans are answered.
+    It has the methods of a `Ledger` that answer plans.
     """
 
     def __init__(self, name: str | None = None) -> None:
@@ -82,7 +82,7 @@ class Person:
         return None if held is None else held.ticket
 
     def described(self, title: str, description: str) -> str:
-        """Return how a training of this title was first described in this process: by now, if it was not."""
+        """Return the first description of a training with this title in this process: this one, if there was none."""
         with _memory.lock:
             return _memory.descriptions.setdefault(title, description)
 
@@ -94,7 +94,7 @@ class Person:
         draw: Callable[[Plan, Record], Report] | None = None,
         ticket: str | None = None,
     ) -> Report:
-        """Answer a plan once: return the report that was made before, or make one. See `Ledger.randomise`."""
+        """Answer a plan once: return the earlier report, or make one. See `Ledger.randomise`."""
         with _memory.lock:
             mine = _memory.answers.setdefault(self._name, {})
             held = mine.get(plan.id)
@@ -123,7 +123,7 @@ _REMEDY = "name each person (person=...), or give each a ledger; fresh=True draw
 
 
 class _Words(Coins):
-    """Words that follow from a secret."""
+    """Words computed from a secret."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret, self._count = secret, 0
@@ -135,7 +135,7 @@ class _Words(Coins):
 
 
 def _secret(purpose: str, plan: Plan, name: str | None, inputs: list[Input]) -> bytes:
-    """Return 32 bytes that look random to everybody without the key, and differ for different arguments."""
+    """Return 32 bytes that look random without the key, and differ for different arguments."""
     values = [None if value is None else value + 0 for value in inputs]  # -0.0 is 0.0
-    text = repr((purpose, plan.id, name, values)).encode()  # half a character in a name is written as an escape
+    text = repr((purpose, plan.id, name, values)).encode()  # repr escapes a lone surrogate in a name
     return hashlib.shake_256(b"hush answer " + family.KEY + text).digest(32)

@@ -1,12 +1,12 @@
-"""A collector, seen from a device: fetch a plan, check it, answer it once, and send the report until it has arrived.
+"""The client of a collector, for devices: fetch a plan, check it, answer it once, and send the report until it arrives.
 
-    collector = hush.device.randomise.Client("https://example.org", ledger=hush.Ledger("answers.db", cap=2.0))
+    collector = hush.Client("https://example.org", ledger=hush.Ledger("answers.db", cap=2.0))
     receipt = collector.answer(plan_id, {"age": 41, "smoker": "no"})
 
-The id of a plan is the hash of its text, and the text is checked as a whole, its privacy included: a device need not
-trust the server for either. A plan is answered once: a second try sends the *same* report, which the collector
-counts once. With a ledger the report is on disk before it is sent, and there is a cap; without one this process
-remembers it for as long as it runs (`hush.device.answered`). Only the standard library is used.
+The id of a plan is the hash of its text, and the client checks the whole text, including its privacy: a device need
+not trust the server for either. It answers a plan once: a second try sends the *same* report, which the collector
+counts once. With a ledger, the report is on disk before it is sent, and there is a cap. Without one, this process
+remembers the report for as long as it runs (`hush.device.answered`). Only the standard library is used.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ RETRIED = (408, 425, 429, 500, 502, 503, 504)
 
 @dataclass(frozen=True)
 class Receipt:
-    """The collector's word that a report is durable.
+    """The collector's confirmation that a report is durable.
 
-    `new`: it was counted by this request, not by an earlier one. An earlier one may be a try of the same call whose
-    answer was lost, or came too late.
+    `new` is true if this request counted it, and false if an earlier one did. The earlier one may be a try of the same
+    call whose answer was lost or came too late.
     """
 
     id: str
@@ -59,13 +59,13 @@ class Receipt:
 
 
 class Client:
-    """A collector at an address. `attempts` and `pause` bound how long is tried: pauses double, more or less.
+    """A collector at an address. `attempts` and `pause` limit the retries: pauses roughly double.
 
     `timeout` bounds how long a connection may be silent, and how long the answer of one attempt may take to arrive.
 
-    Without a ledger the answers of this process are remembered while it runs, by all collectors together. A process
+    Without a ledger, the process remembers its answers while it runs, for all `Client` objects together. A process
     that answers for several people names each of them (`person`), or has a ledger for each. With `fresh` nothing is
-    remembered: every call draws anew and costs the plan's epsilon again, also one that follows a failure.
+    remembered: every call draws anew and costs the plan's epsilon again, even after a failure.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Client:
         self._plans: dict[str, Plan] = {}
 
     def plan(self, plan_id: str) -> Plan:
-        """Return a plan, after checking that it is the one of this id, and as private as it says."""
+        """Return a plan, after checking that it has this id and is as private as it claims."""
         if re.fullmatch("[0-9a-f]{64}", plan_id) is None:
             raise PlanError("the id of a plan is 64 hexadecimal digits")
         if plan_id not in self._plans:
@@ -106,13 +106,13 @@ class Client:
     ) -> Receipt:
         """Answer a plan with a record, once, and send the report. A bad record is refused before anything is drawn.
 
-        Asked again, the device sends the same report again. With a series (`hush.Series`) the answers come from its
-        memory, for a collection that is repeated. With a schema, for devices that take plans that the server chooses, a
-        plan of any other is refused before the record is looked at: with bounds of its choice a server could find a
-        number by the plans about which a device is silent.
+        A second call sends the same report again. For a repeated collection, pass a series (`hush.Series`): the answers
+        come from its memory. If the server chooses the plans, pass a schema: a plan with any other schema is refused
+        before the record is read. Otherwise a server could choose bounds, and find a number from the plans that a
+        device refuses.
 
-        Without a ledger a second record for the same plan is a LedgerError, unless `person` says whose each is, or
-        `fresh` asks for a new draw, which costs the plan's epsilon again.
+        Without a ledger, a second record for the same plan raises LedgerError, unless `person` names the owner of each,
+        or `fresh` asks for a new draw, which costs the plan's epsilon again.
         """
         book = self._book(person, fresh, series)
         found = self._asked(plan, schema)
@@ -128,15 +128,15 @@ class Client:
         if person is None and not fresh:
             return Person() if ledger is None else ledger
         if ledger is not None or series is not None:
-            raise LedgerError("a ledger is one person's, and answers a plan once: person and fresh are for none")
+            raise LedgerError("a ledger belongs to one person and answers a plan once: omit person and fresh with it")
         if person is not None and fresh:
-            raise LedgerError("give either person, whose report is kept, or fresh, which keeps none")
+            raise LedgerError("give either person, which keeps the report, or fresh, which keeps none")
         return None if fresh else Person(person)
 
     def _asked(self, plan: Plan | str, schema: Schema | None) -> Plan:
         found = plan if isinstance(plan, Plan) else self.plan(plan)
         if schema is not None and found.schema != schema:
-            raise PlanError("this plan is about another schema than the one that this device answers")
+            raise PlanError("this plan has another schema than the one that this device answers")
         return found
 
     def answer_ticket(
@@ -148,11 +148,10 @@ class Client:
         person: str | None = None,
         fresh: bool = False,
     ) -> Receipt:
-        """Answer the questions that the collector deals: for collectors that take no others.
+        """Answer the questions that the collector deals, for collectors that accept no others.
 
-        The ticket is kept with the report, so that sending again sends both again. There are no tickets for a series:
-        they would deal other questions each time, and in the end all of them. `schema`, `person` and `fresh` are as in
-        `answer`.
+        The ticket is kept with the report, so a second try sends both again. A series takes no tickets: they would
+        deal other questions each time, and in the end all of them. `schema`, `person` and `fresh` are as in `answer`.
         """
         book = self._book(person, fresh)
         found = self._asked(plan, schema)
@@ -175,7 +174,7 @@ class Client:
         return self.submit(report, headers={"Hush-Ticket": signature})
 
     def submit(self, report: Report, headers: dict[str, str] | None = None) -> Receipt:
-        """Send a report until the collector says that it is durable. Sending it again is harmless."""
+        """Send a report until the collector confirms that it is durable. Sending it again is harmless."""
         path = f"/plans/{report.plan.id}/reports"
         return _receipt(self._send(path, report.encode(), REPORT, headers or {}), report.id)
 
@@ -200,15 +199,15 @@ class Client:
         person: str | None = None,
         fresh: bool = False,
     ) -> Receipt:
-        """Take part in a training with a record and a label as it describes them: once in all its rounds.
+        """Take part in a training, once in all its rounds, with a record and a label as it describes them.
 
-        The server says what a round costs, and could say so again under another name. So there must be a bound:
-        `epsilon`, the most that this report may cost, or a ledger, whose cap holds for everything together. `person`
+        The server sets the cost of a round, and could ask again under another name. So there must be a bound:
+        `epsilon`, the most that this report may cost, or a ledger, whose cap holds for all answers together. `person`
         and `fresh` are as in `answer`.
 
-        The server also says which records and labels fit, and can notice that a device refuses. It can say so once for
-        each name. Given the `Training` itself, from the app, in place of its name, a device refuses a round of any
-        other before it looks at the record.
+        The server also defines which records and labels fit, and can notice that a device refuses. It can do so once
+        for each name. To prevent that, pass the `Training` itself, from the app, in place of its name: the device then
+        refuses a round of any other training before it reads the record.
         """
         from hush.device.gradient import gradient
 
@@ -242,7 +241,7 @@ class Client:
             request.add_header("Authorization", f"Bearer {self._token}")
         with _opener.open(request, timeout=self._timeout) as response:
             data: bytes = response.read(MAX_ANSWER + 1)
-            left = response.length  # of what was announced; reading a part does not complain if it ends early
+            left = response.length  # the announced length: a partial read raises no error if the answer ends early
         if left and len(data) <= MAX_ANSWER:
             raise http.client.IncompleteRead(data[:0], left)
         if len(data) > MAX_ANSWER:
@@ -250,7 +249,7 @@ class Client:
         return data
 
     def _retry(self, action: Callable[[], bytes]) -> bytes:
-        """Do something until it succeeds, is refused for good, or was tried often enough."""
+        """Repeat an action until it succeeds, is refused for good, or has used all attempts."""
         for attempt in range(1, self._attempts + 1):
             wait = self._pause * 2 ** (attempt - 1) * (0.5 + secrets.randbelow(1 << 20) / (1 << 20))
             try:
@@ -263,21 +262,21 @@ class Client:
                 wait = max(wait, _seconds(error.headers.get("Retry-After")))
             except (OSError, http.client.HTTPException) as error:
                 if attempt == self._attempts:
-                    reason = getattr(error, "reason", error)  # what urllib has wrapped
+                    reason = getattr(error, "reason", error)  # the error that urllib wrapped
                     raise CollectorError(f"the collector cannot be reached: {type(reason).__name__}") from None
             time.sleep(wait)
         raise AssertionError
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follow no redirects: a report that was sent elsewhere, or became a GET, was not counted here."""
+    """Follows no redirects: a report that was sent elsewhere, or became a GET, was not counted here."""
 
     def redirect_request(self, *_: Any) -> None:
         """Refuse."""
 
 
 class _Clocked(io.RawIOBase):
-    """What a socket receives until a deadline. The timeout of a socket begins anew with every byte."""
+    """Reads from a socket until a deadline. The timeout of a socket itself restarts with every byte."""
 
     def __init__(self, received: socket.socket) -> None:
         self._socket, self._file = received, received.makefile("rb", buffering=0)
@@ -300,7 +299,7 @@ class _Clocked(io.RawIOBase):
 
 
 class _Received:
-    """A socket, for an answer that must arrive in time as a whole: its headers too."""
+    """A socket for an answer that must arrive in time as a whole, including its headers."""
 
     def __init__(self, received: socket.socket) -> None:
         self._socket = received
@@ -343,7 +342,7 @@ def _receipt(data: bytes, sent: bytes) -> Receipt:
 
 
 def _refusal(error: urllib.error.HTTPError) -> CollectorError:
-    """Return what the collector says about a refusal, from its problem document."""
+    """Return the collector's reason for a refusal, from its problem document."""
     try:
         problem = json.loads(error.read(1 << 16))
         words = [_plain(problem["title"]), _plain(problem.get("detail") or "")]
@@ -354,7 +353,7 @@ def _refusal(error: urllib.error.HTTPError) -> CollectorError:
 
 
 def _plain(text: object) -> str:
-    """Return what a collector says as one printable line, which is safe to log."""
+    """Return a collector's text as one printable line, which is safe to log."""
     return "".join(letter if letter.isprintable() else " " for letter in str(text)[:300])
 
 

@@ -1,4 +1,4 @@
-"""Words from the operating system, which everybody's protection rests on."""
+"""Words from the operating system. The privacy of every report rests on them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _BLOCK = struct.Struct("<16Q")
 class SystemCoins(Coins):
     """Words from the operating system's cryptographic generator.
 
-    Words are read in small blocks that belong to this object. Make one for each record, as `randomise`
-    does: then nothing is shared between threads, and nothing is left to be repeated after a fork.
+    Words are read in small blocks that belong to this object. Make one object for each record, as `randomise`
+    does: then threads share nothing, and a fork cannot repeat words.
     """
 
     __slots__ = ("_block",)

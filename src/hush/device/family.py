@@ -1,4 +1,4 @@
-"""The key of a process and of all processes that it forks, made when hush is imported: `hush.device.answered`."""
+"""The key that a process shares with all processes it forks, made on import. `hush.device.answered` uses it."""
 
 from __future__ import annotations
 

@@ -1,21 +1,21 @@
-"""What a device does in a training: one private gradient, or one private loss.
+"""The device's part in a training: one private gradient, or one private loss.
 
-**Each person answers once.** With a ledger a second report for the same training is refused, whatever its round; asking
-again for the same round returns the report that was sent.
+**Each person answers once.** With a ledger, a second report for the same training is refused, whatever its round; a
+second request for the same round returns the report that was sent.
 
-**What is refused.** A record must fit the training's schema, and a label its declaration, before anything is drawn or
-spent. Nothing else that a server sends (weights, coordinates, centre, scale, radius) decides whether a person answers.
+**Refusals.** A record must fit the training's schema, and a label its declaration, before anything is drawn or spent.
+Nothing else that a server sends (weights, coordinates, centre, scale, radius) decides whether a person answers.
 
-**The description is kept.** A device whose record does not fit must refuse, and that can be noticed. A server that
-could describe a training one way today and another way tomorrow would find a number by halves, from the days on which
-the device is silent. So a ledger keeps the schema and the label that it first saw under a title, before the record is
-looked at. From then on the device refuses other bounds or classes under this title, in any round and for any record.
+**The description is kept.** A device whose record does not fit must refuse, and a server can notice that. A server that
+could describe a training one way today and another way tomorrow would find a number by bisection, from the days on
+which the device is silent. So a ledger keeps the schema and the label that it first saw under a title, before it reads
+the record. From then on the device refuses other bounds or classes under this title, in any round and for any record.
 
 **Gradients.** With `gradient="vector"` (the default) a gradient g is clipped to length R and rotated in public to Qg.
 The record holds |g|/R times the sign of every coordinate of Qg, and the cube channel reports some of the signs with
 the whole epsilon. With the name of a mechanism (hybrid, piecewise, duchi, laplace, minimax, duchi-multi, ...)
 coordinates are clipped to [-bound, bound] and reported as the numbers of a record, as in Wang et al. (ICDE 2019). All
-of this happens before the channel and only decides which record goes in: privacy is that of the plan.
+of this happens before the channel and only decides the channel's input: the report is as private as the plan.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ def gradient(
     label: object,
     ledger: Ledger | Person | None = None,
 ) -> Report:
-    """Return one person's private gradient: on the device.
+    """Return one person's private gradient. It runs on the device.
 
-    `record` and `label` are as the training describes them (`Training.schema`, `Training.label`), or are refused before
-    anything is drawn. With a ledger the person answers once in a training, never spends more than the ledger's cap, and
-    takes no other schema or label under the same title. Without one every call draws anew and costs the epsilon of the
-    training again: `Client.train` remembers what it has sent.
+    `record` and `label` must fit the training (`Training.schema`, `Training.label`), or are refused before anything is
+    drawn. With a ledger, the person answers once in a training, never spends more than the ledger's cap, and accepts no
+    other schema or label under the same title. Without one, every call draws anew and costs the epsilon of the training
+    again. `Client.train` remembers what it has sent.
     """
     check_open(round)
     return _answer(round, round.plan, lambda: gradient_record(round, record, label), ledger)
@@ -62,10 +62,10 @@ def held_out(
     label: object,
     ledger: Ledger | Person | None = None,
 ) -> Report:
-    """Return how large the loss of the weights so far is for one person, privately: on the device.
+    """Return one person's private loss under the weights so far. It runs on the device.
 
-    Whoever answers this takes part in no round. The plan is `loss_plan(round.training, round.number)`. For `ledger` see
-    `gradient`.
+    A person who answers this takes part in no round. The plan is `loss_plan(round.training, round.number)`. For
+    `ledger` see `gradient`.
     """
     from hush.core.design.rounds import loss_plan
 
@@ -88,7 +88,7 @@ def gradient_record(round: Round, record: Record, label: object) -> dict[str, fl
 
 
 def loss_record(round: Round, record: Record, label: object) -> dict[str, float]:  # noqa: A002
-    """Return the record that stands for the loss of the weights so far, for one person."""
+    """Return the record that stands for one person's loss under the weights so far."""
     training = round.training
     inputs, y = training.features(record), target(training.label, label)
     score = dot(inputs, [flushed(weight) for weight in round.result])
@@ -103,14 +103,14 @@ def _answer(
 ) -> Report:
     if ledger is None:
         return randomise(plan, record())
-    keep(round.training, ledger)  # before the record is looked at
+    keep(round.training, ledger)  # before the record is read
     return ledger.randomise(plan, record(), once=round.training.family)
 
 
 def keep(training: Training, ledger: Ledger | Person) -> None:
-    """Keep the schema and the label of a training, or refuse those that differ from what is kept under its title.
+    """Keep the schema and the label of a training, or refuse them if others are kept under its title.
 
-    This costs nothing, draws nothing, and stays if the record is then refused: it does not depend on the record.
+    This costs and draws nothing. It does not depend on the record, and stays even if the record is then refused.
     """
     wanted = [training.schema.to_json(), labels.to_json(training.label)]
     description = hashlib.sha256(codec.dump(wanted).encode()).hexdigest()

@@ -1,13 +1,13 @@
-"""The ledger: a device's memory of what it has answered, and what that cost.
+"""The ledger: a device's memory of its answers and their cost.
 
 Two reports of one record to the same plan cost twice its epsilon, and averaging many of them reveals the record.
-So a device that may be asked again keeps a ledger: asking twice returns the *same* stored report, and a plan
+So a device that may be asked again keeps a ledger: a second call returns the *same* stored report, and a plan
 that would take the total above a cap is refused.
 
-It is one SQLite file, so that every answer is a transaction: a report is on disk before it is returned, a crash
+The ledger is one SQLite file, so every answer is a transaction: a report is on disk before it is returned, a crash
 leaves either no trace or the whole answer, and two processes that ask at once get one report. It holds reports
-(already private), titles and costs, never a record; only a series (`hush.device.series`) must also remember what was
-answered for which state. Lose the file and its protection is lost too; it is readable by its owner only.
+(already private), titles and costs, never a record. Only a series (`hush.device.series`) must also remember the answer
+for each state. If the file is lost, so is its protection. Only its owner can read it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ _TRAININGS = "create table if not exists trainings (title text primary key, desc
 
 
 class Ledger:
-    """What this device has answered. `cap` bounds the sum of the epsilons of all plans it answers.
+    """The answers of this device. `cap` bounds the sum of the epsilons of all plans it answers.
 
-    The cap is fixed when the file is made; open it later without one, or with the same. `raise_cap` changes it.
+    The cap is fixed when the file is made. Later, open the file without a cap or with the same one. `raise_cap` changes
+    it.
     """
 
     def __init__(self, path: str | os.PathLike[str], cap: float | Fraction | None = None) -> None:
         try:
-            self.path = Path(path).absolute()  # so that it stays the same file if the working directory changes
+            self.path = Path(path).absolute()  # the same file even if the working directory changes
             exists = self.path.exists()
         except (OSError, ValueError, TypeError):
             raise LedgerError("a ledger needs the path of a file") from None
@@ -63,12 +64,12 @@ class Ledger:
 
     @property
     def spent(self) -> Fraction:
-        """What all answers together have cost, exactly: the sum of their epsilons."""
+        """The exact cost of all answers together: the sum of their epsilons."""
         with self._file.transaction() as connection:
             return self._file.spent(connection)
 
     def raise_cap(self, cap: float | Fraction) -> None:
-        """Allow more to be spent. This weakens the promise that the device has made so far."""
+        """Allow the device to spend more. This weakens the promise that it has made so far."""
         wanted = _cap(cap)
         with self._file.transaction() as connection:
             if wanted < self._file.cap(connection):
@@ -88,7 +89,7 @@ class Ledger:
         return None if row is None else str(row[0])
 
     def described(self, title: str, description: str) -> str:
-        """Keep the description of a training under its title, unless there is one; return the one that is kept."""
+        """Keep the description of a training under its title, unless one is kept already. Return the kept one."""
         with self._file.transaction() as connection:
             connection.execute(_TRAININGS)
             connection.execute("insert or ignore into trainings values (?, ?)", (title, description))
@@ -105,9 +106,10 @@ class Ledger:
     ) -> Report:
         """Answer a plan once: return the stored report, or make one and store it before it is returned.
 
-        A plan that would take the total above the cap raises BudgetError, and nothing is drawn or stored. With `once`
-        so does a plan if another has been answered whose title begins with it: another round of a training, for one.
-        `draw` is for reports under a ticket (`hush.device.tickets`), whose signature is kept with the report.
+        A plan that would take the total above the cap raises BudgetError, and nothing is drawn or stored. With `once`,
+        a plan also raises it if the device has answered another plan whose title begins with `once`, such as another
+        round of a training. `draw` makes reports under a ticket (`hush.device.tickets`), whose signature is kept with
+        the report.
         """
         with self._file.transaction() as connection:
             stored = self._file.stored(connection, plan)

@@ -1,4 +1,4 @@
-"""The file of a ledger: one SQLite database, and the transactions that `Ledger` and `Series` make of it."""
+"""The file of a ledger: one SQLite database, and the transactions of `Ledger` and `Series`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LedgerFile:
         self.path = path
 
     def create(self, cap: Fraction) -> None:
-        """Make the file under another name and link it into place, so that nobody ever sees half of one."""
+        """Make the file under another name and link it into place, so that no process ever sees half a file."""
         draft = self.path.with_name(f"{self.path.name}.{os.getpid()}.{os.urandom(4).hex()}.new")
         try:
             os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -41,7 +41,7 @@ class LedgerFile:
                 connection.commit()
             finally:
                 connection.close()
-            with suppress(FileExistsError):  # another process was faster: its ledger is as good
+            with suppress(FileExistsError):  # another process was faster: use its ledger
                 os.link(draft, self.path)
             _sync(self.path.parent)
         except (OSError, ValueError, sqlite3.Error) as error:
@@ -58,13 +58,13 @@ class LedgerFile:
             address = f"{self.path.as_uri()}?mode=rw"
             connection = sqlite3.connect(address, timeout=_WAIT, isolation_level=None, uri=True)
             try:
-                # extra: the directory is synced too, so that a power cut cannot bring back an old state.
+                # extra: SQLite syncs the directory too, so that a power cut cannot bring back an old state.
                 connection.execute("pragma synchronous = extra")
                 connection.execute("begin immediate")
                 yield connection
                 connection.execute("commit")
             finally:
-                connection.close()  # rolls back what was not committed
+                connection.close()  # rolls back uncommitted changes
         except sqlite3.Error as error:
             raise StoreError(f"the ledger cannot be used: {error}") from None
 
@@ -78,7 +78,7 @@ class LedgerFile:
 
     @staticmethod
     def spent(connection: sqlite3.Connection) -> Fraction:
-        """Return what all answers together have cost."""
+        """Return the cost of all answers together."""
         rows = connection.execute("select epsilon from answers").fetchall()
         return sum((_fraction(epsilon) for (epsilon,) in rows), Fraction(0))
 
@@ -92,7 +92,7 @@ class LedgerFile:
             raise StoreError("the ledger holds a report that cannot be read") from None
 
     def afford(self, connection: sqlite3.Connection, cost: Fraction, what: str) -> None:
-        """Refuse what would take the total above the cap."""
+        """Refuse a cost that would take the total above the cap."""
         cap, spent = self.cap(connection), self.spent(connection)
         if spent + cost > cap:
             raise BudgetError(
@@ -101,7 +101,7 @@ class LedgerFile:
 
     @staticmethod
     def enter(connection: sqlite3.Connection, report: Report, cost: Fraction) -> None:
-        """Store a report, and what it cost."""
+        """Store a report and its cost."""
         plan = report.plan
         row = (plan.id, plan.title, str(cost), report.encode())
         connection.execute("insert into answers values (?, ?, ?, ?)", row)

@@ -1,4 +1,4 @@
-"""How answers are given from memory, wherever that is kept: the core of `hush.device.series`, which says why."""
+"""Answers from memory, wherever it is kept: the core of `hush.device.series`, which explains the reasons."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from hush.errors import StoreError
 
 
 class Memory(Protocol):
-    """What a device remembers of one series: texts by kind, subject and state."""
+    """A device's memory of one series: texts by kind, subject and state."""
 
     def find(self, kind: str, subject: str, state: str = "") -> str | None:
-        """Return what is kept, or None."""
+        """Return the kept text, or None."""
 
     def keep(self, value: str, kind: str, subject: str, state: str = "") -> None:
-        """Keep something that was not kept before."""
+        """Keep a new text."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question of this device: its index in the plan, what identifies it, and the state as inputs and as text."""
+    """A question for this device: its index in the plan, its identity, and the state as inputs and as text."""
 
     index: int
     subject: str
@@ -41,7 +41,7 @@ class Asked:
 
 
 def ask(coins: Coins, plan: Plan, inputs: Sequence[Input], levels: Sequence[int | None], memory: Memory) -> list[Asked]:
-    """Return the questions of this device with their states. What is drawn for that is kept, and is no answer yet."""
+    """Return the questions of this device with their states. It keeps the questions and dithers that it draws."""
     form, subjects, dithers = _identities(plan, tuple(levels))
     text = memory.find("questions", form)
     if text is None:
@@ -68,10 +68,10 @@ def ask(coins: Coins, plan: Plan, inputs: Sequence[Input], levels: Sequence[int 
 
 
 def define(plan: Plan, memory: Memory) -> str | None:
-    """Keep how the attributes of a plan are defined; return the name of one that was defined otherwise, or None.
+    """Keep the definitions of a plan's attributes. Return the name of one that was defined otherwise, or None.
 
-    Whether a device answers at all depends on what bounds and values a plan has room for. A server that could choose
-    others each week would find a number by the weeks of silence.
+    A device answers only if its values fit the plan's bounds and categories. A server that could choose new ones each
+    week would find a number from the weeks of silence.
     """
     for attribute, definition in zip(plan.schema.names, json.loads(plan.to_json())["schema"], strict=True):
         known = memory.find("attribute", attribute)
@@ -88,7 +88,7 @@ def new(asked: Sequence[Asked], memory: Memory) -> list[int]:
 
 
 def recall(coins: Coins, plan: Plan, asked: Sequence[Asked], memory: Memory) -> tuple[tuple[int, Output], ...]:
-    """Return the kept answers of these states; draw and keep those that are new."""
+    """Return the answers of these states: the kept ones, and new ones, which it draws and keeps."""
     answers = []
     for item in asked:
         channel = plan.questions[item.index].channel
@@ -103,19 +103,19 @@ def recall(coins: Coins, plan: Plan, asked: Sequence[Asked], memory: Memory) -> 
 def level(x: float, levels: int, dither: int) -> int:
     """Round x in [0, 1] to floor(x*(levels-1) + dither/2^64), exactly.
 
-    The words `dither` that round up are floor(2^64 * f) of 2^64, where f is how far x is on the way from its level to
-    the next: right on average to within 2^-64 of that way. (A level stands for level/(levels-1) as a float, which is
-    off by 2^-54 at most. Neither is a matter of privacy.)
+    Of the 2^64 values of `dither`, floor(2^64 * f) round up, where f is the position of x between its level and the
+    next (0 to 1). So the average is right to within 2^-64 of that distance. (A level stands for level/(levels-1) as a
+    float, which is off by 2^-54 at most. Neither error affects privacy.)
     """
     top, bottom = x.as_integer_ratio()
     return (top * (levels - 1) * WORD + dither * bottom) // (bottom * WORD)
 
 
 def cost_of(plan: Plan, indexes: Sequence[int]) -> Fraction:
-    """Return what new answers to these questions cost together: no more than the plan, as they are among its questions.
+    """Return the cost of new answers to these questions together. It is at most the cost of the plan.
 
-    A question's part is epsilon/k if all questions allow that, as most designs do; or else a float that is proved to be
-    at least the logarithm of its ratio.
+    A question costs epsilon/k if all questions allow that, as in most designs. Otherwise it costs a float that is
+    proved to be at least the logarithm of its ratio.
     """
     even = plan.cost / plan.k
     ratios = [question.channel.ratio for question in plan.questions]
@@ -126,11 +126,11 @@ def cost_of(plan: Plan, indexes: Sequence[int]) -> Fraction:
 
 @lru_cache(maxsize=256)
 def _identities(plan: Plan, levels: tuple[int | None, ...]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return hashes of all that decides how questions are drawn, of each question, and of what each dither is for.
+    """Return a hash of all that decides the draw of questions, one for each question, and one for each dither's use.
 
-    Not the title, which tells one week from another, and no claim of a cost. A dither is for one definition of an
-    attribute and one number of levels: if two shared it, the times at which a number passes their thresholds would
-    tell the number.
+    The hashes leave out the title, which differs from week to week, and claims of a cost. A dither belongs to one
+    definition of an attribute and one number of levels: if two shared it, the times at which a number passes their
+    thresholds would reveal the number.
     """
     whole = json.loads(plan.to_json())
     form = _hash([whole["k"], whole["weights"], whole["schema"], whole["questions"]])

@@ -15,10 +15,10 @@ from hush.errors import PlanError
 
 
 def randomise(plan: Plan, record: Record) -> Report:
-    """Return a fresh random report of a record, as private as the plan says.
+    """Return a fresh random report of a record, as private as the plan claims.
 
     The whole record is checked first; a bad one is refused before any randomness is drawn. Every call draws anew, and
-    two reports of the same record cost twice the epsilon: a device that may be asked again uses a `Ledger`, or
+    two reports of the same record cost twice the epsilon. A device that may be asked again must use a `Ledger`, or
     `hush.Client`, which remembers what it has sent.
     """
     if not isinstance(plan, Plan):
@@ -27,9 +27,9 @@ def randomise(plan: Plan, record: Record) -> Report:
 
 
 def randomise_from(coins: Coins, plan: Plan, record: Record) -> Report:
-    """Return a report that is a function of these coins: for tests and vectors.
+    """Return a report that is a function of these coins, for tests and vectors.
 
-    Nobody is protected unless the words are unpredictable. Everything but tests calls `randomise`.
+    It protects nobody unless the words are unpredictable. All code but tests calls `randomise`.
     """
     answers = tuple(answers_from(coins, plan, plan.schema.encode(record)))
     id_ = coins.word().to_bytes(8, "big") + coins.word().to_bytes(8, "big")
@@ -37,7 +37,7 @@ def randomise_from(coins: Coins, plan: Plan, record: Record) -> Report:
 
 
 def answers_from(coins: Coins, plan: Plan, inputs: Sequence[Input]) -> list[tuple[int, Output]]:
-    """Draw the questions for a checked record, and the answers to them. `hush.batch` does the same for many."""
+    """Draw the questions for a checked record, and the answers to them. `hush.batch` does this for many records."""
     answers = []
     for index in questions(plan, coins):
         channel = plan.questions[index].channel

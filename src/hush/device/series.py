@@ -1,30 +1,31 @@
-"""A series: the same questions again and again, every week, answered from memory where nothing has changed.
+"""A series: the same questions every week, answered from memory while nothing has changed.
 
-Fresh noise every week wears privacy out: T reports cost T times epsilon, and their average tells the value. So a
+Fresh noise every week wears privacy out: T reports cost T times epsilon, and their average reveals the value. So a
 device that is asked repeatedly draws one answer for each *state* that it is ever in, keeps it in the ledger, and gives
 it whenever that state comes back (memoisation; Erlingsson, Pihur and Korolova, RAPPOR, 2014). Only a new state costs.
 
-- The questions (k of d) are drawn once for each device and kept: other ones each week would ask about everything.
-- The state of a category is the category, that of a number one of a few evenly spaced *levels*, and missing is a state.
-  A number x in [0, 1] becomes level floor(x*(g-1) + u) of g, where u in [0, 1) is drawn once for the attribute and
-  kept (the alpha-point rounding of Ding, Kulkarni and Yekhanin, Collecting Telemetry Data Privately, 2017). Over u
-  this is right on average, and the level of a person changes only if x passes one of the person's own thresholds.
+- The questions (k of d) are drawn once for each device and kept: new ones each week would in the end cover all.
+- The state of a category is the category. The state of a number is one of a few evenly spaced *levels*. Missing is a
+  state too. A number x in [0, 1] becomes level floor(x*(g-1) + u) of g, where u in [0, 1) is drawn once for the
+  attribute and kept (the alpha-point rounding of Ding, Kulkarni and Yekhanin, Collecting Telemetry Data Privately,
+  2017). Over u this is right on average, and a person's level changes only if x passes one of the person's own
+  thresholds.
 
-**Privacy.** Let the states of a question form some *pattern*: which weeks are equal, and which are not. With m
+**Privacy.** The states of a question form a *pattern*: which weeks have equal states, and which do not. With m
 different states the answers are a function of m independent draws, one for each state. So for two histories with the
 same pattern the probabilities of all answers of all weeks together have a ratio of at most (the channel's ratio)^m,
 however many weeks there are: m times epsilon, and once epsilon if nothing changes.
 
-**What is not hidden.** *That* an answer changed, and when: different answers to one question prove different states.
-No factor bounds the odds between a constant history and one that changes. Who must hide changes too takes fresh
-reports, `Ledger.randomise`, at T times epsilon. For a number the pattern is that of its levels, which depends on u too:
-the promise holds given u, for any u; that includes all numbers that do not move. Where it is known how a number moves
-(an age), the time at which it passes a threshold can tell the number itself. If the cap is reached the device falls
-silent. That depends on the pattern alone, but those who change most fall silent first, and estimates are then of the
-others: choose a cap of at least `Series.most`.
+**Not hidden.** A series does not hide *that* an answer changed, and when: different answers to one question prove
+different states. No factor bounds the odds between a constant history and one that changes. To hide changes too, use
+fresh reports (`Ledger.randomise`), at T times epsilon. For a number, the pattern is that of its levels, which depends
+on u too: the promise holds given u, for any u; that includes all numbers that do not move. If it is known how a number
+moves (an age), the time at which it passes a threshold can reveal the number itself. If the cap is reached, the device
+falls silent. That depends on the pattern alone, but the people who change most fall silent first, and estimates then
+describe the others: choose a cap of at least `Series.most`.
 
-**The file.** It has to tell which answer belongs to which state, and so tells its owner's states. Hashing or encrypting
-them with a key in the same file would hide nothing from who has the file.
+**The file.** It must record which answer belongs to which state, so it reveals its owner's states. Hashing or
+encrypting them with a key in the same file would hide nothing from anyone who has the file.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ from hush.device.memory import ask, cost_of, define, new, recall
 from hush.errors import BudgetError, LedgerError
 
 LEVELS = 3
-"""How many levels a number has if nothing is said. docs/decisions/0015-series.md says why."""
+"""The default number of levels of a number. docs/decisions/0015-series.md gives the reasons."""
 
 MAX_LEVELS = 1025
 MAX_NAME = 128
-_BEARABLE = 10**6  # a bound on odds beyond which no number is told
+_BEARABLE = 10**6  # the largest bound on odds that is shown as a number
 
 _TABLES = (
     "create table if not exists memories (series text not null, kind text not null, subject text not null, "
@@ -61,13 +62,14 @@ _TABLES = (
 
 
 class Series:
-    """A collection that is repeated, under a name that this device's software gives it. It lives in a ledger.
+    """A repeated collection, under a name that this device's software gives it. It lives in a ledger.
 
-    The first plan that it answers fixes how attributes are defined: bounds, values, what is optional. A plan with other
-    definitions is refused, as a server could otherwise find a value by asking for what the device has room for.
+    The first plan that it answers fixes the definitions of the attributes: bounds, values, optional or not. A plan with
+    other definitions is refused: otherwise a server could find a value from the plans that the device refuses.
 
-    `levels` says to how many levels a number is rounded: for all of them, or by name. With g levels, whatever happens
-    for however long, a number costs at most g times what an answer costs. Changing them draws new answers, which cost.
+    `levels` is the number of levels to which a number is rounded: one for all attributes, or by name. With g levels a
+    number costs at most g times the cost of one answer, however often and however long it is asked. Changing the levels
+    draws new answers, which cost epsilon.
     """
 
     def __init__(self, ledger: Ledger, name: str, levels: int | Mapping[str, int] = LEVELS) -> None:
@@ -92,13 +94,13 @@ class Series:
         )
 
     def randomise(self, plan: Plan, record: Record) -> Report:
-        """Answer a plan from memory: answers of states that were met before are given again, others are drawn and kept.
+        """Answer a plan from memory: repeat the answers of known states, and draw and keep those of new states.
 
-        All is on disk before the report is returned. A plan that was answered before gets the stored report. One that
-        defines an attribute otherwise than the first one did is refused before the record is looked at. If new answers
-        would take the total above the cap, BudgetError is raised and none is drawn.
+        All of it is on disk before the report is returned. A plan that was answered before gets the stored report. A
+        plan that defines an attribute otherwise than the first plan did is refused before the record is read. If new
+        answers would take the total above the cap, BudgetError is raised and none is drawn.
         """
-        with self._file.transaction() as connection:  # by itself, so that it stays if the record is refused
+        with self._file.transaction() as connection:  # its own transaction: it stays even if the record is refused
             other = define(plan, _Rows(connection, self.name))
         if other is not None:
             raise LedgerError(
@@ -118,7 +120,7 @@ class Series:
             try:
                 self._file.afford(connection, cost, f"a new state in the series {self.name!r}")
             except BudgetError as error:
-                # The questions and dithers stay: they do not depend on the record, and are not drawn until they suit.
+                # Questions and dithers stay: they do not depend on the record, and must not be drawn until they suit.
                 refused = error
             else:
                 answers = recall(coins, plan, asked, memory)
@@ -130,12 +132,12 @@ class Series:
         return report
 
     def _note(self, connection: sqlite3.Connection, plan: Plan) -> None:
-        """Count a report among those of this series, unless it is among those of another."""
+        """Count a report for this series, unless it counts for another."""
         row = (plan.id, self.name, str(plan.cost))
         connection.execute("insert or ignore into repeats values (?, ?, ?)", row)
 
     def most(self, plan: Plan) -> Fraction:
-        """Return the most that such plans can ever cost, whatever happens: a cap with which nobody falls silent."""
+        """Return the most that such plans can ever cost. With this cap nobody falls silent."""
         levels = self.levels(plan)
         totals = []
         for index, attributes in enumerate(plan.attributes):
@@ -147,7 +149,7 @@ class Series:
         return sum(sorted(totals)[-plan.k :], Fraction(0))
 
     def history(self) -> History:
-        """Return what all answers of this series have cost so far. `print` it to read it in words."""
+        """Return the cost of all answers of this series so far. `print` it to read it in words."""
         with self._file.transaction() as connection:
             _Rows(connection, self.name)
             rows = connection.execute(
@@ -164,10 +166,10 @@ class Series:
 
 @dataclass(frozen=True)
 class History:
-    """What a series has cost: how many `reports`, of how many `questions`, with how many `states` in all of them.
+    """The cost of a series, with the number of `reports`, of `questions` and of `states` over all questions.
 
-    `spent` is the exact total epsilon, for two histories whose states are equal at the same times; `fresh` is what as
-    many reports with fresh noise would have cost, for any two.
+    `spent` is the exact total epsilon between two histories whose states are equal at the same times; `fresh` is the
+    cost of as many reports with fresh noise, between any two histories.
     """
 
     series: str
@@ -219,7 +221,7 @@ def _checked(levels: object) -> int:
 
 
 def _above(epsilon: Fraction) -> str:
-    """Return an epsilon with three places at most, rounded up."""
+    """Return an epsilon with at most three places, rounded up."""
     return f"{math.ceil(epsilon * 1000) / 1000:.3f}".rstrip("0").rstrip(".")
 
 

@@ -1,4 +1,4 @@
-"""Answering a ticket: `hush.core.dealing` says what tickets are for."""
+"""Answering a ticket. `hush.core.dealing` explains the purpose of tickets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hush.errors import PlanError
 
 
 def answer_ticket(plan: Plan, record: Record, id: bytes) -> Report:  # noqa: A002
-    """Return a fresh random report that answers the questions of a ticket, under its id: on the device."""
+    """Return a fresh random report that answers the questions of a ticket, under its id. It runs on the device."""
     if type(id) is not bytes or len(id) != ID_SIZE:
         raise PlanError(f"the id of a ticket must be {ID_SIZE} bytes")
     inputs = plan.schema.encode(record)

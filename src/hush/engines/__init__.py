@@ -1,4 +1,4 @@
-"""Engines that tally reports where they lie: DuckDB on one machine, Spark on many."""
+"""Engines that tally reports where they are stored: DuckDB on one machine, Spark on many."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    # Each needs a library of its own, and is loaded when it is first used.
+    # Each engine needs a library of its own, and is loaded when it is first used.
     if name == "duckdb":
         import hush.engines.duckdb as duckdb_engine
 

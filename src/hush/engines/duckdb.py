@@ -1,10 +1,10 @@
-"""Tally Parquet files with DuckDB: one machine, all of its cores, no more memory than the totals take.
+"""Tally Parquet files with DuckDB: on one machine, with all of its cores, and memory for the totals only.
 
     from hush.engines import duckdb
     tally = duckdb.tally(plan, "reports/*.parquet")
 
-Nothing is downloaded: reading Parquet is part of the wheel, and a connection made here loads no extensions. For
-object storage bring a connection that has one.
+Nothing is downloaded: the wheel can read Parquet, and a connection made here loads no extensions. For object storage,
+pass a connection that has the extension.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ def tally(
 ) -> Tally:
     """Count reports in columns: Parquet files (a path, a folder, a glob, a list of these) or a relation of DuckDB.
 
-    All rows count, or none: a row that breaks a rule of `spec/reports.md` is a ReportError. Files that name another
-    plan are refused; a relation has no place for a name. Report ids are not looked at: rows that are there twice
-    count twice.
+    All rows count, or none: a row that breaks a rule of `spec/reports.md` raises ReportError. Files that name another
+    plan are refused; a relation cannot name its plan. Report ids are ignored: duplicate rows count twice.
     """
     if isinstance(reports, duckdb.DuckDBPyRelation):
         if connection is not None or threads is not None:
@@ -76,17 +75,17 @@ def _count_files(plan: Plan, reports: Place | Sequence[Place], connection: Any) 
         if len(set(files)) < len(files):
             raise ReportError(f"a file must not be counted twice: {len(files) - len(set(files))} of the files are")
         _check_metadata(plan, connection, files)
-        # Files may differ in the widths of their columns: the widest is taken, not that of the first.
+        # Files may differ in the widths of their columns: take the widest, not that of the first file.
         return _count(plan, connection.read_parquet(files, union_by_name=True, hive_partitioning=False))
     except (duckdb.ConnectionException, duckdb.InterruptException, duckdb.OutOfMemoryException):
-        raise  # these say nothing about the files
-    except (duckdb.Error, RuntimeError, UnicodeDecodeError) as error:  # what damaged files were seen to cause
+        raise  # these errors do not concern the files
+    except (duckdb.Error, RuntimeError, UnicodeDecodeError) as error:  # damaged files were seen to cause these
         raise ReportError("the reports cannot be read as Parquet files") from error
 
 
 def _check_metadata(plan: Plan, connection: Any, files: list[str]) -> None:
-    """Look at the key-value metadata of every file, and at what Spark makes of them."""
-    # Keys and values are bytes: they are compared as such, as nobody promises that they are text.
+    """Check the key-value metadata of every file, also in the form that Spark writes."""
+    # Compare keys and values as bytes: they need not be text.
     rows = connection.execute(
         "SELECT file_name, key, value FROM parquet_kv_metadata(?) WHERE key IN (?, ?, ?)",
         [files, b"hush", b"hush.core.plan", SPARK_SCHEMA],
@@ -101,7 +100,7 @@ def _check_metadata(plan: Plan, connection: Any, files: list[str]) -> None:
 
 
 def _spark_marks(text: str) -> dict[str, str]:
-    """Return the metadata of the column `attribute`, which is where Spark can keep it. Other text has none."""
+    """Return the metadata of the column `attribute`, where Spark can keep it. Other text has none."""
     try:
         fields = {field["name"]: field["metadata"] for field in json.loads(text)["fields"]}
         return dict(fields.get("attribute", {}))

@@ -1,4 +1,4 @@
-"""Randomise and tally with Spark, on as many machines as there are.
+"""Randomise and tally with Spark, on any number of machines.
 
     from hush.engines import spark
     reports = spark.randomise_once(plan, people, "reports.parquet")
@@ -7,11 +7,11 @@
 A tally is one SQL query of built-in functions: no Python runs on the workers. Randomising runs the batch kernels on
 Arrow batches, in the workers' Python, keyed by the operating system of each worker.
 
-**A report is made once.** Spark computes a stage again whenever it likes: for a second action, for a lost worker, for
-the sample that a sort takes. Randomising again gives the same people a second report with fresh noise, and where both
-are seen, each has cost epsilon. `randomise_once` writes the reports to storage and returns what it wrote, so that
-nothing later can run the stage again. Use it, unless the first thing that you do with the result of `randomise` is to
-write it.
+**A report is made once.** Spark may compute a stage again at any time: for a second action, for a lost worker, for
+the sample that a sort takes. Randomising again gives the same people a second report with fresh noise, and if both
+are seen, each has cost epsilon. `randomise_once` writes the reports to storage and returns the written ones, so that
+nothing later can run the stage again. Use it, unless the first thing you do with the result of `randomise` is to write
+it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from hush.engines.totals import tally_of
 from hush.errors import RecordError
 from hush.server.tally import Tally
 
-# The lower part of this id is the number of the row in its partition: at most 2^30 rows share a bucket. In practice it
-# is the partition, whose rows Spark sums first in any case.
+# The lower part of this id is the number of the row in its partition, so at most 2^30 rows share a bucket. In practice
+# a bucket is a partition, whose rows Spark sums first anyway.
 BUCKET = "monotonically_increasing_id() >> 30"
 TYPES: dict[pa.DataType, type[DataType]] = {
     pa.int16(): ShortType,
@@ -44,9 +44,9 @@ TYPES: dict[pa.DataType, type[DataType]] = {
 def tally(plan: Plan, dataframe: DataFrame) -> Tally:
     """Count reports in columns, in one pass.
 
-    All rows count, or none: a row that breaks a rule of `spec/reports.md` is a ReportError. Spark does not show the
-    metadata of files; reports that `randomise` made carry the plan's id in the metadata of a column, and are refused
-    if it is another's. Report ids are not looked at: rows that are there twice count twice.
+    All rows count, or none: a row that breaks a rule of `spec/reports.md` raises ReportError. Spark does not show the
+    metadata of files. Reports from `randomise` carry the plan's id in the metadata of a column, and are refused if they
+    belong to another plan. Report ids are ignored: duplicate rows count twice.
     """
     layout = Layout(plan)
     fields = {field.name: field for field in dataframe.schema.fields}
@@ -58,9 +58,9 @@ def tally(plan: Plan, dataframe: DataFrame) -> Tally:
 
 
 def randomise(plan: Plan, dataframe: DataFrame) -> DataFrame:
-    """Return reports in columns, one report for each row of a table of people: a stage that has not run yet.
+    """Return reports in columns, one for each row of a table of people, as a stage that has not run yet.
 
-    Every time the stage runs, it makes new reports, which cost epsilon again if they are seen: write the result
+    Every time the stage runs, it makes new reports, which cost epsilon again if they are seen. Write the result
     before anything else, or call `randomise_once`.
     """
     missing = [
@@ -76,31 +76,31 @@ def randomise(plan: Plan, dataframe: DataFrame) -> DataFrame:
 
 
 def randomise_once(plan: Plan, dataframe: DataFrame, path: str) -> DataFrame:
-    """Randomise, write the reports as Parquet to a place where there is nothing yet, and return them as they lie there.
+    """Randomise, write the reports as Parquet to a new path, and return the written reports.
 
-    A task that fails is run again, but only one attempt of each is committed. If the whole job fails, remove what it
-    left before you start it again, and let nobody read that.
+    Spark runs a failed task again, but commits only one attempt of each. If the whole job fails, remove its remains
+    before you start it again, and let nobody read them.
     """
     randomise(plan, dataframe).write.mode("errorifexists").parquet(path)
     return dataframe.sparkSession.read.parquet(path)
 
 
 class _Randomiser:
-    """The stage. It travels as text, so that every worker checks the plan before it uses it."""
+    """The stage. It carries the plan as text, so that every worker checks the plan before it uses it."""
 
     def __init__(self, plan: str, plan_id: str) -> None:
         self.plan = plan
         self.plan_id = plan_id
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from hush.batch import randomise_batches  # here, as only workers need the kernels
+        from hush.batch import randomise_batches  # here, because only workers need the kernels
 
         plan = Plan.from_json(self.plan, id=self.plan_id)
         yield from randomise_batches(plan, batches)
 
 
 def _schema(plan: Plan) -> StructType:
-    """Return the schema of reports, with the plan's id where Spark keeps it: it comes back from Parquet files."""
+    """Return the schema of reports, with the plan's id where Spark keeps it, also through Parquet files."""
     return StructType(
         [
             StructField(field.name, TYPES[field.type](), False, marks(plan) if field.name == "attribute" else None)

@@ -1,15 +1,14 @@
-"""The one query that every SQL engine runs, and what of it depends on the plan.
+"""The one query that every SQL engine runs, and its parts that depend on the plan.
 
-An engine scans the rows once, in any order, and returns totals. A second scan would read the data again, and where the
-rows are made while they are read (a stage of Spark that randomises) it would even read other rows.
+An engine scans the rows once, in any order, and returns totals. A second scan would read the data again. If the rows
+are made while they are read (a stage of Spark that randomises), it would even read other rows.
 
 Questions are counted in one of two ways. *Whole*: rows are grouped by their output. That is for symbols, and for
-sets so small that every set is a group: an answer is then checked by its alphabet, in Python, once for each group.
+sets so small that every set is a group; Python then checks an answer by its alphabet, once for each group.
 *Bit by bit*: for larger sets each of the 64 bits is summed, and the rules for a set are conditions on its row.
 
-Conditions for single rows would slow down the scan, so what can be checked on totals is checked there. An output
-outside the alphabet must not become a row of the result, however: nobody knows how many there are. The outer query
-lumps them together.
+Conditions for single rows would slow down the scan, so most rules are checked on totals. But outputs outside the
+alphabet must not become rows of the result, because their number is unlimited. The outer query lumps them together.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Rule:
 class Ones:
     """A way to count the ones in each bit of `word`: aggregates of rows, and aggregates of these.
 
-    `bucket` is a further key for the rows, for ways that can count only so many at a time.
+    `bucket` is a further key for the rows, for ways that can count a limited number of rows at a time.
     """
 
     inner: Callable[[int], list[str]]
@@ -50,9 +49,9 @@ class Ones:
 
 
 def masked() -> Ones:
-    """Compare with one mask for each bit: the fastest in DuckDB that has no limit (`benchmarks/engines.py`)."""
+    """Compare with one mask for each bit: the fastest way without a limit in DuckDB (`benchmarks/engines.py`)."""
     return Ones(
-        # The highest bit is the sign, and its mask no positive integer.
+        # The highest bit is the sign, and its mask is not a positive integer.
         lambda bits: [
             f"count_if({'word < 0' if i == 63 else f'(word & {1 << i}) <> 0'}) AS ones{i}" for i in range(bits)
         ],
@@ -63,7 +62,7 @@ def masked() -> Ones:
 def paired(bucket: str) -> Ones:
     """Count two bits, 32 places apart, in the two halves of one sum: the fastest in Spark (`benchmarks/engines.py`).
 
-    With at most 2^30 rows in a bucket neither half overflows.
+    With at most 2^30 rows in a bucket, neither half overflows.
     """
     return Ones(
         lambda bits: [f"sum((word >> {i}) & {(1 << 32) + 1}) AS ones{i}" for i in range(min(bits, 32))],
@@ -74,7 +73,7 @@ def paired(bucket: str) -> Ones:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the answers of a plan lie in rows, and how they are counted."""
+    """The layout of a plan's answers in rows, and how they are counted."""
 
     plan: Plan
 
@@ -104,7 +103,7 @@ class Layout:
 
     @cached_property
     def rules(self) -> list[Rule]:
-        """What is checked in each row of a set that is counted bit by bit."""
+        """The rules for each row of a set that is counted bit by bit."""
         spare: dict[int, list[str]] = {}
         weights: dict[int, list[str]] = {}
         signed: list[str] = []
@@ -127,7 +126,7 @@ class Layout:
             broken = _any({f"bit_count(word) <> {weight}": rows for weight, rows in weights.items()})
             rules.append(Rule("a set must have as many members as the plan says", broken))
         if signed:
-            # Minus and plus of a dimension are neighbours, the minus at an even place, and never in different parts.
+            # Minus and plus of a dimension are neighbours in one part, the minus at an even place.
             both = f"(word & (word >> 1) & {MINUSES}) <> 0"
             rules.append(Rule("a set must not have both signs of one dimension", _any({both: signed})))
         return rules
@@ -135,9 +134,9 @@ class Layout:
     def query(self, source: str, *, has_part: bool, ones: Ones) -> str:
         """Return the query for an engine that counts ones in its own way.
 
-        Its columns: question and part (NULL for rows that no question has), the output if it is counted whole (NULL
-        if it is not, or outside the alphabet), whether there is a NULL among attribute and part, then numbers of rows:
-        all, those whose output is not NULL, those that break each rule, those that have each bit.
+        Its columns: question and part (NULL for rows of no question), the output if it is counted whole (NULL if it is
+        not, or is outside the alphabet), whether attribute or part is NULL, then numbers of rows: all rows, those whose
+        output is not NULL, those that break each rule, those that have each bit.
         """
         inner = ["count(*) AS n", "count(word) AS present"]
         inner += [f"count_if({rule.broken}) AS rule{i}" for i, rule in enumerate(self.rules)]
@@ -159,7 +158,7 @@ class Layout:
             SELECT question, place, CASE WHEN output BETWEEN 0 AND high THEN output END AS output,
                 attribute IS NULL OR part IS NULL AS nothing, {", ".join(outer)}
             FROM counted LEFT JOIN layout ON attribute = question AND part = place
-            GROUP BY 1, 2, 3, 4"""  # noqa: S608  # nothing in it but integers, and what the engines write
+            GROUP BY 1, 2, 3, 4"""  # noqa: S608  # it contains only integers and text of the engines' modules
 
     @property
     def _output(self) -> str:
@@ -179,7 +178,7 @@ class Layout:
 
 
 def check_columns(layout: Layout, types: Mapping[str, str]) -> bool:
-    """Refuse columns that cannot hold reports of the plan. Return whether there are parts."""
+    """Refuse columns that cannot hold reports of the plan. Return whether there is a column of parts."""
     needed = ["attribute", "output"]
     if max(layout.parts) > 1 or "part" in types:
         needed.append("part")

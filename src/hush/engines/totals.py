@@ -1,7 +1,7 @@
 """From an engine's totals to a checked tally.
 
-Engines count, this module judges. Messages name the attribute, the rule and the number of rows that break it, never
-what is in them.
+Engines count, and this module checks. Messages name the attribute, the rule and the number of rows that break it, never
+their contents.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hush.server.tally import MAX_REPORTS, Tally
 
 
 class Totals:
-    """What the query of a layout returned, row by row, and the faults in it."""
+    """The result of a layout's query, row by row, and the faults in it."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -38,7 +38,7 @@ class Totals:
         if question is None:
             self.strangers += n
             return
-        # A group is either counted whole, or it has only NULL as an output: then nothing but sums.
+        # A group is either counted whole, or its only output is NULL and it has nothing but sums.
         self.rows[question][part] += n
         if self.layout.whole[question]:
             self._add_whole(question, output, present)
@@ -105,7 +105,7 @@ class Totals:
 
 
 def tally_of(layout: Layout, rows: Iterable[Sequence[Any]]) -> Tally:
-    """Return the checked tally of what the query of a layout returned."""
+    """Return the checked tally of the result of a layout's query."""
     totals = Totals(layout)
     for row in rows:
         totals.add(row)

@@ -1,1 +1,1 @@
-"""Files on disk: which ones a user means, and how they are written whole or not at all."""
+"""Files on disk: finding the files that a user means, and writing files whole or not at all."""

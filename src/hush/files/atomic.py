@@ -1,4 +1,4 @@
-"""Files that are written as a whole, or not at all, and never over something that is still needed."""
+"""Writing files as a whole or not at all, and never over a file that is still needed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ except ModuleNotFoundError:  # Windows has none
     fcntl = None  # type: ignore[assignment]
 
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))  # Windows has no last one
-"""Errors of writing: a disk that is full, more than one may have or a file can hold, a broken disk."""
+"""Errors of writing: a full disk, a quota or a file size that is exceeded, a broken disk."""
 
 _PART = ".part"
 _NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
@@ -31,10 +31,10 @@ _REMAINS = (
 def check_target(
     path: Path, *, overwrite: bool, inputs: Iterable[str | os.PathLike[str]] = (), what: str = "the result"
 ) -> None:
-    """Refuse to write to a path, before any work is done for it.
+    """Refuse a path that must not be written, before any work is done.
 
-    `inputs` are read for what is written: none of them may be replaced, whatever it is called. A file that exists is
-    replaced only with `overwrite`, and devices and pipes never are.
+    The `inputs` of the work must not be replaced, under whatever name. An existing file is replaced only with
+    `overwrite`, and a device or pipe never is.
     """
     folder = path.parent
     if not folder.is_dir():
@@ -55,11 +55,11 @@ def check_target(
 
 @contextmanager
 def replacing(path: Path, *, overwrite: bool, drawn: bool = False) -> Iterator[IO[bytes]]:
-    """Write a file without a name, and name it when it is on disk. Of a failure nothing stays, and nothing of a kill.
+    """Write a file without a name, and name it when it is on disk. A failure or a kill leaves nothing behind.
 
-    Not every system has files without a name. Elsewhere the file is written beside under another name, for its owner's
-    eyes alone, and a kill leaves it there. `drawn` is for what is drawn at random from people: then such a remainder is
-    refused, before anything is drawn again.
+    Not every system has files without a name. Elsewhere the file is written beside its target under another name,
+    readable by its owner only, and a kill leaves it there. With `drawn`, for reports drawn from people, such a
+    remainder is refused before anything is drawn again.
     """
     check_target(path, overwrite=overwrite)
     if drawn:
@@ -80,22 +80,22 @@ def replacing(path: Path, *, overwrite: bool, drawn: bool = False) -> Iterator[I
                 _name(file, beside, path, overwrite)
         if not nameless:
             _move(beside, path, overwrite)
-            with suppress(OSError):  # not before: under its other name it is nobody else's to read
+            with suppress(OSError):  # not earlier: under its other name only its owner may read it
                 path.chmod(mode)
     except BaseException as error:  # an interrupt too
-        with suppress(OSError):  # the first error says more
+        with suppress(OSError):  # the first error is more useful
             beside.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is None and error.errno in NO_ROOM:
-            raise OSError(error.errno, error.strerror, str(path)) from None  # the system does not say which file
+            raise OSError(error.errno, error.strerror, str(path)) from None  # the system's error does not name the file
         raise
     _sync(path.parent)
 
 
 def check_remainders(path: Path) -> None:
-    """Refuse to draw for a file if an earlier run was killed and left what it had drawn.
+    """Refuse to draw for a file if an earlier run was killed and left its reports.
 
-    Its people are in it with their noise. Drawn again they have two reports, and whoever sees both learns twice as much
-    about them. Only their owner knows whether anybody has seen the first ones, so nothing is removed here.
+    People whose reports are drawn again have two reports, and anyone who sees both learns twice as much about them.
+    Only the owner knows whether anybody has seen the first ones, so this function removes nothing.
     """
     remainder = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}{re.escape(_PART)}")
     for found in sorted(path.parent.iterdir()):
@@ -104,12 +104,12 @@ def check_remainders(path: Path) -> None:
         with suppress(FileNotFoundError):  # its run has just ended
             if _is_held(found):
                 raise FileExistsError(errno.EEXIST, "is being written by another run at this moment", str(found))
-            if found.stat().st_size:  # into an empty one nothing was drawn
+            if found.stat().st_size:  # an empty file has no reports
                 raise FileExistsError(errno.EEXIST, _REMAINS, str(found))
 
 
 def _check_name(beside: Path, path: Path) -> None:
-    """Refuse a name that leaves no room for the other one, now rather than when all is written."""
+    """Refuse a name too long for the temporary one, before anything is written."""
     try:
         os.lstat(beside)
     except FileNotFoundError:
@@ -119,7 +119,7 @@ def _check_name(beside: Path, path: Path) -> None:
 
 
 def _nameless(folder: Path) -> IO[bytes] | None:
-    """Open a file that has no name, and is gone with its process; None where there is no such thing.
+    """Open a file that has no name and disappears with its process. Return None where the system has no such files.
 
     Nobody else can open it, so it may have the permissions of the result from the start.
     """
@@ -128,7 +128,7 @@ def _nameless(folder: Path) -> IO[bytes] | None:
     try:
         handle = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
     except OSError:
-        return None  # this file system has none; if there is another reason, the file beside it will meet it too
+        return None  # this file system has none; any other problem will appear for the temporary file too
     if not Path(f"/proc/self/fd/{handle}").exists():
         os.close(handle)
         return None  # it could not be named
@@ -136,10 +136,10 @@ def _nameless(folder: Path) -> IO[bytes] | None:
 
 
 def _name(file: IO[bytes], beside: Path, path: Path, overwrite: bool) -> None:
-    """Give a file without a name its own. Only if that is taken, and may be replaced, it has another for a moment."""
+    """Name a nameless file. If the name is taken and may be replaced, the file has another name for a moment."""
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        # With a folder's handle Python asks for the file behind /proc/self/fd, and otherwise for that link itself.
+        # Only with a folder's handle does Python link the file behind /proc/self/fd, not that link itself.
         source = f"/proc/self/fd/{file.fileno()}"
         try:
             os.link(source, path.name, dst_dir_fd=folder)
@@ -148,7 +148,7 @@ def _name(file: IO[bytes], beside: Path, path: Path, overwrite: bool) -> None:
             if not overwrite:
                 raise FileExistsError(errno.EEXIST, "exists already, and is not overwritten", str(path)) from None
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-            os.fchmod(file.fileno(), 0o600)  # until it has its own name, as a kill may come in between
+            os.fchmod(file.fileno(), 0o600)  # until it has its own name: a kill may come in between
             os.link(source, beside.name, dst_dir_fd=folder)
             _move(beside, path, overwrite)
             os.fchmod(file.fileno(), mode)
@@ -164,10 +164,10 @@ def _move(beside: Path, path: Path, overwrite: bool) -> None:
 
 
 def _opened(beside: Path, path: Path) -> tuple[IO[bytes], int]:
-    """Open the file beside for its owner alone, and return it with the permissions that a new file would have.
+    """Open the temporary file for its owner only, and return it with the permissions that a new file would have.
 
-    An error names the file that was asked for. What a new file's permissions are depends on the process and on the
-    folder, so an empty one is made to see: whoever could open it then could read on when something is in it.
+    An error names the target. The permissions of a new file depend on the process and on the folder, so a separate
+    empty file is made to find them: anyone who opened it could go on reading it once it had contents.
     """
     try:
         handle = os.open(beside, _NEW, 0o666)
@@ -184,7 +184,7 @@ def _opened(beside: Path, path: Path) -> tuple[IO[bytes], int]:
 
 
 def _hold(handle: int) -> bool:
-    """Lock an open file until it is closed, be it by a kill. Say whether that was possible."""
+    """Lock an open file until it is closed, even by a kill. Return whether that was possible."""
     if fcntl is None:
         return False
     try:
@@ -195,7 +195,7 @@ def _hold(handle: int) -> bool:
 
 
 def _is_held(path: Path) -> bool:
-    """Say whether a process that lives has locked a file, as far as the system can tell."""
+    """Return whether a live process has locked a file, as far as the system knows."""
     try:
         handle = os.open(path, os.O_RDWR)
     except OSError:

@@ -1,7 +1,7 @@
-"""Which files are meant: names, folders and patterns, each of which must stand for something, and no file twice.
+"""Finding files by names, folders and patterns. Each must stand for at least one file, and no file may occur twice.
 
-What is left out or counted twice shows in no total, so both are errors. Nothing but the standard library is needed, as
-tallies are added where Arrow is not installed.
+A total would not show that a file was left out or counted twice, so both are errors. This needs the standard library
+only, because tallies are added where Arrow is not installed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def find(given: Paths, endings: Sequence[str]) -> list[Path]:
-    """Return the files meant: a file is itself, a folder all files in it with these endings, a pattern what fits it.
+    """Return the files: a file itself, all files of a folder with these endings, or the matches of a pattern.
 
-    They are sorted within a folder or pattern. A folder that fits a pattern stands for its files, each of them once.
-    Names that start with `.` or `_` are passed over in folders, as engines use them for notes. A folder or pattern of
-    nothing is refused, and a file that is meant twice: its rows would count twice.
+    They are sorted within a folder or pattern. A folder that matches a pattern stands for its files, each of them once.
+    In folders, names that start with `.` or `_` are skipped: engines use them for notes. A folder or pattern without
+    files is refused, and so is a file that occurs twice: its rows would count twice.
     """
     listed = [given] if isinstance(given, str | os.PathLike) else list(given)
     if not listed:
@@ -41,7 +41,7 @@ def _meant(path: Path, endings: Sequence[str]) -> list[Path]:
     matches = [path]
     if glob.has_magic(str(path)) and not path.exists():
         matches = sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207 - a path may be absolute
-    # `d/**` fits the folder, the folders in it, and all their files.
+    # `d/**` matches the folder, the folders in it, and all their files.
     found = list(dict.fromkeys(file for match in matches for file in _within(match, endings)))
     if not found:
         raise FileNotFoundError(errno.ENOENT, "no files found", str(path))
@@ -51,12 +51,12 @@ def _meant(path: Path, endings: Sequence[str]) -> list[Path]:
 def _within(path: Path, endings: Sequence[str]) -> list[Path]:
     if not path.is_dir():
         if path.is_file() or not path.exists():  # a pipe can be opened only once
-            path.open("rb").close()  # an error of Python's names the file
+            path.open("rb").close()  # Python's own error names the file
         return [path]
     inside = (file for file in path.rglob("*") if ends(file, endings) and file.is_file())
     return sorted(file for file in inside if not any(part[0] in "._" for part in file.relative_to(path).parts))
 
 
 def ends(path: Path, endings: Sequence[str]) -> bool:
-    """Say whether the name of a file has one of these endings."""
+    """Return whether the name of a file has one of these endings."""
     return path.name.lower().endswith(tuple(endings))

@@ -1,6 +1,6 @@
-"""Simulated trainings: what could be learnt at some epsilon from so many people?
+"""Simulated trainings: find out what a number of people could teach a model at some epsilon.
 
-`hush.learn.simulate` has models in the shape of scikit-learn. They are given data in the clear, and protect nobody.
+`hush.learn.simulate` has models with the interface of scikit-learn. They take data in the clear, and protect nobody.
 Live trainings use `hush.Training`, `hush.first_round` and `hush.step` on a server, and `hush.gradient` on a device.
 """
 

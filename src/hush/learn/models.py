@@ -1,4 +1,4 @@
-"""What the three models share: their parameters, their features, and how a training of theirs is planned and played."""
+"""The common part of the three models: parameters, features, and the planning and simulation of a training."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from hush.learn.stopping import Checker
 Array = np.ndarray[Any, Any]
 
 PILOT = 0.05
-LEAST_PILOT = 500  # people; fewer would say nothing but noise
+LEAST_PILOT = 500  # people; the answers of fewer would be mostly noise
 
 
 class PrivateModel(BaseEstimator):  # type: ignore[misc]
-    """What the three models share. See `LogisticRegression` for the parameters."""
+    """The common part of the three models. See `LogisticRegression` for the parameters."""
 
     _loss: str
 
@@ -117,7 +117,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         return pairs(self.feature_range, d, rule)
 
     def _described(self, d: int) -> Schema:
-        """Return the schema by which a device would read one row: that of `feature_range` clips, as `fit` does."""
+        """Return the schema of one row on a device. With `feature_range` it clips, as `fit` does."""
         if self.schema is not None:
             return self.schema
         codec.integer(d, 1, MAX_ATTRIBUTES - 1, DesignError, "the number of features")
@@ -129,19 +129,19 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _more_training(self) -> dict[str, Any]:
-        """Return what one model has and the others do not."""
+        """Return the parameters that only this model has."""
         return {}
 
     # -- training
 
     def _seed(self) -> str | None:
-        """Return what makes a simulation repeatable, or None for words of the operating system."""
+        """Return the seed of a repeatable simulation, or None for words of the operating system."""
         if self.random_state is None:
             return None
         return str(check_random_state(self.random_state).randint(0, 2**31 - 1))
 
     def _deal(self, x: Array, y: Array, seed: str | None) -> tuple[Array, Array]:
-        """Return the people in random order, as nobody knows who comes when."""
+        """Return the people in random order, because real people answer in an unknown order."""
         entropy = None if seed is None else int(seed)
         order = np.random.default_rng(entropy).permutation(len(x))
         return x[order], y[order]
@@ -169,7 +169,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         return Outcome(np.array(coefficients), intercept, training, method, done, found, losses, noise)
 
     def _draft(self, d: int, seed: str | None) -> Training:
-        """Return a training that has what is known before the pilot."""
+        """Return a training with all that is known before the pilot."""
         if plain(self.alpha, "alpha") < 0:
             raise DesignError("alpha must be at least 0")
         schema, name = self._described(d), "target"
@@ -196,7 +196,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
     def _ask_pilot(
         self, draft: Training, people: People, loss: Loss, seed: str | None, threads: int
     ) -> tuple[Pilot | None, People]:
-        """Ask a few people about the features; return what they say, and everybody else."""
+        """Ask a few people about the features. Return the result, and the other people."""
         share = self.pilot
         if share == "auto":
             share = PILOT if self.gradient == VECTOR else 0.0
@@ -211,7 +211,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         return found, people.some(count, len(people))
 
     def _planned(self, draft: Training, people: People, found: Pilot | None, loss: Loss) -> Training:
-        """Return the training with its rounds, steps and clipping, by the rules unless they are given."""
+        """Return the training with its rounds, steps and clipping: those that were given, or those of the rules."""
         epsilon, vector = draft.epsilon, draft.gradient == VECTOR
         if found is None:
             length = math.sqrt(len(Features(draft.schema).parts) + draft.intercept)
@@ -252,7 +252,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         )
 
     def _held_out(self, people: People) -> int:
-        """Return how many people only check."""
+        """Return the number of people who only check."""
         return int(plain(self.validation_fraction, "validation_fraction") * len(people)) if self.early_stopping else 0
 
     def _selected(self, group: float, draft: Training) -> tuple[int, int, float] | None:
@@ -267,7 +267,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         return first, second, rules.selection_threshold(draft.width, max(first * group, 1.0), draft.epsilon)
 
     def _method_for(self, training: Training, people: int) -> tuple[str, dict[str, float] | None]:
-        """Return whether to take "gradients" or "statistics", and the noise of both if that was compared."""
+        """Return "gradients" or "statistics", and the noise of both if they were compared."""
         return "gradients", None
 
     def _run(
@@ -294,6 +294,6 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         self.outcomes_ = outcomes
 
     def describe(self) -> str:
-        """Return how the model was trained, in words."""
+        """Describe in words how the model was trained."""
         check_is_fitted(self)
         return "\n".join(map(str, self.outcomes_))

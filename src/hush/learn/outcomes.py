@@ -1,4 +1,4 @@
-"""What a simulated training came to, and how it went, in words."""
+"""The outcome of a simulated training, and its description in words."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """One fitted training: coefficients of the features, intercept, and how it went.
+    """One fitted training: the coefficients of the features, the intercept, and its history.
 
-    `losses` are those that held-out people told: after which round, the estimate, and its standard error. `noise` is
-    what was predicted for sufficient statistics and for gradients, where there was a choice.
+    `losses` come from held-out people: the round, the estimate after it, and its standard error. `noise` is the
+    predicted noise of sufficient statistics and of gradients, where there was a choice.
     """
 
     coefficients: Array
@@ -36,10 +36,10 @@ class Outcome:
             f"{training.title}: {training.dimensions} features, epsilon {training.epsilon:g} a person, who answers once"
         ]
         if self.pilot is not None:
-            lines.append(f"  pilot: {self.pilot.asked} people told how the features are spread")
+            lines.append(f"  pilot: {self.pilot.asked} people reported how the features are spread")
         if self.noise is not None:
             ratio = self.noise["gradients"] / self.noise["statistics"]
-            if ratio > 0:  # statistics of too many features were no choice
+            if ratio > 0:  # with too many features, statistics were not an option
                 lines.append(f"  predicted noise of gradients over that of sufficient statistics: {ratio:.3g}")
         if self.method == "statistics":
             lines.append("  one round of sufficient statistics")

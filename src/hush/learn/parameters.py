@@ -1,4 +1,4 @@
-"""The parameters of estimators, checked when they are used: scikit-learn forbids to look at them earlier."""
+"""Checks of the parameters of estimators. They happen at use: scikit-learn forbids earlier checks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def whole(value: object, name: str) -> int:
 
 
 def pairs(value: object, count: int, rule: str) -> Array:
-    """Return a range as `count` rows of (low, high): one pair counts for all of them. `rule` says what it must be."""
+    """Return a range as `count` rows of (low, high); one pair serves for all rows. `rule` is the error message."""
     try:
         ends = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

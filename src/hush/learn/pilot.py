@@ -1,8 +1,8 @@
-"""A few people tell, privately, how the features are spread, and take part in nothing else.
+"""The pilot: a few people report privately how the features are spread, and take part in nothing else.
 
 Training is faster and needs less noise if features are centred and of similar size, and if gradients are clipped to
-their typical length. All that may be looked at only through private reports. So a small share of the people is asked
-first; each of them answers one plan with the whole epsilon:
+their typical length. All that may be learnt only through private reports. So a small share of the people is asked
+first, and each of them answers one plan with the whole epsilon:
 
 1. the features and the target, as a record of numbers and categories: their means become the centre;
 2. how far each number, and the target, is from that centre: the mean is the scale (for a category with share p it is
@@ -10,8 +10,9 @@ first; each of them answers one plan with the whole epsilon:
 3. the length of all features, centred and scaled, as a histogram: its median decides the step;
 4. for the squared loss, the length of the first gradient, as a histogram. For the others that is a known multiple of 3.
 
-What a few people say is noisy, so it is trusted as far as its standard error allows: centres are shrunk towards 0,
-scales are never below their own error, and a histogram that is mostly noise is replaced by what 2 implies.
+The answers of a few people are noisy, so they are trusted only as far as their standard errors allow: centres are
+shrunk towards 0, scales are never below their own error, and a histogram that is mostly noise is replaced by lengths
+that follow from 2.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from hush.server.estimates import Estimate, Estimates, estimate
 
 Array = np.ndarray[Any, Any]
 
-LEAST_SCALE = 0.1  # features rarer or narrower than this are not blown up further
+LEAST_SCALE = 0.1  # features that are rarer or narrower than this are not scaled up further
 GAUSSIAN = math.sqrt(math.pi / 2)  # standard deviation over mean absolute deviation
 BINS = 16  # of a histogram of lengths, each twice as long as the one before
 TRUSTED = 0.1  # the largest standard error of a share in a histogram that is used
@@ -44,7 +45,7 @@ SHARES = {"features": 0.5, "deviations": 0.2, "lengths": 0.15, "gradients": 0.15
 
 @dataclass(frozen=True)
 class Pilot:
-    """What the pilot has told: all of it private, and so free to be used. `asked` is how many people it took."""
+    """The results of the pilot. They come from private reports, so they may be used freely. `asked`: its people."""
 
     centre: tuple[float, ...]
     scale: tuple[float, ...]
@@ -69,7 +70,7 @@ def features_plan(parts: Sequence[Part], epsilon: float, family: str) -> Plan:
 
 
 def deviations_plan(numbers: Sequence[int], epsilon: float, family: str) -> Plan:
-    """Return the plan that asks how far numbers and the target are from their centres."""
+    """Return the plan that asks for the distances of the numbers and the target from their centres."""
     schema = Schema([Numeric("target", 0, 2), *(Numeric(f"x{j}", 0, 2) for j in numbers)])
     return design(schema, epsilon, title=f"{family}deviations")
 
@@ -89,7 +90,7 @@ def length_bins(lengths: Array, bound: float) -> Array:
 def median_of(rows: Sequence[Estimate], schema: Schema, bound: float) -> float | None:
     """Return the median of lengths from the shares of their bins, evenly spread (in logarithms) within a bin.
 
-    None if the shares are mostly noise.
+    Return None if the shares are mostly noise.
     """
     if not all(row.stderr <= TRUSTED for row in rows):
         return None
@@ -118,19 +119,19 @@ class _Questioner:
         return self._people.some(start, self.asked)
 
     def answers(self, plan: Plan, columns: Sequence[Array]) -> list[Estimate]:
-        """Return what a group says."""
+        """Return the estimates from a group."""
         source = source_for(None if self._seed is None else f"{self._seed}/{plan.title}")
         return estimate(batch._collect_from(source, plan, Encoded.of(plan.schema, columns), self._threads))  # noqa: SLF001 - no public function takes words
 
     def median(self, plan: Plan, lengths: Array, bound: float) -> float | None:
-        """Return the median of lengths that a group has."""
+        """Return the median length in a group."""
         return median_of(self.answers(plan, [length_bins(lengths, bound)]), plan.schema, bound)
 
 
 def ask(
     people: People, parts: Sequence[Part], loss: Loss, training: Training, *, seed: str | None, threads: int
 ) -> Pilot:
-    """Ask all these people. `training` says epsilon, title, and whether there is an intercept."""
+    """Ask all these people. `training` gives epsilon, title and whether there is an intercept."""
     questioner = _Questioner(people, seed, threads)
     epsilon, family = training.epsilon, training.family
     counts = {name: max(1, int(share * len(people))) for name, share in SHARES.items()}
@@ -206,5 +207,5 @@ def _finite(row: Estimate) -> tuple[float, float]:
 
 
 def _shrunk(point: float, error: float) -> float:
-    """Return a point, moved to 0 by the share of it that is likely to be noise."""
+    """Return a point, moved towards 0 by the share of it that is probably noise."""
     return point * max(0.0, 1 - error**2 / point**2) if point else 0.0

@@ -1,4 +1,4 @@
-"""A bar for what takes longer than two seconds, where somebody is watching and rich is installed."""
+"""A progress bar for work of more than two seconds, if somebody is watching and rich is installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE = 2.0  # seconds
 
 
 class Progress:
-    """Shows how many of the rounds are done. `wanted`: True, False, or None for where standard error is a terminal."""
+    """Shows how many rounds are done. `wanted`: True, False, or None to show it only if stderr is a terminal."""
 
     def __init__(self, what: str, total: int, wanted: bool | None) -> None:
         self._what, self._total = what, total
@@ -26,7 +26,7 @@ class Progress:
         return self
 
     def advance(self) -> None:
-        """Count one more."""
+        """Count one more round."""
         self._done += 1
         if not self._on or time.monotonic() - self._start < PATIENCE:
             return

@@ -1,4 +1,4 @@
-"""How many rounds, how long the steps, how short the gradients: from what is public, before anybody is asked.
+"""Rules for the number of rounds, the steps and the clipping, from public knowledge, before anybody is asked.
 
 **Noise.** The mean gradient of n people by the vector channel has, in each coordinate, a standard error of about
 sqrt(pi/2) * sigma * R/sqrt(n), where sigma^2 = B^2/k is the variance of the cube channel per reported sign and R the
@@ -6,21 +6,22 @@ radius.
 
 **Total path.** A descent of T steps of size s accumulates the noise of all its people: s*T times the standard error
 above, in each coordinate. Features of length q turn that into an error of the score of s*T * sqrt(pi/2) * sigma * R *
-q/sqrt(n). R is about a slope times q, and a slope about the curvature times what a score has to be moved by; an error
-of that size drowns the model, so s*T is limited to PATH * sqrt(n)/(sigma * curvature * q^2). This is early stopping:
-a direction of the weights that is not learnt within this path cannot be told from noise with so many people.
+q/sqrt(n). R is about a slope times q, and a slope is about the curvature times the necessary change of a score. An
+error of that size drowns the model, so s*T is limited to PATH * sqrt(n)/(sigma * curvature * q^2). This is early
+stopping: a direction of the weights that is not learnt within this path cannot be distinguished from noise with n
+people.
 
 **Rounds.** The paper's rule: a group has of order d log d / epsilon^2 people (GROUP times that here; large epsilons
 count as 2 at most, because the noise then stops falling like 1/epsilon), between MIN_ROUNDS and MAX_ROUNDS groups.
-More rounds are taken if the path needs them.
+There are more rounds if the path needs them.
 
 **Steps.** Gradient descent is stable for steps below 2/L. L is at most the curvature of the loss times the largest
-mean square of a projection of the features, of which only the sum over all directions is known, q^2. Centred and
-scaled features have no direction with more than a few times the share of one feature, so the largest step is max(1,
-min(8, q^2/4)) / (curvature * q^2).
+mean square of a projection of the features. Only the sum of these mean squares over all directions is known, q^2.
+Centred and scaled features have no direction with more than a few times the share of one feature, so the largest step
+is max(1, min(8, q^2/4)) / (curvature * q^2).
 
-**Radius.** A gradient is clipped to the median length at the start, times 0.7 where slopes are bounded: what is lost by
-clipping is less than what the noise, in proportion to R, would cost.
+**Radius.** A gradient is clipped to the median length at the start, times 0.7 where slopes are bounded: the loss by
+clipping is less than the cost of the noise, which is in proportion to R.
 
 PATH, GROUP, these shares and the largest step were chosen once, by trying them on census data of 30,000 to
 3 million people at epsilon 0.5 to 4 (`experiments/learning.py` repeats the comparison with them fixed).
@@ -50,7 +51,7 @@ class Schedule:
 
 
 def rounds_for(people: int, dimensions: int, epsilon: float) -> int:
-    """Return how many groups so many people make: |G| is of order d log d / epsilon^2."""
+    """Return the number of groups for this number of people: |G| is of order d log d / epsilon^2."""
     size = GROUP * max(dimensions, 2) * math.log(max(dimensions, 2)) / min(epsilon, 2.0) ** 2
     return max(1, min(people, MAX_ROUNDS, max(MIN_ROUNDS, round(people / size))))
 
@@ -62,7 +63,7 @@ def sigma_of(epsilon: float, dimensions: int) -> float:
 
 
 def schedule(people: int, dimensions: int, epsilon: float, *, curvature: float, length: float) -> Schedule:
-    """Return the rounds and the step for the vector channel. `length`: of a person's features, typically."""
+    """Return the rounds and the step for the vector channel. `length` is the typical length of a person's features."""
     unit = 1 / (curvature * length**2)
     path = unit * PATH * math.sqrt(max(people, 1)) / sigma_of(epsilon, dimensions)
     longest = unit * max(1.0, min(LONGEST, length**2 / 4))
@@ -72,8 +73,7 @@ def schedule(people: int, dimensions: int, epsilon: float, *, curvature: float, 
 
 
 def theorem_step(dimensions: int, group: float, epsilon: float) -> float:
-    """Return the step c of the theorem that Wang et al. left in their source, for steps c/sqrt(t) and weights in [-1,
-    1].
+    """Return c of the theorem that Wang et al. left in their source: steps are c/sqrt(t), and weights lie in [-1, 1].
 
     c = 2 sqrt(d/M), M = d^2/|G| * ((e^eps + 1)/(e^eps - 1))^2 + d (|G| - 1)/|G|.
     """

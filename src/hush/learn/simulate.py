@@ -1,15 +1,15 @@
-"""Linear models by private gradients, in the shape of scikit-learn: a simulation of users.
+"""Linear models from private gradients, with the interface of scikit-learn: a simulation of users.
 
-`fit(X, y)` plays a whole training: every row of X is one person, who answers once, with their whole epsilon, through
-the same channel as on a device; the estimator then holds what the server would know. This is how to find out what
-could be learnt at some epsilon from so many people, and to compare mechanisms. **It protects nobody by itself**, as
-it is given the data in the clear; for real people `hush.Round`, `gradient` and `step` do the same over a
+`fit(X, y)` simulates a whole training: every row of X is one person, who answers once, with their whole epsilon,
+through the same channel as on a device. The estimator then holds what the server would know. Use it to find out what
+can be learnt at some epsilon from a given number of people, and to compare mechanisms. **It protects nobody by
+itself**, because it takes the data in the clear; for real people `hush.Round`, `gradient` and `step` do the same over a
 network. That is also why there is a `random_state`: it makes a simulation repeatable, and no device has one.
 
-Nothing about the features is learnt in the clear. Numbers are scaled from `feature_range`, or by a `schema`, which
-are public. A table is checked by its schema as a record is on a device. Without one, values outside are clipped, as
-on a device whose schema declares `out_of_range="clip"`. Centre, scale and typical lengths come from a pilot: a
-few per cent of the people answer private questions about them, and take part in nothing else.
+Nothing about the features is learnt in the clear. Numbers are scaled by `feature_range` or by a `schema`, which are
+public. A table is checked by its schema, as a record is on a device. Without a schema, values outside the range are
+clipped, as on a device whose schema declares `out_of_range="clip"`. Centre, scale and typical lengths come from a
+pilot: a few per cent of the people answer private questions about them, and take part in nothing else.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ Array = np.ndarray[Any, Any]
 
 
 class _PrivateClassifier(ClassifierMixin, PrivateModel):  # type: ignore[misc]
-    """A classifier: two classes, or more by one model for each, learnt from its own share of the people."""
+    """A classifier for two classes; for more, each class has its own model, learnt from its own share of the people."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # what a few hundred people tell at epsilon 1 is mostly noise
+        tags.classifier_tags.poor_score = True  # reports of a few hundred people at epsilon 1 are mostly noise
         return tags
 
     def fit(self, X: Any, y: Any) -> Any:  # noqa: N803
@@ -74,7 +74,7 @@ class _PrivateClassifier(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         return self
 
     def _label(self, name: str) -> Label:
-        return Categorical(name, [0, 1])  # 1 is the second of `classes_`; of three or more, the one against the others
+        return Categorical(name, [0, 1])  # 1 is the second of two `classes_`; of more, the one against the others
 
     def decision_function(self, X: Any) -> Array:  # noqa: N803
         """Return the score of each row: one number, or one for each of more than two classes."""
@@ -92,23 +92,23 @@ class _PrivateClassifier(ClassifierMixin, PrivateModel):  # type: ignore[misc]
 class LogisticRegression(_PrivateClassifier):
     """Logistic regression from randomised gradients: a simulation in which every row is one person.
 
-    epsilon: the privacy of every person. gradient: "vector" (the default), or how Wang et al. report a gradient, as k
-    of d numbers: hybrid, piecewise, duchi, laplace, minimax, duchi-multi, and the other numeric mechanisms;
-    coordinates are then clipped to [-bound, bound]. alpha: the L2 penalty.
+    epsilon: the privacy of every person. gradient: "vector" (the default), or a numeric mechanism, which reports a
+    gradient as k of d numbers, as in Wang et al.: hybrid, piecewise, duchi, laplace, minimax, duchi-multi and the
+    others. Coordinates are then clipped to [-bound, bound]. alpha: the L2 penalty.
 
-    schema: how to read the columns of a table; without one X is a matrix of numbers whose public bounds are
-    feature_range, one pair for all or one for each column.
+    schema: describes the columns of a table. Without a schema, X is a matrix of numbers, and feature_range has their
+    public bounds: one pair for all columns, or one for each.
 
-    rounds, step, radius, tail: by the rules of `hush.learn.rules` if "auto". With a mechanism for coordinates "auto"
-    is the paper's way: steps of 1/sqrt(t), no averaging; step="theorem" is that of its commented-out theorem. pilot:
-    the share of people who only say how features are spread. box: keeps the weights in [-box, box]. selection: (n1,
-    n2) or (n1, n2, tau), the paper's attribute selection. early_stopping: validation_fraction of the people only tell
-    their loss, and training stops when it no longer falls.
+    rounds, step, radius, tail: "auto" takes them from the rules of `hush.learn.rules`. With a mechanism for coordinates
+    "auto" follows the paper: steps of 1/sqrt(t), no averaging; step="theorem" is the step of its commented-out theorem.
+    pilot: the share of people who only report how features are spread. box: keeps the weights in [-box, box].
+    selection: (n1, n2) or (n1, n2, tau), the paper's attribute selection. early_stopping: a share validation_fraction
+    of the people only report their loss, and training stops when it no longer falls.
 
-    random_state makes the simulation repeatable; real devices have no such thing.
+    random_state makes the simulation repeatable; real devices have no such parameter.
 
     After `fit`: coef_ and intercept_ are for features in [-1, 1] (`hush.Features`), n_iter_ is the number of
-    rounds, `describe()` says what was done.
+    rounds, and `describe()` describes the training.
     """
 
     _loss = "logistic"
@@ -129,18 +129,18 @@ class LogisticRegression(_PrivateClassifier):
 
 
 class LinearSVC(_PrivateClassifier):
-    """A linear support vector machine (hinge loss) from randomised gradients: a simulation, as `LogisticRegression`."""
+    """A linear support vector machine (hinge loss) from randomised gradients, simulated as in `LogisticRegression`."""
 
     _loss = "hinge"
 
 
 class LinearRegression(RegressorMixin, PrivateModel):  # type: ignore[misc]
-    """Linear regression from randomised gradients: a simulation, as `LogisticRegression`, which has the parameters.
+    """Linear regression from randomised gradients, simulated as in `LogisticRegression`, which explains the parameters.
 
-    target_range: the public bounds of the target; what lies outside is clipped. method: "gradients", "statistics"
-    (one round, in which people report products of features and target), or "auto", which takes the one whose
-    predicted noise is smaller; `method_` and `describe()` say which. projection: the number of dimensions that
-    features are projected to at random, as in Wang et al.
+    target_range: the public bounds of the target; targets outside are clipped. method: "gradients", "statistics"
+    (one round, in which people report products of features and target), or "auto", which takes the method with the
+    smaller predicted noise; `method_` and `describe()` name it. projection: the number of dimensions after a random
+    projection of the features, as in Wang et al.
     """
 
     _loss = "squared"
@@ -200,7 +200,7 @@ class LinearRegression(RegressorMixin, PrivateModel):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # what a few hundred people tell at epsilon 1 is mostly noise
+        tags.regressor_tags.poor_score = True  # reports of a few hundred people at epsilon 1 are mostly noise
         return tags
 
     def _label(self, name: str) -> Label:
@@ -255,7 +255,7 @@ class LinearRegression(RegressorMixin, PrivateModel):  # type: ignore[misc]
 
 
 def _targets(second: Array) -> Array:
-    """Return the targets of two classes: by the rule of `hush.core.training.labels`."""
+    """Return the targets of two classes, by the rule of `hush.core.training.labels`."""
     return np.array(TARGETS, dtype=np.float64)[second.astype(np.intp)]
 
 

@@ -1,14 +1,14 @@
-"""A whole training at once, for simulated people: the rows of a matrix, each of whom answers once.
+"""A whole training at once, for simulated people: each row of a matrix is a person who answers once.
 
 Every round is one matrix product for the scores of its group, and then the batch engine: no Python for single people.
-The reports have exactly the law that `hush.gradient` gives them on a device. For the vector channel that takes
-a thought: the cube channel rounds the signs of all D rotated coordinates, draws k of them, and reports those. What is
-not drawn leaves no trace, so here the k coordinates are drawn first and only they are computed, as products with rows
-of Q, and reported by the same channel on a cube of k dimensions. `tests/learn/test_simulation.py` shows both laws
-equal.
+The reports have exactly the law that `hush.gradient` gives them on a device. The vector channel needs an argument: on a
+device, the cube channel rounds the signs of all D rotated coordinates, draws k of them, and reports those. Coordinates
+that are not drawn leave no trace. So the simulation draws the k coordinates first, computes only those, as products
+with rows of Q, and reports them by the same channel on a cube of k dimensions. `tests/learn/test_simulation.py` shows
+that both laws are equal.
 
-The features stay as they are in memory: centre c and scale s enter as ((x - c)/s).v = x.(v/s) - c.(v/s) wherever a
-product is taken.
+The features in memory do not change: centre c and scale s enter each product as
+((x - c)/s).v = x.(v/s) - c.(v/s).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ NO_WEIGHTS = np.empty(0, dtype=np.uint64)
 
 
 class SimulatedSource:
-    """Words made of a seed, so that a simulation can be repeated. They protect nobody: the people are simulated.
+    """Words made from a seed, so that a simulation can be repeated. They protect nobody: the people are simulated.
 
-    Their streams are of one kind everywhere: which one is faster is a matter of timing, and may change with every run.
+    All streams are of one fixed kind: choosing the fastest would depend on timing, and could change with every run.
     """
 
     def __init__(self, seed: str) -> None:
@@ -89,7 +89,7 @@ VALUES: dict[str, Callable[[Array, Array], Array]] = {
 
 @reordering
 def sampled_signs(x: Array, sizes: Array, rotation: Array, shifts: Array, asked: Array, k: int, columns: Array) -> None:
-    """Write, for the k coordinates that each person was asked about, sizes[i] times the sign of (Q(x[i] - c))_j."""
+    """Write sizes[i] times the sign of (Q(x[i] - c))_j, for the k coordinates j that person i was asked about."""
     d = x.shape[1]
     for i in range(len(x)):
         for slot in range(k):
@@ -105,7 +105,7 @@ def sampled_signs(x: Array, sizes: Array, rotation: Array, shifts: Array, asked:
 def count_signs(asked: Array, outputs: Array, k: int, counts: Array) -> None:
     """Count the reported signs of each coordinate: member 2j for a minus in slot j, 2j+1 for a plus.
 
-    A report is a row of outputs of 64 bits, so 32 slots, each: two of them if k is above 32.
+    A report is a row of 64-bit outputs, each with 32 slots: two outputs if k is above 32.
     """
     rows = (k + 31) // 32
     for i in range(len(outputs) // rows):
@@ -142,7 +142,7 @@ def feature_lengths(x: Array, centre: Array, inverse: Array, lengths: Array) -> 
 
 @dataclass(frozen=True)
 class People:
-    """Simulated people: features as a float32 matrix (a constant 1 included, if there is an intercept) and targets."""
+    """Simulated people: targets, and features as a float32 matrix (with a constant 1, if there is an intercept)."""
 
     x: Array
     y: Array
@@ -156,14 +156,14 @@ class People:
 
 
 class View(NamedTuple):
-    """How a training looks at the rows of `People`: it subtracts a centre and multiplies by an inverse scale."""
+    """How a training reads the rows of `People`: it subtracts a centre and multiplies by an inverse scale."""
 
     centre: Array
     inverse: Array
 
     @classmethod
     def of(cls, training: Training) -> View:
-        """Return the view of a training. Projected rows were centred and scaled before."""
+        """Return the view of a training. Projected rows are already centred and scaled."""
         size = training.width if training.projection is not None else training.dimensions + training.intercept
         centre, inverse = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
         if training.projection is None and training.centre is not None:
@@ -189,7 +189,7 @@ class View(NamedTuple):
 
 
 def people_of(training: Training, x: Array, y: Array) -> People:
-    """Return people as this training sees them: with a 1 behind the features, projected."""
+    """Return people as this training sees them: with a 1 appended to the features, projected."""
     if training.intercept:
         x = np.concatenate([x, np.ones((len(x), 1), dtype=np.float32)], axis=1)
     if training.matrix is not None:
@@ -279,7 +279,7 @@ def _asked(plan: Plan, channel: Cube, people: int, stream: Stream) -> Array:
 
 
 def groups(people: int, training: Training) -> Iterator[tuple[int, int]]:
-    """Yield where each round's group begins and ends: in proportion to the groups that the round wants."""
+    """Yield the start and end of each round's group, in proportion to the number of groups that the round needs."""
     units = [training.units(number) for number in range(1, training.rounds + 1)]
     total, done = sum(units), 0
     for unit in units:

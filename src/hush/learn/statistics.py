@@ -1,12 +1,12 @@
 """Linear regression in one round: private means of products, and a linear system.
 
-The squared loss needs only A = E[x x^T] and b = E[x y]: numbers in [-1, 1], of which each person reports a few, as of
-any record. With an intercept x ends with a 1, whose square nobody needs to be asked about. The weights solve (2A +
-lambda) w = 2b. Noise may make A indefinite, so its eigenvalues are raised to the size of the noise at least.
+The squared loss needs only A = E[x x^T] and b = E[x y]. Their entries are numbers in [-1, 1]; each person reports a few
+of them, as of any record. With an intercept, x ends with a 1, whose square nobody is asked about. The weights solve
+(2A + lambda) w = 2b. Noise may make A indefinite, so its eigenvalues are raised to at least the size of the noise.
 
-There is no second round and no step to choose, but the number of products grows like d^2, and the noise with it: this
-wins for few dimensions, gradients for many. `expected_noise` compares both by what decides the error of the weights:
-the variance of the gradient 2(A w - b) at the solution.
+There is no second round and no step to choose, but the number of products grows like d^2, and the noise with it. So
+this method wins for few dimensions, and gradients for many. `expected_noise` compares both by the variance of the
+gradient 2(A w - b) at the solution, which decides the error of the weights.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ROUNDS_LOST = 2.0  # the average of the second half of the rounds has seen half 
 
 
 def product_count(width: int, intercept: bool) -> int:
-    """Return how many products there are."""
+    """Return the number of products."""
     return width * (width + 1) // 2 + width - intercept
 
 
@@ -45,7 +45,7 @@ def products_plan(training: Training) -> Plan:
 
 
 def products(x: Array, y: Array, intercept: bool) -> list[Array]:
-    """Return the products of each person, as columns: x_i y for all i, then x_i x_j for i <= j, but 1*1."""
+    """Return the products of each person, as columns: x_i y for all i, then x_i x_j for i <= j, except 1*1."""
     columns = x.T.astype(np.float64)
     upper = list(zip(*np.triu_indices(len(columns)), strict=True))[: -1 if intercept else None]
     found = [column * y for column in columns] + [columns[i] * columns[j] for i, j in upper]
@@ -76,20 +76,20 @@ def fit(training: Training, x: Array, y: Array, source: Source, threads: int) ->
 
 
 def entry_variance(plan: Plan) -> float:
-    """Return the variance of one estimated mean, times the number of people, at worst."""
+    """Return the worst variance of one estimated mean, times the number of people."""
     return float(plan.questions[0].channel.worst_variance / plan.inclusions[0])
 
 
 def expected_noise(training: Training, people: float = math.inf) -> dict[str, float]:
-    """Return, for both ways, the variance of the gradient at the solution, summed over coordinates, times the people.
+    """Return the variance of the gradient at the solution for both methods, summed over coordinates, times the people.
 
-    For products: each of the sums over noisy entries, with weights taken to have length 1, 4 v (1 + 1). For gradients
-    by the vector channel: pi/2 * sigma^2 R^2 in each coordinate, and half of the people.
+    For products: each of the sums over noisy entries has 4 v (1 + 1), if the weights have length 1. For gradients by
+    the vector channel: pi/2 * sigma^2 R^2 in each coordinate, and half of the people.
 
     Products have a second term, because the noise E of the matrix A is inverted with it: (A + E)^-1 = A^-1 - A^-1 E
-    A^-1 + ..., and |E|^2 is about width * v/people. Relative to the first it is that over the square of the mean square
-    of the features in a direction, taken to be SPREAD. Without it statistics were preferred for too many dimensions
-    when there are few people.
+    A^-1 + ..., and |E|^2 is about width * v/people. Relative to the first term, the second is that divided by the
+    square of the mean square of the features in a direction, taken to be SPREAD. Without it, statistics were preferred
+    for too many dimensions when there were few people.
     """
     width = training.width
     gradients = ROUNDS_LOST * math.pi / 2 * (sigma_of(training.epsilon, width) * training.radius) ** 2 * width

@@ -1,4 +1,4 @@
-"""Early stopping: held-out people tell, privately, how large the loss is, and training ends when it no longer falls."""
+"""Early stopping: held-out people report their loss privately, and training ends when it no longer falls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Checker:
         self.losses: list[tuple[int, float, float]] = []
 
     def stops(self, round_: Round) -> bool:
-        """Return whether training has stopped to improve."""
+        """Return whether training has stopped improving."""
         size = len(self._people) // CHECKS
         if (round_.number - 1) % self._every or size == 0 or self._asked + size > len(self._people):
             return False

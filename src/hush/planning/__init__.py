@@ -1,1 +1,1 @@
-"""Before anybody is asked: predictions, laws, summaries and audits of a plan."""
+"""Planning a collection before anybody is asked: predictions, laws, summaries and audits of a plan."""

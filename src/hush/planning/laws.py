@@ -1,7 +1,7 @@
-"""What one report says about a person, in rows for people to read: a law, listed or grouped.
+"""The law of one report, listed or grouped in rows for people to read.
 
-`Plan.law` gives every output with its probability. Here several values stand beside each other, outputs are named in
-the attribute's own words, and neighbouring outputs are put together if there are many.
+`Plan.law` gives every output with its probability. This module sets several values side by side, names outputs in the
+attribute's own words, and groups neighbouring outputs if there are many.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from hush.errors import DesignError
 from hush.show.tables import number
 
 MAX_LISTED = 20_000
-"""Laws with more outputs are not listed: how likely each category is to be in the report is told instead."""
+"""Laws with more outputs are not listed: rows give the probability that each category is in the report instead."""
 
 Law = dict[Output, Fraction]
 
 
 @dataclass(frozen=True)
 class Row:
-    """An output (or a group of them), what it is called, and its exact probability for each value.
+    """An output (or a group of outputs) with its label, and its exact probability for each value.
 
-    `partition` is False if the rows overlap, as sets that contain a given category do: they add up to more than 1.
+    `partition` is False if the rows overlap, as sets that contain a given category do: they need not add up to 1.
     """
 
     label: str
@@ -37,10 +37,10 @@ class Row:
 
 
 def rows(plan: Plan, attribute: str, values: Sequence[object], most: int | None = None) -> list[Row]:
-    """Return what people with these values would report about an attribute, in `most` rows at most if that is given.
+    """Return the possible reports of people with these values about an attribute, in at most `most` rows if given.
 
-    Outputs of a number are in the order of what they count as, and are grouped into rows of similar probability; those
-    of a category are sets of categories, and if there are too many, a row tells how often a category is in the set.
+    Outputs of a number are ordered by their decoded value, and grouped into rows of similar probability. Outputs of a
+    category are sets of categories; if there are too many, a row gives the probability that a category is in the set.
     """
     if not values:
         raise DesignError("name one value or more")
@@ -88,10 +88,10 @@ def _set_label(field: Categorical, output: Output) -> str:
 
 
 def _cells(plan: Plan, field: Numeric, laws: Sequence[Law], most: int | None) -> list[Row]:
-    """Order the cells by what they count as, and group neighbours until each row has its share of probability."""
+    """Order the cells by their decoded value, and group neighbours until each row has its share of probability."""
     channel = plan.channel(field.name)
     decoded = {output: channel.decode(output) for output in laws[0]}
-    # An output counts towards "missing" if that is above 0; such outputs come last.
+    # An output counts towards "missing" if its value there is above 0; such outputs come last.
     missing = {output for output, targets in decoded.items() if len(targets) > 1 and targets[1] > 0}
     present = sorted((output for output in decoded if output not in missing), key=lambda output: decoded[output][0])
     room = len(present) if most is None else max(most - bool(missing), 1)

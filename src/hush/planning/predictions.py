@@ -1,9 +1,9 @@
-"""What a collection will tell, before anybody is asked: standard errors and margins from the exact channels.
+"""The precision of a collection, before anybody is asked: standard errors and margins from the exact channels.
 
-A prediction is an estimate from a crowd of average luck: the moments that a population's reports have on average are
-put into the same formulas as real ones, and the interval is the one that `hush.estimate` would give them. Nothing is
-simulated. The population is a guess: by default the one with the largest standard error for each target (half of the
-people at either end of the domain, half holding a category), or what `guesses` say.
+A prediction puts the average moments of a population's reports into the same formulas as real ones. The interval is the
+one that `hush.estimate` would give for these moments. Nothing is simulated. The population is a guess: by default the
+one with the largest standard error for each target (half of the people at either end of the domain, half holding a
+category), or the one in `guesses`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from hush.server.intervals import Ratio, Sample, bounds, moments
 from hush.show.rows import R, Rows
 from hush.show.tables import Table, number, percent
 
-_bounds = lru_cache(maxsize=256)(bounds)  # categories of which the same is assumed have the same
+_bounds = lru_cache(maxsize=256)(bounds)  # categories with the same guess have the same bounds
 _GRID = 64
-_STEP = 1.5  # from one epsilon that is tried to the next
+_STEP = 1.5  # the factor from one epsilon in the search to the next
 _MOST = 10**18
 
 
 @dataclass(frozen=True)
 class Guess:
-    """What is assumed of a numeric attribute, on its own scale: mean, standard deviation, share of missing."""
+    """A guess about a numeric attribute, on its own scale: mean, standard deviation, share of missing."""
 
     mean: float
     spread: float = 0.0
@@ -41,12 +41,12 @@ class Guess:
 
 
 Guesses = Mapping[str, Guess | Mapping[Any, float]]
-"""For a numeric attribute a Guess, for a categorical one the shares of some categories."""
+"""A Guess for each numeric attribute, and the shares of some categories for each categorical one."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The standard error of a mean (category None) or share, and the margin of its interval, from these answers."""
+    """The standard error of a mean (category None) or share, and the margin of its interval, for this many answers."""
 
     attribute: str
     category: str | int | None
@@ -56,7 +56,7 @@ class Prediction:
 
 
 class Predictions(Rows[Prediction]):
-    """A list of predictions that knows for how many people and at which level they were made, if that was given."""
+    """A list of predictions, with the number of people and the level of the intervals, if they were given."""
 
     _columns: ClassVar = {
         "attribute": str,
@@ -74,7 +74,7 @@ class Predictions(Rows[Prediction]):
         self.level = level
 
     def table(self) -> Table:
-        """Return them; categories with the same numbers share a row."""
+        """Return them as a table; categories with the same numbers share a row."""
         groups: dict[tuple[str, bool, float], list[Prediction]] = {}
         for row in self:
             groups.setdefault((row.attribute, row.category is None, row.margin), []).append(row)
@@ -104,10 +104,10 @@ def by_target(rows: Iterable[R]) -> dict[tuple[str, str], list[R]]:
 
 @dataclass(frozen=True)
 class Prospect:
-    """What is known of one target before any data: `inclusion` of the people answer, and what one report then says.
+    """The expected reports about one target, before any data. A share `inclusion` of the people answer.
 
-    `report` has the moments of one report's value under the population that is assumed, `deviation` its standard
-    deviation; for the mean of an optional attribute they are those of a ratio, and of its linear part.
+    `report` has the moments of one report's value in the assumed population, and `deviation` is its standard deviation.
+    For the mean of an optional attribute, they are those of a ratio and of its linear part.
     """
 
     attribute: Attribute
@@ -117,7 +117,7 @@ class Prospect:
     deviation: float
 
     def prediction(self, people: int, level: float) -> Prediction:
-        """Return what can be learnt from this many people."""
+        """Return the prediction for this many people."""
         scale = Scale(self.attribute, self.symbol)
         answers = people * self.inclusion
         low, high = scale.bounds(_bounds(_times(self.report, answers), level))
@@ -127,11 +127,11 @@ class Prospect:
 
 
 def predict(plan: Plan, people: int, *, level: float = 0.95, guesses: Guesses | None = None) -> Predictions:
-    """Return what can be learnt from this many people: the rows of `hush.estimate`, before any data.
+    """Return the precision to expect from this many people: the rows of `hush.estimate`, before any data.
 
     The margin is half of the width of the interval that `hush.estimate` would give: with many people that of a normal
-    one, with few somewhat more. So it is not always in proportion to `stderr`. Each attribute is answered by
-    this many people times the probability that its question is asked; the ratio estimator is assumed.
+    interval, with few somewhat more. So it is not always in proportion to `stderr`. The number of answers about an
+    attribute is `people` times the probability that its question is asked. The prediction assumes the ratio estimator.
     """
     if type(people) is not int or people < 1:
         raise DesignError("people must be a whole number, 1 or more")
@@ -140,10 +140,10 @@ def predict(plan: Plan, people: int, *, level: float = 0.95, guesses: Guesses | 
 
 
 def prospects(plan: Plan, guesses: Guesses | None = None) -> list[Prospect]:
-    """Return what can be known of every target whatever the number of people."""
+    """Return the prospect of every target, which does not depend on the number of people."""
     known = dict(guesses or {})
     for name in known:
-        plan.schema[name]  # raises, and says which there are
+        plan.schema[name]  # raises an error that lists the names, if there is no such attribute
     found = []
     for question, attributes, inclusion in zip(plan.questions, plan.attributes, plan.inclusions, strict=True):
         channel = question.channel
@@ -160,14 +160,14 @@ Report = tuple[Sample | Ratio, float]
 
 
 def _times(report: Sample | Ratio, n: float) -> Sample | Ratio:
-    """Return what n reports of average luck are."""
+    """Return the expected sample of n reports."""
     if isinstance(report, Sample):
         return replace(report, n=n)
     return Ratio(replace(report.numerator, n=n), replace(report.denominator, n=n), report.covariance)
 
 
 def _report(channel: Channel, reading: Reading, attribute: Attribute, guess: Any) -> Report:
-    """Return what one report says, for the guess or the worst population."""
+    """Return the moments of one report, for the guess or the worst population."""
     if isinstance(attribute, Numeric):
         populations, missing = _populations(attribute, guess)
         return max((_of_numbers(channel, reading, ends, missing) for ends in populations), key=itemgetter(1))
@@ -183,9 +183,9 @@ def _report(channel: Channel, reading: Reading, attribute: Attribute, guess: Any
 
 
 def _populations(attribute: Numeric, guess: Any) -> tuple[list[tuple[float, float]], float]:
-    """Return where the two halves of those present may be, and the share of missing."""
+    """Return the possible positions of the two halves of the present people, and the share of missing."""
     if guess is None:
-        # The mean of the present is worst known if many are missing; no bound exists if all may be. Half are assumed.
+        # The mean of the present is least certain if many are missing, and has no bound if all may be: assume half.
         return [(t / _GRID, -t / _GRID) for t in range(_GRID + 1)], 0.5 if attribute.optional else 0.0
     if not isinstance(guess, Guess) or not attribute.low <= guess.mean <= attribute.high or guess.spread < 0:
         raise DesignError(f"attribute {attribute.name!r}: a guess is a Guess with a mean inside the domain")
@@ -193,20 +193,20 @@ def _populations(attribute: Numeric, guess: Any) -> tuple[list[tuple[float, floa
         raise DesignError(f"attribute {attribute.name!r}: the share of missing is from 0 to 1, if it is optional")
     half = (attribute.high - attribute.low) / 2
     centre, spread = (guess.mean - attribute.low) / half - 1, guess.spread / half
-    if spread**2 > 1 - centre**2 + 1e-9:  # that of people at the two ends alone
-        raise DesignError(f"attribute {attribute.name!r}: no people in the domain are spread so far around this mean")
+    if spread**2 > 1 - centre**2 + 1e-9:  # the variance of people at the two ends alone
+        raise DesignError(f"attribute {attribute.name!r}: no values in the domain have this mean and so large a spread")
     return [(max(centre - spread, -1.0), min(centre + spread, 1.0))], guess.missing
 
 
 def _of_two(reading: Reading, mean: float) -> Report:
-    """Return what a report of one of two values says: of two values the mean tells the law."""
+    """Return the moments of a report with one of two values: the mean determines the law of two values."""
     low, high = reading.values
     up = (mean - low) / (high - low)
     return moments([1 - up, up], reading.values), (high - mean) * (mean - low)
 
 
 def _of_numbers(channel: Channel, reading: Reading, ends: tuple[float, float], missing: float) -> Report:
-    """Return what a report says if half of the present are at either end."""
+    """Return the moments of a report if half of the present are at either end."""
     if len(reading.values) == 2:
         return _of_two(reading, missing if reading.symbol is not None else sum(ends) / 2)
     laws = [channel.likelihood((t + 1) / 2) or [] for t in ends]
@@ -224,22 +224,22 @@ def _of_numbers(channel: Channel, reading: Reading, ends: tuple[float, float], m
     return found, found.spread(found.point) / bottom.mean**2
 
 
-# -- the inverse questions
+# -- the inverse: how many people, or which epsilon, for a given margin
 
 
 def people_needed(
     plan: Plan, margin: float, *, attribute: str | None = None, level: float = 0.95, guesses: Guesses | None = None
 ) -> int:
-    """Return how many people must be asked so that no margin (or none of this attribute) exceeds the given one.
+    """Return how many people to ask so that no margin (or none of this attribute) exceeds the given one.
 
     Margins of means are on the attribute's own scale, those of shares from 0 to 1: name an attribute unless all are
-    alike. With one person fewer some margin is larger. Ask some more than that, as chance decides how many answer
-    which question.
+    alike. It is the smallest such number: with one person fewer some margin is larger. Ask some more, because chance
+    decides how many people answer each question.
     """
     _check_margin(margin)
     _check_level(level)
     asked = _of(prospects(plan, guesses), plan.schema, attribute)
-    # Categories of which the same is assumed have the same margin.
+    # Categories with the same guess have the same margin.
     distinct = list({(one.inclusion, one.report, Scale(one.attribute, one.symbol).half): one for one in asked}.values())
 
     def enough(people: int) -> bool:
@@ -269,20 +269,20 @@ def epsilon_needed(
     guesses: Guesses | None = None,
     make: Callable[[Schema, float], Plan] = design,
 ) -> float:
-    """Return the smallest epsilon, to three digits, for which these people give no larger margin than this one.
+    """Return the smallest epsilon, to three digits, for which this many people give a margin no larger than this one.
 
-    A margin hardly ever grows with epsilon, but nothing forbids it: channels consist of integers, and a plan may change
-    how many questions it asks. So epsilons are tried from small to large, each half more than the last, and the first
-    that is enough is refined: it is enough, and a little less is not.
+    A margin hardly ever grows with epsilon, but it can: channels consist of integers, and a plan may change the number
+    of its questions. So the search tries epsilons from small to large, each half more than the last, and refines the
+    first that is enough: the result is enough, and a little less is not.
 
-    `make(schema, epsilon)` makes the plans; `hush.design` with its defaults if it is not given.
+    `make(schema, epsilon)` makes the plans. By default that is `hush.design` with its defaults.
     """
     _check_margin(margin)
 
     def enough(epsilon: float) -> bool:
         rows = predict(make(schema, epsilon), people, level=level, guesses=guesses)
         if attribute is not None:
-            schema[attribute]  # raises, and says which there are
+            schema[attribute]  # raises an error that lists the names, if there is no such attribute
         return max(row.margin for row in rows if attribute in (None, row.attribute)) <= margin
 
     most = float(MAX_EPSILON)
@@ -314,5 +314,5 @@ def _check_level(level: float) -> None:
 
 def _of(found: Sequence[Prospect], schema: Schema, attribute: str | None) -> list[Prospect]:
     if attribute is not None:
-        schema[attribute]  # raises, and says which there are
+        schema[attribute]  # raises an error that lists the names, if there is no such attribute
     return [one for one in found if attribute in (None, one.attribute.name)]

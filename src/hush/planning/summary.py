@@ -1,4 +1,4 @@
-"""What a plan is, in a table: its questions, their channels, and what it costs. `hush plan` prints it."""
+"""A plan as a table: its questions, their channels and its cost. `hush plan` prints it."""
 
 from __future__ import annotations
 

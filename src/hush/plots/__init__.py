@@ -1,7 +1,7 @@
-"""Pictures of a collection: margins before anybody is asked, what one report says, and estimates in the end.
+"""Pictures of a collection: margins before anybody is asked, the law of one report, and estimates in the end.
 
-Each function returns an Altair chart, computed from the exact channels; `save` writes it as SVG or PNG, without a
-browser or a network. They need `pip install 'hush-ldp[plot]'`.
+Each function returns an Altair chart, computed from the exact channels. `save` writes it as SVG or PNG, without a
+browser or a network. The functions need `pip install 'hush-ldp[plot]'`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hush.server.distributions import Distribution
 from hush.server.estimates import Estimate, Estimates
 from hush.show.tables import percent
 
-import altair as alt  # isort: skip - hush.plots.panels says what to do if it is missing
+import altair as alt  # isort: skip - after hush.plots.panels, whose error explains how to install it
 
 T = TypeVar("T", alt.Chart, alt.VConcatChart)
 Chart = alt.Chart | alt.VConcatChart | alt.FacetChart
@@ -35,7 +35,7 @@ MAX_PANELS = 16
 
 
 def targets(rows: Sequence[Prediction]) -> list[tuple[str, Prediction]]:
-    """Name what is predicted; of the shares of one attribute only that with the largest margin is kept."""
+    """Name each prediction. Of the shares of one attribute, keep only the one with the largest margin."""
     return [
         (f"{name}, {what}", max(group, key=lambda row: row.margin)) for (name, what), group in by_target(rows).items()
     ]
@@ -53,15 +53,15 @@ def margins(
 ) -> alt.VConcatChart:
     """Draw the margin of each mean and share against epsilon (for this many people), and against the number of people.
 
-    For a plan, its own margin is a dot, and the number of people varies under that plan; the line of other epsilons is
-    of plans that `make(schema, epsilon)` makes: `hush.design` with its defaults, if it is not given. For a schema,
-    the plan is designed for `epsilon`.
+    For a plan, its own margin is a dot, and the number of people varies under that plan. `make(schema, epsilon)` makes
+    the plans for other epsilons; by default it is `hush.design` with its defaults. For a schema, the plan is designed
+    for `epsilon`.
     """
     plan = subject if isinstance(subject, Plan) else make(subject, epsilon)
     schema = plan.schema
     names = list(attributes or schema.names)
     for name in names:
-        schema[name]  # raises, and says which there are
+        schema[name]  # raises an error that lists the names, if there is no such attribute
 
     def named(some: Plan, count: int) -> list[tuple[str, Prediction]]:
         found = targets(predict(some, count, level=level, guesses=guesses))
@@ -124,10 +124,10 @@ def _panels(values: list[dict[str, Any]], order: list[str], field: str, label: s
 
 
 def law(plan: Plan, attribute: str, values: Sequence[object] = ()) -> alt.Chart:
-    """Draw what people with these values would report: a bar for each output (or group of them) and value.
+    """Draw the possible reports of people with these values: a bar for each output (or group of outputs) and value.
 
-    Where bars of two values are of similar height, a report hardly tells the values apart; no two are further apart
-    than a factor e^epsilon. Without values, those of the ends and the middle of a number are taken, or of the first
+    Where the bars of two values have similar heights, a report hardly distinguishes the values. No two heights differ
+    by more than a factor e^epsilon. Without values, the picture shows the ends and the middle of a number, or the first
     three categories.
     """
     if not len(values):
@@ -149,7 +149,7 @@ def law(plan: Plan, attribute: str, values: Sequence[object] = ()) -> alt.Chart:
         what = "what is reported, as the number that it counts as"
     else:
         what = "what is reported" if rows[0].partition else "what is in the report"
-    # Labels that overlap would be dropped, that of "missing" perhaps: some are chosen, and the last is kept.
+    # Vega would drop overlapping labels, perhaps that of "missing": choose some of them, and keep the last.
     ticks = sorted({*range(0, len(rows) - 1, math.ceil(len(rows) / 10)), len(rows) - 1})
     chart: alt.Chart = (
         alt.Chart(alt.InlineData(values=data))
@@ -173,8 +173,8 @@ def law(plan: Plan, attribute: str, values: Sequence[object] = ()) -> alt.Chart:
 def estimates(rows: Sequence[Estimate], schema: Schema, *, level: float | None = None) -> alt.VConcatChart:
     """Draw estimates with their intervals: means as points on the attribute's own scale, shares as bars.
 
-    Of an attribute with more than 32 categories those with the largest shares are drawn. What nobody has answered yet
-    is left out. The level need not be given for rows that know it.
+    Of an attribute with more than 32 categories, the picture shows those with the largest shares. It leaves out
+    attributes that nobody has answered yet. Rows of `hush.estimate` know their level; give it for others.
     """
     if level is None and isinstance(rows, Estimates):
         level = rows.level

@@ -1,9 +1,8 @@
-"""One picture each of a mean, shares, a distribution, margins, reports over time, and the rounds of a training.
+"""One panel each for a mean, shares, a distribution, margins, reports over time, and the rounds of a training.
 
-A panel is a specification for data of a known form, and says nothing about where the data come from: the pictures of
-the command line carry theirs inside, those of the collector's dashboard are given theirs again and again, by name. The
-colours are not in it either: marks name a style, and a theme says what it looks like. Needs
-`pip install 'hush-ldp[plot]'`.
+A panel is a specification for data of a known form. It does not fix the source of the data: pictures of the command
+line contain theirs, and the collector's dashboard passes new data by name again and again. It does not fix the colours
+either: marks name a style, and a theme defines its look. Needs `pip install 'hush-ldp[plot]'`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Panel = alt.Chart | alt.LayerChart | alt.FacetChart
 
 MAX_BARS = 32
 NAME = "rows"
-"""What the data of a panel are called on the dashboard."""
+"""The name of a panel's data on the dashboard."""
 
 BLUE, RED = "#2b6cb0", "#c2410c"
 COLOURS = (BLUE, RED, "#4d7c0f", "#7e22ce", "#0f766e", "#a16207")
@@ -96,8 +95,8 @@ def timeline(data: Data, title: str, width: Width = 480) -> Panel:
 
 
 def promises(data: Data, title: str, width: Width = 480) -> Panel:
-    """Draw margins that were predicted, as bars, with those that were achieved, as dots. Rows: what, predicted,
-    achieved; both as parts of the attribute's scale.
+    """Draw predicted margins as bars, with the achieved ones as dots. Rows: what, predicted, achieved; both margins as
+    parts of the attribute's scale.
     """
     base = alt.Chart(data).encode(y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(labelLimit=140)))
     tooltip = [
@@ -154,18 +153,18 @@ PANELS: dict[str, tuple[Callable[[Data, str, Width], Panel], str]] = {
     "loss": (loss, "loss of held-out people"),
     "weights": (weights, "weight"),
 }
-"""Every panel, with what its axis is called where a heading says the rest."""
+"""Every panel, with the title of its axis where a heading has the rest."""
 
 
 def named() -> dict[str, dict[str, Any]]:
-    """Return the specification of every panel, as wide as where it is put, for data that come later under `NAME`."""
+    """Return the specification of every panel, as wide as its container, for data that come later under `NAME`."""
     return {
         name: make(alt.NamedData(name=NAME), title, "container").to_dict() for name, (make, title) in PANELS.items()
     }
 
 
 def theme(name: Literal["light", "dark"]) -> dict[str, Any]:
-    """Return a configuration of Vega-Lite: what the styles of panels look like."""
+    """Return a configuration of Vega-Lite: the look of the styles that panels name."""
     dark = name == "dark"
     text, quiet, line, edge, surface, track = (
         ("#eceff4", "#b3bccb", "#363e4b", "#8b95a6", "#14171d", "#4a5363")

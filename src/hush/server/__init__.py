@@ -1,1 +1,1 @@
-"""From reports to estimates. The standard library is enough, and nothing here runs on a device."""
+"""From reports to estimates, with the standard library only. Nothing here runs on a device."""

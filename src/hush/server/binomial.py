@@ -1,9 +1,9 @@
 """Exact binomial tails, the bounds of Clopper and Pearson (1934) for any count, and Student's quantiles (1908).
 
-Intervals of rare categories need them, and audits, which accuse somebody with error rates of one in a million: they
-hold for every count and far out in the tails. A binomial tail is a regularised incomplete beta function, which has a
-continued fraction that loses no digits there, and knows no difference between whole counts and others: predictions
-put expected ones in. A tail of Student's distribution is such a function too.
+Intervals of rare categories need them, and so do audits, whose error rates are one in a million. They hold for every
+count and far out in the tails. A binomial tail is a regularised incomplete beta function. Its continued fraction loses
+no digits there, and also works for counts that are not whole: predictions use expected counts. A tail of Student's
+distribution is such a function too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 _TINY = 1e-300
-_MANY = 500  # degrees of freedom from which on an expansion is as good, and the logarithms of gamma are not
+_MANY = 500  # from this many degrees of freedom an expansion is precise, and logarithms of gamma are not
 
 
 def at_least(count: float, n: float, p: float) -> float:
@@ -36,23 +36,23 @@ def at_most(count: float, n: float, p: float) -> float:
 
 
 def lower_bound(count: float, n: float, miss: float) -> float:
-    """Return what the probability of an event exceeds, except with probability `miss`, if it happened so often."""
+    """Return a lower bound of an event's probability, after `count` of n. It errs with probability `miss` at most."""
     return 0.0 if count == 0 else _cross(lambda p: at_least(count, n, p) < miss)[0]
 
 
 def upper_bound(count: float, n: float, miss: float) -> float:
-    """Return what the probability of an event stays below, except with probability `miss`."""
+    """Return an upper bound of an event's probability, after `count` of n. It errs with probability `miss` at most."""
     return 1.0 if count == n else _cross(lambda p: at_most(count, n, p) > miss)[1]
 
 
 def normal(level: float) -> float:
-    """Return how many standard errors a normal interval of this level reaches to each side."""
+    """Return the half-width of a normal interval of this level, in standard errors."""
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
 @lru_cache(maxsize=4096)
 def student(level: float, freedom: float) -> float:
-    """Return how many estimated standard errors an interval of this level reaches to each side."""
+    """Return the half-width of a Student interval of this level, in estimated standard errors."""
     if freedom >= _MANY:  # Cornish and Fisher (1937)
         z = normal(level)
         first = (z**3 + z) / 4
@@ -68,7 +68,7 @@ def student(level: float, freedom: float) -> float:
 
 
 def _cross(before: Callable[[float], bool]) -> tuple[float, float]:
-    """Return two neighbouring numbers between which a condition that holds near 0 ceases to hold."""
+    """Return the two neighbouring numbers between which a condition that holds near 0 stops holding."""
     low, high = 0.0, 1.0
     while True:
         middle = (low + high) / 2

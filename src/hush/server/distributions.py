@@ -26,7 +26,7 @@ _TINY = 1e-300  # probabilities of far tails may underflow
 class Distribution:
     """The shares of a numeric attribute's present values in bins between edges, uniform within each.
 
-    It comes without intervals: nothing here says how uncertain it is.
+    It has no intervals, so it does not show its uncertainty.
     """
 
     attribute: str
@@ -34,7 +34,7 @@ class Distribution:
     shares: tuple[float, ...]
 
     def quantile(self, q: float) -> float:
-        """Return the value below which a share q lies."""
+        """Return the value that a share q of the values lies below."""
         if not 0 <= q <= 1:
             raise EstimateError("a quantile is for a share from 0 to 1")
         below = 0.0
@@ -54,9 +54,9 @@ class Distribution:
 def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distribution:
     """Return the likeliest distribution of a numeric attribute, from the same reports as its mean.
 
-    Expectation maximisation with the exactly known channel, from a uniform start. It stops when a step gains less than
-    0.1 in log-likelihood: by then it fits noise, not people. The mean of the result is biased: for means use
-    `estimate`. Channels with two outputs, such as Duchi et al.'s, know nothing but the mean.
+    It uses expectation maximisation with the exactly known channel, from a uniform start. It stops when a step gains
+    less than 0.1 in log-likelihood: further steps would fit noise, not people. The mean of the result is biased; for
+    means use `estimate`. Channels with two outputs, such as Duchi et al.'s, report nothing but the mean.
     """
     field = tally.plan.schema[attribute]
     if not isinstance(field, Numeric):
@@ -84,7 +84,7 @@ def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distributio
 
 
 def _maximise(rows: list[list[float]], counts: Sequence[int]) -> list[float]:
-    """Return weights of the rows for which the counts are likeliest, or hardly less likely than that."""
+    """Return weights of the rows that make the counts likeliest, or nearly so."""
     seen = [y for y, count in enumerate(counts) if count]
     rows = [[row[y] for y in seen] for row in rows]
     columns = list(zip(*rows, strict=True))

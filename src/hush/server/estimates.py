@@ -1,18 +1,18 @@
-"""From a tally to numbers for people: means, shares, standard errors, intervals.
+"""From a tally to means, shares, standard errors and intervals.
 
-**What is estimated.** Respondents are taken to be drawn independently from some population. The target is the mean
+**Targets.** The estimates assume that respondents are drawn independently from some population. The target is the mean
 of a numeric attribute in that population (of the clipped values, where the schema clips), on the attribute's own
-scale, or the share of a category. An interval covers it with the stated probability; it accounts for the noise that
-the devices added and for who happened to respond. It does not account for people who declined, lied, were asked
+scale, or the share of a category. An interval covers it with the stated probability. It accounts for the noise that
+the devices added and for the chance of who responds. It does not account for people who declined, lied, were asked
 twice, or sent malicious reports; for the last see `manipulation`.
 
-**Ratio estimator** (the default): the average over those who answered the attribute. It is unbiased given how many
-did. **Paper's estimator**: the sum divided by n*k/d, the *expected* number who answered, as in Wang et al. (2019). It
-is unbiased too, but has a further variance of (d/k - 1)*mean^2/n, for nothing.
+**Ratio estimator** (the default): the average over those who answered the attribute. It is unbiased given their number.
+**Paper's estimator**: the sum divided by n*k/d, the *expected* number who answered, as in Wang et al. (2019). It
+is unbiased too, but adds a variance of (d/k - 1)*mean^2/n without any benefit.
 
-Points are unbiased and may lie outside the domain, or be negative. `Estimates.clip` and `Estimates.project` are
-remedies, neither of them a default: their results look better and often are closer to the truth, but are biased.
-Averages of them over weeks or regions stay biased: add tallies and estimate once.
+Points are unbiased and may lie outside the domain, or be negative. `Estimates.clip` and `Estimates.project` remove
+such values, but neither is a default: their results look better and are often closer to the truth, but are biased.
+Their averages over weeks or regions stay biased: add tallies and estimate once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Estimator = Literal["ratio", "paper"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean (category None) or the share of a category, from the `answers` of those who were asked about it."""
+    """A mean (category None) or the share of a category, from this number of `answers` about it."""
 
     attribute: str
     category: str | int | None
@@ -52,7 +52,7 @@ class Estimate:
 
 
 class Estimates(Rows[Estimate]):
-    """A list of estimates that knows the level of their intervals, if one was given."""
+    """A list of estimates, with the level of their intervals if one was given."""
 
     _columns: ClassVar = {
         "attribute": str,
@@ -71,7 +71,7 @@ class Estimates(Rows[Estimate]):
         self.level, self._schema = level, schema
 
     def table(self) -> Table:
-        """Return them with as many digits as their intervals are worth."""
+        """Return them with as many digits as their intervals justify."""
         shown = []
         for row in self:
             what = "mean" if row.category is None else f"share of {row.category}"
@@ -94,8 +94,8 @@ class Estimates(Rows[Estimate]):
     def project(self) -> Self:
         """Replace the shares of each categorical attribute by the nearest ones that are nonnegative and add up to 1.
 
-        Nearest in the Euclidean sense: the same amount is taken from every share, and negative ones then become 0
-        (known as Norm-Sub). Intervals stay those of the unbiased points. Other rows stay as they are.
+        Nearest is meant in the Euclidean sense: the same amount is taken from every share, and negative ones then
+        become 0 (known as Norm-Sub). Intervals stay those of the unbiased points. Other rows do not change.
         """
         groups: dict[str, list[float]] = {}
         for row in self:
@@ -123,7 +123,7 @@ class Estimates(Rows[Estimate]):
 
 @dataclass(frozen=True)
 class Manipulation:
-    """How far malicious reports can have moved a point, at most."""
+    """The most by which malicious reports can have moved a point."""
 
     attribute: str
     category: str | int | None
@@ -152,8 +152,8 @@ class Manipulations(Rows[Manipulation]):
 def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio") -> Estimates:
     """Return an estimate for every numeric attribute and every category, in the schema's order.
 
-    For an optional numeric attribute the mean is that of the present, and the category `MISSING` has the share of
-    the missing. Reading a tally costs no privacy, however often it is done.
+    For an optional numeric attribute the mean is that of the present values, and the category `MISSING` has the share
+    of the missing ones. Reading a tally costs no privacy, however often you do it.
     """
     if not isinstance(tally, Tally):
         raise EstimateError("estimate(tally) needs a Tally")
@@ -172,7 +172,7 @@ def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio
 
 
 def points(tally: Tally) -> list[float]:
-    """Return the points of `estimate` alone, for those who need no intervals but many estimates."""
+    """Return only the points of `estimate`, for callers that need many estimates and no intervals."""
     found = []
     for question, attributes, answered, counts in zip(
         tally.plan.questions, tally.plan.attributes, tally.answered, tally.counts, strict=True
@@ -190,8 +190,8 @@ def points(tally: Tally) -> list[float]:
 def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") -> Manipulations:
     """Return how far each point can have been moved if this many of the reports are malicious.
 
-    Malicious reports may name any attribute and any output, but nothing else, as every report is checked. Each
-    replaces at most one value by another of the channel's range: with n answers the point moves by at most
+    Malicious reports may name any attribute and any output, but nothing else, because every report is checked. Each
+    replaces at most one value by another of the channel's range. So with n answers the point moves by at most
     reports/n times that range, whatever the honest reports are.
     """
     if type(reports) is not int or reports < 0:
@@ -207,15 +207,15 @@ def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") 
 def leverage(plan: Plan) -> Manipulations:
     """Return how far one malicious report can move each point, times the number of answers.
 
-    With n answers the point moves by shift/n at most: to first order for the mean of an optional attribute, and if
-    all values are present (if only a share of them is, divide by that share).
+    With n answers the point moves by shift/n at most. For the mean of an optional attribute that is to first order,
+    and if all values are present (if only a share is present, divide by that share).
     """
     rows = []
     for question, attributes in zip(plan.questions, plan.attributes, strict=True):
         for reading in question.channel.readings([0] * question.channel.alphabet.size, 0):
             attribute = attributes[reading.attribute]
             presence = reading.presence or [0.0] * len(reading.values)
-            # The point of a ratio may lie anywhere in the domain; what moves it is linear in it, so its ends decide.
+            # The point of a ratio may lie anywhere in the domain. Its shift is linear in the point, so the ends decide.
             ranges = []
             for point in (-1.0, 1.0):
                 mixed = [value - point * here for value, here in zip(reading.values, presence, strict=True)]
@@ -257,15 +257,15 @@ def _targets(tally: Tally, estimator: Estimator) -> Iterator[tuple[Attribute, Re
         plan.questions, plan.attributes, plan.inclusions, tally.answered, tally.counts, strict=True
     ):
         for reading in question.channel.readings(counts, answered):
-            n = sum(reading.counts)  # those whose report is about this attribute
+            n = sum(reading.counts)  # the reports about this attribute
             inclusion = asked * reading.share
             if reading.presence is not None:
-                # Both estimators agree: what they divide by cancels in the ratio.
+                # Both estimators agree: their divisors cancel in the ratio.
                 sample: Sample | Ratio = ratio(reading.counts, reading.values, reading.presence, reading.squares)
             elif estimator == "ratio" or inclusion == 1:
                 sample = summarise(reading.counts, reading.values, reading.squares)
             else:
-                # Those who were not asked count as 0, those who were as 1/inclusion times their value.
+                # People who were not asked count as 0, the others as 1/inclusion times their value.
                 weight = float(1 / inclusion)
                 scaled = [0.0, *(weight * value for value in reading.values)]
                 ends = (-1.0, 1.0) if reading.symbol is None else (0.0, 1.0)
@@ -275,21 +275,21 @@ def _targets(tally: Tally, estimator: Estimator) -> Iterator[tuple[Attribute, Re
 
 
 def category_of(attribute: Attribute, symbol: int | None) -> str | int | None:
-    """Return the category of a reading's symbol; None stands for the mean."""
+    """Return the category of a reading's symbol, or None for the mean."""
     if symbol is None:
         return None
     return MISSING if isinstance(attribute, Numeric) else attribute.labels[symbol]
 
 
 class Scale:
-    """Takes values of a channel to the scale of what is estimated."""
+    """Converts values of a channel to the scale of the estimate."""
 
     def __init__(self, attribute: Attribute, symbol: int | None) -> None:
         self.low, self.high = 0.0, 1.0
         self.half, self._offset = 1.0, 0.0  # a share is on its own scale already
         if isinstance(attribute, Numeric) and symbol is None:
             self.low, self.high = attribute.low, attribute.high
-            # Halves are taken first, as high - low is finite but twice as much may not be.
+            # Halve first: high - low is finite, but twice as much may not be.
             self.half = attribute.high / 2 - attribute.low / 2
             self._offset = attribute.low / 2 + attribute.high / 2
 
@@ -298,7 +298,7 @@ class Scale:
         return self._offset + self.half * value
 
     def bounds(self, bounds: Interval) -> Interval:
-        """Return an interval on this scale; where it has no bound, that of the domain holds all the same."""
+        """Return an interval on this scale. Where it has no bound, the domain's bound holds."""
         low, high = bounds
         return (
             self.value(low) if math.isfinite(low) else self.low,

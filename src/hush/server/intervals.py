@@ -1,7 +1,7 @@
-"""From counts of values to a mean, its standard error, and an interval that keeps its word.
+"""From counts of values to a mean, its standard error, and an interval with the stated coverage.
 
-The values of a channel are independent draws, bounded, and possibly few of them far from the rest. Two intervals
-share the work:
+The values of a channel are independent, bounded draws, and a few of them may lie far from the rest. There are two
+kinds of interval:
 
 - **Two values** (a category is supported or not, a sign is plus or minus): the count is binomial. The interval is
   Wilson's (1927), or Clopper and Pearson's exact one (1934) if fewer than 100 fall on one side.
@@ -12,18 +12,19 @@ share the work:
   whichever is less, where s^2 is the variance seen and t Student's quantile. `least` and `most` bound the variance of
   every population with mean x, and are known from the channel (`hush.core.channels.squares`).
 
-**Why least.** Some outputs are rare for every input, and decide. If n reports show none of them, s^2 is too small.
-But their probability is known from the channel, and so is what they add to the variance.
+**Why least.** Some outputs are rare for every input, but contribute much to the variance. If n reports show none of
+them, s^2 is too small. But the channel gives their probability, and so their contribution to the variance.
 
-**Why L.** If x is true, people who would move the mean from m to x may not have been met. They move it most if they are
-at the end of the domain, a distance of `room` from m: then they are a share of |m - x|/room. All n reports miss them
-with probability exp(-n*|m - x|/room) at most, which is 1 - level if that is L*room/n, with L = -log(1 - level).
+**Why L.** If x is true, the sample may have missed the people who would move the mean from m to x. They move it most if
+they are at the end of the domain, a distance of `room` from m: then they are a share of |m - x|/room. All n reports
+miss them with probability exp(-n*|m - x|/room) at most. That is 1 - level if |m - x| is L*room/n, with
+L = -log(1 - level).
 
-**Why most.** Whoever was not met, the variance is at most `most`. With much noise it is hardly more than `least`.
+**Why most.** Whoever was missed, the variance is at most `most`. With much noise it is hardly more than `least`.
 
-With many reports s^2 is all that counts, and the interval is the normal one. There is no number of reports that is
-"enough", and so no jump. The mean of the present, a ratio, has the same interval: see `ratio_interval`. That it covers
-at least 94 % at the level 0.95, in every population that was tried, is measured: docs/decisions/0008-intervals.md.
+With many reports only s^2 matters, and the interval is the normal one. No number of reports counts as "enough", so the
+interval has no jump. The mean of the present, a ratio, has the same interval: see `ratio_interval`. Measurements show
+that it covers at least 94 % at the level 0.95, in every population that was tried: docs/decisions/0008-intervals.md.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Sample:
-    """What is known of n independent values: their mean and unbiased variance, and their possible range.
+    """The mean and the unbiased variance of n independent values, and their possible range.
 
-    `squares` bounds the variance whatever the population; two values need none. In predictions n is the number to be
-    expected, which need not be whole.
+    `squares` bounds the variance whatever the population; a sample of two values needs none. In predictions n is the
+    expected number, which need not be whole.
     """
 
     n: float
@@ -60,7 +61,7 @@ class Sample:
 
     @property
     def stderr(self) -> float:
-        """The standard error of the mean. If one of two values was never seen, one further report of each is added."""
+        """The standard error of the mean. If one of two values was never seen, it adds one further report of each."""
         if self.n < 2:
             return math.inf
         if self.two_valued and self.variance == 0:
@@ -69,20 +70,20 @@ class Sample:
 
 
 def summarise(counts: Sequence[int], values: Sequence[float], squares: Squares | None = None) -> Sample:
-    """Return the moments of values that occurred so often."""
+    """Return the moments of values with these counts."""
     n = sum(counts)
     smallest, largest, two_valued = min(values), max(values), len(set(values)) == 2
     if n == 0:
         return Sample(0, math.nan, math.nan, smallest, largest, two_valued, squares)
     mean = math.fsum(map(mul, counts, values)) / n
-    # Channels may have far more values than people gave; what did not occur adds nothing to an exact sum.
+    # Most values of a channel may not occur at all; skipping them does not change an exact sum.
     second = math.fsum(count * (value - mean) ** 2 for count, value in zip(counts, values, strict=True) if count)
     variance = second / (n - 1) if n > 1 else math.nan
     return Sample(n, mean, variance, smallest, largest, two_valued, squares)
 
 
 def moments(law: Sequence[float], values: Sequence[float], squares: Squares | None = None) -> Sample:
-    """Return what is to be expected of one value, given the probability of each: its moments are those of the law."""
+    """Return the expected sample of one value, given the probability of each: its moments are those of the law."""
     mean = math.fsum(map(mul, law, values))
     second = math.fsum(p * (value - mean) ** 2 for p, value in zip(law, values, strict=True))
     return Sample(1.0, mean, second, min(values), max(values), len(set(values)) == 2, squares)
@@ -100,7 +101,7 @@ def interval(sample: Sample, level: float) -> Interval:
     if sample.two_valued:
         width = sample.largest - sample.smallest
         count = (sample.mean - sample.smallest) / width * sample.n
-        if isinstance(sample.n, int):  # of real reports it is whole but for an error of rounding
+        if isinstance(sample.n, int):  # for real reports the count is whole, up to a rounding error
             count = round(count)
         low, high = proportion(count, sample.n, level)
         return sample.smallest + width * low, sample.smallest + width * high
@@ -112,7 +113,7 @@ def interval(sample: Sample, level: float) -> Interval:
     test = _test(sample.n, level)
 
     def plausible(x: float) -> bool:
-        # Beyond the domain, where only the point may be, the variance is that at its end.
+        # Only the point may lie beyond the domain; there the variance is that at the domain's end.
         least, most = known.variances(min(max(x, first), last))
         room = last - sample.mean if x > sample.mean else sample.mean - first
         return test(sample.mean - x, sample.variance, least, most, room)
@@ -131,7 +132,7 @@ def proportion(count: float, n: float, level: float) -> Interval:
     return _exact(count, n, (1 - level) / 2)
 
 
-@lru_cache(maxsize=1024)  # of a thousand rare categories many have the same count
+@lru_cache(maxsize=1024)  # many of a thousand rare categories have the same count
 def _exact(count: float, n: float, tail: float) -> Interval:
     return lower_bound(count, n, tail), upper_bound(count, n, tail)
 
@@ -140,7 +141,7 @@ Test = Callable[[float, float, float, float, float], bool]
 
 
 def _test(n: float, level: float) -> Test:
-    """Return the test of the docstring above, of an average that is `away` from its expectation."""
+    """Return the test in the module's docstring, for an average that is `away` from its expectation."""
     t2, unmet = student(level, n - 1) ** 2, -math.log1p(-level)
 
     def plausible(away: float, variance: float, least: float, most: float, room: float) -> bool:
@@ -151,7 +152,7 @@ def _test(n: float, level: float) -> Test:
 
 
 def _edge(plausible: Callable[[float], bool], inside: float, outside: float) -> float:
-    """Return where what is plausible ends on the way from a point that is to one that may be."""
+    """Return where plausibility ends, from a plausible point `inside` towards `outside`, which may be plausible too."""
     if plausible(outside):
         return outside
     for _ in range(48):  # to one part in 10^14 of the way
@@ -173,8 +174,8 @@ class Ratio:
 
     @property
     def point(self) -> float:
-        """The mean of the present, or NaN if there seem to be none."""
-        if not self.denominator.mean > 0:  # of no reports it is NaN
+        """The mean of the present, or NaN if the estimated share of the present is not above 0."""
+        if not self.denominator.mean > 0:  # without reports it is NaN
             return math.nan
         return self.numerator.mean / self.denominator.mean
 
@@ -194,7 +195,7 @@ class Ratio:
 def ratio(
     counts: Sequence[int], values: Sequence[float], presence: Sequence[float], squares: Squares | None = None
 ) -> Ratio:
-    """Return the mean of the present, given the values and the presence that each output stands for."""
+    """Return the mean of the present, given the value and the presence of each output."""
     numerator, denominator = summarise(counts, values, squares), summarise(counts, presence)
     covariance = math.nan
     if numerator.n > 1:
@@ -209,8 +210,8 @@ def ratio(
 def ratio_interval(ratio: Ratio, level: float) -> Interval:
     """Return an interval for the mean of the present.
 
-    It has every x in the domain for which the average of (value - x*presence) is plausible, as its expectation is 0 if
-    x is true. With many reports that is Fieller's interval (1954). If all values may be missing it has no bounds.
+    It has every x in the domain for which the average of (value - x*presence) is plausible: its expectation is 0 if x
+    is true. With many reports that is Fieller's interval (1954). If all values may be missing, it has no bounds.
     """
     top, bottom = ratio.numerator, ratio.denominator
     if top.n < 2 or bottom.mean <= 0:
@@ -222,7 +223,7 @@ def ratio_interval(ratio: Ratio, level: float) -> Interval:
 
     def plausible(x: float) -> bool:
         away = top.mean - x * bottom.mean
-        # Somebody at an end of the domain, if they are present, has (the end - x) on average.
+        # A present person at an end of the domain has (the end - x) on average.
         room = last - x - away if away < 0 else away - (first - x)
         return test(away, ratio.spread(x), *known.variances(x), room)
 

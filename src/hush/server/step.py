@@ -1,7 +1,7 @@
-"""What a server does in a training: the first round, and from a tally of gradients the next one.
+"""The server's part in a training: it makes the first round, and the next one from a tally of gradients.
 
-As E[Q^T sign(Qg)] = kappa g/|g| for a random rotation Q, the mean of the reported signs, rotated back and multiplied by
-R/kappa, is that of the clipped gradients, on average over rotations: every round has its own.
+For a random rotation Q, E[Q^T sign(Qg)] = kappa g/|g|. So the mean of the reported signs, rotated back and multiplied
+by R/kappa, is the mean of the clipped gradients, on average over rotations. Every round has its own rotation.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def first_round(training: Training) -> Round:
 
 
 def step(round: Round, tally: Tally) -> Round:  # noqa: A002
-    """Return the next round: on the server."""
+    """Return the next round. It runs on the server."""
     check_open(round)
     return moved(round, mean_gradient(round, tally))
 
 
 def mean_gradient(current: Round, tally: Tally) -> list[float]:
-    """Return the mean of the clipped gradients behind a tally. What nobody reported counts as 0."""
+    """Return the mean of the clipped gradients behind a tally. A coordinate that nobody reported counts as 0."""
     if tally.plan.id != current.plan.id:
         raise TallyError("this tally belongs to another round")
     return decode(current, [0.0 if math.isnan(point) else point for point in points(tally)])
@@ -54,10 +54,10 @@ def decode(current: Round, means: Sequence[float]) -> list[float]:
 
 
 def moved(current: Round, gradient: Sequence[float]) -> Round:
-    """Return the next current, after a step against the mean gradient and that of the penalty."""
+    """Return the next round, after a step against the mean gradient and the gradient of the penalty."""
     training = current.training
     size = training.step / math.sqrt(current.number) if training.decay else training.step
-    box = LARGEST if training.box is None else min(training.box, LARGEST)  # who diverges still ends
+    box = LARGEST if training.box is None else min(training.box, LARGEST)  # a diverging training still ends
     weights = tuple(
         _clipped(w - size * (g + training.penalty * w), box) for w, g in zip(current.weights, gradient, strict=True)
     )
@@ -66,7 +66,7 @@ def moved(current: Round, gradient: Sequence[float]) -> Round:
         averaged += 1
         average = tuple(a + (w - a) / averaged for a, w in zip(average, weights, strict=True))
     chosen = _next_coordinates(current, gradient)
-    if len(chosen) == len(current.coordinates):  # nothing is designed anew: a collector has no time for that
+    if len(chosen) == len(current.coordinates):  # reuse the plan: a collector has no time to design one
         plan = replace(current.plan, title=training.round_title(current.number + 1))
     else:
         plan = round_plan(training, current.number + 1, len(chosen))

@@ -1,4 +1,4 @@
-"""The tally: for each question a vector of counts. It is all that the server needs to keep.
+"""The tally: a vector of counts for each question. The server needs to keep nothing else.
 
 Tallies of one plan form a commutative monoid: `+` adds integers, `Tally(plan)` is zero, and adding reports in
 any order, on any number of machines, gives equal tallies.
@@ -23,9 +23,9 @@ MAX_REPORTS = 1 << 62
 
 
 class Tally:
-    """Counts of the reports of one plan. The one mutable type of the core.
+    """Counts of the reports of one plan. It is the one mutable type among plan, report and tally.
 
-    `reports` is how many there are, `answered[j]` how many of them answer question j, and `counts[j]` how often
+    `reports` is the number of reports, `answered[j]` the number that answer question j, and `counts[j]` how often
     each output (or each member of a set-valued output) was reported.
     """
 
@@ -67,14 +67,14 @@ class Tally:
     def add(self, report: Report) -> None:
         """Count a report of the same plan.
 
-        A tally keeps no ids: a report that is added twice counts twice. Whoever receives reports over a network
-        must look at their ids first.
+        A tally keeps no ids: a report that is added twice counts twice. A service that receives reports over a network
+        must check their ids first.
         """
         if not isinstance(report, Report):
             raise TallyError("only reports are added to a tally; use + for tallies")
         if report.plan.id != self.plan.id:
             raise TallyError("this report belongs to another plan")
-        # A report that exists is valid, so nothing below can fail half-way.
+        # Every Report object is valid, so nothing below can fail half-way.
         for index, output in report.answers:
             self.plan.questions[index].channel.alphabet.count(self.counts[index], output)
             self.answered[index] += 1
@@ -110,7 +110,7 @@ class Tally:
         return total
 
     def __radd__(self, other: object) -> Tally:
-        # So that sum() works, which starts from 0.
+        # sum() starts from 0.
         return self.copy() if type(other) is int and other == 0 else NotImplemented
 
     def __eq__(self, other: object) -> bool:
@@ -129,7 +129,7 @@ class Tally:
         return f"<Tally of plan {self.plan.id[:12]}: {self.reports:,} reports>"
 
     def plot(self, *attributes: str, level: float = 0.95) -> alt.VConcatChart:
-        """Draw the estimates with their intervals, of these attributes or of all, as an Altair chart.
+        """Draw the estimates of these attributes (or of all) with their intervals, as an Altair chart.
 
         It needs `pip install 'hush-ldp[plot]'`.
         """
@@ -142,7 +142,7 @@ class Tally:
     # -- JSON
 
     def to_json(self) -> str:
-        """Return the JSON form, which holds the plan too: `hush tally` writes it, and `hush estimate` reads it."""
+        """Return the JSON form, which includes the plan. `hush tally` writes it, and `hush estimate` reads it."""
         counted = {
             "hush": VERSION,
             "plan": self.plan.id,
@@ -154,7 +154,7 @@ class Tally:
 
     @classmethod
     def from_json(cls, text: str | bytes, plan: Plan | None = None) -> Tally:
-        """Read the JSON form, and check all of it, the plan included. With a plan, refuse a tally of any other."""
+        """Read the JSON form, and check all of it, including the plan. With a plan, refuse a tally of any other."""
         if not isinstance(plan, Plan | None) or isinstance(text, Plan):
             raise TallyError("Tally.from_json(text, plan) needs a text first, and then perhaps a Plan")
         value = codec.load(text, TallyError, 2 * codec.MAX_TEXT)
@@ -176,7 +176,7 @@ class Tally:
 
     @staticmethod
     def _planned(design: Any, known: Plan | None) -> Plan:
-        """Return the plan of a tally. One that is known is compared by its hash, and need not be checked again."""
+        """Return the plan of a tally. A known plan is compared by its hash, and need not be checked again."""
         try:
             text = codec.dump(design)
         except ValueError:  # 1e999 is read as infinity, which cannot be written

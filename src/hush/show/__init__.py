@@ -1,1 +1,1 @@
-"""Rows, text tables and CSV files: how results are shown without any library."""
+"""Results as rows, text tables and CSV files, without any library."""

@@ -1,6 +1,6 @@
-"""Rows about means and shares: a list that shows itself as a table, and becomes a data frame on request.
+"""Rows about means and shares: a list that prints as a table, and converts to a data frame.
 
-The standard library is enough; pandas, polars and Arrow are imported when they are asked for.
+It needs the standard library only; pandas, polars and Arrow are imported when a method needs them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SHOWN = 8
 
 
 class Row(Protocol):
-    """What is about a mean (category None) or a share: an estimate, a prediction, a bound."""
+    """A row about a mean (category None) or a share: an estimate, a prediction, a bound."""
 
     @property
     def attribute(self) -> str:
@@ -36,13 +36,13 @@ R = TypeVar("R", bound=Row)
 
 
 class Rows(Shown, list[R]):
-    """A list of rows, equal to any list of equal rows. Slices and copies of it are of its kind; sums are plain lists.
+    """A list of rows, equal to any list of equal rows. Slices and copies have the same class; sums are plain lists.
 
-    In data frames categories are texts, as those of some attributes may be integers and those of others not; that of a
-    mean is null. What is not known is NaN.
+    In data frames categories are texts, because only some attributes have integers as categories. The category of a
+    mean is null. Unknown numbers are NaN.
     """
 
-    _columns: ClassVar[Mapping[str, type]]  # what of a row goes into a data frame: texts, integers, numbers
+    _columns: ClassVar[Mapping[str, type]]  # the columns of a data frame: texts, integers, numbers
 
     def __repr__(self) -> str:
         return self.table().shortened().text()
@@ -71,7 +71,7 @@ class Rows(Shown, list[R]):
         return self._like([row for row in self if row.attribute in attributes])
 
     def _like(self, rows: list[R]) -> Self:
-        """Return other rows of which the same is known: their level, for one."""
+        """Return other rows with the same properties as these, such as their level."""
         made = type(self)(rows)
         vars(made).update(vars(self))
         return made
@@ -79,7 +79,7 @@ class Rows(Shown, list[R]):
     # -- for other libraries
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return a dictionary for each row, with its category as it is."""
+        """Return a dictionary for each row, with its category unchanged."""
         return [dict(vars(row)) for row in self]
 
     def to_pandas(self) -> pandas.DataFrame:

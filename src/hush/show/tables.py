@@ -1,6 +1,6 @@
 """Tables for people, and how numbers are written in them: as plain text, as HTML for notebooks, and for rich.
 
-The command line prints the same tables. The standard library is enough; rich is imported when it asks for a table.
+The command line prints the same tables. They need the standard library only; rich is imported when it asks for one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import rich.table
 
 MOST = 60
-"""Longer tables are shortened where nobody asked for all of them: at a prompt and in a notebook."""
+"""At a prompt and in a notebook, longer tables are shortened."""
 
 _GAP = "   "
 
@@ -27,7 +27,7 @@ _GAP = "   "
 
 
 def number(x: float) -> str:
-    """Write a number for people: four digits, and no power of ten unless it is needed."""
+    """Write a number with four digits, and with a power of ten only if necessary."""
     if 1000 <= abs(x) < 1e12:
         return f"{x:,.0f}"
     text = f"{x:.4g}"
@@ -35,17 +35,17 @@ def number(x: float) -> str:
 
 
 def up(x: float | Fraction, digits: int) -> str:
-    """Write a number with so many decimals, rounded up."""
+    """Write a number with `digits` decimals, rounded up."""
     return f"{math.ceil(Fraction(x) * 10**digits) / 10**digits:,.{digits}f}"
 
 
 def down(x: float | Fraction, digits: int) -> str:
-    """Write a number with so many decimals, rounded down."""
+    """Write a number with `digits` decimals, rounded down."""
     return f"{math.floor(Fraction(x) * 10**digits) / 10**digits:,.{digits}f}"
 
 
 def sure(share: Fraction) -> str:
-    """Write a bound on a probability in per cent, rounded up; one below 1 with as many decimals as keep it from 100."""
+    """Write a bound on a probability in per cent, rounded up, with enough decimals that less than 1 stays below 100."""
     digits = 1
     while share < 1 and math.ceil(100 * share * 10**digits) == 100 * 10**digits:
         digits += 1
@@ -53,7 +53,7 @@ def sure(share: Fraction) -> str:
 
 
 def chance(probability: Fraction) -> str:
-    """Write a probability in per cent with two decimals: what is possible is not shown as 0, nor as certain."""
+    """Write a probability in per cent with two decimals: 0 % only for the impossible, 100 % only for the certain."""
     text = f"{100 * float(probability):.2f} %"
     if text == "0.00 %" and probability > 0:
         return "< 0.01 %"
@@ -61,7 +61,7 @@ def chance(probability: Fraction) -> str:
 
 
 def within(low: float, high: float) -> Callable[[float], str]:
-    """Return how numbers about an interval are written: so that half of it has two digits."""
+    """Return a function that writes numbers about an interval, with two digits for half its width."""
     half = (high - low) / 2
     if not (math.isfinite(half) and 1e-9 < half < 1e12):
         return number
@@ -78,7 +78,7 @@ def percent(level: float | None, what: str) -> str:
 
 
 class Shown:
-    """What is shown as a table: whole if it is printed, shortened in a notebook."""
+    """An object that is shown as a table: whole if it is printed, shortened in a notebook."""
 
     def table(self) -> Table:
         """Return the table."""
@@ -88,11 +88,11 @@ class Shown:
         return self.table().text()
 
     def _repr_html_(self) -> str:
-        """What Jupyter and marimo show."""
+        """Return the HTML that Jupyter and marimo show."""
         return self.table().shortened().html()
 
     def __rich__(self) -> rich.console.RenderableType:
-        """What rich prints."""
+        """Return the object that rich prints."""
         from rich.console import Group
         from rich.text import Text
 
@@ -102,7 +102,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Table(Shown):
-    """Cells that are written already. The first columns are texts, the others numbers; notes are sentences beneath."""
+    """Cells as texts. The first `texts` columns are words, the others numbers; notes are sentences below the table."""
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
@@ -114,7 +114,7 @@ class Table(Shown):
         return self
 
     def shortened(self, most: int = MOST) -> Table:
-        """Leave out rows in the middle, and say how many, if there are more than `most`."""
+        """If there are more than `most` rows, leave out some in the middle, and state how many."""
         left = len(self.rows) - most
         if left <= 0:
             return self
@@ -123,7 +123,7 @@ class Table(Shown):
         return replace(self, rows=[*self.rows[: most - half], gap, *self.rows[len(self.rows) - half :]])
 
     def text(self) -> str:
-        """Return it in columns of characters."""
+        """Return it as plain text, in aligned columns."""
         widths = [max(map(_width, column)) for column in zip(self.columns, *self.rows, strict=True)]
 
         def line(cells: Sequence[str]) -> str:
@@ -138,11 +138,11 @@ class Table(Shown):
         return "\n".join([*lines, "", *self.notes] if self.notes else lines)
 
     def html(self) -> str:
-        """Return it as HTML without scripts. Its colours and letters are those of the page, light or dark."""
+        """Return it as HTML without scripts. It takes its colours and fonts from the page, light or dark."""
         head = self._line("th", self.columns, ' scope="col"', " border-bottom: 1px solid;")
         body = "\n".join(self._line("td", row) for row in self.rows)
         notes = "".join(f"\n<p>{escape(note)}</p>" for note in self.notes)
-        # A page without a doctype would give a table black letters, also on black: it is told to take the page's.
+        # Without a doctype a page would give a table black letters, even on black, so it must inherit the colour.
         style = "border-collapse: collapse; color: inherit; font: inherit; font-variant-numeric: tabular-nums;"
         return (
             f'<div>\n<table style="{style}">\n'
@@ -153,14 +153,14 @@ class Table(Shown):
         made = []
         for index, cell in enumerate(cells):
             side = "left" if index < self.texts else "right"
-            # Each cell says its side, as notebooks have rules of their own for all cells.
+            # Each cell states its alignment, because notebooks have rules of their own for all cells.
             made.append(
                 f'<{tag}{extra} style="text-align: {side}; padding: 0.2em 0.8em;{style}">{escape(cell)}</{tag}>'
             )
         return f"<tr>{''.join(made)}</tr>"
 
     def grid(self) -> rich.table.Table:
-        """Return it for rich, without the notes; nothing in it is taken for markup."""
+        """Return it for rich, without the notes. Rich does not read its texts as markup."""
         from rich import box, table, text
 
         made = table.Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
@@ -172,7 +172,7 @@ class Table(Shown):
 
 
 def _width(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
+    """Return the width of a text in a terminal, in columns."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)

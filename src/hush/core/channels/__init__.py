@@ -1,6 +1,6 @@
 """The channels: random functions with exactly known laws, one file each.
 
-A new channel is one file with a subclass of `Channel`, one line in `CHANNELS`, one file of vectors.
+To add a channel, add one file with a subclass of `Channel`, one line in `CHANNELS` and one file of vectors.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CHANNELS: dict[str, type[Channel]] = {
 
 
 def from_json(value: Any) -> Channel:
-    """Read any channel back, fully checked."""
+    """Read a channel of any kind, and check it fully."""
     kind = value.get("kind") if isinstance(value, dict) else None
     if type(kind) is not str or kind not in CHANNELS:
         raise PlanError(f"the kind of a channel must be one of: {', '.join(CHANNELS)}")

@@ -1,34 +1,36 @@
-"""The additive channel: one number on a lattice, plus integer noise. For the baselines of the paper.
+"""The additive channel: one number on a lattice, plus integer noise. The paper's baselines use it.
 
 The domain is divided into M steps. The input is rounded at random to one of the M+1 points x = 0..M. The noise is
 g + 1/2 steps up or down, with equal probability, and its magnitude g = j*M + i has probability proportional to
 
     f(g) = w_i * F(j),    0 <= i < M,    w_0 >= w_1 >= ... >= w_{M-1},
 
-where F falls like a power. The binary digits of a geometric number are independent, so j is made of them: digit k is 1
-with probability D_k/2^64, of odds r_k = D_k/(2^64 - D_k), for k = 0..m; F(j) is the product of the odds of its ones.
+where F falls like a power. The binary digits of a geometric number are independent, so j is drawn digit by digit: digit
+k is 1 with probability D_k/2^64, at odds r_k = D_k/(2^64 - D_k), for k = 0..m. F(j) is the product of the odds of the
+digits that are 1.
 
-**Privacy.** From a number that ends in t ones to the next one F falls by the factor R_t = r_0*...*r_{t-1} / r_t.
+**Privacy.** From a number that ends in t ones to the next number, F falls by the factor R_t = r_0*...*r_{t-1} / r_t.
 The constructor checks that w_{M-1}*R_t >= w_0 for all t < m, so f never increases below 2^m periods. Two inputs are at
-most M steps apart, and so are their magnitudes for one output: f differs by at most R, the largest R_t. The ratio is
-exactly R, as all of them occur.
+most M steps apart, and so are the magnitudes that lead to one output: f differs by at most R, the largest R_t. The
+ratio is exactly R, because every R_t occurs.
 
-**Finite.** Outputs lie at most `reach` steps outside the domain; sums beyond are reported as the farthest output. It
-takes all g >= h, where h = reach-1+x at one end and reach-1+M-x at the other. Digit m alone always leads so far. Sum
-f(g) <= R*f(g+M) over these g: the last period before 2^m has no match, and has a probability of at most
+**Finite.** Outputs lie at most `reach` steps outside the domain; larger sums are reported as the farthest output. That
+output collects all g >= h, where h = reach-1+x at one end and reach-1+M-x at the other. Digit m alone always leads that
+far. Sum f(g) <= R*f(g+M) over these g: the last period before 2^m has no match, and has a probability of at most
 L = (1-p_m)*p_0*...*p_{m-1}, where p_k = D_k/2^64; but the share p_m of digit m counts R times on the right, and once is
-enough. So the ratio of the sums is at most R if (R-1)*p_m >= L, which the constructor checks too. With the reach of
-`hush.core.design` a farthest output has a probability below 2^-34. It moves the mean by no more than that, and it
-bounds what one malicious report can do.
+enough. So the ratio of the sums is at most R if (R-1)*p_m >= L, which the constructor checks too. With the reach that
+`hush.core.design` chooses, a farthest output has a probability below 2^-34. It moves the mean by no more than that, and
+it limits the influence of one malicious report.
 
 **Mean and variance.** The noise is symmetric. Its variance follows from the independent digits. Rounding the input adds
 at most a quarter of a step squared.
 
-**The same draws.** A word for each digit, one (rarely more) for i, one for the sign, whatever the input and output.
+**The same draws.** Every draw takes a word for each digit, one (rarely more) for i and one for the sign, whatever the
+input and output.
 
 Instances: Laplace (w_i = e^(-eps*i/M): Dwork et al. 2006, on a lattice as in Ghosh et al. 2009, but between points);
 SCDF (Soria-Comas and Domingo-Ferrer 2013) and Staircase (Geng et al. 2015), where w is 1 up to some m and e^-eps from
-there on. As printed in Wang et al. (2019), the densities of the last two do not add up to 1: see docs/errata.md.
+there on. The densities of the last two, as printed in Wang et al. (2019), do not add up to 1: see docs/errata.md.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ MAX_WEIGHT = (1 << 52) - 1
 
 @dataclass(frozen=True)
 class Additive(Channel):
-    """Noise on a lattice. `runs` gives w as (length, weight) pairs, whose lengths add up to M; `decays` are the D_k."""
+    """Noise on a lattice. `runs` gives w as (length, weight) pairs; the lengths add up to M. `decays` are the D_k."""
 
     runs: tuple[tuple[int, int], ...]
     decays: tuple[int, ...]
@@ -105,7 +107,7 @@ class Additive(Channel):
             "the last decay must be large enough for the farthest outputs",
         )
 
-    # -- what it is
+    # -- definition
 
     @cached_property
     def steps(self) -> int:
@@ -114,7 +116,7 @@ class Additive(Channel):
 
     @cached_property
     def alphabet(self) -> Symbols:
-        """The steps of the lattice, from `reach` of them below the domain to `reach` above it."""
+        """The steps of the lattice, from `reach` steps below the domain to `reach` steps above it."""
         return Symbols(self.steps + 2 * self.reach)
 
     def mismatch(self, attributes: Sequence[Attribute]) -> str | None:
@@ -141,7 +143,7 @@ class Additive(Channel):
 
     @cached_property
     def _falls(self) -> tuple[Fraction, ...]:
-        """R_t for t < m: how often likelier a period is than the next one, if its number ends in t ones."""
+        """R_t for t < m: the ratio of a period's probability to the next one's, if its number ends in t ones."""
         return falls(self.decays[:-1])
 
     @cached_property
@@ -151,14 +153,14 @@ class Additive(Channel):
 
     @cached_property
     def _periods(self) -> list[int]:
-        """The probability of each period that a report can tell apart, times `_whole`."""
+        """The probability of each period that a report can distinguish, times `_whole`."""
         found = [prod(WORD - decay for decay in self.decays)]
         for decay in self.decays[:-1]:
             found += [other // (WORD - decay) * decay for other in found]
         return [*found[: self.reach // self.steps + 2], 0]
 
     def _mass(self, magnitude: int) -> Fraction:
-        """Return the probability of a magnitude, of both signs."""
+        """Return the probability of a magnitude, both signs together."""
         j, i = divmod(magnitude, self.steps)
         return Fraction(self._periods[j] * self.weights[i], self._whole * self._total)
 
@@ -168,7 +170,7 @@ class Additive(Channel):
         below = sum(self._periods[:j]) * self._total + self._periods[j] * sum(self.weights[:i])
         return 1 - Fraction(below, self._whole * self._total)
 
-    # -- what it promises, exactly
+    # -- exact guarantees
 
     @cached_property
     def ratio(self) -> Fraction:
@@ -200,7 +202,7 @@ class Additive(Channel):
         return (Fraction(2 * (output - self.reach) + 1, self.steps) - 1,)
 
     def truth(self, state: State) -> tuple[Fraction, ...]:
-        """Return the input on the scale [-1, 1]. `decode` meets it but for the far tails."""
+        """Return the input on the scale [-1, 1]. `decode` averages to it, except for the far tails."""
         return (Fraction(2 * self._point(state), self.steps) - 1,)
 
     def _point(self, state: State) -> int:
@@ -217,14 +219,14 @@ class Additive(Channel):
         return (second + 2 * m * first * mean + m * m * (mean**2 + spread)) * Fraction(4, m * m)
 
     def variance(self, t: Fraction | float) -> Fraction:
-        """Return the exact variance for an input t in [-1, 1], rounding included, the far tails not cut."""
+        """Return the exact variance for an input t in [-1, 1]: with rounding, and without cutting the far tails."""
         position = (exact_t(t) + 1) / 2 * self.steps
         rest = position % 1
         return self._noise_variance + Fraction(4, self.steps**2) * rest * (1 - rest)
 
     @cached_property
     def worst_variance(self) -> Fraction:
-        """The largest variance over all t: half-way between two lattice points."""
+        """The largest variance over all t. It is reached half-way between two lattice points."""
         return self._noise_variance + Fraction(1, self.steps**2)
 
     # -- the device
@@ -235,7 +237,7 @@ class Additive(Channel):
         return x + rounds_up(up, coins.word())
 
     def _between(self, u: Input) -> tuple[int, float]:
-        """Return the lattice point below an input, and how far it is on the way to the next."""
+        """Return the lattice point below an input, and the input's position between it and the next (0 to 1)."""
         assert isinstance(u, float)
         position = u * self.steps
         x = min(max(int(position), 0), self.steps - 1)
@@ -249,7 +251,7 @@ class Additive(Channel):
 
     @cached_property
     def _table(self) -> tuple[list[float], list[tuple[int, int, int]]]:
-        """Where the runs end, in units of weight; and for each where it starts, its weight, and the steps before it."""
+        """The end of each run, in units of weight; and for each run its start, its weight and the steps before it."""
         ends = list(accumulate(length * weight for length, weight in self.runs))
         before = accumulate((length for length, _ in self.runs), initial=0)
         weights = (weight for _, weight in self.runs)
@@ -281,14 +283,14 @@ class Additive(Channel):
 
     @cached_property
     def _squares(self) -> Squares:
-        """What is known of the variance of the mean before any report: the noise has the same for every input."""
+        """Bounds of the variance of the mean before any report: the noise has the same variance for every input."""
         noise = float(self._noise_variance)
         points = [2 * x / self.steps - 1 for x in range(self.steps + 1)]
         return Squares.of((t, noise + t * t) for t in points)
 
     @cached_property
     def _pmf(self) -> list[float]:
-        """The probability of noise of each magnitude and sign, as far as it can be told apart in a report."""
+        """The probability of noise of each magnitude and sign, as far as a report can distinguish them."""
         shares = [weight / self._total / 2 for weight in self.weights]
         periods = [period / self._whole for period in self._periods]
         return [periods[z // self.steps] * shares[z % self.steps] for z in range(self.reach + self.steps)]
@@ -323,12 +325,12 @@ class Additive(Channel):
 
 
 def digits_of(steps: int, reach: int) -> int:
-    """Return m: how many digits number the periods that a report can tell apart."""
+    """Return m: how many digits number the periods that a report can distinguish."""
     return (-(-(reach - 1) // steps)).bit_length()
 
 
 def falls(decays: Sequence[int]) -> tuple[Fraction, ...]:
-    """Return R_t for the digits of these decays."""
+    """Return R_t for digits with these decays."""
     odds = [Fraction(decay, WORD - decay) for decay in decays]
     products = accumulate(odds, operator.mul, initial=Fraction(1))
     return tuple(before / own for before, own in zip(products, odds, strict=False))

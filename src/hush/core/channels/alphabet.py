@@ -1,8 +1,8 @@
 """The outputs of a channel: how they are checked, written down and counted.
 
 There are two kinds. A `Symbols` output is one of `size` symbols, an integer. A `Subsets` output is a set of
-some of `size` members, a tuple of increasing integers; all sets, or those with `weight` members. `Signed` sets
-are those in which the members come in pairs, minus and plus, of which at most one is in the set.
+some of `size` members, a tuple of increasing integers: any set, or only those with `weight` members. In `Signed`
+sets the members come in pairs, minus and plus, and a set has at most one of each pair.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Output = int | tuple[int, ...]
 
 
 class Alphabet(ABC):
-    """What reports and tallies need to know of a channel."""
+    """The outputs of a channel, as reports and tallies need them."""
 
     size: int
 
@@ -36,7 +36,7 @@ class Alphabet(ABC):
 
     @abstractmethod
     def check(self, output: Output) -> None:
-        """Refuse what is not an output."""
+        """Refuse a value that is not an output."""
 
     @abstractmethod
     def pack(self, output: Output) -> bytes:
@@ -48,7 +48,7 @@ class Alphabet(ABC):
 
     @abstractmethod
     def from_json(self, value: Any) -> Output:
-        """Read an output from JSON values (it is written as it is: an integer or an array of them)."""
+        """Read an output from JSON values: an integer or an array of integers, written unchanged."""
 
     @abstractmethod
     def count(self, counts: MutableSequence[int], output: Output) -> None:
@@ -56,7 +56,7 @@ class Alphabet(ABC):
 
     @abstractmethod
     def check_counts(self, counts: Sequence[int], n: int) -> None:
-        """Refuse counts that n outputs cannot give."""
+        """Refuse counts that cannot come from n outputs."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Symbols(Alphabet):
         return ((self.size - 1).bit_length() + 7) // 8
 
     def check(self, output: Output) -> None:
-        """Refuse what is not one of the symbols."""
+        """Refuse a value that is not one of the symbols."""
         if type(output) is not int or not 0 <= output < self.size:
             raise ReportError(f"an output must be an integer from 0 to {self.size - 1}")
 
@@ -110,7 +110,7 @@ class Symbols(Alphabet):
 
 @dataclass(frozen=True)
 class Subsets(Alphabet):
-    """A set of members of 0..size-1: with `weight` members, or with any number if that is None."""
+    """A set of members of 0..size-1: with `weight` members, or with any number of them if `weight` is None."""
 
     size: int
     weight: int | None = None
@@ -126,7 +126,7 @@ class Subsets(Alphabet):
         return (self.size + 7) // 8
 
     def check(self, output: Output) -> None:
-        """Refuse what is not such a set."""
+        """Refuse a value that is not such a set."""
         if type(output) is not tuple or not all(type(member) is int for member in output):
             raise ReportError("an output must be a set of integers")
         if self.weight is not None and len(output) != self.weight:
@@ -165,7 +165,7 @@ class Subsets(Alphabet):
             counts[member] += 1
 
     def check_counts(self, counts: Sequence[int], n: int) -> None:
-        """Refuse counts of members that n sets cannot give."""
+        """Refuse counts of members that cannot come from n sets."""
         if min(counts) < 0 or max(counts) > n:
             raise TallyError("no count of an attribute may exceed the number who answered it")
         if self.weight is not None and sum(counts) != n * self.weight:
@@ -183,14 +183,14 @@ class Signed(Subsets):
         return comb(self.size // 2, self.weight) << self.weight
 
     def check(self, output: Output) -> None:
-        """Refuse what is not such a set, or has both signs of one dimension."""
+        """Refuse a value that is not such a set, or has both signs of one dimension."""
         super().check(output)
         assert isinstance(output, tuple)
         if any(low // 2 == high // 2 for low, high in pairwise(output)):
             raise ReportError("an output must not have both signs of one dimension")
 
     def check_counts(self, counts: Sequence[int], n: int) -> None:
-        """Refuse counts of signs that n outputs cannot give."""
+        """Refuse counts of signs that cannot come from n outputs."""
         super().check_counts(counts, n)
         if any(minus + plus > n for minus, plus in zip(counts[::2], counts[1::2], strict=True)):
             raise TallyError("no attribute may have more signs than the number who answered")

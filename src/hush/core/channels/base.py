@@ -1,18 +1,17 @@
-"""What every channel is: a random function from a few input states to a few outputs, sampled with integers.
+"""The protocol of all channels: random functions from a few input states to a few outputs, sampled with integers.
 
-A channel has two steps on the device. `state` rounds a real input at random to one of finitely many states;
-floats are allowed here, an error costs a tiny bias and no privacy. `draw` is the private step: it
-takes a state and words of randomness to an output, by comparing and dividing integers only. Its law is
-known exactly, so its privacy is a fact that can be checked: `ratio` is the largest quotient of one output's
-probabilities under two states, as a Fraction.
+A channel has two steps on the device. `state` rounds a real input at random to one of finitely many states.
+Floats are allowed here: an error costs a tiny bias and no privacy. `draw` is the private step. It turns a state
+and words of randomness into an output, and only compares and divides integers. Its law is known exactly, so its
+privacy can be checked: `ratio` is the largest quotient of one output's probabilities under two states, as a
+Fraction.
 
-**Time.** Both steps do the same work for every input. The words that they read are the same for every state, and how
-many they are says nothing about the output: `below` draws again by the words alone, whatever becomes of them. Whatever
-depends on the channel alone is made by `prepare`, when a plan is read, never at the first draw that needs it.
+**Time.** Both steps do the same work for every input. They read the same words for every state, and the number of
+words reveals nothing about the output: `below` decides by the words alone whether to draw again, whatever their use.
+`prepare` computes all that depends on the channel alone when a plan is read, never at the first draw that needs it.
 
-On the server a report counts towards unbiased values. `decode(output)` gives one value for each *target*
-(the mean of a numeric attribute, the share of each category), and its expectation under `law(state)` is
-exactly `truth(state)`.
+On the server, `decode(output)` gives one unbiased value for each *target* (the mean of a numeric attribute, the
+share of each category): its expectation under `law(state)` is exactly `truth(state)`.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ State = Hashable
 
 
 class Coins(Protocol):
-    """Randomness as a channel sees it; `hush.core.coins` has the real ones. See there for what they promise."""
+    """Randomness as a channel sees it. `hush.core.coins` has the real coins, and states what they promise."""
 
     def word(self) -> int:
         """Return a uniform 64-bit word."""
@@ -49,14 +48,14 @@ class Coins(Protocol):
 
 @dataclass(frozen=True)
 class Reading:
-    """What the tally of a channel says about one target: how often each value was reported.
+    """How often each value of one target was reported, from the tally of a channel.
 
-    `attribute` is the position of the attribute among those that the channel covers; `symbol` the index of a
+    `attribute` is the position of the attribute among those that the channel covers; `symbol` is the index of a
     category, or None for the mean of a numeric attribute. Values are on the scale [-1, 1] of a numeric
     attribute and the scale [0, 1] of a share. With `presence`, the target is the mean of the present: the
     ratio of the average of `values` and the average of `presence`. `squares` bounds the variance whatever the
-    population; two values need none. `counts` add up to the reports that say something about the target: a `share` of
-    those that answer the question, on average.
+    population; a target with two values needs none. `counts` add up to the number of reports about the target: on
+    average a `share` of the reports that answer the question.
     """
 
     attribute: int
@@ -69,13 +68,13 @@ class Reading:
 
 
 class Channel(ABC):
-    """The protocol that everything else relies on: plan, client, report, tally and estimates."""
+    """The protocol that plan, client, report, tally and estimates rely on."""
 
     kind: ClassVar[str]
     made: ClassVar[tuple[str, ...]] = ()
     """The cached properties that draws read: `prepare` makes them."""
 
-    # -- what it is
+    # -- definition
 
     @property
     @abstractmethod
@@ -86,7 +85,7 @@ class Channel(ABC):
     def mismatch(self, attributes: Sequence[Attribute]) -> str | None:
         """Return why the channel cannot serve these attributes, or None if it can."""
 
-    # -- what it promises, exactly
+    # -- exact guarantees
 
     @property
     @abstractmethod
@@ -99,7 +98,7 @@ class Channel(ABC):
 
     @abstractmethod
     def law(self, state: State) -> dict[Output, Fraction]:
-        """Return the exact probability of every output. For small alphabets: it lists them all."""
+        """Return the exact probability of every output. Use it for small alphabets: it lists them all."""
 
     @abstractmethod
     def decode(self, output: Output) -> tuple[Fraction, ...]:
@@ -107,15 +106,15 @@ class Channel(ABC):
 
     @abstractmethod
     def truth(self, state: State) -> tuple[Fraction, ...]:
-        """Return what `decode` gives on average for a state."""
+        """Return the average of `decode` for a state."""
 
     @abstractmethod
     def variance(self, t: Fraction | float) -> Fraction:
         """Return the exact variance of the decoded value.
 
-        For a numeric attribute t in [-1, 1] is the input, and the rounding of t is included. For a category
-        t in [0, 1] is the share of people who hold it, and the result is the average over them of the
-        variance that the channel adds.
+        For a numeric attribute, t in [-1, 1] is the input, and the rounding of t is included. For a category,
+        t in [0, 1] is the share of people who hold it, and the result is the variance that the channel adds,
+        averaged over all people.
         """
 
     @property
@@ -125,12 +124,12 @@ class Channel(ABC):
 
     @abstractmethod
     def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
-        """Return the exact probability of every state to which `state` may round these inputs."""
+        """Return the exact probability of each state to which `state` may round these inputs."""
 
     # -- the device
 
     def prepare(self) -> None:
-        """Compute now whatever draws need and the channel alone decides, so that the first draw is like all others."""
+        """Compute now all that draws need and the channel alone decides, so that the first draw is like all others."""
         for name in ("alphabet", *self.made):
             getattr(self, name)
 
@@ -143,19 +142,19 @@ class Channel(ABC):
         """Return an output with the probabilities of `law(state)`. Integers only."""
 
     def answer(self, inputs: Sequence[Input], coins: Coins) -> Output:
-        """Round the inputs and draw an output: what a device does. It may take fewer words than the two steps."""
+        """Round the inputs and draw an output, as a device does. It may take fewer words than the two steps."""
         return self.draw(self.state(inputs, coins), coins)
 
     # -- the server
 
     @abstractmethod
     def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
-        """Return what the counts of n reports say about each target."""
+        """Return a reading of each target from the counts of n reports."""
 
     def likelihood(self, u: float | None) -> list[float] | None:
         """Return the probabilities of all outputs for an input in [0, 1] (or None, missing).
 
-        None if the outputs are not about one number.
+        Return None if the outputs are not about one number.
         """
         return None
 
@@ -168,7 +167,7 @@ class Channel(ABC):
     @classmethod
     @abstractmethod
     def from_json(cls, value: Any) -> Self:
-        """Read a channel back, through the constructor and so fully checked."""
+        """Read a channel back. It goes through the constructor, so it is fully checked."""
 
     @classmethod
     def _fields(cls, value: Any, *names: str) -> tuple[Any, ...]:
@@ -194,18 +193,18 @@ def draw_subset(coins: Coins, n: int, size: int) -> list[int]:
 def searchable(limits: Sequence[float], end: float) -> list[float]:
     """Return increasing limits for `bisect`, filled up with `end` so that every search takes equally many steps.
 
-    Among 2^m - 1 limits a search halves what is left m times, wherever it ends.
+    Among 2^m - 1 limits a search halves the rest m times, wherever it ends.
     """
     return [*limits, *[end] * ((1 << len(limits).bit_length()) - 1 - len(limits))]
 
 
 def rounds_up(fraction: float, word: int) -> bool:
-    """Return True for a share `fraction` of all words, to within 2^-53. Not a private step."""
+    """Return True for a share `fraction` of all words, to within 2^-53. This is not a private step."""
     return word >> 11 < fraction * 9007199254740992.0
 
 
 def rounding_up(fraction: float) -> Fraction:
-    """Return the exact share of words for which `rounds_up`."""
+    """Return the exact share of words for which `rounds_up` is True."""
     return Fraction(min(max(math.ceil(fraction * 9007199254740992.0), 0), 1 << 53), 1 << 53)
 
 

@@ -1,9 +1,9 @@
 """The cells channel: a few small attributes at once, by randomised response over the cells of their table.
 
 Each attribute has a few values: its categories ("missing" among them), or the two signs to which a number is rounded
-at random, plus with probability (1+t)/2. A cell has one value of each; there are C cells, the product. With
-probability T/2^64 the report is the true cell, otherwise a uniform one of the others. So all attributes share the
-whole epsilon, and the table of all of them together is reported, not its margins only.
+at random, plus with probability (1+t)/2. A cell has one value of each attribute; the number of cells, C, is the product
+of their numbers of values. With probability T/2^64 the report is the true cell, otherwise a uniform one of the others.
+So all attributes share the whole epsilon, and the report is about their joint table, not only its margins.
 
 **Privacy.** It is the subset channel of the cells with weight 1: the ratio is exactly T*(C-1)/(2^64-T).
 
@@ -13,13 +13,13 @@ the true value, and cq if it is not. Their difference is p - q, for every attrib
 cq)/(p - q) is 1 or 0 on average. For a number s = 2, both values together have probability p + (C-1)q = 1, and the
 sign reported times B = 1/(p - q) is unbiased.
 
-**Variance.** With P the probability that the cell reported has the value, P(1-P)/(p-q)^2 for the share of a category,
-and B^2 - t^2 for a number. `variance` and `worst_variance` are the worst over all attributes, each on its own scale;
-`variance_of` is that of one attribute.
+**Variance.** Let P be the probability that the cell reported has the value. The variance is P(1-P)/(p-q)^2 for the
+share of a category, and B^2 - t^2 for a number. `variance` and `worst_variance` are the worst over all attributes, each
+on its own scale; `variance_of` is that of one attribute.
 
-A set of several cells (weight 2 or more) is not offered: a margin would then have more than two values, and for the
-small tables for which a joint report pays, those with at most about e^eps cells (docs/joint.md), one cell is the best
-weight of the subset channel. Sources: Warner, Randomized Response (1965); Kairouz, Oh and Viswanath, Extremal
+The channel does not report sets of several cells (weight 2 or more): a margin would then have more than two values. And
+a joint report pays for small tables only, with at most about e^eps cells (docs/joint.md); for those, one cell is the
+best weight of the subset channel. Sources: Warner, Randomized Response (1965); Kairouz, Oh and Viswanath, Extremal
 Mechanisms for Local Differential Privacy (2014); Wang, Wu and Hu, Using Randomized Response for Differential Privacy
 Preserving Data Collection (2016), for tables.
 """
@@ -48,8 +48,8 @@ MAX_CELLS = 4096
 class Cells(Channel):
     """One cell of a table; `threshold`/2^64 is the probability of the true one.
 
-    `sizes` has for every attribute the number of its categories, or None for a number. A state is the index of a cell,
-    with the values of the last attribute beside each other; of a number minus comes before plus.
+    `sizes` has the number of categories of every attribute, or None for a number. A state is the index of a cell:
+    the value of the last attribute changes fastest, and for a number minus comes before plus.
     """
 
     sizes: tuple[int | None, ...]
@@ -69,7 +69,7 @@ class Cells(Channel):
         require(self.cells <= MAX_CELLS, f"a cells channel has at most {MAX_CELLS} cells")
         Subset(self.cells, 1, self.threshold)  # checks the threshold
 
-    # -- what it is
+    # -- definition
 
     @cached_property
     def values(self) -> tuple[int, ...]:
@@ -83,7 +83,7 @@ class Cells(Channel):
 
     @cached_property
     def _whole(self) -> Subset:
-        """The subset channel of all cells: everything that is private happens there."""
+        """The subset channel of all cells: the whole private step happens there."""
         return Subset(self.cells, 1, self.threshold)
 
     @property
@@ -117,7 +117,7 @@ class Cells(Channel):
             cell = size * cell + value
         return cell
 
-    # -- what it promises, exactly
+    # -- exact guarantees
 
     @property
     def ratio(self) -> Fraction:
@@ -138,7 +138,7 @@ class Cells(Channel):
         return 1 / (self._whole.p - self._whole.q)
 
     def _supports(self, size: int | None) -> tuple[Fraction, Fraction]:
-        """The values that a category (or plus, of a number) has in a cell without it, and in one with it."""
+        """The decoded values of a category (or of a number's plus) in a cell without it, and in one with it."""
         if size is None:
             return -self.bound, self.bound
         false = self.cells // size * self._whole.q
@@ -146,7 +146,7 @@ class Cells(Channel):
 
     @cached_property
     def supports(self) -> tuple[tuple[Fraction, Fraction], ...]:
-        """For every attribute the two values that a target of it may have."""
+        """The two values that a target of each attribute may have."""
         return tuple(self._supports(size) for size in self.sizes)
 
     def decode(self, output: Output) -> tuple[Fraction, ...]:
@@ -168,7 +168,7 @@ class Cells(Channel):
         return tuple(found)
 
     def variance_of(self, attribute: int, t: Fraction | float) -> Fraction:
-        """Return the exact variance for one attribute, by its position: `Channel.variance` says what t is."""
+        """Return the exact variance for the attribute at this position. `Channel.variance` defines t."""
         size = self.sizes[attribute]
         if size is None:
             return self.bound**2 - exact_t(t) ** 2
@@ -178,14 +178,14 @@ class Cells(Channel):
         return (share * true * (1 - true) + (1 - share) * false * (1 - false)) * self.bound**2
 
     def variance(self, t: Fraction | float) -> Fraction:
-        """Return the largest variance of an attribute at t. Below 0 it is about numbers only, if there are any."""
+        """Return the largest variance of an attribute at t. For t < 0 it covers numbers only, if there are any."""
         exact_t(t, low=-1 if None in self.sizes else 0)
         asked = [j for j, size in enumerate(self.sizes) if t >= 0 or size is None]
         return max(self.variance_of(j, t) for j in asked)
 
     @cached_property
     def worst_variance(self) -> Fraction:
-        """The largest variance over all attributes and all t: at the ends for a category, at 0 for a number."""
+        """The largest variance over all attributes and all t: a category has it at an end, a number at 0."""
         return max(self.variance(0), self.variance(1))
 
     def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:

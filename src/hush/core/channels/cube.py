@@ -1,4 +1,4 @@
-"""The cube channel: the signs of k out of d numbers, drawn at random, in one report. The sign-cube.
+"""The cube channel (sign-cube): one report with the signs of k out of d numbers, drawn at random.
 
 Each of the d inputs is rounded at random to a sign, +1 with probability (1+t)/2. A uniform set of k dimensions is
 drawn, whatever the inputs. The k signs are a corner v of the k-cube; the corners that agree with v in at least
@@ -17,14 +17,14 @@ i >= agree the sum of (sign reported)*(sign of the input) telescopes to G = C(k-
 as over all corners it is 0. With g = G * (T/(2^64 A) - (2^64-T)/(2^64 (2^k - A))), each reported sign times B = 1/g
 is unbiased, given that its dimension was drawn.
 
-**Variance.** Given that the dimension was drawn the square is always B^2, so `variance` is B^2 - t^2: that of one
-report *about the attribute*. It is what the ratio estimator divides by the number of such reports, a share k/d of
-all. `decode` must have a value for every report: 0 if the dimension was not drawn, else d/k times the sign times B.
+**Variance.** Given that the dimension was drawn, the square is always B^2, so `variance` is B^2 - t^2: that of one
+report *about the attribute*. The ratio estimator divides it by the number of such reports, a share k/d of all.
+`decode` must have a value for every report: 0 if the dimension was not drawn, else d/k times the sign times B.
 That is unbiased as well, with a variance of (d/k)*B^2 - t^2, and is the paper's estimator.
 
-For k = 1 this is Duchi et al. on a sampled attribute; for k = d and agree = floor(d/2) + 1 it is their
-multidimensional mechanism (the signs channel). Between them, one threshold on the number of agreements is the
-discrete cousin of PrivUnit's cap. Sources: Duchi, Jordan and Wainwright, Minimax Optimal Procedures for Locally
+For k = 1 this is the mechanism of Duchi et al. on a sampled attribute; for k = d and agree = floor(d/2) + 1 it is
+their multidimensional mechanism (the signs channel). In between, the threshold on the number of agreements is the
+discrete counterpart of PrivUnit's cap. Sources: Duchi, Jordan and Wainwright, Minimax Optimal Procedures for Locally
 Private Estimation (2018); Bhowmick et al., Protection Against Reconstruction and Its Applications in Private
 Federated Learning (2018).
 """
@@ -51,7 +51,7 @@ MAX_SAMPLE = 64
 
 
 def agreeing_corners(size: int, agree: int) -> int:
-    """Return how many corners of a cube agree with a given one in at least so many dimensions."""
+    """Return how many corners of a cube agree with a given one in at least `agree` dimensions."""
     return sum(comb(size, i) for i in range(agree, size + 1))
 
 
@@ -78,7 +78,7 @@ class Cube(SignChannel):
         codec.integer(self.threshold, 1, WORD - 1, PlanError, "the threshold of a cube channel")
         require(self.ratio > 1, "a near corner must be likelier than another")
 
-    # -- what it is
+    # -- definition
 
     @cached_property
     def alphabet(self) -> Signed:
@@ -116,7 +116,7 @@ class Cube(SignChannel):
         other, near = self._chances
         return 1 / (comb(self.sample - 1, self.agree - 1) * (near - other))
 
-    # -- what it promises, exactly
+    # -- exact guarantees
 
     @cached_property
     def ratio(self) -> Fraction:
@@ -136,7 +136,7 @@ class Cube(SignChannel):
         return law
 
     def decode(self, output: Output) -> tuple[Fraction, ...]:
-        """Return 0 for every attribute that is not reported, and B or -B over the share for the others."""
+        """Return 0 for every attribute that is not reported, and B or -B divided by the share for the others."""
         self.alphabet.check(output)
         assert isinstance(output, tuple)
         values = [Fraction(0)] * self.size
@@ -148,7 +148,7 @@ class Cube(SignChannel):
 
     @cached_property
     def tails(self) -> list[list[int]]:
-        """For every m < sample and every a <= sample: how many corners of the m-cube agree in at least a places."""
+        """How many corners of the m-cube agree in at least a places, for every m < sample and every a <= sample."""
         rows = [[1] + [0] * self.sample]
         for m in range(1, self.sample):
             rows.append([1 << m, *(also + without for also, without in pairwise(rows[-1]))])
@@ -157,9 +157,9 @@ class Cube(SignChannel):
     def draw(self, state: State, coins: Coins) -> Output:
         """Draw the dimensions, choose near or not by a coin, then draw the rank of a corner of that kind.
 
-        Corners are ranked dimension by dimension, those that agree first. So one word (rarely more) is enough however
-        few corners are near, where drawing corners until one is would take 2^sample/A words. Both kinds have a rank
-        drawn, as words that are drawn again depend on how many corners there are.
+        Corners are ranked dimension by dimension, those that agree first. So one word (rarely more) is enough, however
+        few corners are near; drawing corners until one is near would take 2^sample/A words. A rank is drawn for both
+        kinds, because the chance that a word must be drawn again depends on the number of corners.
         """
         assert isinstance(state, int)
         chosen = draw_subset(coins, self.size, self.sample)
@@ -167,7 +167,7 @@ class Cube(SignChannel):
         ranks = [coins.below(count) for count in self.corners]
         rank = ranks[near]
         needed = self.agree
-        signs = state | 1 << self.size  # of the same length whatever the signs
+        signs = state | 1 << self.size  # an integer of the same length whatever the signs
         output = []
         for j, tail, left in zip(chosen, reversed(self.tails), range(self.sample - 1, -1, -1), strict=True):
             among_near = tail[max(needed - 1, 0)]
@@ -181,7 +181,7 @@ class Cube(SignChannel):
     # -- the server
 
     def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
-        """Return the mean of every attribute, from the reports that are about it."""
+        """Return the mean of every attribute, from the reports about it."""
         values = (-float(self.bound), float(self.bound))
         signs = zip(counts[::2], counts[1::2], strict=True)
         return [Reading(j, None, pair, values, share=self.share) for j, pair in enumerate(signs)]

@@ -1,7 +1,8 @@
-"""What the channels of one categorical attribute share: an output says yes or no to each category.
+"""The base of the channels of one categorical attribute: an output says yes or no to each category.
 
-A category is supported by an output with probability p if it is the true one, and q if it is not; then
-((1 if supported) - q)/(p - q) is 1 or 0 on average. The realised p and q are used, not those of a formula.
+An output supports the true category with probability p, and any other with probability q. So
+((1 if supported) - q)/(p - q) is 1 or 0 on average. Here p and q are the exact ones of the channel's integers, not
+those of a formula.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Indicator(Channel):
 
     @cached_property
     def supports(self) -> tuple[Fraction, Fraction]:
-        """The values that a category has in an output that does not support it, and in one that does."""
+        """The decoded values of a category: in an output that does not support it, and in one that does."""
         return -self.q / (self.p - self.q), (1 - self.q) / (self.p - self.q)
 
     def decode(self, output: Output) -> tuple[Fraction, ...]:
@@ -69,7 +70,7 @@ class Indicator(Channel):
         return codec.integer(state, 0, self.size - 1, PlanError, f"the state of a {self.kind} channel")
 
     def variance(self, t: Fraction | float) -> Fraction:
-        """Return the average variance that the channel adds, for a category held by a share t of people."""
+        """Return the average variance that the channel adds, for a category that a share t of people hold."""
         share = exact_t(t, low=0)
         return (share * self.p * (1 - self.p) + (1 - share) * self.q * (1 - self.q)) / (self.p - self.q) ** 2
 

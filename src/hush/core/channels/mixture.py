@@ -1,16 +1,16 @@
 """The mixture channel: one of several window channels, chosen by a coin that does not see the data.
 
-The outputs of the parts stand side by side in one alphabet, so an output tells which part made it.
+The outputs of the parts stand side by side in one alphabet, so each output belongs to one part.
 
-**Privacy.** Given the part, the output has the part's law; the choice of the part is the same for all inputs.
+**Privacy.** Given the part, the output has the part's law. The part is chosen in the same way for all inputs.
 So the ratio is the largest ratio of a part.
 
-**Mean and variance.** Each part is unbiased, so the mixture is, and its variance at t is the average of the
+**Mean and variance.** Each part is unbiased, so the mixture is too. Its variance at t is the average of the
 parts' variances at t, weighted by their shares.
 
 The Hybrid Mechanism of Wang et al. (ICDE 2019) is the mixture of the Piecewise Mechanism with share
 alpha = 1 - e^(-eps/2) and Duchi et al.'s mechanism, for eps above 0.61. (That alpha is the best for the
-variance of one attribute; with k of d attributes and their estimator it is not: see docs/errata.md.)
+variance of one attribute, but not for k of d attributes and their estimator: see docs/errata.md.)
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Mixture(Channel):
         require(all(type(part) is Window for part in self.parts), "the parts of a mixture are window channels")
         require(len({part.optional for part in self.parts}) == 1, "all parts must be optional, or none")
 
-    # -- what it is
+    # -- definition
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -87,7 +87,7 @@ class Mixture(Channel):
         index = bisect_right(self._starts, output) - 1
         return index, output - self._starts[index]
 
-    # -- what it promises, exactly
+    # -- exact guarantees
 
     @cached_property
     def ratio(self) -> Fraction:
@@ -121,7 +121,7 @@ class Mixture(Channel):
         return self.parts[index].decode(inner)
 
     def truth(self, state: State) -> tuple[Fraction, ...]:
-        """Return the average of what the parts' states stand for."""
+        """Return the average of the inputs that the parts' states stand for."""
         truths = [part.truth(inner) for part, inner in zip(self.parts, self._states(state), strict=True)]
         return tuple(
             sum((value * share for value, share in zip(target, self.shares, strict=True)), Fraction(0)) / WORD
@@ -143,12 +143,12 @@ class Mixture(Channel):
         return worst(self._knots)
 
     def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
-        """Return the exact probability of every combination of states: one word rounds up in all parts or in some."""
+        """Return the exact probability of every combination of states: one word may round up in some parts only."""
         shares = [part.rounding(inputs) for part in self.parts]
         limits = sorted({Fraction(0), Fraction(1), *(list(share.values())[-1] for share in shares)})
         states: dict[State, Fraction] = {}
         for low, high in pairwise(limits):
-            # For words below a part's share of rounding up it takes its upper state, for others the lower one.
+            # A part takes its upper state for words below its share of rounding up, and the lower one for others.
             chosen = tuple(
                 list(share)[-1] if high <= list(share.values())[-1] else next(iter(share)) for share in shares
             )
@@ -158,13 +158,13 @@ class Mixture(Channel):
     # -- the device
 
     def prepare(self) -> None:
-        """Compute where the parts begin, and what they need."""
+        """Compute where the parts begin, and prepare each part."""
         super().prepare()
         for part in self.parts:
             part.prepare()
 
     def answer(self, inputs: Sequence[Input], coins: Coins) -> Output:
-        """Choose a part with one word; another rounds the input and draws from the part."""
+        """Choose a part with one word; another word rounds the input and draws from the part."""
         index = bisect_right(self._limits, coins.word())
         output = self.parts[index].answer(inputs, coins)
         assert isinstance(output, int)
@@ -188,7 +188,7 @@ class Mixture(Channel):
 
     @cached_property
     def decoded(self) -> tuple[list[float], ...]:
-        """For every target the values of all outputs, as floats."""
+        """The values of all outputs for every target, as floats."""
         targets = zip(*(part.decoded for part in self.parts), strict=True)
         return tuple([value for values in target for value in values] for target in targets)
 
@@ -227,7 +227,7 @@ class Mixture(Channel):
 
     @cached_property
     def _missing_squares(self) -> Squares:
-        """What is known of the variance of the share of missing: two values in each part, others in the next."""
+        """Bounds of the variance of the share of missing before any report: each part has two values of its own."""
         ends = (0.0, 1.0)
         known = [Squares.of_two((part.decoded[1][0], part.decoded[1][-1]), ends) for part in self.parts]
         return Squares.of((t, self._average(one.lower[i][1] for one in known)) for i, t in enumerate(ends))

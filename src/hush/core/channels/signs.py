@@ -1,29 +1,30 @@
 """The signs channel: d numbers at once, reported as d signs. Duchi et al.'s multidimensional mechanism.
 
-Each input is rounded at random to a sign, +1 with probability (1+t)/2. The signs v are a corner of the d-cube; call
-the corners that agree with v in more than half of the dimensions near. There are
+Each input is rounded at random to a sign, +1 with probability (1+t)/2. The signs v are a corner of the d-cube. A
+corner is near if it agrees with v in more than half of the dimensions. There are
 
     A = (2^d - ties)/2,    ties = C(d, d/2) if d is even, else 0
 
-of them. With probability T/2^64 the report is a uniform near corner, otherwise a uniform one of the others.
+near corners. With probability T/2^64 the report is a uniform near corner, otherwise a uniform one of the others.
 
 **Privacy.** A corner has probability T/(2^64 A) if it is near and (2^64-T)/(2^64 (2^d - A)) if not, so the ratio
 is exactly T*(2^d - A)/((2^64-T)*A).
 
 **Mean.** Over all near corners the sum of (sign reported)*(sign of the input) in one dimension is
-G = C(d-1, floor(d/2)), over the others it is -G. With g = G * (T/(2^64 A) - (2^64-T)/(2^64 (2^d - A))), each
+G = C(d-1, floor(d/2)); over the others it is -G. With g = G * (T/(2^64 A) - (2^64-T)/(2^64 (2^d - A))), each
 reported sign times B = 1/g is unbiased.
 
-**Variance.** The square is always B^2, so it is B^2 - t^2.
+**Variance.** The square is always B^2, so the variance is B^2 - t^2.
 
-**The same draws.** Near or not is a matter of which signs are changed, whatever the input. So the changes of a near
-corner and of another are both drawn, and the coin chooses; the rounds that each takes say nothing about its result. The
-changes of a near corner are those of a uniform corner, turned round if they are more than half (ties are drawn again).
-For odd d those of the other are the rest of them; for even d corners are drawn until at least half are changed.
+**The same draws.** The set of changed signs decides whether a corner is near, whatever the input. So `draw` draws the
+changes of a near corner and those of another corner, and a coin chooses between them; the number of attempts for each
+reveals nothing about its result. For a near corner it draws a uniform set of changes, and takes the complement if that
+set has more than half of the signs (ties are drawn again). For odd d the other corner has the complement of the near
+one's changes; for even d sets are drawn until one has at least half of the signs.
 
 For odd d this is Algorithm 3 of Wang et al. (ICDE 2019), after Duchi, Jordan and Wainwright (2018). For even d that
-algorithm is not eps-LDP as printed, because ties belong to both sides; here they belong to the others. The known
-way out, a further dimension that is dropped from the report, has a B that is larger by exactly 1 (docs/errata.md).
+algorithm is not eps-LDP as printed, because ties belong to both sides; here ties are not near. The known
+alternative adds a dimension and drops it from the report; its B is larger by exactly 1 (docs/errata.md).
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ def near_corners(size: int) -> int:
 
 
 def rounded_signs(inputs: Sequence[Input], coins: Coins) -> int:
-    """Round every input in [0, 1] to a sign, plus as a one: the bits of an integer. One word each."""
-    digits = bytearray(len(inputs))  # the last one first; integers would grow with the signs
+    """Round every input in [0, 1] to a sign, and return the bits of an integer: 1 for plus. One word each."""
+    digits = bytearray(len(inputs))  # the last one first; the length of an integer would depend on the signs
     for j, u in enumerate(inputs):
         assert isinstance(u, float)
         digits[-1 - j] = 48 + rounds_up(u, coins.word())
@@ -60,7 +61,7 @@ def rounded_signs(inputs: Sequence[Input], coins: Coins) -> int:
 
 
 def rounding_signs(inputs: Sequence[Input]) -> dict[State, Fraction]:
-    """Return the exact probability of all signs that `rounded_signs` may give: for few inputs."""
+    """Return the exact probability of each result of `rounded_signs`. Use it for few inputs."""
     corners: dict[State, Fraction] = {}
     for v in range(1 << len(inputs)):
         chance = Fraction(1)
@@ -73,9 +74,9 @@ def rounding_signs(inputs: Sequence[Input]) -> dict[State, Fraction]:
 
 
 class SignChannel(Channel):
-    """A channel of `size` numbers that are rounded to signs: what the signs and the cube channel share.
+    """A channel of `size` numbers that are rounded to signs: the common part of the signs and the cube channel.
 
-    A state is the corner that has a plus where the bit of an integer is 1.
+    A state is a corner, written as the bits of an integer: 1 for a plus.
     """
 
     size: int
@@ -107,11 +108,11 @@ class SignChannel(Channel):
         return self.variance(0)
 
     def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
-        """Return the exact probability of every corner: for few attributes, as there are 2^size of them."""
+        """Return the exact probability of every corner. Use it for few attributes: there are 2^size corners."""
         return rounding_signs(inputs)
 
     def state(self, inputs: Sequence[Input], coins: Coins) -> State:
-        """Round every input in [0, 1] to a sign. One word each, also for those that a cube does not report."""
+        """Round every input in [0, 1] to a sign. One word each, also for inputs that a cube does not report."""
         return rounded_signs(inputs, coins)
 
 
@@ -119,7 +120,7 @@ class SignChannel(Channel):
 class Signs(SignChannel):
     """Signs of `size` numbers; `threshold`/2^64 is the probability of a near corner.
 
-    States and outputs are sets of the dimensions with a plus: a state as the bits of an integer.
+    States and outputs are sets of the dimensions with a plus. A state is written as the bits of an integer.
     """
 
     size: int
@@ -132,7 +133,7 @@ class Signs(SignChannel):
         codec.integer(self.threshold, 1, WORD - 1, PlanError, "the threshold of a signs channel")
         require(self.ratio > 1, "a near corner must be likelier than another")
 
-    # -- what it is
+    # -- definition
 
     @cached_property
     def alphabet(self) -> Subsets:
@@ -163,7 +164,7 @@ class Signs(SignChannel):
     def _is_near(self, corner: int, v: int) -> bool:
         return 2 * (corner ^ v).bit_count() < self.size
 
-    # -- what it promises, exactly
+    # -- exact guarantees
 
     @cached_property
     def ratio(self) -> Fraction:
@@ -187,7 +188,7 @@ class Signs(SignChannel):
     # -- the device
 
     def draw(self, state: State, coins: Coins) -> Output:
-        """Draw which signs a near corner changes, and which another; a coin says which is reported."""
+        """Draw the signs to change for a near corner and for another; a coin chooses the one to report."""
         assert isinstance(state, int)
         near = coins.toss(self.threshold)
         every = (1 << self.size) - 1
@@ -200,11 +201,11 @@ class Signs(SignChannel):
             many = self._changes(coins)
             while 2 * many.bit_count() < self.size:
                 many = self._changes(coins)
-        length = every + 1  # a bit that keeps the integers at their length
+        length = every + 1  # a bit that keeps the integers at one length
         return members((state | length) ^ (few if near else many) ^ length)
 
     def _changes(self, coins: Coins) -> int:
-        """Return a uniform corner: a word for every 64 signs, the lowest first."""
+        """Return a uniform corner. It takes a word for every 64 signs, the lowest first."""
         corner = 0
         for start in range(0, self.size, 64):
             corner |= coins.word() << start

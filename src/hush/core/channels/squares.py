@@ -1,18 +1,19 @@
-"""What a channel says about the variance of its values before any report: bounds that no population can leave.
+"""Bounds of the variance of a channel's values before any report: they hold for every population.
 
 A value is unbiased: for a person whose input is t its mean is t, and its mean square is a number q(t) known from the
 law. In a population with mean x, E[value^2] is an average of numbers q(t) over inputs t with mean x. So it lies between
-the convex envelope of q at x and the concave one. If q is convex, the least is that of people who are all alike.
-Outputs that are rare for every input count in q, whether or not any of n reports shows them.
+the convex envelope of q at x and the concave one. If q is convex, people who are all alike have the least E[value^2].
+Outputs that are rare for every input count in q, even if none of n reports shows them.
 
 **Missing values.** The mean of the present is the ratio of the means of value and presence. For its true value r,
 value - r*presence has mean 0. Given a present person with input t its mean square is
 
     q(t) - 2*r*t*product + r^2*present,    product = E[value*presence | t]/t,    present = E[presence^2 | present],
 
-as `product` is the same for all t: a value is 0 where the presence differs. All but the first term are linear in t, so
-envelopes stay envelopes; at mean r it is the envelope of q at r plus r^2 * (present - 2*product), the `bend`. A missing
-person has mean 0 and mean square E[value^2 | missing] + r^2 * E[presence^2 | missing].
+because `product` is the same for all t: a value is 0 where the presence differs. All terms but the first are linear in
+t, so envelopes stay envelopes: at mean r the envelope is that of q at r plus r^2 * (present - 2*product), where
+present - 2*product is the `bend`. A missing person has mean 0 and mean square
+E[value^2 | missing] + r^2 * E[presence^2 | missing].
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ Point = tuple[float, float]
 class Squares:
     """Envelopes of the mean square over the means that a population may have, as points (mean, mean square).
 
-    `bend` and `missing` are those of the ratio of an optional attribute; a plain mean has a presence of 1, and so -1.
-    Two are equal if they are the same object: channels keep theirs, and lists of points take long to compare.
+    `bend` and `missing` belong to the ratio of an optional attribute. A plain mean has a presence of 1, so its bend is
+    -1. Equality is identity: channels keep their objects, and long lists of points are slow to compare.
     """
 
     lower: tuple[Point, ...]
@@ -39,7 +40,7 @@ class Squares:
 
     @classmethod
     def of(cls, points: Iterable[Point], bend: float = -1.0, missing: Point | None = None) -> Squares:
-        """Return the envelopes of a function that is linear between these points, which increase."""
+        """Return the envelopes of a function that is linear between these points, given in increasing order."""
         listed = list(points)
         lower = _convex(listed)
         upper = [(t, -square) for t, square in _convex([(t, -square) for t, square in listed])]
@@ -47,7 +48,7 @@ class Squares:
 
     @classmethod
     def of_two(cls, values: Sequence[float], ends: Point) -> Squares:
-        """Return those of one of two values: value^2 is linear in the value, so the mean decides."""
+        """Return the envelopes for a value that is one of two: value^2 is linear in it, so the mean decides."""
         a, b = values
         return cls.of((t, (a + b) * t - a * b) for t in ends)
 
@@ -57,7 +58,7 @@ class Squares:
         return self.lower[0][0], self.lower[-1][0]
 
     def scaled(self, weight: float) -> Squares:
-        """Return those of weight*value with probability 1/weight, and 0 otherwise."""
+        """Return the envelopes for weight*value with probability 1/weight, and 0 otherwise."""
         lower, upper = (tuple((t, weight * square) for t, square in points) for points in (self.lower, self.upper))
         return Squares(lower, upper)
 

@@ -11,8 +11,8 @@ q = (p*(w-1) + (1-p)*w)/(K-1) if not. So ((1 if in the set) - q)/(p - q) is 1 or
 
 **Variance.** p(1-p)/(p-q)^2 for the true category and q(1-q)/(p-q)^2 for the others.
 
-**The same draws.** Floyd's algorithm for w of the others, started one step later and with nothing, is that for w-1 of
-them. So the first member is drawn in any case, and kept if the true category is not in the set.
+**The same draws.** Floyd's algorithm for w of the others, started one step later and with an empty set, is the
+algorithm for w-1 of them. So the first member is always drawn, and kept if the true category is not in the set.
 
 With w near K/(e^eps+1) it has the least total variance of all eps-LDP channels of a categorical value, up to
 the rounding of w: Ye and Barg, Optimal Schemes for Discrete Distribution Estimation under Locally
@@ -55,10 +55,10 @@ class Subset(Indicator):
 
     @cached_property
     def alphabet(self) -> Alphabet:
-        """The sets of `weight` categories, or simply the categories if that is one."""
+        """The sets of `weight` categories, or simply the categories if `weight` is 1."""
         return Symbols(self.size) if self.weight == 1 else Subsets(self.size, self.weight)
 
-    # -- what it promises, exactly
+    # -- exact guarantees
 
     @cached_property
     def p(self) -> Fraction:
@@ -87,7 +87,7 @@ class Subset(Indicator):
     # -- the device
 
     def draw(self, state: State, coins: Coins) -> Output:
-        """Return a set. One word for the coin, one (rarely more) for each member, also for one that is not needed."""
+        """Return a set. One word for the coin, one (rarely more) for each member, even if it is not used."""
         assert isinstance(state, int)
         contains = coins.toss(self.threshold)
         first = coins.below(self.size - self.weight)

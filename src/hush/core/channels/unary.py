@@ -2,16 +2,16 @@
 
 The bit of the true category is 1 with probability p = P/2^64, every other bit with q = Q/2^64, independently.
 
-**Privacy.** Two inputs differ in two bits. The largest ratio is that of an output with a 1 at one and a 0 at
-the other: p(1-q)/(q(1-p)), exactly.
+**Privacy.** Two inputs differ in two bits. An output with a 1 at one and a 0 at the other has the largest ratio,
+exactly p(1-q)/(q(1-p)).
 
-**Mean and variance.** As every channel of `hush.core.channels.indicator`: p(1-p)/(p-q)^2 for the true category
-and q(1-q)/(p-q)^2 for the others.
+**Mean and variance.** As for every channel of `hush.core.channels.indicator`: the variance is p(1-p)/(p-q)^2 for the
+true category and q(1-q)/(p-q)^2 for the others.
 
 **Few words.** Up to 64 bits with probability q are made at once, from the binary digits of q, highest first: a word
-supplies one digit of 64 uniform numbers, which are compared with q. All digits are read, down to the last 1 of Q, also
-if all comparisons are decided before: the words say nothing about the bits. So `hush.core.design` rounds q to few
-digits (some 15), and 64 bits take as many words. The probability is Q/2^64 exactly.
+supplies one digit of 64 uniform numbers, which are compared with q. All digits are read, down to the last 1 of Q, even
+if all comparisons are decided earlier, so the number of words reveals nothing about the bits. `hush.core.design`
+rounds q to few digits (about 15), and 64 bits take as many words. The probability is Q/2^64 exactly.
 
 OUE (optimised unary encoding: Wang, Blocki, Li and Jha, USENIX Security 2017) has p = 1/2, q = 1/(e^eps+1).
 SUE (symmetric: basic one-time RAPPOR, Erlingsson et al. 2014) has p = 1-q, q = 1/(e^(eps/2)+1). Both round q up.
@@ -55,7 +55,7 @@ class Unary(Indicator):
         """The sets of categories whose bit is 1."""
         return Subsets(self.size)
 
-    # -- what it promises, exactly
+    # -- exact guarantees
 
     @cached_property
     def p(self) -> Fraction:
@@ -92,7 +92,7 @@ class Unary(Indicator):
         return tuple(digit == "1" for digit in f"{self.other:064b}".rstrip("0"))
 
     def draw(self, state: State, coins: Coins) -> Output:
-        """Return the set of categories with a 1: first all bits with q, then the true one anew with p."""
+        """Return the set of categories with a 1: draw all bits with q, then draw the true one again with p."""
         assert isinstance(state, int)
         bits = bytearray()
         for start in range(0, self.size, 64):

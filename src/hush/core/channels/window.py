@@ -7,29 +7,29 @@ uniform in the window, otherwise uniform outside. Cell y has an integer level a_
 **Privacy.** A cell has probability T/(2^64 W) in the window and (2^64-T)/(2^64 O) outside, where O is the
 number of cells outside. No other probability occurs, so the ratio is exactly T*O/((2^64-T)*W).
 
-**Mean.** Let A(s) be the sum of the levels in the window. All levels add up to 0, so outside it is -A(s):
+**Mean.** Let A(s) be the sum of the levels in the window. All levels add up to 0, so those outside add up to -A(s):
 
     E[a | s] = A(s) * c,    c = T/(2^64 W) - (2^64-T)/(2^64 O).
 
 A(s) increases with s and A(N-W) = -A(0). So the value of a cell is a_y / (c*A(N-W)), and the state s stands
 for the input mu_s = A(s)/A(N-W), a quotient of small integers: mu_0 = -1, mu_{N-W} = 1. A real input
-between two of them is rounded at random to one of them, so that its mean is right.
+between two of these is rounded at random to one of them, with the right mean.
 
 **Variance.** For an input t between mu_s and mu_{s+1}, E[value^2] is linear in t, and the variance is that
 minus t^2: concave pieces, whose maximum is found exactly.
 
 **One word.** 2^24 W divides T and 2^24 O divides 2^64-T. A uniform word below T then gives the cell of the window as
-word // (T/W), the others give the cell outside, each exactly uniform: no second word, no rejection. Each of these cells
-is a whole number of runs of 2^24 words, so the lower 24 bits of the word are uniform whatever the cell: they round the
-input. The output then has the law of the state, and the state that of the rounding, independently, from one word.
-Both quotients are computed whichever is used, and "missing" is rounded like a number and then replaced by the start N,
-behind all others: the same work for every input and output.
+word // (T/W), and the other words give the cell outside, each exactly uniform: no second word, no rejection. Each of
+these cells is a whole number of runs of 2^24 words, so the lower 24 bits of the word are uniform whatever the cell.
+They round the input. So one word gives the state the law of the rounding and, independently, the output the law of the
+state. Both quotients are always computed. "Missing" is rounded like a number and then replaced by the start N, behind
+all others. So the work is the same for every input and output.
 Rounding by 24 bits moves the mean by at most 2^-25 of the distance between two knots, up as often as down.
 
 **Missing values.** With `optional`, W further cells stand for "missing" and are merged into one output, N;
 they are the window of the state "missing", and outside for all others (O = N, and the ratio is as above).
-Their level is 0, and the mean level is 0 for the state "missing" too: so the sum of values estimates
-the sum of the present, the count of output N estimates the share of the missing, and both come from one
+Their level is 0, and the mean level is 0 for the state "missing" too. So the sum of values estimates
+the sum of the present, and the count of output N estimates the share of the missing. Both come from one
 report with the whole epsilon.
 
 Instances (`hush.core.design`): Duchi, Jordan and Wainwright's one-dimensional mechanism is N=2, W=1. The Piecewise
@@ -58,7 +58,7 @@ from hush.errors import PlanError
 
 MAX_SIZE = 1 << 15
 MAX_LEVEL = 1 << 30  # so that neighbouring knots stay 2^-47 apart, far more than the 2^-53 of the grid
-ROUNDING = 1 << 24  # the lower bits of a word, which round; the others draw
+ROUNDING = 1 << 24  # the lower bits of a word round the input; the others draw the cell
 GUARD = WORD // ROUNDING
 _UNIT = 1 << 53
 
@@ -106,11 +106,11 @@ class Window(Channel):
             )
         require(self.ratio > 1, "a cell of the window must be likelier than one outside")
 
-    # -- what it is
+    # -- definition
 
     @property
     def cells_outside(self) -> int:
-        """How many cells lie outside a window, those of "missing" included."""
+        """How many cells lie outside a window, including those of "missing"."""
         return self.size if self.optional else self.size - self.width
 
     @property
@@ -153,10 +153,10 @@ class Window(Channel):
 
     @cached_property
     def _gain(self) -> Fraction:
-        """What divides a level to give a value: c*A(N-W)."""
+        """The divisor that turns a level into a value: c*A(N-W)."""
         return (self._inside_probability - self._outside_probability) * self._window_sums[-1]
 
-    # -- what it promises, exactly
+    # -- exact guarantees
 
     @property
     def ratio(self) -> Fraction:
@@ -203,7 +203,7 @@ class Window(Channel):
 
     @cached_property
     def knots(self) -> list[tuple[Fraction, Fraction]]:
-        """For every state its input mu_s and the mean square of the value."""
+        """The input mu_s of every state, and the mean square of the value."""
         squares = [0, *accumulate(a * a for a in self.cell_levels)]
         inside, outside, scale = self._inside_probability, self._outside_probability, self._gain**2
         extra, base = (inside - outside) / scale, squares[-1] * outside / scale
@@ -235,8 +235,8 @@ class Window(Channel):
     def grid(self) -> tuple[list[float], list[float]]:
         """Knots on the scale [0, 1], as multiples of 2^-53 rounded down, and the inverses of their gaps.
 
-        Every step is exact in binary floating point or rounded once by IEEE 754, so that all languages
-        have the same grid.
+        Every step is exact in binary floating point or rounded once by IEEE 754, so all languages compute the
+        same grid.
         """
         total = self._window_sums[-1]
         points = [(a + total) * _UNIT // (2 * total) / _UNIT for a in self._window_sums]
@@ -244,16 +244,17 @@ class Window(Channel):
 
     @cached_property
     def _search(self) -> list[float]:
-        """The grid, to be searched."""
+        """The grid, filled up for the search."""
         return [] if self.levels == "even" else searchable(self.grid[0], math.inf)
 
     @cached_property
     def _steps(self) -> tuple[int, int, int, int, int, int, int]:
-        """Where the words of outside begin; what `cell` divides by, adds before and subtracts after: inside, outside.
+        """The first word of outside; then the divisor of `cell`, the summand before and after: inside, outside.
 
-        Words count without the bits that round, and with a guard of 2^40. What is added makes all dividends positive
-        and of one length, whichever cell they lead to: Python divides long integers faster if the quotient is 0, and
-        slower if it is negative. Without the guard it is a multiple of the divisor: the quotient is off by a constant.
+        Words are taken without the bits that round, and with a guard of 2^40. The summand before makes all dividends
+        positive and of one length, whatever the cell: Python divides long integers faster if the quotient is 0, and
+        slower if it is negative. Without the guard it is a multiple of the divisor, so it shifts the quotient by a
+        constant, which is subtracted after the division.
         """
         inner, step = self.threshold // ROUNDING, self.threshold // ROUNDING // self.width
         beside = (GUARD - inner) // self.cells_outside
@@ -270,14 +271,14 @@ class Window(Channel):
         return self.rounded(inputs[0], coins.word())
 
     def rounded(self, u: Input, word: int) -> int | None:
-        """Return the state of an input, given the word whose lower bits decide whether it is rounded up."""
+        """Return the state of an input. The lower bits of the word decide whether it is rounded up."""
         s, up = self._between(0.5 if u is None else u)
         start = s + ((word & ROUNDING - 1) + 0.5 < up * ROUNDING)
         return None if u is None else start
 
     def _between(self, u: float) -> tuple[int, float]:
-        """Return the state below an input, and how far it is on the way to the next."""
-        # Whatever the float, the state is one of the channel's: privacy does not depend on what happened before.
+        """Return the state below an input, and the input's position between it and the next (0 to 1)."""
+        # Any float leads to a state of the channel, so privacy does not depend on earlier computations.
         if self.levels == "even":
             position = u * self.last
             s = int(min(max(0.0, position), self.last - 1.0))  # 0 for NaN
@@ -313,7 +314,7 @@ class Window(Channel):
 
     @cached_property
     def decoded(self) -> tuple[list[float], ...]:
-        """For every target the values of all outputs, as floats."""
+        """The values of all outputs for every target, as floats."""
         targets = zip(*map(self.decode, range(self.alphabet.size)), strict=True)
         return tuple([float(value) for value in target] for target in targets)
 
@@ -330,14 +331,14 @@ class Window(Channel):
 
     @cached_property
     def squares(self) -> Squares:
-        """What is known of the variance of the mean, or of the mean of the present, before any report."""
+        """Bounds of the variance of the mean (or of the mean of the present) before any report."""
         points = [(float(t), float(square)) for t, square in self.knots]
         if not self.optional:
             return Squares.of(points)
         levels, missing = self.decoded
         here, gone = 1 - missing[0], 1 - missing[-1]
         absent = float(self._outside_probability) * math.fsum(level * level for level in levels)
-        # Of two values with mean 1 (for somebody present) or 0, the mean square is their sum times the mean - product.
+        # Two values with mean 1 (for somebody present) or 0 have the mean square sum * mean - product.
         return Squares.of(points, gone - here - here * gone, (absent, -here * gone))
 
     def likelihood(self, u: float | None) -> list[float]:

@@ -1,4 +1,4 @@
-"""Choosing channels and their integers. All of it is public knowledge, made before anybody is asked."""
+"""Choosing channels and their integers. The choice uses public knowledge only, before anybody is asked."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Levels for people of whom something is known beforehand: the least *average* variance under a public prior.
+"""Levels with the least *average* variance under a public prior, for when something is known about the people.
 
-The worst case is for everybody. If it is public knowledge where values lie (most gradients are near 0, most incomes
-near the lower end), levels can do better on average. The prior is a histogram over equal bins of [-1, 1]. It must be
-public: a prior that was learnt from the people themselves leaks.
+Minimax levels serve every population. If it is public knowledge where values lie (most gradients are near 0, most
+incomes near the lower end), levels can do better on average. The prior is a histogram over equal bins of [-1, 1]. It
+must be public: a prior that was learnt from the people themselves leaks.
 
-For given levels the mean square of a report is a function f(t), linear between the means mu_s of the states, and the
-average variance is the integral of prior(t)*(f(t) - t^2). Writing it as a function of the mu_s and of the mean squares
-q_s, its derivatives are the weight that the prior gives to state s, and minus the slopes of f beside mu_s, weighted in
-the same way. As each q_s is a diagonal quadratic form of the levels and each mu_s a linear one, setting the gradient to
-0 (with mu_last = 1) gives every level in closed form; it is iterated from the minimax levels, and the best iterate is
-kept. It is a local optimum, not proved to be a global one.
+For given levels the mean square of a report is a function f(t), linear between the means mu_s of the states. The
+average variance is the integral of prior(t)*(f(t) - t^2). Write it as a function of the mu_s and of the mean squares
+q_s. Its derivatives are the weight that the prior gives to state s, and minus the slopes of f beside mu_s, weighted in
+the same way. Each q_s is a diagonal quadratic form of the levels and each mu_s a linear one, so setting the gradient to
+0 (with mu_last = 1) gives every level in closed form. The search iterates this from the minimax levels, and keeps the
+best iterate. It is a local optimum, not proved to be a global one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PRIORS: dict[str, tuple[int, ...]] = {
 
 
 def histogram(prior: str | Sequence[float]) -> tuple[Fraction, ...]:
-    """Return the shares of equal bins of [-1, 1], made symmetric: levels are, so only that part matters."""
+    """Return the shares of equal bins of [-1, 1], made symmetric: levels are symmetric, so only that part matters."""
     if isinstance(prior, str):
         if prior not in PRIORS:
             raise DesignError(f"a prior is one of {', '.join(PRIORS)}, or a list of weights of equal bins")
@@ -97,7 +97,7 @@ def _improved(problem: Problem, levels: Sequence[float], prior: _Prior) -> tuple
     weights, pulls = [0.0] * len(knots), [0.0] * len(knots)
     average = 0.0
     for s, ((left, low), (right, high)) in enumerate(pairwise(knots)):
-        if right - left < 1e-4:  # integer levels could not tell them apart
+        if right - left < 1e-4:  # integer levels could not distinguish them
             return math.inf, list(levels)
         mass, first = prior.moments(left, right)
         upper = (first - left * mass) / (right - left)

@@ -1,4 +1,4 @@
-"""What each question covers, and how much each attribute counts: what the user said, checked."""
+"""The attributes of each question and the importance of each attribute, checked as the user gave them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hush.errors import DesignError
 
 
 def blocks_of(schema: Schema, together: bool, joint: Sequence[Sequence[str]]) -> list[list[Attribute]]:
-    """Return what each question covers."""
+    """Return the attributes of each question."""
     groups = [list(names) for names in joint if not isinstance(names, str)]
     if len(groups) != len(joint) or any(len(names) < 2 for names in groups):
         raise DesignError("joint is a list of lists, each with two or more names of attributes")
@@ -39,7 +39,7 @@ def importance_of(schema: Schema, importance: Mapping[str, float] | None) -> dic
     """Return how much the error of every attribute counts."""
     weights = dict.fromkeys(schema.names, 1.0)
     for name, weight in (importance or {}).items():
-        schema[name]  # raises, and says which there are
+        schema[name]  # raises an error that lists the names, if there is no such attribute
         if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= float(weight) < math.inf:
             raise DesignError(f"attribute {name!r}: its importance must be a number, 0 or more")
         weights[name] = float(weight)

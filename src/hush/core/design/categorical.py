@@ -41,7 +41,7 @@ def grr(epsilon: Fraction, size: int) -> Subset:
 
 
 def _other(bound: Fraction) -> int:
-    """Return q = 1/(bound+1) in units of 2^-64, rounded up to few binary digits: a device reads a word for each.
+    """Return q = 1/(bound+1) in units of 2^-64, rounded up to few binary digits. A device reads a word for each digit.
 
     The variance depends on q and on 1/2 - q, so both keep their digits.
     """

@@ -1,15 +1,16 @@
 """Choosing how many questions each person answers.
 
-With k of q questions, each answered with epsilon/k, a question is answered by a share k/q of the people, and the error
-of its estimate is
+With k of q questions, each answered with epsilon/k, a share k/q of the people answer a question, and the error of its
+estimate is
 
     (q/k) * (variance that the channel adds at epsilon/k  +  variance of the people themselves) / n.
 
-The first part grows with k, as epsilon/k shrinks; the second falls, as more people answer. What the people are like is
-not known beforehand: a uniform distribution over the domain is assumed (or the prior that was given), and equal shares
-of categories. Errors are added up over attributes, those of means on the scale [-1, 1], those of shares averaged over
-the categories, each times its importance, and the k with the least sum is taken. Large k never pay, as the noise grows
-like k^2 for small epsilon/k: the search stops when three values of k in a row are worse than the best.
+The first part grows with k, because epsilon/k shrinks; the second falls, because more people answer. The values of the
+people are not known beforehand. So the search assumes a uniform distribution over the domain (or the given prior), and
+equal shares of categories. It adds up the errors of all attributes, each times its importance: errors of means on the
+scale [-1, 1], errors of shares averaged over the categories. It takes the k with the least sum. Large k never pay,
+because the noise grows like k^2 for small epsilon/k: the search stops when three values of k in a row are worse than
+the best.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _WEIGHT = 1000
 
 
 class Makers(NamedTuple):
-    """How channels are made: the names that the user chose, and the prior of numeric attributes, if there is one."""
+    """The names of the channels that the user chose, and the prior of numeric attributes, if there is one."""
 
     numeric: str
     categorical: str
@@ -109,10 +110,10 @@ def _errors(
 def question_weights(
     makers: Makers, blocks: Sequence[Sequence[Attribute]], epsilon: Fraction, importance: Mapping[str, float]
 ) -> tuple[int, ...]:
-    """Return weights with which one question is drawn, for the least predicted error.
+    """Return the weights for drawing one question with the least predicted error.
 
-    With probabilities p_j the error is the sum of e_j/p_j; by the inequality of Cauchy and Schwarz it is least if p_j
-    is in proportion to the square root of e_j. No question is left without a chance.
+    With probabilities p_j the error is the sum of e_j/p_j. By the inequality of Cauchy and Schwarz it is least if p_j
+    is in proportion to the square root of e_j. Every question keeps a chance above 0.
     """
     roots = [math.sqrt(error) for error in _errors(makers, blocks, epsilon, importance)]
     return tuple(max(1, round(root / max(roots) * _WEIGHT)) for root in roots)

@@ -1,7 +1,7 @@
 """Channels that report several attributes together, with the whole epsilon.
 
-Everybody then says something about more attributes, at the price of more noise about each. That pays from epsilon 2
-or 3 on, where people differ much in what they hold; docs/joint.md has the numbers.
+Each report then covers more attributes, at the price of more noise about each. That pays from epsilon 2 or 3 on, if
+people's values differ a lot; docs/joint.md has the numbers.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from hush.errors import DesignError
 
 
 def person_variance(channel: Cube) -> Fraction:
-    """Return the variance of an estimated mean times the number of people asked, at worst: B^2 over the share.
+    """Return the worst variance of an estimated mean, times the number of people asked: B^2 divided by the share.
 
-    The ratio estimator divides by the number whose report is about the attribute, a share k/d of those asked.
+    The ratio estimator divides by the number of reports about the attribute, a share k/d of the people asked.
     """
     return channel.worst_variance / channel.share
 
 
 @lru_cache(maxsize=256)
 def cube(epsilon: Fraction, size: int, sample: int | None = None) -> Cube:
-    """The sign-cube of least worst variance per person asked: the best sample and agreement, by trying all.
+    """The sign-cube with the smallest worst variance per person asked. It tries every sample and agreement.
 
     With a `sample` only the agreement is chosen.
     """
@@ -50,7 +50,7 @@ def _cubes(epsilon: Fraction, size: int, sample: int) -> Iterator[Cube]:
 
 @lru_cache(maxsize=256)
 def cells(epsilon: Fraction, sizes: tuple[int | None, ...]) -> Cells:
-    """Joint randomised response over the cells of attributes with these numbers of categories, None for a number."""
+    """Joint randomised response over the cells of a table. `sizes`: the number of categories, or None for a number."""
     count = prod(2 if size is None else size for size in sizes)
     if not 2 <= count <= MAX_CELLS:
         raise DesignError(f"attributes that are reported together may have at most {MAX_CELLS} cells, not {count}")

@@ -1,7 +1,7 @@
-"""The minimax design: levels of a window channel that make its largest variance as small as it can be.
+"""The minimax design: the levels of a window channel that minimise its largest variance.
 
-A window channel with given size N and width W has antisymmetric levels a, one for each cell. With the probabilities
-of cells inside and outside, i and o, and c = i - o, a state s has
+A window channel with given size N and width W has antisymmetric levels a, one for each cell. Let i and o be the
+probabilities of a cell inside and outside, and c = i - o. A state s has
 
     mean    mu_s = c * (sum of a over the window),
     square  q_s  = o * (sum of all a^2) + c * (sum of a^2 over the window),
@@ -9,12 +9,12 @@ of cells inside and outside, i and o, and c = i - o, a state s has
 
 and mu of the last state must be 1. With rho = 1 the risk is the variance, for one attribute or the ratio estimator;
 rho = d/k is the paper's estimator for k of d attributes. Each risk is a convex quadratic function of the levels, so
-minimising the largest is a small convex program. It is solved by a primal-dual interior point method (Boyd and
-Vandenberghe, Convex Optimization, 11.7) in plain floats: the same on every machine, and no library needed. The result
+minimising the largest is a small convex program. A primal-dual interior point method (Boyd and Vandenberghe, Convex
+Optimization, 11.7) solves it in plain floats: the result is the same on every machine, and needs no library. The result
 is rounded to integers, which the channel then treats exactly: rounding may cost a little accuracy, never privacy.
 
-The width is searched, and the size grows with epsilon, as the rounding of inputs to N - W + 1 states adds variance: see
-`docs/minimax.md` for how close this comes to the limit that no unbiased mechanism can beat.
+The design searches for the width. The size grows with epsilon, because rounding inputs to N - W + 1 states adds
+variance. `docs/minimax.md` shows how close this comes to the limit that no unbiased mechanism can beat.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def problem_of(ratio: float, size: int, width: int, optional: bool, rho: float =
 class _System:
     """The quadratic forms of a problem in its unknowns: the levels of the upper half of the cells.
 
-    Unknown i is the level of the i-th cell above the middle; its mirror image below has minus that. States below the
-    middle mirror those above, so only the upper ones are kept.
+    Unknown i is the level of the i-th cell above the middle; its mirror image below has minus that level. States below
+    the middle mirror those above, so only the upper ones are kept.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -116,8 +116,8 @@ def _solve(rows: list[list[float]], b: Sequence[float]) -> list[float]:
 def _minimise_largest(system: _System) -> list[float]:
     """Return the unknowns with the smallest largest risk.
 
-    Minimise tau subject to r_s <= tau and mu_last = 1. In each step the optimality conditions, with complementarity
-    relaxed to multiplier * slack = 1/t, are linearised and solved; t grows with the gap that is left.
+    Minimise tau subject to r_s <= tau and mu_last = 1. Each step relaxes complementarity to multiplier * slack = 1/t,
+    linearises the optimality conditions and solves them; t grows as the remaining gap shrinks.
     """
     one = system.linear[-1]
     u = system.start()
@@ -228,15 +228,15 @@ def _rounded(levels: Sequence[float]) -> tuple[int, ...]:
 
 
 def default_size(epsilon: float) -> int:
-    """Return how many cells keep the loss by rounding inputs near one per cent.
+    """Return the number of cells for which rounding inputs costs about one per cent.
 
-    Powers of two, so that every width is allowed: see `hush.core.exact.aligned_threshold`.
+    It is a power of two, so that every width is allowed: see `hush.core.exact.aligned_threshold`.
     """
     return 32 if epsilon <= 2 else 64 if epsilon <= 4.5 else MAX_SIZE
 
 
 def _best_width(score: Callable[[int], tuple[float, list[float]]], size: int, guess: int) -> tuple[int, list[float]]:
-    """Return the width with the least score near a guess, and its levels: walk downhill, one cell at a time."""
+    """Return the width with the least score near a guess, and its levels. It walks downhill, one cell at a time."""
     known: dict[int, tuple[float, list[float]]] = {}
 
     def at(width: int) -> float:
@@ -262,7 +262,7 @@ def _best_width(score: Callable[[int], tuple[float, list[float]]], size: int, gu
 
 
 def _guess(epsilon: float, size: int) -> int:
-    """Return about the best width for rho = 1, from a fit to searches over all widths: the search starts there."""
+    """Return the start of the search: about the best width for rho = 1, from a fit to searches over all widths."""
     logit = 0.02 + 0.2 * epsilon + 0.0125 * epsilon**2 if epsilon < 5 else 1.345 + (epsilon - 5) / 3
     share = 0.5 if epsilon < 0.75 else 1 / (math.exp(logit) + 1)
     return min(max(1, round(share * size)), size // 2)
@@ -270,7 +270,7 @@ def _guess(epsilon: float, size: int) -> int:
 
 def worst_case(epsilon: float, size: int, *, optional: bool = False, rho: float = 1.0) -> tuple[int, list[float]]:
     """Return width and real levels with the smallest worst-case risk."""
-    ratio = float(exp_bounds(Fraction(epsilon))[0])  # the same on every machine, which exp is not
+    ratio = float(exp_bounds(Fraction(epsilon))[0])  # the same on every machine, unlike exp
 
     def score(width: int) -> tuple[float, list[float]]:
         problem = problem_of(ratio, size, width, optional, rho)
@@ -281,7 +281,7 @@ def worst_case(epsilon: float, size: int, *, optional: bool = False, rho: float 
 
 
 def as_channel(epsilon: Fraction, width: int, levels: Sequence[float], optional: bool) -> Window:
-    """Return the channel with these levels, rounded to integers, and the largest threshold that is private."""
+    """Return the channel with these levels, rounded to integers, and the largest threshold that privacy permits."""
     size = len(levels)
     threshold = aligned_threshold(exp_bounds(epsilon)[0], width, size if optional else size - width, ROUNDING)
     return Window(size, width, threshold, _rounded(levels), optional)

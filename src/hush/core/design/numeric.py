@@ -1,8 +1,8 @@
 """Channels for numeric attributes, by name: the mechanisms of Wang et al. (ICDE 2019) and their rivals.
 
-Each function takes the epsilon of one answer, as an exact Fraction, and returns integers for which the ratio is
-proved to be at most e^epsilon. The shapes are those of the paper as far as a grid allows; the thresholds are
-the largest that privacy permits.
+Each function takes the epsilon of one answer, as an exact Fraction, and returns a channel whose ratio is proved to be
+at most e^epsilon. The shapes follow the paper as far as a grid allows; the thresholds are the largest that privacy
+permits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EPSILON_STAR = math.log(
 """Below this epsilon (about 0.61) the Hybrid Mechanism is Duchi et al.'s: Lemma 3 of the paper."""
 
 _CELLS = range(1024, 4097)  # sizes that are tried for the Piecewise Mechanism
-_TAIL = 52  # binary digits by which additive noise has decayed where its outputs end, but for one period
+_TAIL = 52  # binary digits by which additive noise has decayed at its last outputs, except for one period
 _FINE = 35  # lattice steps per unit of epsilon: rounding then adds less than 1e-4 of the Laplace variance
 
 
@@ -46,8 +46,8 @@ def duchi(epsilon: Fraction, optional: bool = False) -> Window:
 def _evenly(epsilon: Fraction, share: float, optional: bool) -> Window:
     """Return equally spaced cells with a window of about this share of them.
 
-    The smallest size is taken for which the share is met to 1e-4, or else the one that meets it best. Width
-    and size may have only powers of two in common: see `aligned_threshold`.
+    It takes the smallest size that meets the share to 1e-4, or else the size that meets it best. The common
+    divisors of width and size must be powers of two: see `aligned_threshold`.
     """
     best, error = (0, 0), math.inf
     for size in _CELLS:
@@ -83,15 +83,15 @@ def hybrid(epsilon: Fraction, optional: bool = False) -> Channel:
 
 
 def _periods(epsilon: Fraction) -> int:
-    """Return how many periods there are until noise that decays by e^-epsilon in each has decayed by 2^-52.
+    """Return the number of periods after which noise that decays by e^-epsilon in each has decayed by 2^-52.
 
-    Not more, as rare digits are rounded in 64 bits.
+    More would not help, because the probabilities of rare digits are rounded to 64 bits.
     """
     return math.floor(_TAIL * math.log(2) / epsilon)
 
 
 def _fitting(epsilon: Fraction, steps: int) -> int:
-    """Return the reach of an additive channel, if its alphabet is not too large."""
+    """Return the reach of an additive channel, or refuse an alphabet that is too large."""
     reach = steps * _periods(epsilon)
     if reach > MAX_REACH:
         raise DesignError(
@@ -102,7 +102,7 @@ def _fitting(epsilon: Fraction, steps: int) -> int:
 
 
 def decays_of(epsilon: Fraction, steps: int, reach: int) -> tuple[int, ...]:
-    """Return the digits of periods that decay by e^-epsilon: each as rare as the ones below it permit."""
+    """Return the decays of periods that fall by e^-epsilon: each digit is as rare as the digits below it permit."""
     bound = exp_bounds(epsilon)[0]
     decays: list[int] = []
     ones = all_ones = Fraction(1)  # the product of the odds so far, and of the probabilities
@@ -130,7 +130,7 @@ def laplace(epsilon: Fraction, optional: bool = False) -> Additive:
     steps = min(max(1, math.ceil(_FINE * epsilon)), max(1, MAX_REACH // _periods(epsilon)))
     reach = _fitting(epsilon, steps)
     unit = 1 << 51
-    # Rounding up keeps the last weight above that of the next period. Rational bounds, as libraries differ in exp.
+    # Rounding up keeps the last weight above that of the next period. Bounds are rational: exp differs by library.
     weights = [math.ceil(unit / exp_bounds(epsilon * i / steps)[0]) for i in range(steps)]
     return Additive(tuple((1, weight) for weight in weights), decays_of(epsilon, steps, reach), reach)
 
@@ -138,7 +138,7 @@ def laplace(epsilon: Fraction, optional: bool = False) -> Additive:
 def _two_level(epsilon: Fraction, share: float) -> Additive:
     """Return noise that is flat up to `share` of a period, and e^-epsilon times that beyond.
 
-    The fewest steps are taken for which the flat part meets the share to 5e-4, or else the number that meets it best.
+    It takes the fewest steps that meet the share to 5e-4, or else the number that meets it best.
     """
     fewest = max(3, math.ceil(_FINE * epsilon))
     _fitting(epsilon, fewest)
@@ -178,14 +178,14 @@ def staircase(epsilon: Fraction, optional: bool = False) -> Additive:
 
 @lru_cache(maxsize=256)
 def signs(epsilon: Fraction, size: int) -> Signs:
-    """Duchi et al. for all attributes at once: Algorithm 3 of the paper, corrected for an even number of them."""
+    """Duchi et al. for all attributes at once: Algorithm 3 of the paper, corrected for an even number of attributes."""
     near = near_corners(size)
     return Signs(size, largest_threshold(exp_bounds(epsilon)[0], near, (1 << size) - near))
 
 
 @lru_cache(maxsize=256)
 def best_worst_case(epsilon: Fraction, optional: bool = False) -> Window:
-    """The minimax design; at the largest epsilons, where its 128 cells are too few, PM-SUB if that is better."""
+    """The minimax design, or PM-SUB where it is better: at the largest epsilons, where 128 cells are too few."""
     designed = minimax(epsilon, optional)
     if epsilon <= 8:
         return designed
@@ -194,7 +194,7 @@ def best_worst_case(epsilon: Fraction, optional: bool = False) -> Window:
 
 @lru_cache(maxsize=64)
 def best_average(epsilon: Fraction, prior: tuple[Fraction, ...], optional: bool = False) -> Window:
-    """The channel with the least average variance under a prior: designed for it, or a known one if that is better."""
+    """The channel with the least average variance under a prior: one designed for it, or a known one if better."""
     rivals = (averaged(epsilon, prior, optional), piecewise_sub(epsilon, optional), minimax(epsilon, optional))
     return min(rivals, key=lambda channel: average_variance(channel, prior))
 

@@ -41,16 +41,17 @@ def design(
 
     k: how many questions each person answers, with epsilon/k each. "best" has the least predicted error (see
     `hush.core.design.choice`); "paper" is max(1, min(d, floor(epsilon/2.5))). "weighted" asks one question, drawn with
-    the probabilities of least error. "all" asks everybody everything: each attribute gets epsilon/d, a block of
-    attributes their sum.
+    the probabilities of least error. "all" asks everybody all questions: each attribute gets epsilon/d, and a block of
+    attributes the sum of theirs.
 
     objective, for minimax: "worst" minimises the largest variance over all inputs; "uniform", "centre", or a list
     of weights of equal bins of the domain, minimises the average under that public prior.
 
-    importance: how much the error of an attribute counts (1 if it is not named), for k="best" and k="weighted".
+    importance: how much the error of each attribute counts (1 by default), for k="best" and k="weighted".
 
-    joint: lists of neighbouring attributes that are reported together, as cells of one table (docs/joint.md). With
-    a prior as the objective, and numbers alone that are never missing, the cube is taken if its error is less.
+    joint: lists of neighbouring attributes that are reported together, as cells of one table (docs/joint.md). If the
+    objective is a prior and all attributes are numbers that are never missing, hush takes the cube if its error is
+    less.
     """
     if not isinstance(schema, Schema):
         raise DesignError("the schema must be a Schema: hush.Schema([hush.Numeric(...), ...])")

@@ -18,7 +18,7 @@ EARLIER = ("laplace", "scdf", "staircase")  # Wang et al. give every coordinate 
 
 
 def round_plan(training: Training, number: int, coordinates: int) -> Plan:
-    """Return the plan of a round: its records are gradients of so many coordinates."""
+    """Return the plan of a round. Its records are gradients with this number of coordinates."""
     if training.gradient == VECTOR:
         plan = _vector_plan(training.epsilon, padded(coordinates))
     else:
@@ -27,7 +27,7 @@ def round_plan(training: Training, number: int, coordinates: int) -> Plan:
 
 
 def loss_plan(training: Training, number: int) -> Plan:
-    """Return the plan for held-out people, who tell how well the weights of a round do."""
+    """Return the plan for held-out people, who report the loss of the weights of a round."""
     return replace(_loss_plan(training.epsilon, training.cap), title=f"{training.family}loss {number}")
 
 

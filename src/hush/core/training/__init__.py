@@ -1,1 +1,1 @@
-"""A training as both sides see it: its description, features, label, loss and rounds."""
+"""A training, as device and server share it: its description, features, label, loss and rounds."""

@@ -1,8 +1,8 @@
-"""From a record to the features of a linear model, by public knowledge alone.
+"""From a record to the features of a linear model, using public knowledge only.
 
 A number is scaled from its declared bounds to [-1, 1]. A category with k values becomes k - 1 numbers, one for each
-value but the last, of which at most one is 1. An optional number is 0 where it is missing, and has one more feature
-that says so. Nothing is learnt from the data: bounds and values come from the schema.
+value but the last; at most one of them is 1, the others are 0. An optional number is 0 where it is missing, and one
+more feature marks the missing value. Nothing is learnt from the data: bounds and values come from the schema.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hush.core.schema import Input, Numeric, Record, Schema
 
 
 class Part(NamedTuple):
-    """Features from `start` to `end` that say one thing: a number, or which category (none of them: the last)."""
+    """The features from `start` to `end`: a number, or the indicators of a category (all 0 for the last one)."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class Features:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What each feature is about."""
+        """The name of each feature."""
         return tuple(self._names())
 
     def _names(self) -> Iterator[str]:
@@ -45,7 +45,7 @@ class Features:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """How the features belong together."""
+        """The groups of features that belong together."""
         found: list[Part] = []
         start = 0
         for attribute in self.schema.attributes:
@@ -58,7 +58,7 @@ class Features:
         return tuple(found)
 
     def of(self, record: Record) -> list[float]:
-        """Return the features of one record: on the device."""
+        """Return the features of one record. It runs on the device."""
         found: list[float] = []
         for attribute, value in zip(self.schema.attributes, self.schema.encode(record), strict=True):
             found += self._one(attribute, value)

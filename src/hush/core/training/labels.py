@@ -1,10 +1,10 @@
 """The label of a training, which a model predicts, and the target from -1 to 1 that a loss sees in its place.
 
 A label is an attribute like those of a schema, and part of the training's description. A number, for the squared loss,
-is scaled from its bounds to [-1, 1]. For the logistic and the hinge loss there are two classes: the first that is
-declared becomes -1, the second 1. Labels are checked as all attributes are, and others are refused. A boolean is
-neither a number nor a class, though in Python True equals 1: training on a flag takes two classes, [0, 1] or
-["no", "yes"], and whoever knows what the flag means converts it.
+is scaled from its bounds to [-1, 1]. For the logistic and the hinge loss there are two classes: the first declared
+class becomes -1, the second 1. Labels are checked like all attributes, and any other value is refused. A boolean is
+neither a number nor a class, though in Python True equals 1. To train on a flag, declare two classes, [0, 1] or
+["no", "yes"], and convert the flag to one of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hush.core.training.losses import Loss
 from hush.errors import DesignError, PlanError
 
 TARGETS = (-1, 1)
-"""What the lower and the upper bound become, or the first and the second class."""
+"""The targets of the lower and the upper bound, or of the first and the second class."""
 
 Label = Numeric | Categorical
 
@@ -40,7 +40,7 @@ def check_label(label: object, schema: Schema, loss: Loss) -> None:
 
 
 def target(label: Label, value: object) -> float:
-    """Return the target of a label, or refuse it: on the device."""
+    """Return the target of a label, or refuse the label. It runs on the device."""
     if isinstance(label, Categorical):
         return float(TARGETS[label.encode(value)])
     share = label.encode(value)
@@ -54,7 +54,7 @@ def to_json(label: Label) -> dict[str, Any]:
 
 
 def from_json(value: Any) -> Label:
-    """Read a label back, strictly. There is one rule for targets, and it must be stated."""
+    """Read a label back, strictly. There is only one rule for targets, but the JSON must state it."""
     attribute, targets = codec.fields(value, ("attribute", "targets"), PlanError, "a label")
     if codec.dump(targets) != codec.dump(TARGETS):
         raise PlanError(f"the targets of a label must be {list(TARGETS)}: of its bounds or classes, in their order")

@@ -1,10 +1,10 @@
-"""Losses of linear models: what one person's record says about the weights.
+"""Losses of linear models, and the gradient of one person's record.
 
 A loss looks at the score x.w of a record and its target y. Its gradient is `slope(score, y)` times x, so a person's
 gradient is a multiple of their features. The penalty (lambda/2)|w|^2 is public: the server adds its gradient itself.
 
 Squared: (score - y)^2, targets in [-1, 1]. Logistic: log(1 + e^(-y*score)); hinge: max(0, 1 - y*score); targets -1
-and 1. `hush.core.training.labels` makes targets of labels.
+and 1. `hush.core.training.labels` turns labels into targets.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from hush.errors import DesignError
 class Loss:
     """A loss by name.
 
-    `curvature` bounds the second derivative in the score (for the hinge, which has none, it is a typical value), from
-    which step sizes follow. `slope_at_zero` bounds the size of the slope at score 0, where training begins, and `bound`
-    everywhere (None if it is unbounded). Gradients are clipped to `clip` times their median length at the start.
-    `classes`: whether the label is one of two classes, and not a number.
+    `curvature` bounds the second derivative in the score (for the hinge, which has none, it is a typical value); step
+    sizes follow from it. `slope_at_zero` bounds the size of the slope at score 0, where training begins, and `bound`
+    bounds it everywhere (None if it is unbounded). Gradients are clipped to `clip` times their median length at the
+    start. `classes` is true if the label is one of two classes, and false if it is a number.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Public random matrices, made of a seed: rotations, which spread a vector, and projections, which shorten it.
+"""Public random matrices, made from a seed: rotations, which spread a vector, and projections, which shorten it.
 
-**Rotation.** A gradient may have all its length in a few coordinates. After a random rotation it is spread evenly,
-and its signs tell its direction: for a uniformly random rotation Q of D dimensions and a unit vector v,
+**Rotation.** A gradient may have all its length in a few coordinates. A random rotation spreads it evenly, so that its
+signs give its direction: for a uniformly random rotation Q of D dimensions and a unit vector v,
 
     E[Q^T sign(Qv)] = kappa * v,    kappa = D * Gamma(D/2) / (sqrt(pi) * Gamma((D+1)/2)),
 
@@ -13,7 +13,7 @@ for a vector with one entry. Vectors are padded with zeros to a power of two of 
 **Projection.** Wang et al. multiply features by an r x d matrix whose entries are 1/d or -1/d, each with probability
 1/2.
 
-What a seed says is the same for everybody and known to all: it hides nothing.
+A seed is public and the same for everybody: it hides nothing.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def padded(d: int) -> int:
 
 
 def kappa(size: int) -> float:
-    """Return the length that Q^T sign(Qv) has in the direction of v, on average."""
+    """Return the average length of Q^T sign(Qv) in the direction of v."""
     return size * math.exp(math.lgamma(size / 2) - math.lgamma((size + 1) / 2)) / math.sqrt(math.pi)
 
 
 def seeded_signs(purpose: str, seed: str, count: int) -> list[float]:
-    """Return so many signs that belong to a seed, one for each bit of a hash."""
+    """Return the first `count` signs of a seed, one for each bit of a hash."""
     digest = hashlib.shake_256(f"hush {purpose} {seed}".encode()).digest((count + 7) // 8)
-    # Bit by bit of the bytes: to shift one long integer takes time in proportion to the square of the count.
+    # Take bits from bytes: shifting one long integer would take time in proportion to the square of the count.
     return [1.0 if digest[i >> 3] >> (i & 7) & 1 else -1.0 for i in range(count)]
 
 

@@ -1,6 +1,6 @@
 """One round of a training, as the server sends it and a device reads it.
 
-The gradients themselves are computed in `hush.device.gradient`, and the step that follows in `hush.server.step`.
+`hush.device.gradient` computes the gradients, and `hush.server.step` the step that follows.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ VERSION = 2
 
 @dataclass(frozen=True)
 class Round:
-    """One round of a training: what its people are sent.
+    """One round of a training, as it is sent to people.
 
-    `coordinates` are those that the gradients of this round have. `average` is the mean of the weights over the
-    rounds of the tail so far, `averaged` how many they are. Make the first with `first_round(training)`
+    `coordinates` are the coordinates of this round's gradients. `average` is the mean of the weights over the rounds
+    of the tail so far, and `averaged` the number of those rounds. Make the first round with `first_round(training)`,
     and the others with `step`.
     """
 
@@ -52,7 +52,7 @@ class Round:
 
     @property
     def done(self) -> bool:
-        """Whether there are no more rounds: `result` is the outcome."""
+        """Whether all rounds are over, so that `result` is the outcome."""
         return self.number > self.training.rounds
 
     @property
@@ -84,7 +84,7 @@ class Round:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Round:
-        """Read a round back, strictly. The plan is checked again, its privacy included."""
+        """Read a round back, strictly. The plan is checked again, including its privacy."""
         names = ("hush", "training", "number", "weights", "coordinates", "average", "averaged", "plan")
         version, training, number, weights, coordinates, average, averaged, plan = codec.fields(
             codec.load(text, PlanError), names, PlanError, "a round"
@@ -100,7 +100,7 @@ class Round:
 
 
 def check_open(round: Round) -> None:  # noqa: A002
-    """Refuse a round behind the last one."""
+    """Refuse a round after the last one."""
     if round.done:
         raise PlanError("this training is over")
 

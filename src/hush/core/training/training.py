@@ -1,8 +1,8 @@
-"""What is fixed before anybody is asked to train, and public: features, label, loss, rounds, steps, channel.
+"""The public description of a training, fixed before it starts: features, label, loss, rounds, steps, channel.
 
-Everything here may be chosen freely without touching the privacy of a report: it is as private as the plan of its
-round, whatever a person was asked about. The schema and the label also decide who can answer at all. They are the only
-part of a training that a record is checked against, and a ledger keeps them (`hush.core.training.descriptions`).
+All of it may be chosen freely without affecting the privacy of a report: a report is as private as the plan of its
+round, whatever the person was asked about. The schema and the label also decide who can answer at all. A record is
+checked against them and nothing else of a training, and a ledger keeps them (`hush.core.training.descriptions`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MECHANISMS = (
 GRADIENTS = (VECTOR, *MECHANISMS)
 MAX_ROUNDS = 1 << 20
 MAX_NAME = 128
-LARGEST = 1e40  # of a weight, and of a feature once it is centred and scaled: no product of them overflows
+LARGEST = 1e40  # for a weight, and for a feature once it is centred and scaled: no product of them overflows
 _TINY = 1e-150  # no product of two larger numbers is subnormal
 
 
@@ -42,20 +42,20 @@ _TINY = 1e-150  # no product of two larger numbers is subnormal
 class Training:
     """A training, before its first round.
 
-    `schema` says what a record holds: names, bounds, categories. `hush.Features` makes numbers from -1 to 1 of
-    it, by this public knowledge alone. The model predicts the `label`. For the squared loss that is a number, as in
+    `schema` describes a record: names, bounds, categories. `hush.Features` turns a record into numbers from -1 to 1,
+    using this public knowledge only. The model predicts the `label`. For the squared loss the label is a number, as in
     Numeric("income", 0, 5000): the lower bound becomes -1 and the upper 1. For the logistic and the hinge loss it has
     two classes, as in Categorical("bought", ["no", "yes"]): the first becomes -1 and the second 1. A device refuses
     records and labels that do not fit. A boolean is neither a number nor a class: declare two strings or integers.
 
-    With `intercept` a constant 1 is one more feature. `centre` is subtracted from the features, which are then divided
-    by `scale`. `gradient` is "vector", for gradients of length at most `radius`, or
-    the name of a numeric mechanism, for coordinates in [-bound, bound], of which k are reported. The step of round t
-    is `step`, divided by sqrt(t) if `decay`. `box` keeps the weights in [-box, box]. The outcome is the average of
-    the weights over the last `tail` share of the rounds (0: the last weights). `projection` shortens the features to
-    so many numbers. `selection` = (n1, n2, tau): after a round of n1 groups, n2 rounds ask only about the coordinates
-    whose gradient is larger than tau. `start` are the first weights. `cap` bounds the loss that held-out people
-    report. `seed` makes the public random matrices, and tells two trainings of the same title apart.
+    With `intercept`, a constant 1 is one more feature. `centre` is subtracted from the features, which are then divided
+    by `scale`. `gradient` is "vector", for gradients of length at most `radius`, or the name of a numeric mechanism,
+    for coordinates in [-bound, bound]; each person then reports k of them. The step of round t is `step`, divided by
+    sqrt(t) if `decay`. `box` keeps the weights in [-box, box]. The outcome is the average of the weights over the last
+    `tail` share of the rounds (0: the last weights). `projection` is the number of features after a random projection.
+    `selection` = (n1, n2, tau): after a round of n1 groups, n2 rounds ask only about the coordinates whose gradient is
+    larger than tau. `start` are the first weights. `cap` bounds the loss that held-out people report. `seed` makes the
+    public random matrices, and distinguishes two trainings with the same title.
     """
 
     title: str
@@ -157,10 +157,10 @@ class Training:
         return projection(self.seed, self.projection, self.dimensions + self.intercept)
 
     def features(self, record: Record) -> list[float]:
-        """Return what multiplies the weights: a person's features, centred, scaled, with a 1 behind them, projected.
+        """Return the factors of the weights: a person's features, centred, scaled, with a 1 appended, projected.
 
-        Only the schema decides whether a record is refused, never centre and scale: values that they make too large to
-        compute with are clipped. A device that failed instead would show that its features are large.
+        Only the schema decides whether a record is refused. Values that centre and scale make too large to compute
+        with are clipped: a device that failed instead would reveal that its features are large.
         """
         values = self._features.of(record)
         if self.centre is not None:
@@ -190,7 +190,7 @@ class Training:
 
     @property
     def family(self) -> str:
-        """How the titles of all plans of this training begin. Each person answers one of them."""
+        """The beginning of the titles of all plans of this training. Each person answers one of these plans."""
         return f"{self.title} [{self.seed}]: "
 
     def round_title(self, number: int) -> str:
@@ -198,10 +198,10 @@ class Training:
         return f"{self.family}round {number}"
 
     def fits(self, plan: Plan, number: int, coordinates: int) -> bool:
-        """Return whether a plan asks what this round asks, for its epsilon.
+        """Return whether a plan asks the questions of this round, for its epsilon.
 
-        The channel need not be the best one, and nothing is designed here: a device checks the plan that a server
-        sends, and a server could make it look for the best one of a thousand coordinates.
+        The channel need not be the best one, and this method designs nothing: a device uses it to check the plan that
+        a server sends, and a server could otherwise make it search for the best channel of a thousand coordinates.
         """
         size = padded(coordinates) if self.gradient == VECTOR else coordinates
         right = plan.title == self.round_title(number) and plan.cost == cost_of(self.epsilon)
@@ -210,19 +210,19 @@ class Training:
 
 @lru_cache(maxsize=64)
 def gradient_schema(size: int) -> Schema:
-    """Return the schema of gradients: so many numbers from -1 to 1."""
+    """Return the schema of gradients: `size` numbers from -1 to 1."""
     return Schema([Numeric(f"g{j}", -1, 1) for j in range(size)])
 
 
 def cost_of(epsilon: float) -> Fraction:
-    """Return epsilon as the decimal number that was written."""
+    """Return epsilon as the decimal number that the user wrote."""
     return Fraction(repr(float(epsilon)))
 
 
 def dot(a: Sequence[float], b: Sequence[float]) -> float:
-    """Return the sum of products, added from left to right: the work is the same whatever the numbers are.
+    """Return the sum of products, added from left to right: the work does not depend on the numbers.
 
-    `math.fsum`, and `sum` from Python 3.12 on, are more precise, and their work depends on which numbers are larger.
+    `math.fsum`, and `sum` from Python 3.12 on, are more precise, but their work depends on which numbers are larger.
     """
     total = 0.0
     for x, y in zip(a, b, strict=True):
@@ -231,7 +231,7 @@ def dot(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def flushed(value: float) -> float:
-    """Return 0 for numbers so small that processors may take long over them: that would tell them by the time."""
+    """Return 0 for numbers so small that processors may be slow with them: the time would reveal such numbers."""
     return value if abs(value) > _TINY else 0.0
 
 

@@ -1,8 +1,8 @@
-"""Audits: what a plan really costs, and what anybody's randomiser really leaks.
+"""Audits: the real cost of a plan, and the leaks of any randomiser.
 
 `audit(plan)` proves the privacy of a plan in exact arithmetic, runs its samplers, and attacks them.
-`audit(function, inputs)` calls a function that somebody else wrote, and attacks its outputs, low bits included. It is a
-tool for people who judge a collection: it imports the device's side and the server's, and neither imports it.
+`audit(function, inputs)` calls a function that somebody else wrote, and attacks its outputs, including their low bits.
+Audits are for people who judge a collection: they import device and server code, and neither imports them.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def audit(
     draws: int = 20_000,
     confidence: float = 1 - 1e-6,
 ) -> PlanAudit | RandomiserAudit:
-    """Audit a plan, or any function that is said to be a randomiser.
+    """Audit a plan, or any function that claims to be a randomiser.
 
-    A plan is proved, and its samplers are run `draws` times for a few inputs of each question. A function is called
-    `draws` times for each of the inputs; its outputs are numbers, or anything hashable. It fails if an attack proves
-    that it leaks more than `epsilon`, or if `possible(output, input)`, where it is given, finds an output of one input
-    that another can never produce. Something that is right fails with probability 1 - confidence at most.
+    For a plan, the audit proves its privacy, and runs its samplers `draws` times for a few inputs of each question. A
+    function is called `draws` times for each of the inputs; its outputs are numbers, or anything hashable. It fails if
+    an attack proves that it leaks more than `epsilon`, or if `possible(output, input)`, where it is given, finds an
+    output of one input that another can never produce. A correct subject fails with probability 1 - confidence at most.
     """
     if type(draws) is not int or draws < MIN_DRAWS:
         raise AuditError(f"draws must be a whole number, {MIN_DRAWS} or more")

@@ -3,11 +3,11 @@
 If a randomiser is epsilon-LDP, then P[output in E | a] <= e^epsilon * P[output in E | b] for every event E. So any
 event whose two probabilities are bounded, one from below and one from above, bounds epsilon from below.
 
-The event is chosen on one half of the outputs (on a quarter the cells of every feature are ranked by how much likelier
-they are under a; on another quarter the best feature and the best cut are chosen), and its probabilities are bounded
-by Clopper and Pearson on the other half, which the choice has never seen. So the bound holds whatever was tried in
-choosing; what is shared among all attacks of an audit is only the probability that one of them errs. It is assumed
-that calls are independent and alike: a randomiser that remembers cannot be audited by calling it again.
+An attack chooses the event on one half of the outputs. On one quarter it ranks the cells of every feature by how much
+likelier they are under a; on another quarter it chooses the best feature and the best cut. On the other half, which the
+choice has never seen, it bounds the event's probabilities by Clopper and Pearson. So the bound holds whatever the
+choice tried; the attacks of an audit share only the probability that one of them errs. Attacks assume that calls are
+independent and alike: a randomiser that remembers cannot be audited by calling it again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hush.server.binomial import lower_bound, upper_bound
 
 @dataclass(frozen=True)
 class Sample:
-    """Outputs of one input. `name` is what a person calls the input."""
+    """Outputs of one input. `name` describes the input to people."""
 
     name: str
     input: object
@@ -52,7 +52,7 @@ class Sample:
 class Attack:
     """An event that `hits[0]` of `draws` outputs of the first input met, and `hits[1]` of the second's.
 
-    `lower` is what epsilon must be at least. `kind` and `looked_at` say what the event is about.
+    `lower` is a lower bound of epsilon. `kind` and `looked_at` describe the event.
     """
 
     first: str
@@ -66,7 +66,7 @@ class Attack:
     def __str__(self) -> str:
         ours, theirs = (f"{hits:,}" for hits in self.hits)
         return (
-            f"by {self.looked_at}, {self.first} is told from {self.second} ({ours} hits against {theirs}, "
+            f"{self.looked_at} distinguishes {self.first} from {self.second} ({ours} hits against {theirs}, "
             f"of {self.draws:,} each): epsilon is at least {math.floor(self.lower * 1000) / 1000:.3f}"
         )
 
@@ -75,7 +75,7 @@ Hints = Callable[[Sample, Sample], Sequence[Feature]]
 
 
 def number_of_attacks(samples: Sequence[Sample]) -> int:
-    """Return how many bounds `attacks` will give at most: their errors add up."""
+    """Return the largest number of bounds that `attacks` will give: their errors add up."""
     kinds = 1 + has_low_bits(output for sample in samples for output in sample.outputs)
     return len(samples) * (len(samples) - 1) * kinds
 
@@ -113,7 +113,7 @@ def _attack(a: Sample, b: Sample, candidates: Sequence[Feature], miss: float) ->
 
 
 def _best_cut(a: Sample, b: Sample, feature: Feature, z: float) -> tuple[float, frozenset[Any]]:
-    """Return the set of cells, among the likeliest under a, that promises the largest bound."""
+    """Return the set of cells that promises the largest bound, among the likeliest cells under a."""
     ours, theirs = (Counter(map(feature.cell, sample.ranking)) for sample in (a, b))
     order = sorted(ours | theirs, key=lambda cell: (ours[cell] + 0.5) / (theirs[cell] + 0.5), reverse=True)
     met, missed = (Counter(map(feature.cell, sample.choosing)) for sample in (a, b))
@@ -129,7 +129,7 @@ def _best_cut(a: Sample, b: Sample, feature: Feature, z: float) -> tuple[float, 
 
 
 def _wilson(count: int, n: int, z: float) -> float:
-    """Return a quick bound of a probability: good enough for choosing."""
+    """Return a quick bound of a probability, good enough for choosing."""
     share = count / n
     margin = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     return (share + z * z / (2 * n) + margin) / (1 + z * z / n)

@@ -1,10 +1,10 @@
-"""What a distinguisher looks at in an output. Every feature is a function from outputs to a few cells.
+"""Features that a distinguisher looks at. Every feature is a function from outputs to a few cells.
 
-Any event makes a valid attack, so nothing here has to be right: a feature that misses costs power, never truth.
+Any event makes a valid attack, so no feature has to be right: a bad one costs power, never correctness.
 
-- **Values**: the output itself; for numbers also the interval between quantiles in which it lies; for sets and
-  sequences a score that adds up what each member says (naive Bayes, as members are often independent).
-- **Low bits**, for floats: what arithmetic leaves behind. The sum of an input and some noise is rounded to the grid of
+- **Values**: the output itself; for numbers also the interval between quantiles that contains it; for sets and
+  sequences a score that adds up the evidence of each member (naive Bayes, because members are often independent).
+- **Low bits**, for floats: the traces of arithmetic. The sum of an input and some noise is rounded to the grid of
   the larger of the two, so the position of the lowest bit that is set in y, or in y minus an input, betrays the input:
   Mironov, On Significance of the Least Significant Bits for Differential Privacy (2012).
 """
@@ -35,16 +35,16 @@ class Feature:
 
 
 def has_low_bits(outputs: Iterable[object]) -> bool:
-    """Return whether outputs are floats, so that their low bits may tell something."""
+    """Return whether outputs are floats, so that their low bits may leak."""
     return all(isinstance(output, float) for output in outputs)
 
 
 def features(first: Sequence[Any], second: Sequence[Any], inputs: tuple[object, object]) -> list[Feature]:
-    """Return what to look at, given some outputs of each of two inputs."""
+    """Return the features to look at, given some outputs of each of two inputs."""
     pool = [*first, *second]
     found = [Feature("the output itself", "values", _key)]
     if len(set(map(_key, pool))) <= _FINE:
-        return found  # often enough each; nothing says more than the output itself
+        return found  # each output occurs often enough, and no feature reveals more than the output itself
     if all(isinstance(output, Real) for output in pool):
         found.append(Feature("the interval in which the output lies", "values", _intervals(pool, _FINE)))
     if all(isinstance(output, (tuple, frozenset)) for output in pool):
@@ -57,7 +57,7 @@ def features(first: Sequence[Any], second: Sequence[Any], inputs: tuple[object, 
 
 
 def _key(output: Any) -> Hashable:
-    """Return a float by its bits, as 0.0 equals -0.0 and NaN does not equal itself."""
+    """Return the bits of a float: 0.0 equals -0.0, and NaN does not equal itself."""
     return output.hex() if isinstance(output, float) else output
 
 
@@ -72,7 +72,7 @@ def _intervals(pool: Sequence[Any], pieces: int) -> Callable[[Any], int]:
 def _score(
     first: Sequence[Any], second: Sequence[Any], parts: Callable[[Any], Iterable[Hashable]]
 ) -> Callable[[Any], int]:
-    """Return the sum of what each part of an output says, in intervals."""
+    """Return the function that adds up the evidence of each part of an output, in intervals."""
     ours = Counter(part for output in first for part in parts(output))
     theirs = Counter(part for output in second for part in parts(output))
     weights: dict[Hashable, float] = {}

@@ -1,11 +1,11 @@
-"""Whether a sampler does what its law says: draw, count, compare.
+"""Tests that a sampler follows its law: draw, count, compare.
 
 **Chi-square**, if the law can be listed. Rare outputs are pooled until each cell expects 25. The approximation is good
-at a level of a few in a thousand and bad far out, so an alarm is not believed at once: the comparison is repeated with
-fresh draws, and only three alarms in a row count. Each has the cube root of the error rate that is wanted.
+at a level of a few in a thousand and bad far out. So one alarm is not enough: the comparison is repeated with fresh
+draws, and only three alarms in a row count. Each has the cube root of the wanted error rate.
 
-**Targets**, if it cannot: how often a category (or a sign) is reported is binomial, with a probability that follows
-from `truth`; its exact tail is compared with the error rate, divided by the number of tails.
+**Targets**, if it cannot be listed. The number of reports of a category (or a sign) is binomial, with a probability
+that follows from `truth`. Its exact tail is compared with the error rate, divided by the number of tails.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def by_chi_square(
     law: Mapping[Output, Fraction],
     miss: float,
 ) -> Fit:
-    """Compare outputs with a law; `again` draws as many more. A right sampler fails with probability `miss`."""
+    """Compare outputs with a law; `again` draws as many more. A correct sampler fails with probability `miss`."""
     p_value = 0.0
     for round_ in range(_ROUNDS):
         p_value = chi_square(Counter(again() if round_ else outputs), law)
-        if p_value == 0:  # an output that the law does not have: no chance about it
+        if p_value == 0:  # an output that is impossible under the law: this cannot be chance
             break
         if p_value >= miss ** (1 / _ROUNDS):
             return Fit(name, "chi-square", p_value, True)
@@ -78,7 +78,7 @@ def chi_square(counts: Counter[Output], law: Mapping[Output, Fraction]) -> float
 
 
 def by_targets(name: str, outputs: Sequence[Output], channel: Channel, state: State, miss: float) -> Fit:
-    """Compare how often each target was supported with the exact probability of that."""
+    """Compare how often the outputs supported each target with the exact probability."""
     n = len(outputs)
     counts = [0] * channel.alphabet.size
     try:

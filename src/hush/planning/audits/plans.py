@@ -1,7 +1,7 @@
-"""The audit of a plan: what is proved of it, and what its sampler does when it is run.
+"""The audit of a plan: proofs of its privacy, and tests of its samplers.
 
-Error rates: half of what `confidence` leaves is for the comparisons of samplers with their laws, half for the attacks.
-A plan that is right fails an audit with that probability at most.
+Error rates: half of 1 - confidence goes to the comparisons of samplers with their laws, half to the attacks. So a
+correct plan fails an audit with probability 1 - confidence at most.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hush.server.estimates import Manipulation, leverage
 
 @dataclass(frozen=True)
 class QuestionAudit:
-    """One question: the proof, the sampler, the attacks, and what one malicious report can do."""
+    """One question: the proof, the sampler, the attacks, and the effect of one malicious report."""
 
     attributes: tuple[str, ...]
     kind: str
@@ -45,7 +45,7 @@ class QuestionAudit:
 
     @property
     def lower(self) -> float:
-        """The best lower bound of epsilon that an attack has shown."""
+        """The best lower bound of epsilon from an attack."""
         return max(attack.lower for attack in self.attacks)
 
     @property
@@ -78,13 +78,13 @@ class PlanAudit:
 
     @property
     def ratio(self) -> Fraction:
-        """The largest ratio of a whole report: the product of the k largest ratios that are known."""
+        """The largest ratio of a whole report: the product of the k largest known ratios."""
         ratios = sorted((question.proof.ratio for question in self.questions), reverse=True)
         return math.prod(ratios[: self.plan.k], start=Fraction(1))
 
     @cached_property
     def epsilon(self) -> float:
-        """What a report costs in truth, rounded up."""
+        """The true cost of a report, rounded up."""
         return log_above(self.ratio)
 
     @property
@@ -125,7 +125,7 @@ def audit_plan(plan: Plan, draws: int, confidence: float) -> PlanAudit:
 
 
 def _attack_reports(plan: Plan, draws: int, miss: float) -> tuple[Attack, ...]:
-    """Attack what the client really sends; nothing if it refuses, as a sampler made what is not an output."""
+    """Attack real reports of the client. Return nothing if the client refuses because a sampler made a non-output."""
     try:
         reports = [
             Sample(name, record, [randomise(plan, record).answers for _ in range(draws)])
@@ -175,7 +175,7 @@ def _audit_question(
 
 
 def _likelihood(ours: Law, theirs: Law) -> Feature:
-    """The true likelihood ratio, rounded so that equal ones are equal: no event distinguishes better."""
+    """The true likelihood ratio, rounded so that equal ratios compare equal. No event distinguishes better."""
     table = {
         output: round(math.log(probability / theirs[output]), 9)
         for output, probability in ours.items()
@@ -189,7 +189,7 @@ def _answers(channel: Channel, values: Sequence[Input], coins: SystemCoins, draw
 
 
 def _law(channel: Channel, values: Sequence[Input]) -> dict[Output, Fraction]:
-    """Return the exact law of what a device answers, its rounding included."""
+    """Return the exact law of a device's answer, including the rounding."""
     law: dict[Output, Fraction] = {}
     for state, chance in channel.rounding(values).items():
         for output, probability in channel.law(state).items():
@@ -198,7 +198,7 @@ def _law(channel: Channel, values: Sequence[Input]) -> dict[Output, Fraction]:
 
 
 def _probes(attributes: Sequence[Attribute]) -> dict[str, Sequence[Input]]:
-    """Return inputs to run the sampler with, by name: the extremes, one between, and missing."""
+    """Return inputs for the sampler, by name: the extremes, one between, and missing."""
     first = attributes[0]
     if len(attributes) > 1 or isinstance(first, Numeric):
         found: dict[str, Sequence[Input]] = {}
@@ -212,7 +212,7 @@ def _probes(attributes: Sequence[Attribute]) -> dict[str, Sequence[Input]]:
 
 
 def _records(plan: Plan) -> dict[str, dict[str, object]]:
-    """Return two records that differ in everything."""
+    """Return two records that differ in every attribute."""
     ends: dict[str, dict[str, object]] = {"one record": {}, "another": {}}
     for end, record in zip((0, -1), ends.values(), strict=True):
         for item in plan.schema.attributes:

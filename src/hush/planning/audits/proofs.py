@@ -1,8 +1,8 @@
-"""The exact part of an audit: the largest ratio of a channel, and how it was proved.
+"""The exact part of an audit: the largest ratio of a channel, and its proof.
 
-A small channel is proved by enumeration: every law is listed, and every output's probabilities are compared, in
-rational arithmetic and without trusting the channel's own `ratio`. For a larger one the proof is the derivation in the
-docstring of the channel's file, quoted in the audit, and the laws of a few states are listed as a check of it.
+For a small channel the proof is by enumeration: it lists every law and compares every output's probabilities, in
+rational arithmetic and without trusting the channel's own `ratio`. For a larger channel the proof is the derivation in
+the docstring of the channel's file, which the audit quotes; the laws of a few states are listed as a check.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from hush.core.channels import Channel, Output
 from hush.core.exact import log_above
 
 CELLS = 20_000
-"""How many probabilities are listed at most to prove a ratio by enumeration."""
+"""The largest number of probabilities that a proof by enumeration lists."""
 
 Law = Mapping[Output, Fraction]
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What is known of a channel's ratio: `ratio` is the larger of what it claims and what was found."""
+    """The proof of a channel's ratio. `ratio` is the larger of the claimed and the found ratio."""
 
     method: Literal["enumeration", "formula"]
     claimed: Fraction
@@ -42,7 +42,7 @@ class Proof:
 
 
 def prove(channel: Channel, probed: Sequence[Law]) -> Proof:
-    """Prove a channel's ratio; `probed` are laws of some states, for a channel that is too large to enumerate."""
+    """Prove a channel's ratio. For a channel that is too large to enumerate, `probed` are the laws of some states."""
     claimed = channel.ratio
     outputs = channel.alphabet.outputs
     states = list(islice(channel.states(), CELLS // outputs + 1)) if outputs <= CELLS else []
@@ -60,7 +60,7 @@ def prove(channel: Channel, probed: Sequence[Law]) -> Proof:
 
 
 def _flaw(laws: Sequence[Law]) -> str | None:
-    """Return why these are not laws with the same outputs, if they are not."""
+    """Return why these are not laws with the same outputs, or None if they are."""
     if any(sum(law.values()) != 1 for law in laws):
         return "the probabilities of a law do not add up to 1"
     supports = [{output for output, probability in law.items() if probability > 0} for law in laws]

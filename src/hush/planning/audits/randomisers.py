@@ -1,4 +1,4 @@
-"""The audit of somebody else's randomiser: a function from an input to an output, and nothing known about it."""
+"""The audit of somebody else's randomiser: a function from an input to an output, treated as a black box."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Possible = Callable[[Any, Any], bool]
 
 @dataclass(frozen=True)
 class Impossible:
-    """How many outputs of the first input the second can never produce. One of them is an infinite epsilon."""
+    """The number of outputs of the first input that the second can never produce. One makes epsilon infinite."""
 
     first: str
     second: str
@@ -30,7 +30,7 @@ class Impossible:
 
 @dataclass(frozen=True)
 class RandomiserAudit:
-    """Attacks on every ordered pair of inputs; and impossible outputs, where somebody can tell them."""
+    """Attacks on every ordered pair of inputs; and impossible outputs, if `possible` was given to find them."""
 
     inputs: tuple[Any, ...]
     epsilon: float | None
@@ -41,7 +41,7 @@ class RandomiserAudit:
 
     @property
     def lower(self) -> float:
-        """What epsilon is at least: infinite if an output is impossible."""
+        """A lower bound of epsilon: infinite if an output is impossible."""
         if any(item.count for item in self.impossible):
             return math.inf
         return max(attack.lower for attack in self.attacks)
@@ -56,7 +56,7 @@ class RandomiserAudit:
 
     @property
     def passed(self) -> bool:
-        """Whether no output was impossible and no attack showed more than what is claimed."""
+        """Whether no output was impossible and no attack showed a larger epsilon than the claimed one."""
         return not self.failures
 
     def lines(self) -> Iterator[str]:
@@ -75,7 +75,7 @@ def audit_randomiser(
     confidence: float,
     possible: Possible | None,
 ) -> RandomiserAudit:
-    """Call a function many times for each input, and attack what comes out."""
+    """Call a function many times for each input, and attack its outputs."""
     if len(inputs) < 2:
         raise AuditError("an audit needs at least two inputs to tell apart")
     if epsilon is not None and not 0 <= epsilon < math.inf:

@@ -1,6 +1,6 @@
-"""An audit in sentences, for somebody who knows a little of local differential privacy.
+"""An audit in sentences, for readers who know a little about local differential privacy.
 
-What is said of privacy is rounded to the safe side: a cost up, a proven leak down.
+Numbers about privacy are rounded to the safe side: a cost up, a proven leak down.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 
 def quoted(names: Sequence[str]) -> str:
-    """Write the names of attributes; many of them in short."""
+    """Write the names of attributes; shorten a long list."""
     if len(names) > 4:
         return f"{names[0]!r} to {names[-1]!r} ({len(names)} attributes)"
     return ", ".join(map(repr, names))
 
 
 def odds(ratio: Fraction) -> str:
-    """Say what a ratio means."""
+    """Explain a ratio."""
     return (
         "Whatever you answered: after seeing your report, nobody's odds between two guesses about you change by more "
-        f"than a factor {up(ratio, 2)}. Who thought two answers equally likely can become {sure(ratio / (1 + ratio))} "
-        "sure of one of them, not more."
+        f"than a factor {up(ratio, 2)}. Someone who thought two answers equally likely can become at most "
+        f"{sure(ratio / (1 + ratio))} sure of one."
     )
 
 
@@ -49,15 +49,15 @@ def plan_lines(audit: PlanAudit) -> Iterator[str]:
         f"A report answers {plan.k} of {len(plan.questions)} questions and costs epsilon = {up(audit.epsilon, 6)} "
         f"at most; the plan allows {plan.epsilon!r}. Compared in exact arithmetic."
     )
-    attacks = _best(audit.attacks) if audit.attacks else "none, as the client refuses to make one"
+    attacks = _best(audit.attacks) if audit.attacks else "none, because the client refuses to make a report"
     yield f"Attacks on whole reports: {attacks}."
     for question in audit.questions:
         yield ""
         yield from _question_lines(question, plan)
     yield ""
     yield (
-        f"Each sampler was run {audit.draws:,} times for each input. A right plan fails these checks with probability "
-        f"{1 - audit.confidence:.1g} at most."
+        f"Each sampler was run {audit.draws:,} times for each input. A correct plan fails these checks with "
+        f"probability {1 - audit.confidence:.1g} at most."
     )
 
 
@@ -91,14 +91,14 @@ def _leverage_lines(question: QuestionAudit, plan: Plan) -> Iterator[str]:
         what = labels[0] if len(labels) == 1 else "the share of a category"
         yield (
             f"  One malicious report among n moves {what} of {name!r} by {shift:,.4g}/n at most, "
-            f"{shift / width:.3g} times what a lie can do in an open poll."
+            f"{shift / width:.3g} times as far as a lie in an open poll."
         )
 
 
 def _best(attacks: Sequence[Attack]) -> str:
     best = max(attacks, key=lambda attack: attack.lower)
     if best.lower == 0:
-        return f"none of {len(attacks)} tells any two inputs apart"
+        return f"none of {len(attacks)} distinguishes any two inputs"
     return f"the best of {len(attacks)}: {best}"
 
 
@@ -116,6 +116,5 @@ def randomiser_lines(audit: RandomiserAudit) -> Iterator[str]:
         yield str(item) + "."
     yield (
         f"{len(audit.inputs)} inputs, {audit.draws:,} calls each; all bounds hold together with probability "
-        f"{audit.confidence:.7g} if calls are independent. To pass proves nothing: an attack that was not tried may do "
-        "better."
+        f"{audit.confidence:.7g} if calls are independent. Passing proves nothing: another attack may do better."
     )
