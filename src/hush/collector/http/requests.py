@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 
@@ -20,7 +21,10 @@ POSTS: dict[str, Callable[[Estimates], Estimates]] = {
 }
 MAX_LEVEL = 0.999999
 MAX_NUMBER = 30  # characters of a number
+LARGE = 1 << 14  # bytes: larger bodies are decoded beside the loop
 CLOSE = {"Connection": "close"}
+
+T = TypeVar("T")
 
 LEVEL = Parameter(
     "level",
@@ -35,6 +39,11 @@ FORMAT = Parameter("format", "string", "the format of the answer", "json", ("jso
 VIEW = Parameter("view", "string", "which events are sent", "estimates", ("estimates", "dashboard"))
 SHARE = Parameter("share", "number", "the share of reports that liars sent", 0.01, limits={"minimum": 0, "maximum": 1})
 ATTRIBUTE = Parameter("attribute", "string", "the name of a numeric attribute", None, required=True)
+
+
+def address(request: Request) -> str:
+    """Return the address of the sender, or nothing if it is unknown."""
+    return request.client.host if request.client else ""
 
 
 def content_type(request: Request) -> str:
@@ -162,6 +171,11 @@ async def _read(request: Request, most: int, settings: Settings) -> bytes:
             found = bytearray(found) if isinstance(found, bytes) else found
             found += piece
     return bytes(found)
+
+
+async def decoded(quick: bool, read: Callable[..., T], *arguments: Any) -> T:
+    """Decode a body: within the loop if that is quick, otherwise in a thread, so that other requests need not wait."""
+    return read(*arguments) if quick else await asyncio.to_thread(read, *arguments)
 
 
 def broken_off(kind: str, settings: Settings) -> Refused:

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from hush.collector.http import requests
 from hush.collector.http.problems import Refused
 from hush.collector.http.responses import EVENTS, SECRET
 from hush.collector.http.security import household, is_here
@@ -48,7 +49,7 @@ class Streams:
 
     def response(self, request: Request, look: Look) -> Response:
         """Return a stream of what is to tell, or refuse it if too many are open."""
-        settings, address = self._settings, request.client.host if request.client else ""
+        settings, address = self._settings, requests.address(request)
         reader, retry = household(address), {"Retry-After": str(settings.retry_after)}
         if len(self._open) >= settings.streams:
             raise Refused("busy", "too many streams are open", retry)
