@@ -1,10 +1,10 @@
 """The short way of reports: from the parser to the intake and back, in one function call each.
 
 An ASGI application costs a task, an event, several dictionaries and two messages per request, and a framework routes
-and wraps on top of that: together more than everything that hush does with a report. So the one request of which there
-are millions (`POST /plans/{plan}/reports`: a report or a small batch, its length announced) is answered within the
-protocol. Whatever differs in anything goes the long way, through the application. Both ways check by the same
-functions, in the same order, and answer with the same bytes; a test sends the same requests both ways.
+and wraps on top of that: together more than everything that hush does with a report. So the most frequent request
+(`POST /plans/{plan}/reports`: a report or a small batch, with its length announced) is answered within the protocol.
+All other requests go the long way, through the application. Both ways check by the same functions, in the same order,
+and answer with the same bytes; a test sends the same requests both ways.
 
 uvicorn has an object per request (`cycle`) with an event that it sets when a piece of the body has come, when the body
 is complete, and when the client has gone. `Direct` stands in the place of that event.

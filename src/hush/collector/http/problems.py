@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem documents: what kind, in words, and what was wrong this time."""
+"""Errors as RFC 9457 problem documents: their kind, its title, and the details of this case."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ class Refused(Exception):
         """Return the problem as a response."""
         status, title = KINDS[self.kind]
         body = msgspec.json.encode(Problem(f"urn:hush:problem:{self.kind}", title, status, self.detail))
-        # Caches may keep a 404 or 405 that does not say so; but a token, or a plan, may come tomorrow.
+        # Caches may keep a 404 or 405 by default; but a token, or a plan, may come tomorrow.
         headers = {"Cache-Control": "no-store"} | self.headers
         return Response(body, status, headers, "application/problem+json")

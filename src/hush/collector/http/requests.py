@@ -1,4 +1,4 @@
-"""What a request asks for: its content type, headers, query and body, each read strictly."""
+"""Strict reading of requests: content type, headers, query and body."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def address(request: Request) -> str:
 
 
 def content_type(request: Request) -> str:
-    """Return the content type of a request, without parameters. A body that was encoded once more is not read."""
+    """Return the content type of a request, without parameters. Bodies with a Content-Encoding are refused."""
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise Refused("wrong-type", "bodies are read as they are, without Content-Encoding")
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def check_query(request: Request, known: tuple[str, ...]) -> None:
-    """Refuse parameters that nobody reads, and those that are there twice: most often they are typing errors."""
+    """Refuse unknown and repeated parameters: most often they are typing errors."""
     names = [name for name, _ in request.query_params.multi_items()]
     if not set(names) <= set(known):
         raise Refused("bad-request", f"the query may have: {', '.join(known)}" if known else "there is no query here")
@@ -120,13 +120,13 @@ def hexadecimal(request: Request, header: str, size: int) -> bytes:
 
 
 def has_tag(request: Request, tag: str) -> bool:
-    """Return whether a client has what has this tag."""
+    """Return whether a client has the content with this tag."""
     parts = [part.strip() for part in request.headers.get("if-none-match", "").split(",")]
     return "*" in parts or f'"{tag}"' in {part.removeprefix("W/") for part in parts}
 
 
 def accepts_gzip(request: Request) -> bool:
-    """Return whether a client says that it reads gzip, and not that it would rather not."""
+    """Return whether a client accepts gzip, with a weight above 0."""
     for part in request.headers.get("accept-encoding", "").lower().split(","):
         name, _, weight = part.partition(";")
         if name.strip() == "gzip":
@@ -135,10 +135,10 @@ def accepts_gzip(request: Request) -> bool:
 
 
 async def body(request: Request, most: int, settings: Settings) -> bytes:
-    """Read a body that is not too large and does not take too long.
+    """Read a body, within its limits on size and time.
 
-    The rest of one that is refused is read and forgotten by the protocol, which also keeps the time. Without that
-    protocol, the time is kept here.
+    The protocol reads and drops the rest of a refused body, and keeps the time limit. On a server without that
+    protocol, this function keeps it.
     """
     length = request.headers.get("content-length", "").strip()
     if length.isascii() and length.isdigit() and (len(length) > 15 or int(length) > most):
@@ -167,7 +167,7 @@ async def _read(request: Request, most: int, settings: Settings) -> bytes:
             raise _too_large(most)
         if not found:
             found = piece
-        elif piece:  # into one piece, as very many small ones would take many times their size
+        elif piece:  # in one buffer, as very many small pieces would take many times their size
             found = bytearray(found) if isinstance(found, bytes) else found
             found += piece
     return bytes(found)
