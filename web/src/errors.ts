@@ -44,7 +44,7 @@ export class CollectorError extends HushError {
 /** The class of an error. */
 export type Failure = new (message: string) => HushError;
 
-/** Refuses what breaks a rule. */
+/** Throws if a rule is broken. */
 export function ensure(condition: unknown, rule: string, Fail: Failure = PlanError): asserts condition {
   if (!condition) throw new Fail(rule);
 }

@@ -24,7 +24,7 @@ export interface Question {
  */
 export class Plan {
   readonly title: string;
-  /** What answering costs a person: exactly this decimal. */
+  /** The cost of answering for a person: exactly this decimal. */
   readonly epsilon: string;
   /** How many questions a person answers. */
   readonly k: number;

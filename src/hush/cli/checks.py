@@ -23,7 +23,7 @@ class Finding(NamedTuple):
 
 
 class Trouble(Exception):
-    """Whether something is wrong. Notes and missing parts are not."""
+    """Something is wrong. Notes and missing parts are not wrong."""
 
     state = WRONG
 
