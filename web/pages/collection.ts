@@ -46,14 +46,14 @@ export class Collection {
         "dot is half of the current interval; it should lie in the bar, or near its end. For several shares, the largest counts.",
     });
     const privacy = new Block({
-      heading: "What it costs whom",
+      heading: "Cost of each answer",
       level: 2,
       testid: "privacy",
       caption: "exact cost of each answer",
       file: `${title}-privacy`,
       words:
         "No answer is more than this ratio times likelier for one person than for another; ε (epsilon) is its logarithm, rounded " +
-        "up. Both are proved in exact arithmetic, and hold whatever anybody does with the reports.",
+        "up. Both are proved in exact arithmetic, and hold no matter what anybody does with the reports.",
     });
     this.liars = new Block({
       heading: "If some people lie",

@@ -136,9 +136,9 @@ async function start(): Promise<void> {
     );
     if (!known) {
       connection.hidden = true;
-      if (plan !== undefined || training !== null) fail("This collector does not have what the address names.");
+      if (plan !== undefined || training !== null) fail("This collector has no plan or training of this address.");
       view.append(
-        html("h1", { "data-testid": "title" }, "What is collected here"),
+        html("h1", { "data-testid": "title" }, "Collections of this collector"),
         items.length === 0 ? html("p", {}, "Nothing yet.") : listed(items),
       );
     } else if (plan !== undefined) {

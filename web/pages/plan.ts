@@ -165,7 +165,7 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
     ["estimates", "Estimates"],
     ["timeline", "Reports over time"],
     ["margins", "Promised and achieved"],
-    ["privacy", "What it costs whom"],
+    ["privacy", "Cost of each answer"],
     ["manipulation", "If some people lie"],
   ]);
   const attributes = new Attributes(plan, statement);

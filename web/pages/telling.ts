@@ -21,12 +21,12 @@ export function promise(plan: Plan, cap: number): HTMLElement {
       ? "Your report is about all of these questions, with noise."
       : `Your report will be about ${plan.k} of the ${many} questions, ${chosenBy}, with noise.`;
   const weak = weakness(plan);
-  // That the answers are not sent is true of a weak plan too, but would reassure where a report tells them.
+  // The answers of a weak plan are not sent either; but to say so would reassure where a report gives them away.
   const first =
     weak === ""
-      ? [html("h2", { id: "promise" }, "Your answers stay here"), html("p", {}, `What you answer is not sent. ${asked}`)]
+      ? [html("h2", { id: "promise" }, "Your answers stay here"), html("p", {}, `Your answers are not sent. ${asked}`)]
       : [
-          html("h2", { id: "promise" }, "What is sent says much about you"),
+          html("h2", { id: "promise" }, "Your report says much about you"),
           html("p", { class: "notice bad", "data-testid": "weak" }, weak),
           html("p", {}, asked),
         ];

@@ -62,7 +62,7 @@ def opened(named: str | None, tokens: Mapping[Role, frozenset[str]], *, private:
     if tokens:
         return frozenset()
     if not private:
-        raise Refused(f"nobody could use this collector, which others can reach: {WAYS}")
+        raise Refused(f"others can reach this collector, but nobody may use it: {WAYS}")
     return frozenset({"submit", "read"})
 
 

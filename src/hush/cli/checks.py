@@ -61,7 +61,7 @@ def look(part: str, name: str, check: Callable[[], str]) -> Finding:
 
 
 def one_line(error: BaseException) -> str:
-    """Return the kind of an error and the beginning of what it says. The doctor reads nobody's data."""
+    """Return the kind of an error and the beginning of its message. The doctor reads nobody's data."""
     text = homely(" ".join(str(error).split()))
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
 

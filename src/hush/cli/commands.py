@@ -82,7 +82,7 @@ def plan(
     overwrite: bool,
     machine: bool,
 ) -> None:
-    """Design a plan for a schema, and show what it costs.
+    """Design a plan for a schema, and show its cost.
 
     The schema is {"attributes": [...]}, or the array alone. A number has low and high, and may have "out_of_range":
     "clip"; a category has values; both may have "optional": true.

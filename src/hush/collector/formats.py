@@ -130,7 +130,7 @@ def id_of(kind: str, body: bytes) -> bytes:
 
 @contextmanager
 def _counting(plan: Plan) -> Iterator[Counts]:
-    """Count with this thread's counter; whatever goes wrong, the next batch finds it empty."""
+    """Count with this thread's counter. The next batch finds it empty, even after an error."""
     counts = _counter(plan)
     try:
         yield counts
@@ -310,7 +310,7 @@ def _counted(plan: Plan, attribute: Array, part: Array, output: Array) -> Array:
         vector = _counter(plan).whole(attribute, part, output)
         if vector is not None:
             return vector
-    with _counting(plan) as counts:  # faster for many rows, and says what is wrong
+    with _counting(plan) as counts:  # faster for many rows, and names the error
         counts.add(attribute, part, output)
         return counts.drain()
 

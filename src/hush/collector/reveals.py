@@ -82,7 +82,7 @@ class Reveals:
             self._looking.discard(plan.id)
 
     def _first(self, plan: Plan) -> None:
-        """Read what was shown before this process began to look."""
+        """Read the tally that was shown before this process began to look."""
         shown = self._store.reveal(plan, None, self.least)
         with self._lock:
             self._seen.setdefault(plan.id, _Seen(shown, self._clock()))

@@ -87,7 +87,7 @@ class Bounds:
         cycle.held = 0
 
     def make_room(self, newest: Protocol) -> None:
-        """Refuse unfinished bodies until what is held fits, that of `newest` last.
+        """Refuse unfinished bodies until the rest fits, that of `newest` last.
 
         Each is looked at once, however many are refused. A part of their bytes is dropped in one go, so that the next
         piece of a body does not start this again. If complete requests hold too much already, refusing all unfinished

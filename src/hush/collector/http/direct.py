@@ -102,7 +102,7 @@ class Direct:
             parts += (name, b": ", value, b"\r\n")
             said = said or name == b"connection"
         if said:
-            cycle.keep_alive = False  # nobody says anything else
+            cycle.keep_alive = False  # no other value is ever sent
         elif not cycle.keep_alive:
             parts.append(b"connection: close\r\n")
         parts += (b"\r\n", bytes(response.body))
@@ -118,7 +118,7 @@ async def nothing(*_: Any) -> None:
 
 
 def at_once(middleware: Callable[..., Any], scope: Any) -> None:
-    """Let an ASGI middleware change a scope. It waits for nothing but what is behind it: here, nothing."""
+    """Let an ASGI middleware change a scope. It only waits for the application behind it: here `nothing`."""
     step = middleware(scope, None, None)
     try:
         step.send(None)

@@ -112,7 +112,7 @@ class Gate:
         return {"Retry-After": str(self._settings.retry_after)}
 
     async def unrouted(self, request: Request, error: Exception) -> Response:
-        """Answer a path or method without an endpoint, or a browser's question about what a page may do."""
+        """Answer a path or method without an endpoint, or the preflight request of a browser."""
         assert isinstance(error, HTTPException)
         parts = request.scope["path"].split("/")
         plan_id = parts[2] if len(parts) > 2 and parts[1] == "plans" else None

@@ -168,5 +168,5 @@ def endpoints(tickets: bool = False) -> Sequence[Endpoint]:
             Endpoint("GET", path, name, page(name), None, None, also=("text/html",), any_query=True)
             for path, name in PAGES.items()
         ),
-        Endpoint("GET", "/pages/{file}", "What pages load", file, None, None),
+        Endpoint("GET", "/pages/{file}", "Files that pages load", file, None, None),
     )

@@ -60,7 +60,7 @@ ONCE = (
     *(b"host", b"authorization", b"content-type", b"content-length", b"content-encoding", b"expect", b"origin"),
     *(b"hush-batch", b"hush-ticket"),
 )
-LONG = "the sizes of chunks, or what follows them, are too long"
+LONG = "the sizes of chunks, or their extensions or trailers, are too long"
 BOUNDED: dict[Any, Any] = {"hush.bounded": {}}  # an extension of ASGI: bodies come in time, or say that they do not
 STATUS = {
     400: b"400 Bad Request",
@@ -97,8 +97,8 @@ class Protocol(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, bounds: Bounds, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.deadline = math.inf  # for whatever the client has to do next
-        self.is_leaving = False  # the connection is closed after what may still come
+        self.deadline = math.inf  # for the next step of the client
+        self.is_leaving = False  # the connection is closed once the rest has come
         self._bounds = bounds
         self._state = WAITING
         self._size = 0  # of address and headers, as far as the parser has handed them on
@@ -158,7 +158,7 @@ class Protocol(HttpToolsProtocol):
     def _retry(self) -> dict[str, str]:
         return {"Retry-After": str(self._bounds.settings.retry_after)}
 
-    # -- what the parser finds
+    # -- calls of the parser
 
     def on_message_begin(self) -> None:
         """Begin a request."""

@@ -193,7 +193,7 @@ class ReportHandlers:
         """Take no more reports of a plan."""
         plan = await self._find.plan(request)
         await asyncio.to_thread(self._store.close_plan, plan.id)
-        # An admin may know how many there are; readers go on to see what they saw.
+        # An admin may know the true number; readers still see the revealed one.
         reports = (await asyncio.to_thread(self._store.tally, plan)).reports
         held = await asyncio.to_thread(self._store.plans)
         return encoded(self._visible.entry(next(one for one in held if one.plan.id == plan.id), reports))

@@ -34,7 +34,7 @@ LEVEL = Parameter(
     limits={"exclusiveMinimum": 0, "maximum": MAX_LEVEL},
 )
 ESTIMATOR = Parameter("estimator", "string", "how to estimate", "ratio", ("ratio", "paper"))
-POST = Parameter("post", "string", "what is done to estimates afterwards", "none", tuple(POSTS))
+POST = Parameter("post", "string", "the post-processing of estimates", "none", tuple(POSTS))
 FORMAT = Parameter("format", "string", "the format of the answer", "json", ("json", "csv"))
 VIEW = Parameter("view", "string", "which events are sent", "estimates", ("estimates", "dashboard"))
 SHARE = Parameter("share", "number", "the share of reports that liars sent", 0.01, limits={"minimum": 0, "maximum": 1})

@@ -94,7 +94,7 @@ class RateLimit:
         self._take(household(address), 1, least=1)
 
     def charge(self, address: str, reports: int) -> None:
-        """Take the reports of a batch, but for the one that its request took; refuse if the bucket has debts."""
+        """Take the reports of a batch, except the one that its request took; refuse if the bucket has debts."""
         if self._rate > 0 and reports > 1:
             self._take(household(address), reports - 1, least=0)
 
@@ -116,7 +116,7 @@ class RateLimit:
 
 
 def household(address: str) -> str:
-    """Return what counts as one sender: an address of IPv4, or the first half of one of IPv6.
+    """Return the name of one sender: an address of IPv4, or the first half of one of IPv6.
 
     Behind a translator (NAT64) everybody has the same first half, and an address of IPv4 in the last 32 bits. A proxy
     may hand on a text that is no address: then its first `LONGEST` characters count.

@@ -36,7 +36,7 @@ Target = tuple[str, str]
 
 
 def statement(plan: Plan) -> Statement:
-    """Return what answering costs a person, as exact ratios and as logarithms that are rounded up."""
+    """Return the cost of answering, as exact ratios and as logarithms that are rounded up."""
     from hush.planning.audits import words  # what it comes with takes a while to load
 
     logs: dict[Fraction, str] = {}

@@ -34,7 +34,7 @@ class Streams:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._open: WeakKeyDictionary[Response, str] = WeakKeyDictionary()  # and who reads it
+        self._open: WeakKeyDictionary[Response, str] = WeakKeyDictionary()  # with the household that reads it
         self._ending = asyncio.Event()
 
     def __len__(self) -> int:

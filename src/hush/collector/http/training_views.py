@@ -64,11 +64,11 @@ class TrainingViews:
     @endpoint(
         "GET",
         "/trainings/{training}/statement",
-        "What the current round promises to each person",
+        "The promise of the current round to each person",
         role="read",
         answers=Statement,
     )
     async def statement(self, request: Request) -> Response:
-        """Answer with what the current round promises to each person."""
+        """Answer with the promise of the current round to each person."""
         _, live = await self._find.training(request)
         return as_json(await self._visible.statement(live.round.plan), headers=SECRET)

@@ -82,7 +82,7 @@ class Views:
     @endpoint(
         "GET",
         "/plans/{plan}/stream",
-        "Estimates as they change, and all else that the dashboard shows",
+        "Estimates as they change, and the rest of the dashboard",
         role="read",
         parameters=(LEVEL, ESTIMATOR, POST, VIEW, SHARE),
         also=(EVENTS,),
@@ -120,9 +120,11 @@ class Views:
 
     # -- promises, margins and manipulation
 
-    @endpoint("GET", "/plans/{plan}/statement", "What the plan promises to each person", role="read", answers=Statement)
+    @endpoint(
+        "GET", "/plans/{plan}/statement", "The promise of the plan to each person", role="read", answers=Statement
+    )
     async def statement(self, request: Request) -> Response:
-        """Answer with what a plan promises to each person."""
+        """Answer with the promise of a plan to each person."""
         return as_json(await self._visible.statement(await self._find.plan(request)), headers=SECRET)
 
     @endpoint(

@@ -84,7 +84,7 @@ class Visible:
         return await asyncio.to_thread(self.reveals.tally, await self._find.plan(request))
 
     async def statement(self, plan: Plan) -> bytes:
-        """Return what a plan promises to each person, encoded."""
+        """Return the promise of a plan to each person, encoded."""
         return await self.shared.get(("statement", plan.id), 0, lambda: msgspec.json.encode(statements.statement(plan)))
 
     def entry(self, held: HeldPlan, reports: int | None = None) -> PlanEntry:

@@ -30,7 +30,7 @@ TRAINING = 1 << 40  # ids belong to plans, by their numbers, and to trainings, b
 
 
 class PlanBook:
-    """What one commit adds to one plan: counts, single reports as one body, and batches."""
+    """The additions of one commit to one plan: counts, single reports as one body, and batches."""
 
     def __init__(self, held: HeldPlan) -> None:
         self.layout = layout_of(held.plan)
@@ -157,7 +157,7 @@ class RoundBook:
 
 
 def prepare(round_: Round) -> None:
-    """Compute in advance what the end of a round needs, as a commit has no time for it. Channels keep it."""
+    """Compute the needs of a round's end in advance, as a commit has no time for it. Channels keep the results."""
     points(Tally(round_.plan))
     estimate(Tally(loss_plan(round_)))
 

@@ -8,7 +8,7 @@ handful of binary searches. If a hash agrees, by chance or because an id is repe
 the answer is exact.
 
 Ids are chosen by clients, who could choose many with equal hashes to make every look-up read many runs. So the hash
-has a random key, new in every process: two ids collide with a probability of about 2^-64, whoever picks them
+has a random key, new in every process: two ids collide with a probability of about 2^-64, however they are picked
 (multilinear hashing: Lemire and Kaser, Strongly Universal String Hashing is Fast, 2014).
 """
 

@@ -71,7 +71,7 @@ class Commit:
     # -- the first round trip
 
     def _lock(self, submissions: Sequence[Submission]) -> Group:
-        """Begin; lock and read what the group is about, and insert its ids."""
+        """Begin; lock and read the plans and trainings of the group, and insert its ids."""
         db, numbers = self._db, sorted(number for number, _, _ in self._plans.values())
         asked = ids_of(submissions, self._plans, self._trainings)
         db.execute("begin")

@@ -134,7 +134,7 @@ class SqliteStore(Store):
                 self._db.execute("commit")
                 self._files.check()
             except BaseException:
-                # What is held in memory is read again in the next transaction: the disk decides.
+                # The next transaction reads everything into memory again: the disk decides.
                 self._doubtful = True
                 self._roll_back()
                 raise
@@ -175,7 +175,7 @@ class SqliteStore(Store):
                     (plan.id, plan.to_json(), keep, layout_of(plan).encode(zero)),
                 )
             number = int(cursor.lastrowid or 0)
-            self._vectors[number] = zero  # before those who read can find the plan
+            self._vectors[number] = zero  # before readers can find the plan
             self._plans[plan.id] = number, HeldPlan(plan, keep)
 
     def plans(self) -> list[HeldPlan]:

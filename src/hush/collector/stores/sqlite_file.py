@@ -4,7 +4,7 @@
 belongs to the file and not to a name, so a hard link leads to the same lock, and no file beside the database can be
 removed to get around it. It is apart from the bytes that SQLite locks, so other programs read, and copy, meanwhile.
 `flock` would lock the whole file, which collides with SQLite's own locks on macOS and NFS; SQLite's own
-`locking_mode = exclusive` would keep those out who only read.
+`locking_mode = exclusive` would keep readers out.
 
 **One handle.** A process that closes any handle of a file loses all POSIX locks that it has on it, and SQLite uses
 those: another program could then remove the log in use. So this module opens the file once, keeps the handle until
@@ -105,7 +105,7 @@ class Locked:
             if _place(self._path.stat()) in _held:
                 raise StoreError("this process has this store open already")
         except OSError:
-            return  # it is made, or opening says what is wrong
+            return  # it is made, or opening names the error
 
     def _check_file(self) -> None:
         """Refuse files that would lose reports."""
