@@ -267,7 +267,7 @@ def test_a_large_plan_is_shown_in_parts(visit: Visit, served: Served) -> None:
     expect(page.get_by_test_id("no-attribute")).to_be_empty()
     page.get_by_test_id("filter").fill("nobody")
     expect(page.get_by_test_id("attribute")).to_have_count(0)
-    expect(page.get_by_role("status").get_by_text("No attribute is called so.")).to_be_visible()
+    expect(page.get_by_role("status").get_by_text("No attribute has this name.")).to_be_visible()
     check_accessible(page)
 
 

@@ -156,7 +156,7 @@ def test_a_weak_survey_says_so_first(visit: Visit, served: Served, plan: hush.Pl
     told = promise.text_content() or ""
     weak = plan.epsilon > 4
     expect(page.get_by_test_id("weak")).to_have_count(int(weak))
-    assert ("stay here" in told) == ("is not sent" in told) == (not weak)
+    assert ("stay here" in told) == ("are not sent" in told) == (not weak)
     if weak:
         words = "mostly tells the answer" if plan.k == 1 else "tells much about the answers together"
         expect(page.get_by_test_id("weak")).to_contain_text(

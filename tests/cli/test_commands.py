@@ -273,7 +273,7 @@ def test_law_is_short_for_people() -> None:
     assert Path("a.png").read_bytes().startswith(b"\x89PNG")
     alone = run("law", "plan.json", "os", "--value", "(missing)").output
     assert "if (missing)" in alone
-    assert "For no other value" in alone
+    assert "For any other value" in alone
 
 
 def test_law_and_plan_at_a_large_epsilon() -> None:

@@ -468,7 +468,7 @@ def test_the_exit_code_says_that_something_is_wrong(monkeypatch: pytest.MonkeyPa
     good, bad = Finding("a", "b", "good", "c"), Finding("a", "d", "wrong", "e", "f")
     missing = Finding("x", "y", "missing", "z", "w")
     for found, code, words in (
-        ([good], 0, "All that is installed works."),
+        ([good], 0, "Everything installed works."),
         ([good, missing], 0, "Not installed, and not needed for the rest: 1."),
         ([good, bad, missing], 1, "1 thing is wrong."),
     ):

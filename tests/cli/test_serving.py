@@ -322,7 +322,7 @@ def test_serve_refuses() -> None:
         "64 hexadecimal": ["plan.json", "--tickets", "key"],
         "--training is": ["plan.json", "--training", "round.json"],
         "people per round": ["plan.json", "--training", "round.json=0"],
-        "so many people": ["plan.json", "--training", "round.json=" + "9" * 20],
+        "fewer people": ["plan.json", "--training", "round.json=" + "9" * 20],
         "round cannot be read": ["plan.json", "--training", "absent.json=5"],
         "slash": ["plan.json", "--training", "round.json=5"],
         "--rate must be": ["plan.json", "--rate", "nan"],

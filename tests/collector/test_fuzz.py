@@ -130,11 +130,11 @@ class lifespan:  # noqa: N801  # used like a function
     async def __aenter__(self) -> None:
         from hush.collector.intake import Intake
 
-        self._collector._intake = Intake(self._collector.store)
+        self._collector.desk.intake = Intake(self._collector.store)
 
     async def __aexit__(self, *_: object) -> None:
-        assert self._collector._intake is not None
-        await self._collector._intake.stop()
+        assert self._collector.desk.intake is not None
+        await self._collector.desk.intake.stop()
 
 
 VALUES = st.recursive(

@@ -185,7 +185,7 @@ def test_charts_are_those_of_the_library(served: Served) -> None:
 
 
 def test_charts_say_what_they_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(hush, "panels", raising=False)
+    monkeypatch.delattr("hush.plots.panels", raising=False)
     monkeypatch.setitem(sys.modules, "hush.plots.panels", None)
     with serving(tmp_path) as served:
         response = served.client.get("/charts")

@@ -17,7 +17,7 @@ export function setToken(text: string): void {
   token = keepToken(KEY, text);
 }
 
-/** An answer that is no success. `status` is 0 if there was none. */
+/** An unsuccessful answer. `status` is 0 if there was no answer. */
 export class Failure extends Error {
   constructor(
     readonly status: number,
@@ -78,19 +78,19 @@ export interface Listener {
   refused(failure: Failure): void;
 }
 
-const SILENCE = 60_000; // a stream that says nothing for so long is taken to be dead
+const SILENCE = 60_000; // milliseconds without data after which a stream is taken to be dead
 
-/** Return when somebody looks at this page. */
+/** Return once somebody looks at this page. */
 async function looked(): Promise<void> {
   while (document.hidden) {
     await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
   }
 }
 
-/** Listen to a stream until `stop` is called; after a failure again, after pauses that grow.
+/** Listen to a stream until `stop` is called. After a failure, try again, with growing pauses.
  *
- * Nobody listens while nobody looks: browsers allow few connections to one host, and a page in the background would
- * take one from a form that sends a report.
+ * A page in the background does not listen: browsers allow few connections to one host, and it would take one from a
+ * form that sends a report.
  */
 export function listen(path: string, listener: Listener): { stop: () => void } {
   const stopped = new AbortController();

@@ -1,4 +1,4 @@
-// A block: a heading, a chart, the same as a table, and both as files. It is filled when it comes into sight.
+// A block: a heading, a chart, a table of the same numbers, and both as files. It is filled when it comes into sight.
 
 import { Chart, type Values } from "./charts.js";
 import { html } from "./elements.js";
@@ -7,11 +7,11 @@ import { csv, percent, type Raw, save, say } from "./text.js";
 export interface Column {
   name: string;
   text?: boolean;
-  /** Its name in files, if that is another one. */
+  /** Its name in files, if that differs. */
   file?: string;
 }
 
-/** A cell of a table: what is shown, and what goes into the file. */
+/** A cell of a table: the text shown, and the value in the file. */
 export interface Cell {
   show: string;
   raw: Raw;
@@ -34,11 +34,11 @@ export interface Options {
   testid: string;
   caption: string;
   description?: string;
-  /** What the axis of numbers is called. */
+  /** The title of the axis of numbers. */
   axis?: string;
   /** Whether the table needs as much room as the chart. */
   even?: boolean;
-  /** What files are called, without their suffix. */
+  /** The name of files, without their suffix. */
   file: string;
   /** More about it, above the chart. */
   words?: string;
@@ -46,7 +46,7 @@ export interface Options {
 
 const MOST_ROWS = 100; // of a table, unless the reader wants all
 
-/** Where tables lie beside their charts, and are open; elsewhere they are folded beneath them. As in dashboard.css. */
+/** Screens on which tables lie open beside their charts; on others they are folded beneath. As in dashboard.css. */
 const desk = matchMedia("(min-width: 56rem)");
 
 const waiting = new Map<Element, Block>();
@@ -99,7 +99,7 @@ export class Block {
     unique += 1;
     const id = `block-${unique}`;
     const { heading, level, testid, kind } = options;
-    // Of the parts of the page only the large ones are landmarks: there would be hundreds of the others.
+    // Only the large parts of the page are landmarks: there would be hundreds of the others.
     this.root =
       level === 2
         ? html("section", { id: testid, class: "block", "data-testid": testid, "aria-labelledby": id })
@@ -190,13 +190,13 @@ export class Block {
     if (this.details !== undefined) this.details.open = true;
   }
 
-  /** What it shows, and how sure that is. */
+  /** Its caption, with the level of its intervals. */
   private get title(): string {
     const level = this.content?.level;
     return this.options.caption + (level === undefined ? "" : `, with ${percent(level)} intervals`);
   }
 
-  /** What a file of it is called. */
+  /** The name of its file. */
   private file(suffix: string): string {
     const level = this.content?.level;
     return `${this.options.file}${level === undefined ? "" : `-${Number((100 * level).toFixed(4))}`}.${suffix}`;

@@ -1,6 +1,6 @@
-// Charts: Vega-Lite from the collector itself, with the specifications that the command line draws too.
+// Charts: Vega-Lite from the collector itself, with the same specifications as the command line.
 //
-// Expressions are interpreted (`ast`), as the policy of the pages forbids to make code of strings.
+// Expressions are interpreted (`ast`), as the policy of the pages forbids turning strings into code.
 
 import { get } from "./api.js";
 import type { Charts } from "./documents.js";
@@ -57,7 +57,7 @@ function ready(): Promise<Ready> {
   return loading;
 }
 
-/** Begin to load what charts need, before the first is in sight: the collector may have to make it. */
+/** Begin to load Vega before the first chart is in sight: the collector may have to build it. */
 export function warm(): void {
   ready().catch(() => undefined);
 }
@@ -77,7 +77,7 @@ interface Encoding {
   y?: { type?: string };
 }
 
-/** Call the axis of numbers by a name; a single row needs none of its own then. */
+/** Name the axis of numbers; a single row then needs no name of its own. */
 function named(spec: Spec, axis: string): Spec {
   const layers = spec["layer"];
   if (Array.isArray(layers)) return { ...spec, layer: layers.map((layer: Spec) => named(layer, axis)) };
@@ -117,7 +117,7 @@ export interface Drawing {
   /** The panel that draws it. */
   kind: string;
   description: string;
-  /** What the axis of numbers is called, if not as in all charts of its kind. */
+  /** The title of the axis of numbers, if it differs from other charts of its kind. */
   axis?: string;
 }
 

@@ -1,4 +1,4 @@
-// About a whole collection: reports over time, margins, what it costs whom, and what liars could do.
+// Blocks about a whole collection: reports over time, margins, the cost of each answer, and the harm of liars.
 
 import { Block, type Cell, numeric, text } from "./blocks.js";
 import { MOST_BARS } from "./charts.js";
@@ -8,7 +8,7 @@ import { column, largest, moment, number, percent, percents, ratio, roundedUp, w
 
 const SHARES = ["0.001", "0.01", "0.05", "0.1"];
 
-/** These parts of the page, by the name of what they are told. */
+/** These parts of the page. Each method takes the document of its name. */
 export class Collection {
   readonly blocks: readonly Block[];
   private readonly timeline: Block;
@@ -42,18 +42,18 @@ export class Collection {
       description: "Margins as parts of each scale: bars for those predicted, dots for those achieved. The table has the numbers.",
       file: `${title}-margins`,
       words:
-        "The bar is the margin that was predicted for so many people in the worst case, before anybody was asked; the dot is " +
-        "half of the interval that there is now. It should lie in the bar, or near its end. Of several shares the largest counts.",
+        "The bar is the margin that was predicted for this number of people in the worst case, before anybody was asked. The " +
+        "dot is half of the current interval; it should lie in the bar, or near its end. For several shares, the largest counts.",
     });
     const privacy = new Block({
-      heading: "What it costs whom",
+      heading: "Cost of each answer",
       level: 2,
       testid: "privacy",
       caption: "exact cost of each answer",
       file: `${title}-privacy`,
       words:
         "No answer is more than this ratio times likelier for one person than for another; ε (epsilon) is its logarithm, rounded " +
-        "up. Both are proved in exact arithmetic, and hold whatever anybody does with the reports.",
+        "up. Both are proved in exact arithmetic, and hold no matter what anybody does with the reports.",
     });
     this.liars = new Block({
       heading: "If some people lie",
@@ -125,8 +125,8 @@ export class Collection {
     const { k, questions } = this.statement;
     const why =
       k < questions.length
-        ? " The bound is large because liars are assumed to pick their question: all of them may answer the same one, which " +
-          "only some of the honest people are asked."
+        ? " The bound is large because liars are assumed to pick their question: all of them may answer the same one, but " +
+          "only some of the honest people are asked it."
         : "";
     this.liars.update({
       columns: [{ name: "estimate", text: true }, { name: "off by at most" }, { name: "of its scale" }],

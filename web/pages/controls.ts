@@ -1,11 +1,11 @@
-// What readers choose with.
+// Controls for the reader's choices.
 
 import { html } from "./elements.js";
 import { percent } from "./text.js";
 
 export interface Choice {
   label: string;
-  /** What is said after it. */
+  /** The text after it. */
   after?: string;
   testid: string;
   /** Shares, as the interface takes them. */

@@ -1,4 +1,4 @@
-// The dashboard: what is collected here, one plan or training at a time, as it changes.
+// The dashboard: one plan or training of this collector at a time, as it changes.
 
 import { Failure, get, readToken, setToken, type State } from "./api.js";
 import { unfold } from "./blocks.js";
@@ -17,7 +17,7 @@ const nochart = byId("nochart");
 
 const STATES: Record<State, string> = {
   connecting: "Connecting to the collector.",
-  live: "Live: what you see changes by itself.",
+  live: "Live: this page updates by itself.",
   lost: "Not live: trying to connect again.",
   refused: "Not live.",
 };
@@ -136,9 +136,9 @@ async function start(): Promise<void> {
     );
     if (!known) {
       connection.hidden = true;
-      if (plan !== undefined || training !== null) fail("This collector does not have what the address names.");
+      if (plan !== undefined || training !== null) fail("This collector has no plan or training of this address.");
       view.append(
-        html("h1", { "data-testid": "title" }, "What is collected here"),
+        html("h1", { "data-testid": "title" }, "Collections of this collector"),
         items.length === 0 ? html("p", {}, "Nothing yet.") : listed(items),
       );
     } else if (plan !== undefined) {

@@ -8,7 +8,7 @@ export type Value = number | string | null;
 /** An input on the page: its element, and its value once it is checked. */
 export interface Field {
   element: HTMLElement;
-  /** What is wrong, in words; the input is marked. Empty if nothing is. */
+  /** Check the input: return the problem in words, and mark the input. Empty if there is none. */
   check(): string;
   value(): Value;
   focus(): void;
@@ -30,7 +30,7 @@ function made(attribute: Attribute, id: string): Field {
   return choices <= MOST_RADIOS ? radios(attribute, id) : select(attribute, id);
 }
 
-/** Look again at an input that was wrong as soon as it changes. */
+/** Check a wrong input again as soon as it changes. */
 function watched(found: Field): Field {
   const again = (): void => {
     if (found.element.querySelector("[aria-invalid]") !== null) found.check();
@@ -44,7 +44,7 @@ function problem(id: string): HTMLElement {
   return html("p", { class: "error", id: `${id}-problem`, hidden: true });
 }
 
-/** Show what is wrong beside an input, and tell screen readers. The label says which one it is. */
+/** Show a problem beside its input, for screen readers too. The label names the input. */
 function marked(inputs: HTMLElement[], place: HTMLElement, name: string, text: string): string {
   place.textContent = text.replace(`${name}: `, "");
   place.hidden = text === "";

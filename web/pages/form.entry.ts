@@ -7,7 +7,7 @@ import { findToken } from "./token";
 
 const TOKEN = "hush-token-of-sender";
 
-/** What one browser may spend on all surveys of this collector together: as much as the dearest plan may cost. */
+/** The budget of one browser for all surveys of this collector together: the largest epsilon that a plan may have. */
 const CAP = 16;
 
 /** The plan that the address names, or the only one that is open. */
@@ -33,7 +33,7 @@ async function chosen(collector: Collector, headers: Record<string, string>): Pr
 
 async function start(): Promise<void> {
   const token = findToken(TOKEN);
-  // A browser that was here before keeps the cap that it has.
+  // A browser that was here before keeps its cap.
   const ledger = await Ledger.open({ cap: CAP }).catch(() => Ledger.open());
   const options = { ledger, tickets: dealt, attempts: 3, ...(token === null ? {} : { token }) };
   const collector = new Collector(location.origin, options);

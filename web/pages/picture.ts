@@ -1,4 +1,4 @@
-/** The picture of one answer: how likely it is to be sent, for every value that a person may have. */
+/** The picture of one answer: the probability of sending it, for every value that a person may have. */
 import { html, svg } from "./elements";
 import type { Value } from "./fields";
 import { percent, plain, UNSAID, type Profile } from "./words";
@@ -122,7 +122,7 @@ function bars(graphic: SVGElement, points: Point[], found: Profile, y: (chance: 
   });
 }
 
-/** The same in numbers; of a number some values only. */
+/** The same in numbers; for a numeric attribute, some values only. */
 function table(found: Profile, title: string): HTMLElement {
   const step = found.attribute.kind === "numeric" ? 12 : 1;
   const body = html("tbody");

@@ -1,4 +1,4 @@
-// The dashboard of a plan: its heading, its attributes, and the stream that keeps all of it current.
+// The dashboard of a plan: its heading, its attributes, and the stream that keeps them current.
 
 import { Failure, get, getText, listen, type Listener } from "./api.js";
 import { warm } from "./charts.js";
@@ -12,7 +12,7 @@ import { cost, percent, ratio, save, say, whole } from "./text.js";
 const MOST_SECTIONS = 12; // attributes at once, unless the reader wants more
 const LEVELS = ["0.9", "0.95", "0.99"];
 
-/** The heading of a plan, and what of it changes. */
+/** The heading of a plan, and its changing parts. */
 class Heading {
   private readonly count = html("span", { class: "count number", "data-testid": "report-count" }, "…");
   private readonly unit = html("span", {}, " reports");
@@ -64,7 +64,7 @@ class Heading {
   }
 }
 
-/** When the numbers move: never by one report, so that no reader can tell whose it is. */
+/** When the numbers move: never by one report, so that no reader can know whose it is. */
 function moving({ reports, shown }: PlanEntry): string {
   const ways = [];
   if (shown.every > 0) ways.push(`at most every ${whole(shown.every)} seconds`);
@@ -129,7 +129,7 @@ class Attributes {
       list.append(section.root);
     }
     this.fill();
-    say(this.none, matching.length === 0 ? "No attribute is called so." : "");
+    say(this.none, matching.length === 0 ? "No attribute has this name." : "");
     const left = matching.length - kept.length;
     more.hidden = left === 0;
     say(more, `Show ${whole(Math.min(left, MOST_SECTIONS))} more of ${whole(matching.length)} attributes`);
@@ -165,13 +165,13 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
     ["estimates", "Estimates"],
     ["timeline", "Reports over time"],
     ["margins", "Promised and achieved"],
-    ["privacy", "What it costs whom"],
+    ["privacy", "Cost of each answer"],
     ["manipulation", "If some people lie"],
   ]);
   const attributes = new Attributes(plan, statement);
   const collection = new Collection(statement, title, connect);
 
-  /** The interface's own file: this page must not say the same in another form. */
+  /** The interface's own file, so that there is only one format. */
   async function saveAll(): Promise<void> {
     try {
       const text = await getText(`/plans/${plan}/estimates?format=csv&level=${level}`);

@@ -119,7 +119,7 @@ export class Section {
     this.refresh();
   }
 
-  /** Ask for the distribution if it is in sight, and not too often. */
+  /** Ask for the distribution if it is in sight, at most once in `REFRESH`. */
   private refresh(): void {
     const { spread, asked } = this;
     if (spread === undefined || !spread.inSight || asked.busy || asked.reports === this.reports) return;
@@ -162,7 +162,7 @@ export class Section {
           numeric(bin.share, part),
         ]),
         values: bins,
-        note: `The likeliest distribution, from ${whole(found.answers)} answers. It has no intervals: take its shape for a hint.`,
+        note: `The likeliest distribution, from ${whole(found.answers)} answers. It has no intervals: its shape is only a hint.`,
       });
     } catch (error) {
       this.asked.reports = this.reports;
@@ -184,7 +184,7 @@ function kindOf(attribute: Attribute): string {
   return `One of ${whole(attribute.categories)} categories${attribute.optional ? ", missing among them" : ""}.`;
 }
 
-/** Rows of a table: all numbers with as many decimals, so that half of the narrowest interval has two digits. */
+/** Rows of a table: all numbers with the same decimals, so that half of the narrowest interval has two digits. */
 function cells(rows: readonly EstimateRow[], factor: 1 | 100): Cell[][] {
   const halves = rows.map(({ low, high }) => (low === null || high === null ? 0 : (factor * (high - low)) / 2));
   const write = column(Math.min(...halves.filter((half) => half > 0)), 2);

@@ -1,6 +1,6 @@
 /** A survey in one browser: questions, examples, and one report.
  *
- * Nobody may choose among draws, or keep back one that they dislike: the reports would follow the choice, and not the
+ * Nobody may choose among draws, or keep back a draw that they dislike: then the reports would no longer follow the
  * law of the plan. So the report is drawn once the answers are final, kept in the ledger of this browser, sent at once,
  * and shown when it has arrived. Before that the page shows examples, drawn apart from it.
  */
@@ -13,7 +13,7 @@ import { weakness, type Answers } from "./words";
 const place = byId("content");
 const status = byId("status");
 
-/** Say what goes on, to screen readers too. */
+/** Show the state, for screen readers too. */
 export function say(text: string): void {
   status.textContent = text;
 }
@@ -29,7 +29,7 @@ function begin(element: HTMLElement): void {
   element.focus();
 }
 
-/** What went wrong, as far as it can be told. */
+/** The reason of an error, as far as it is known. */
 export function reason(error: unknown): string {
   return error instanceof HushError ? error.message : "something went wrong in this page";
 }
@@ -122,14 +122,14 @@ export class Survey {
     const example = html("div", { "aria-live": "polite", "data-testid": "example" });
     const draw = (): void => example.replaceChildren(...explained(randomise(this.plan, this.answers), this.answers));
     draw();
-    // As in the promise: of a weak plan it would reassure where a report gives the answers away.
+    // Not for a weak plan: it would reassure where a report gives the answers away.
     const stay = weakness(this.plan) === "" ? "They stay on this device. " : "";
     const final =
       `${stay}When you send, your report is drawn from them by chance and leaves at once. After that neither your ` +
       "answers nor your report can be changed.";
     const unseen =
-      "You see your report when it has arrived, and not before: if people looked first, and kept back what they do not " +
-      "like, what arrives would give away more about them than is promised here.";
+      "You see your report only after it has arrived. If people looked first, and kept back reports that they dislike, " +
+      "the others would reveal more about them than this page promises.";
     const actions = html(
       "div",
       { class: "row" },
@@ -181,7 +181,7 @@ export class Survey {
     for (const item of place.querySelectorAll("button")) item.disabled = is;
   }
 
-  /** Send the report that is kept. It is told by these answers when it has arrived, if they are known. */
+  /** Send the kept report. When it has arrived, explain it by these answers, if they are known. */
   private async send(answers?: Answers): Promise<void> {
     clearTimeout(this.timer);
     this.busy(true);
@@ -197,13 +197,13 @@ export class Survey {
     await this.done("Your report has arrived. Thank you.", answers);
   }
 
-  /** A report that nobody has tried to send: the page was closed too early. Only sending is left to decide. */
+  /** A report that was never sent: the page was closed too early. The person can only decide to send it. */
   private kept(): void {
     say("");
     const heading = html("h2", {}, "A report of yours is ready");
     const text =
-      "This browser has drawn it from your answers, and has not sent it. It is the only one that it draws for this " +
-      "survey. You see it when it has arrived.";
+      "This browser has drawn it from your answers, but has not sent it. It draws no other report for this survey. You " +
+      "see it when it has arrived.";
     const send = button("Send my report", () => void this.send(), { class: "primary" });
     show(html("section", { "data-testid": "kept" }, heading, html("p", {}, text), send));
     begin(heading);

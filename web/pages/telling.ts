@@ -1,4 +1,4 @@
-/** What a person is told: what the plan promises, and what a report says. */
+/** Explains the promise of a plan, and a report, to a person. */
 import type { Plan, Report } from "hush-client";
 import { html } from "./elements";
 import { picture } from "./picture";
@@ -9,7 +9,7 @@ export const dealt = document.documentElement.dataset["tickets"] === "yes";
 
 const MOST_TOLD = 4; // attributes of one question; of a hundred the sentences would be alike
 
-/** What the plan promises, as this browser has checked it. */
+/** The promise of the plan, as this browser has checked it. */
 export function promise(plan: Plan, cap: number): HTMLElement {
   const epsilon = Number(plan.epsilon);
   const [top, bottom] = plan.ratio;
@@ -21,12 +21,12 @@ export function promise(plan: Plan, cap: number): HTMLElement {
       ? "Your report is about all of these questions, with noise."
       : `Your report will be about ${plan.k} of the ${many} questions, ${chosenBy}, with noise.`;
   const weak = weakness(plan);
-  // That the answers are not sent is true of a weak plan too, but would reassure where a report tells them.
+  // The answers of a weak plan are not sent either; but to say so would reassure where a report gives them away.
   const first =
     weak === ""
-      ? [html("h2", { id: "promise" }, "Your answers stay here"), html("p", {}, `What you answer is not sent. ${asked}`)]
+      ? [html("h2", { id: "promise" }, "Your answers stay here"), html("p", {}, `Your answers are not sent. ${asked}`)]
       : [
-          html("h2", { id: "promise" }, "What is sent says much about you"),
+          html("h2", { id: "promise" }, "Your report says much about you"),
           html("p", { class: "notice bad", "data-testid": "weak" }, weak),
           html("p", {}, asked),
         ];
@@ -56,7 +56,7 @@ export function promise(plan: Plan, cap: number): HTMLElement {
   );
 }
 
-/** What a person has answered. */
+/** The answers of a person. */
 export function answered(plan: Plan, answers: Answers): HTMLElement {
   const pairs = plan.schema.map(({ name }) => {
     const value = answers[name] ?? UNSAID;
@@ -91,7 +91,7 @@ export function explained(report: Report, answers: Answers): HTMLElement[] {
       const words = sentence(plan, index, output, answers, found);
       block.append(html("p", { class: "says" }, together + words), picture(found));
     }
-    if (attributes.length > MOST_TOLD) block.append(html("p", {}, `The other ${attributes.length - MOST_TOLD} are told likewise.`));
+    if (attributes.length > MOST_TOLD) block.append(html("p", {}, `The sentences about the other ${attributes.length - MOST_TOLD} would be similar.`));
     return block;
   });
   return [...parts, bytes(report)];

@@ -14,10 +14,10 @@ export function number(value: number): string {
   return size >= 1000 ? WHOLE.format(value) : new Intl.NumberFormat("en", { maximumSignificantDigits: 4 }).format(value);
 }
 
-/** How the numbers of a column are written. */
+/** Writes the numbers of a column. */
 export type Write = (value: number) => string;
 
-/** Write all numbers of a column with as many decimals, so that a number of the size of `fine` has so many digits. */
+/** Write all numbers of a column with the same decimals, so that a number of the size of `fine` has `figures` digits. */
 export function column(fine: number, figures: number): Write {
   if (!(fine > 1e-9 && fine < 1e12)) return number;
   const places = Math.min(20, Math.max(0, figures - 1 - Math.floor(Math.log10(fine))));
@@ -30,13 +30,13 @@ export function largest(values: readonly (number | null)[]): number {
   return values.reduce<number>((most, value) => Math.max(most, Math.abs(value ?? 0)), 0);
 }
 
-/** Write all parts of a column in per cent, with as many decimals. */
+/** Write all shares of a column in per cent, with the same decimals. */
 export function percents(fine: number, figures = 3): Write {
   const write = column(100 * fine, figures);
   return (value) => `${write(100 * value)} %`;
 }
 
-/** One part in per cent. */
+/** One share in per cent. */
 export function percent(value: number, places = 3): string {
   return `${new Intl.NumberFormat("en", { maximumSignificantDigits: places }).format(100 * value)} %`;
 }
@@ -47,7 +47,7 @@ export function moment(time: Date): string {
   return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${time.toLocaleTimeString()}`;
 }
 
-/** Round a decimal number, written in digits, up: what is said of privacy is never less than the truth. */
+/** Round a decimal number, written in digits, up: a stated cost is never below the true one. */
 export function roundedUp(text: string, places: number): string {
   const [before = "0", after = ""] = text.split(".");
   const kept = BigInt(before + after.slice(0, places).padEnd(places, "0"));
@@ -56,7 +56,7 @@ export function roundedUp(text: string, places: number): string {
   return `${all.slice(0, -places)}.${all.slice(-places)}`;
 }
 
-/** A cost in a sentence: rounded up, without zeros that say nothing, and never more than what is allowed ("p/q"). */
+/** A cost in a sentence: rounded up, without trailing zeros, and never above the allowed one. */
 export function cost(epsilon: string, allowed: string): string {
   const told = roundedUp(epsilon, 6).replace(/\.?0+$/, "");
   const most = ratio(allowed);
@@ -71,13 +71,13 @@ export function ratio(text: string): number {
 
 export type Raw = string | number | null;
 
-// What a spreadsheet takes for a formula, at the start or after what may part cells: as in src/hush/show/csv.py.
+// The start of a formula for a spreadsheet, at the start or after a separator of cells: as in src/hush/show/csv.py.
 const FORMULA = /(^|[;|\t\r\n])((?:(?![;|\t\r\n])[\s\x00-\x20\x85\ufeff])*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 const NUMBER = /^[+\-][0-9]+(\.[0-9]+)?$/;
 
 /**
- * Return rows as CSV (RFC 4180). What a spreadsheet would take for a formula gets an apostrophe in front, as in the
- * collector's own files.
+ * Return rows as CSV (RFC 4180). Text that a spreadsheet would take for a formula gets an apostrophe in front, as in
+ * the collector's own files.
  */
 export function csv(rows: readonly (readonly Raw[])[]): string {
   const cell = (value: Raw): string => {
@@ -100,7 +100,7 @@ export function save(name: string, type: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** Set a text only if it is another one, so that nothing is announced or laid out for nothing. */
+/** Set a text only if it differs, to spare announcements and layout. */
 export function say(node: Node, text: string): void {
   if (node.textContent !== text) node.textContent = text;
 }

@@ -1,7 +1,7 @@
 // Light or dark, before anything is painted: pages load this in their head, as a plain script.
 //
-// Without a choice a page follows the system. A button with data-theme-toggle switches, and its text says to what; the
-// choice stays in this browser. Those who draw listen to "hush-theme" on the document.
+// Without a choice a page follows the system. A button with data-theme-toggle switches, and its text names the other
+// theme; the choice stays in this browser. Code that draws listens to "hush-theme" on the document.
 {
   const KEY = "hush-theme";
   const root = document.documentElement;
@@ -12,7 +12,7 @@
       const found = localStorage.getItem(KEY);
       return found === "light" || found === "dark" ? found : null;
     } catch {
-      return null; // a browser that keeps nothing
+      return null; // this browser stores nothing
     }
   };
 
@@ -35,7 +35,7 @@
         try {
           localStorage.setItem(KEY, next);
         } catch {
-          // It holds for this page then.
+          // The choice then holds for this page alone.
         }
         apply(next);
       });

@@ -1,4 +1,4 @@
-/** Tokens: given in the fragment of a link, which browsers send nowhere, and kept as long as a tab lives. */
+/** Tokens: they come in the fragment of a link, which browsers do not send, and live as long as a tab. */
 
 /** Take a token from the fragment and out of the address, and keep it under a name; null if there is none. */
 export function givenToken(name: string): string | null {
@@ -8,13 +8,13 @@ export function givenToken(name: string): string | null {
   return keepToken(name, found);
 }
 
-/** Keep a token, as it is meant: without blanks around it. */
+/** Keep a token, without blanks around it. */
 export function keepToken(name: string, text: string): string {
   const token = text.trim();
   try {
     sessionStorage.setItem(name, token);
   } catch {
-    // A browser that keeps nothing: the token lasts as long as this page.
+    // This browser stores nothing: the token lasts as long as this page.
   }
   return token;
 }

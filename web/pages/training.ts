@@ -1,4 +1,4 @@
-// The dashboard of a training: how far it is, the loss of people who are held out, and the weights, by round.
+// The dashboard of a training: its progress, the loss of held-out people, and the weights, by round.
 
 import { get, listen, type Listener } from "./api.js";
 import { Block, numeric, text } from "./blocks.js";

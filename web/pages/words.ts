@@ -2,7 +2,7 @@
 import { likelihood, type Attribute, type Categorical, type Channel, type Output, type Plan } from "hush-client";
 import type { Value } from "./fields";
 
-/** What stands for an answer that was not given. */
+/** The label of an answer that was not given. */
 export const UNSAID = "(I would rather not say)";
 
 const english = new Intl.NumberFormat("en", { maximumSignificantDigits: 12 });
@@ -11,20 +11,20 @@ export function plain(value: number): string {
   return english.format(value);
 }
 
-/** Said of an answer with thousands of parts, each drawn by chance. */
+/** Shown for an answer with thousands of parts, each drawn by chance. */
 export const UNSPEAKABLE =
-  "So many answers are possible that each of them is too unlikely to write down, for you as for everybody. The bound above " +
-  "holds for this one too.";
+  "There are so many possible answers that the probability of each is too small to write down, for you and for everybody. " +
+  "The bound above holds for this answer too.";
 
 /** A probability with two digits that mean something, and a sign that stays with them: 4.2 %, 0.031 %, 99.97 %. */
 export function percent(probability: number): string {
   let digits = 2;
   const written = (): string => (100 * probability).toLocaleString("en", { maximumSignificantDigits: digits });
-  while (probability < 1 && digits < 15 && written() === "100") digits++; // what is not certain is not shown as certain
+  while (probability < 1 && digits < 15 && written() === "100") digits++; // 100 % is shown only for a certain answer
   return `${written()}\u00a0%`;
 }
 
-/** A bound below 1 in per cent: never too small, and with as many digits as keep it from 100. */
+/** A bound below 1 in per cent: never too small, and with enough digits to stay below 100. */
 export function sure(share: number): string {
   let scale = 10;
   const up = (): number => Math.ceil(100 * share * scale - 1e-9) / scale;
@@ -96,7 +96,7 @@ export function who(attribute: Attribute, value: Value): string {
   return attribute.kind === "numeric" ? `someone who answers ${plain(value as number)}` : `someone who answers “${value}”`;
 }
 
-/** The sentence that says what an answer gives away, and what not. */
+/** The sentence about what an answer reveals. */
 export function sentence(plan: Plan, question: number, output: Output, answers: Answers, found: Profile): string {
   const { attribute } = found;
   const parts = contrast(found).map((value) => {
@@ -106,7 +106,7 @@ export function sentence(plan: Plan, question: number, output: Output, answers: 
   return `This very answer would be sent ${parts.join(", ")}; by you with probability ${percent(found.own)}.`;
 }
 
-/** What an output is, in words, as far as it can be said without the server's arithmetic. */
+/** Describes an output in words, as far as possible without the server's arithmetic. */
 export function content(profiles: Profile[], output: Output, channel: Channel): string {
   const [found] = profiles;
   if (profiles.length > 1 || found === undefined) return "The answer is about them together.";
@@ -146,10 +146,10 @@ function labelled(attribute: Categorical): string[] {
   return [...attribute.values.map(String), UNSAID];
 }
 
-/** A plan with a larger epsilon protects weakly. As in hush/summary.py. */
+/** A plan with a larger epsilon protects weakly. As in src/hush/planning/summary.py. */
 const WEAK = 4;
 
-/** Said first of a plan that protects weakly; of others nothing. */
+/** The first words about a plan that protects weakly; nothing for others. */
 export function weakness({ epsilon, k }: Plan): string {
   if (!(Number(epsilon) > WEAK)) return "";
   const tells = k === 1 ? "mostly tells the answer" : "tells much about the answers together";
@@ -159,12 +159,12 @@ export function weakness({ epsilon, k }: Plan): string {
   );
 }
 
-/** What epsilon means, as a factor and as a bet. */
+/** The meaning of epsilon, as a factor and as a bet. */
 export function meaning(epsilon: number): string {
   const times = Math.exp(epsilon);
   return (
     `Whatever your answers are, no report is more than ${raised(times)} times likelier to come from you than from ` +
-    `somebody with any other answers. Who has two guesses about you, and no idea which is right, picks the right one ` +
-    `at most ${sure(times / (1 + times))} of the time after seeing your report, instead of 50\u00a0%.`
+    `somebody with any other answers. Someone with two guesses about you, who finds both equally likely, picks the right ` +
+    `one at most ${sure(times / (1 + times))} of the time after seeing your report, instead of 50\u00a0%.`
   );
 }

@@ -16,7 +16,7 @@ export function randomise(plan: Plan, record: PersonRecord): Report {
   return randomiseFrom(new SystemCoins(), plan, record);
 }
 
-/** Returns a report that is a function of these coins: for tests. Nobody is protected unless nobody can predict them. */
+/** Returns a report that is a function of these coins: for tests. It protects only if nobody can predict the coins. */
 export function randomiseFrom(coins: Coins, plan: Plan, record: PersonRecord): Report {
   const inputs = plan.encode(record);
   const answers = answersFrom(coins, plan, inputs, drawQuestions(plan, coins));
@@ -46,7 +46,7 @@ export function drawQuestions({ weights, k, questions }: Plan, coins: Coins): re
 /**
  * Returns how likely this output was for this record, if the question was asked; for a set, this very set.
  *
- * It is for pages that show what a report says. The quotient of two is at most the ratio of the question's channel. A
+ * It is for pages that explain a report. The quotient of two is at most the ratio of the question's channel. A
  * set of a thousand members may be so unlikely that a float holds only 0.
  */
 export function likelihood(plan: Plan, question: number, output: Output, record: PersonRecord): number {

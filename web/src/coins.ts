@@ -1,4 +1,4 @@
-/** Randomness as an argument: words of 64 bits, and what is made of them exactly. */
+/** Randomness as an argument: words of 64 bits, and exact draws from them. */
 import { WORD } from "./exact.js";
 
 const GUARD = WORD << 64n;
@@ -6,8 +6,8 @@ const GUARD = WORD << 64n;
 /**
  * A source of independent uniform 64-bit words. spec/wire.md fixes how many are drawn, and in which order.
  *
- * Nothing here works differently for one word than for another, but for words that are drawn anew: those say nothing
- * about the result. So the time that a draw takes says nothing about the input, or about a coin.
+ * The work is the same for every word, except for words that are drawn anew, which are independent of the result. So
+ * the time of a draw reveals nothing about the input, or about a coin.
  */
 export abstract class Coins {
   /** Returns the next word, uniform in 0..2^64-1. */
@@ -42,7 +42,7 @@ export abstract class Coins {
     return Number(Number(this.word() >> 11n) < fraction * 2 ** 53);
   }
 
-  /** Returns so many fair bits: a word for every 64 of them, the lowest first. */
+  /** Returns fair bits: a word for every 64 of them, the lowest first. */
   bits(size: number): Uint8Array {
     const bits = new Uint8Array(size);
     let word!: bigint; // both are set before they are read, by the first i
@@ -85,7 +85,7 @@ export class SystemCoins extends Coins {
   readonly #pool = new BigUint64Array(32);
   #left = 0;
 
-  /** Returns the next word, which is then nowhere else: no report can be told from what is left in memory here. */
+  /** Returns the next word and erases it here, so that nothing left in memory explains a report. */
   word(): bigint {
     if (this.#left === 0) this.#left = crypto.getRandomValues(this.#pool).length;
     const word = this.#pool[--this.#left]!;

@@ -12,7 +12,7 @@ const MAX_WAIT = 60_000; // milliseconds, whatever a collector asks for
 
 /** How a collector is reached. Times are in milliseconds. */
 export interface CollectorOptions {
-  /** What this device has answered. Answering needs it: a page that forgets would draw again at every visit. */
+  /** The answers of this device. Answering needs it: a page that forgets would draw again at every visit. */
   readonly ledger?: Ledger;
   /** A bearer token, if the collector wants one. */
   readonly token?: string;
@@ -34,8 +34,8 @@ export interface Receipt {
 }
 
 /**
- * A collector at an address. It need not be trusted: plans are checked as a whole, and what it sends never decides,
- * together with a private value, whether a device answers.
+ * A collector at an address. It need not be trusted: plans are checked as a whole, and whether a device answers never
+ * depends on the collector's data together with a private value.
  */
 export class Collector {
   readonly #url: string;
@@ -152,8 +152,8 @@ export class Collector {
   }
 
   /**
-   * Returns why a request may have failed. Browsers do not tell a page that is not allowed to ask from a collector that
-   * is down, so both are said, where the page is of another origin.
+   * Returns why a request may have failed. A browser reports the same error if the page is not allowed to ask and if the
+   * collector is down, so the text names both, where the page is of another origin.
    */
   #perhaps(name: string): string {
     const own = globalThis.location?.origin;
@@ -196,7 +196,7 @@ async function read({ body }: Response): Promise<Uint8Array> {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-/** Returns an address without what comes after its path, and without a slash at its end. */
+/** Returns the origin and path of an address, without a slash at the end. */
 function baseOf(url: string): string {
   try {
     const { protocol, origin, pathname } = new URL(url, globalThis.location?.href);
@@ -207,14 +207,14 @@ function baseOf(url: string): string {
   throw new CollectorError("the address of a collector begins with https:// (or http://)");
 }
 
-/** Returns what the collector says about a refusal, from its problem document: one printable line, safe to log. */
+/** Returns the collector's reason for a refusal, from its problem document: one printable line, safe to log. */
 function refusal(status: number, body: Uint8Array): CollectorError {
   try {
     const { title, detail, type } = parsed(body, CollectorError) as Record<string, unknown>;
     const kind = plain(type).split(":").pop();
     if (title) return new CollectorError(plain(title) + (detail ? `: ${plain(detail)}` : ""), status, kind);
   } catch {
-    // then it was no problem document, but of a gateway
+    // not a problem document: perhaps a gateway's page
   }
   return new CollectorError(`the collector answered ${status}`, status);
 }

@@ -28,7 +28,7 @@ export class BudgetError extends LedgerError {
   override name = "BudgetError";
 }
 
-/** A collector that could not be reached, or that refused what was sent: `kind` is the problem's, `""` if unknown. */
+/** A collector that could not be reached, or that refused a request: `kind` is the problem's, `""` if unknown. */
 export class CollectorError extends HushError {
   override name = "CollectorError";
 
@@ -44,7 +44,7 @@ export class CollectorError extends HushError {
 /** The class of an error. */
 export type Failure = new (message: string) => HushError;
 
-/** Refuses what breaks a rule. */
+/** Throws if a rule is broken. */
 export function ensure(condition: unknown, rule: string, Fail: Failure = PlanError): asserts condition {
   if (!condition) throw new Fail(rule);
 }

@@ -14,7 +14,7 @@ export function parsed(text: string | Uint8Array, Fail: Failure): unknown {
   }
 }
 
-/** Reads UTF-8, strictly; a mark at the beginning is left where it is, and is then no JSON. Text stays as it is. */
+/** Reads UTF-8, strictly. A byte order mark stays, so that it is no JSON. Text stays as it is. */
 export function utf8(text: string | Uint8Array, Fail: Failure): string {
   if (typeof text === "string") return text;
   try {
@@ -60,7 +60,7 @@ export function listed(value: unknown, what: string, Fail?: Failure): readonly u
   return value;
 }
 
-/** Returns a value that is so many lower-case hexadecimal digits. */
+/** Returns a value that is `count` lower-case hexadecimal digits. */
 export function digits(value: unknown, count: number, what: string, Fail: Failure = PlanError): string {
   ensure(
     typeof value === "string" && value.length === count && /^[\da-f]*$/.test(value),
@@ -70,7 +70,7 @@ export function digits(value: unknown, count: number, what: string, Fail: Failur
   return value;
 }
 
-/** Whether a text has so many characters, all printable: no control, format or unassigned ones, no separator but " ". */
+/** Whether a text has low to high characters, all printable: no control, format or unassigned ones, no separator but " ". */
 export function printable(text: unknown, low: number, high: number): text is string {
   if (typeof text !== "string" || !/^(?:[^\p{C}\p{Z}]| )*$/u.test(text)) return false;
   const length = [...text].length;

@@ -1,4 +1,4 @@
-/** The ledger: a device's memory of what it has answered, and what that cost. */
+/** The ledger: a device's memory of its answers, and of their cost. */
 import { randomise } from "./client.js";
 import { BudgetError, ensure, LedgerError } from "./errors.js";
 import { decimal, decimalText } from "./exact.js";
@@ -19,12 +19,12 @@ export interface LedgerOptions {
 }
 
 /**
- * What this device has answered. A plan has one report for good: two of one record cost twice the epsilon, averaging
+ * The answers of this device. A plan has one report for good: two of one record cost twice the epsilon, averaging
  * many reveals it, and a choice among them undoes the promise altogether. So nothing here forgets a report or draws
  * another one, and a plan that would take the total above the cap is refused.
  *
- * Every answer is one transaction: it is on disk before anybody hears of it, and two tabs that ask at once get one
- * report. Lose the database and its protection is lost too.
+ * Every answer is one transaction: it is on disk before anybody sees it, and two tabs that ask at once get one report.
+ * If the database is lost, its protection is lost too.
  */
 export class Ledger {
   private constructor(
@@ -54,8 +54,8 @@ export class Ledger {
   }
 
   /**
-   * Draws the report to a plan and keeps it, unless one is kept: then this record is not looked at. Returns whether the
-   * report is of this call. A plan that would take the total above the cap is a BudgetError, and nothing is drawn.
+   * Draws the report to a plan and keeps it, unless one is kept: then this record is ignored. Returns whether this call
+   * drew the report. A plan that would take the total above the cap is a BudgetError, and nothing is drawn.
    */
   async draw(plan: Plan, record: PersonRecord, ticket?: Ticket): Promise<boolean> {
     return (await this.#draw(plan, record, ticket)).fresh;
@@ -63,7 +63,7 @@ export class Ledger {
 
   /**
    * Does the same, and returns the report that is kept: for code that carries reports itself. A person who sees a
-   * report before it has left, and may keep it back, chooses what is sent; its law is then not the plan's.
+   * report before it has left, and may keep it back, makes a choice; the reports sent then no longer follow the plan's law.
    */
   async randomise(plan: Plan, record: PersonRecord, ticket?: Ticket): Promise<Report> {
     return (await this.#draw(plan, record, ticket)).report;
@@ -81,7 +81,7 @@ export class Ledger {
     return (await this.entries()).find((entry) => entry.plan === plan.id);
   }
 
-  /** Returns what all answers together have cost, exactly: a decimal number. */
+  /** Returns the exact cost of all answers together: a decimal number. */
   async spent(): Promise<string> {
     return decimalText(total(await this.entries()));
   }

@@ -24,7 +24,7 @@ export interface Question {
  */
 export class Plan {
   readonly title: string;
-  /** What answering costs a person: exactly this decimal. */
+  /** The cost of answering for a person: exactly this decimal. */
   readonly epsilon: string;
   /** How many questions a person answers. */
   readonly k: number;
@@ -83,8 +83,8 @@ export class Plan {
       ratio[0] << 192n <= ratio[1] * lowerExp(decimal(epsilon)),
       `a report costs more than epsilon = ${epsilon}`,
     );
-    // What JSON allows to be written in several ways is refused, repeated keys and 1.0 for 1 among it: other readers
-    // could see another plan under the same id.
+    // Any other form that JSON allows, such as repeated keys or 1.0 for 1, is refused: other readers could see another
+    // plan under the same id.
     ensure(canonical(value) === text, "a plan must be written in its canonical form");
     this.title = title;
     this.epsilon = epsilon;
@@ -113,12 +113,12 @@ export class Plan {
     return plan;
   }
 
-  /** Checks a whole record, and returns what the channels are given. Throws a RecordError; draws nothing. */
+  /** Checks a whole record, and returns the inputs of the channels. Throws a RecordError; draws nothing. */
   encode(record: PersonRecord): Input[] {
     return encode(this.schema, record);
   }
 
-  /** Returns what the channel of a question is given, out of the inputs of all. */
+  /** Returns the inputs for the channel of a question, out of the inputs of all. */
   inputsOf(question: number, inputs: readonly Input[]): readonly Input[] {
     let start = 0;
     for (let i = 0; i < question; i++) start += this.questions[i]!.names.length;
@@ -128,7 +128,7 @@ export class Plan {
 
 const weight = (value: unknown): number => integer(value, 1, 2 ** 32, "a weight");
 
-/** Freezes a value and all that it holds: what was checked stays as it was. */
+/** Freezes a value and everything in it: a checked plan cannot change. */
 function frozen(value: unknown): void {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
   Object.freeze(value);

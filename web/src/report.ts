@@ -7,7 +7,7 @@ import type { Plan } from "./plan.js";
 const VERSION = 1;
 const HEAD = 25; // bytes: version, beginning of the plan's id, report's id
 
-/** A question, by its index, and what its channel put out. */
+/** A question, by its index, and the output of its channel. */
 export type Answer = readonly [question: number, output: Output];
 
 /** The JSON form of a report. */
@@ -85,7 +85,7 @@ export class Report {
     const pairs = listed(answers, "answers", ReportError);
     for (const pair of pairs) ensure(Array.isArray(pair) && pair.length === 2, "an answer is a pair", ReportError);
     const report = new Report(plan, id as string, pairs as readonly Answer[]);
-    // A repeated key, or a number that is written otherwise, makes the text longer than what it says.
+    // A repeated key, or a number in an unusual form, makes the text longer than its canonical form.
     ensure(
       typeof value !== "string" || value.replace(/\s/g, "").length === JSON.stringify(report).length,
       "the report is written in an unusual way",

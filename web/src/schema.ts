@@ -27,7 +27,7 @@ export type Attribute = Numeric | Categorical;
 /** A person's values by the names of attributes; null, undefined and no entry mean missing. */
 export type PersonRecord = { readonly [name: string]: unknown };
 
-/** What a channel is given for one attribute: a number in [0, 1], the index of a category, or null for missing. */
+/** The input of a channel for one attribute: a number in [0, 1], the index of a category, or null for missing. */
 export type Input = number | null;
 
 const MISSING = "(missing)";
@@ -113,7 +113,7 @@ function checkCategorical(attribute: Fields): void {
  * Checks a whole record and returns one input per attribute, in the schema's order.
  *
  * Own properties alone count, and each is read once. A record with another prototype than that of plain objects is
- * refused: what it inherits would be taken as missing, which is a false answer that nobody would notice.
+ * refused: inherited properties would be taken as missing, a false answer that nobody would notice.
  */
 export function encode(schema: readonly Attribute[], record: PersonRecord): Input[] {
   ensure(isPlain(record), "a record must be a plain object", RecordError);
@@ -142,7 +142,7 @@ function isPlain(value: unknown): boolean {
   return prototype === null || Object.hasOwn(prototype as object, "isPrototypeOf");
 }
 
-/** What there is, which is public; of many the first. */
+/** Lists the known values, which are public; the first few of many. */
 const few = (all: readonly unknown[]): string =>
   all.slice(0, 8).map((one) => JSON.stringify(one)).join(", ") + (all.length > 8 ? ", ..." : "");
 

@@ -4,12 +4,12 @@ import { ensure, LedgerError } from "./errors.js";
 /** How far an answer has come: kept, and nobody has tried to send it; perhaps sent; with the collector for certain. */
 export type State = "drawn" | "sending" | "arrived";
 
-/** An answer of this device: a report, which is already private, and what it cost. Never a record. */
+/** An answer of this device: a report, which is already private, and its cost. Never a record. */
 export interface Entry {
   /** The id of the plan. */
   readonly plan: string;
   readonly title: string;
-  /** What it cost: a decimal number, exactly. */
+  /** Its exact cost: a decimal number. */
   readonly epsilon: string;
   /** The report, in its binary form. */
   readonly report: Uint8Array;
@@ -18,7 +18,7 @@ export interface Entry {
   readonly state: State;
 }
 
-/** All that a ledger keeps. */
+/** The content of a ledger. */
 export interface Book {
   readonly version: 1;
   /** The most that all answers together may cost: a decimal number. */
@@ -27,8 +27,8 @@ export interface Book {
 }
 
 /**
- * Keeps one book. `update` gives it to a function and stores what that returns, as one transaction: while it runs
- * nobody else reads or writes, in other tabs neither, and when its promise resolves the change is on disk. If the
+ * Keeps one book. `update` passes it to a function and stores the result, as one transaction: while it runs nobody else
+ * reads or writes, not even other tabs, and when its promise resolves the change is on disk. If the
  * function throws, or returns nothing, nothing changes.
  */
 export interface Store {

@@ -1,6 +1,6 @@
 """The command line: `hush plan`, `predict`, `audit`, `law`, `randomise`, `tally`, `estimate`, `serve`, `demo` ...
 
-It needs `pip install 'hush-ldp[cli]'`; commands that need more say what.
+It needs `pip install 'hush-ldp[cli]'`; commands that need more libraries name them.
 
 Files in, a table or JSON out. Help must come at once, so modules of hush, Rich and Altair are imported by the command
 that needs them.
@@ -12,7 +12,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; say what to install if that is missing."""
+    """Run the command line, or name the extra to install."""
     try:
         from hush.cli.commands import program
     except ModuleNotFoundError as error:

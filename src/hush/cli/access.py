@@ -1,4 +1,4 @@
-"""Who may use a collector, and what readers see of it: options of `hush serve`, and the file of tokens."""
+"""Options of `hush serve` about roles, host names and readers; and the file of tokens."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read_tokens(name: str) -> dict[Role, frozenset[str]]:
 
 
 def opened(named: str | None, tokens: Mapping[Role, frozenset[str]], *, private: bool) -> frozenset[Role]:
-    """Return the roles that everybody has: those that are named. `private`: only this machine can reach the collector.
+    """Return the roles that everybody has: the named ones. `private`: only this machine can reach the collector.
 
     There, without tokens, sending and reading are open, so that it can be tried out.
     """
@@ -62,12 +62,12 @@ def opened(named: str | None, tokens: Mapping[Role, frozenset[str]], *, private:
     if tokens:
         return frozenset()
     if not private:
-        raise Refused(f"nobody could use this collector, which others can reach: {WAYS}")
+        raise Refused(f"others can reach this collector, but nobody may use it: {WAYS}")
     return frozenset({"submit", "read"})
 
 
 def host_name(text: str) -> str:
-    """Return a name under which a collector is asked, as browsers send it: without a port, in lower case."""
+    """Return a host name of a collector as browsers send it: without a port, in lower case."""
     import re
 
     if re.fullmatch(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", text) is None:

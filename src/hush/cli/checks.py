@@ -1,4 +1,4 @@
-"""What the doctor finds: a line for each thing looked at. A check returns what is good, or raises a trouble."""
+"""Findings of the doctor, a line for each check. A check returns the good news, or raises a trouble."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GOOD, NOTE, MISSING, WRONG = "good", "note", "missing", "wrong"
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at. `remedy` is what to do about it, if anything."""
+    """The result of one check. `remedy`: how to mend it, if it needs that."""
 
     part: str
     name: str
@@ -23,7 +23,7 @@ class Finding(NamedTuple):
 
 
 class Trouble(Exception):
-    """Something is wrong. Notes and what is missing are not."""
+    """Something is wrong. Notes and missing parts are not wrong."""
 
     state = WRONG
 
@@ -33,7 +33,7 @@ class Trouble(Exception):
 
 
 class Noted(Trouble):
-    """Something that works, but could be better, or cannot be looked at."""
+    """Something that works but could be better, or that cannot be checked."""
 
     state = NOTE
 
@@ -45,7 +45,7 @@ class Absent(Trouble):
 
 
 def look(part: str, name: str, check: Callable[[], str]) -> Finding:
-    """Look at one thing. Whatever happens, it becomes one line."""
+    """Check one thing. Any result becomes one line."""
     try:
         return Finding(part, name, GOOD, homely(check()))
     except Trouble as trouble:
@@ -56,18 +56,18 @@ def look(part: str, name: str, check: Callable[[], str]) -> Finding:
         if extra is None:
             return Finding(part, name, WRONG, one_line(error))
         return Finding(part, name, MISSING, f"needs the library {library}", install(extra))
-    except Exception as error:  # noqa: BLE001 - whatever is wrong becomes a line
+    except Exception as error:  # noqa: BLE001 - every error becomes a line
         return Finding(part, name, WRONG, one_line(error))
 
 
 def one_line(error: BaseException) -> str:
-    """Return the kind of an error and the beginning of what it says. The doctor reads nobody's data."""
+    """Return the kind of an error and the beginning of its message. The doctor reads nobody's data."""
     text = homely(" ".join(str(error).split()))
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
 
 
 def homely(text: str) -> str:
-    """Return a text with ~ for the home folder: what the doctor says is shown to others, who need no name of a user."""
+    """Return a text with ~ for the home folder: others read the findings, and need not know the user's name."""
     try:
         home = Path.home()
         homes = {str(home), str(home.resolve())} - {home.anchor}

@@ -52,7 +52,8 @@ def randomise(
     """Turn people in files into reports.
 
     PEOPLE are Parquet, Arrow or CSV files with a column for each attribute, folders, or patterns. All rows are checked
-    before anything is drawn. Every run draws anew: who publishes two of them has spent everybody's epsilon twice.
+    before anything is drawn. Every run draws anew: publishing two runs spends everybody's epsilon
+    twice.
 
     \b
     Example:
@@ -101,7 +102,7 @@ def randomise(
     type=click.Choice(["memory", "duckdb", "spark"]),
     default="memory",
     show_default=True,
-    help="What counts the reports; the tally is the same.",
+    help="The engine that counts the reports; the tally is the same.",
 )
 @THREADS
 @OVERWRITE
@@ -176,7 +177,7 @@ def _dataframe(plan: Plan, paths: list[str]) -> Any:
     from hush.cli.files import is_elsewhere
 
     if not any(map(is_elsewhere, paths)):
-        Reports(plan, paths)  # refuses files of another plan: Spark does not show what they say about that
+        Reports(plan, paths)  # refuses files of another plan: Spark does not show their plan
     return SparkSession.builder.appName("hush tally").getOrCreate().read.parquet(*paths)
 
 
@@ -231,7 +232,7 @@ def estimate(
     counted = files.read_tally(tally, files.read_plan(plan) if plan else None)
     schema = counted.plan.schema
     for name in attributes:
-        schema[name]  # raises, and says which there are
+        schema[name]  # raises, and lists the known ones
     rows = estimates.estimate(counted, level=level, estimator=estimator)  # type: ignore[arg-type]
     if remedy:
         rows = rows.clip() if remedy == "clip" else rows.project()
@@ -252,7 +253,7 @@ def estimate(
 
 
 def _plain(row: Estimate) -> dict[str, Any]:
-    """Return an estimate as JSON values: what is unknown is null, as JSON has neither NaN nor infinity."""
+    """Return an estimate as JSON values: unknown numbers are null, as JSON has neither NaN nor infinity."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in vars(row).items()

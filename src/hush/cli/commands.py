@@ -27,7 +27,7 @@ CATEGORICAL = ("subset", "grr", "oue", "sue")
 
 @program.command()
 @click.argument("schema", metavar="SCHEMA.json", shell_complete=completing.files)
-@click.option("--epsilon", type=float, required=True, help="What answering costs each person, 0.001 to 16.")
+@click.option("--epsilon", type=float, required=True, help="The cost of answering for each person, 0.001 to 16.")
 @click.option(
     "--numeric",
     default="minimax",
@@ -50,7 +50,7 @@ CATEGORICAL = ("subset", "grr", "oue", "sue")
     show_default=True,
     metavar="best|paper|weighted|all|N",
     shell_complete=completing.words("best", "paper", "weighted", "all"),
-    help="How many questions each answers; weighted: one, drawn by its error; all: epsilon is split.",
+    help="How many questions each person answers; weighted: one, drawn by its error; all: epsilon is split.",
 )
 @click.option(
     "--objective",
@@ -82,7 +82,7 @@ def plan(
     overwrite: bool,
     machine: bool,
 ) -> None:
-    """Design a plan for a schema, and show what it costs.
+    """Design a plan for a schema, and show its cost.
 
     The schema is {"attributes": [...]}, or the array alone. A number has low and high, and may have "out_of_range":
     "clip"; a category has values; both may have "optional": true.
@@ -117,7 +117,7 @@ def plan(
 
 
 def _keep(text: bytes, path: Path, overwrite: bool, schema: str) -> None:
-    """Write a plan, unless the very same is there already: a plan that is in use must not be replaced in silence."""
+    """Write a plan, unless the file has the same one: a plan in use must not be replaced silently."""
     from hush.files import atomic
 
     if path.is_file() and path.stat().st_size == len(text) and path.read_bytes() == text:
@@ -144,14 +144,14 @@ def _pair(text: str) -> tuple[str, float]:
 @program.command()
 @PLAN
 @click.option("--people", type=int, help="How many people are asked.")
-@click.option("--margin", type=float, help="Ask the other way round: how many people are needed for this margin?")
+@click.option("--margin", type=float, help="The other way round: find how many people this margin needs.")
 @ATTRIBUTES
 @click.option("--level", type=float, default=0.95, show_default=True, help="Probability of the intervals.")
 @click.option(
     "--guesses",
     metavar="FILE",
     shell_complete=completing.files,
-    help='What is assumed of the people: {"age": {"mean": 40, "spread": 15}}.',
+    help='Assumptions about the people: {"age": {"mean": 40, "spread": 15}}.',
 )
 @PICTURE
 @JSON
@@ -168,7 +168,7 @@ def predict(
     """Predict standard errors and margins before anybody is asked.
 
     A margin is half of the width of the interval that `hush estimate` would give. Without guesses the worst population
-    is assumed for each estimate: half of the people at either end. That is for margins, not for comparing mechanisms,
+    is assumed for each estimate: half of the people at either end. Use that for margins, not for comparing mechanisms,
     as some are at their best just there: compare them with guesses, or by the worst variance of `hush plan`.
 
     \b
@@ -184,7 +184,7 @@ def predict(
     made = files.read_plan(plan)
     known = files.read_guesses(guesses, made.schema) if guesses else None
     for name in attributes:
-        made.schema[name]  # raises, and says which there are
+        made.schema[name]  # raises, and lists the known ones
     if margin is not None:
         needed = max(
             predictions.people_needed(made, margin, attribute=name, level=level, guesses=known)
@@ -219,7 +219,7 @@ def predict(
 @click.option("--draws", type=int, default=20_000, show_default=True, help="How often each sampler is run.")
 @JSON
 def audit(plan: str, draws: int, machine: bool) -> None:
-    """Prove what a plan costs, and attack it.
+    """Prove the cost of a plan, and attack it.
 
     Its samplers are run and compared with their laws. The exit code is 1 if anything is wrong.
 
@@ -279,7 +279,7 @@ def audit(plan: str, draws: int, machine: bool) -> None:
 @PICTURE
 @JSON
 def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: str | None, machine: bool) -> None:
-    """Show what one report says about a person.
+    """Show how much one report reveals about a person.
 
     Every report has its probability, for each of the values given. With --json nothing is grouped, and
     probabilities are exact fractions.
@@ -312,7 +312,7 @@ def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: s
 
 @program.command()
 @click.option("--people", default=1_000_000, show_default=True, help="How many to make up.")
-@click.option("--epsilon", default=1.0, show_default=True, help="What answering costs each of them.")
+@click.option("--epsilon", default=1.0, show_default=True, help="The cost of answering for each of them.")
 @click.option("--level", default=0.95, show_default=True, help="Probability of the intervals.")
 @click.option("--seed", default=2019, show_default=True, help="Another seed makes other people.")
 @click.option("--port", type=int, help="Where to listen (8000 if it is free; 0: a free one).")

@@ -1,7 +1,7 @@
-"""What a shell may put behind a command: names of files, mechanisms, attributes and values.
+"""Completions for shells: names of files, mechanisms, attributes and values.
 
-A shell asks after every press of the tab key, so nothing of hush is loaded here: plans are read as plain JSON. What
-cannot be read has no completions, and nothing is said.
+A shell asks after every press of the tab key, so nothing of hush is loaded here: plans are read as plain JSON. An
+unreadable file gives no completions, and no error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def folders(ctx: click.Context, parameter: click.Parameter, start: str) -> list[
 
 
 def words(*choices: str) -> Completer:
-    """Return what completes some fixed words."""
+    """Return a completion of some fixed words."""
 
     def complete(ctx: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem[str]]:
         return _starting(choices, start)
@@ -63,7 +63,7 @@ def _starting(choices: Iterable[str], start: str) -> list[CompletionItem[str]]:
 
 
 def _given(ctx: click.Context, name: str) -> str | None:
-    """Return what was given for a parameter. Behind an option that still lacks its value Click sorts nothing."""
+    """Return the value given for a parameter. Click assigns nothing while an option still lacks its value."""
     value = ctx.params.get(name)
     if isinstance(value, str):
         return value
@@ -72,7 +72,7 @@ def _given(ctx: click.Context, name: str) -> str | None:
 
 
 def _attributes(ctx: click.Context) -> list[dict[str, Any]]:
-    """Return the attributes of the plan, or of that beside the tally, that stands before what is completed."""
+    """Return the attributes of the plan or tally that precedes the word to complete."""
     import json
     from pathlib import Path
 

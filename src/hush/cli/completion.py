@@ -1,4 +1,4 @@
-"""The command `hush completion`: a script that lets a shell complete what is typed."""
+"""The command `hush completion`: a script for completion in a shell."""
 
 from __future__ import annotations
 

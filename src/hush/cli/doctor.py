@@ -1,4 +1,4 @@
-"""The command `hush doctor`: what is installed, and does it work."""
+"""The command `hush doctor`: checks what is installed and whether it works."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLOURS = {"good": "green", "note": "yellow", "missing": "yellow", "wrong": "red
 
 
 def findings() -> Iterator[Finding]:
-    """Look at everything, one thing after the other."""
+    """Run all checks, one after the other."""
     from hush.cli import engine, installed, randomness
     from hush.cli.checks import look
 
@@ -43,7 +43,7 @@ def findings() -> Iterator[Finding]:
         yield look(*check)
     try:
         yield from installed.extras()
-    except Exception as error:  # noqa: BLE001 - whatever is wrong becomes a line
+    except Exception as error:  # noqa: BLE001 - every error becomes a line
         from hush.cli.checks import WRONG as BAD
         from hush.cli.checks import Finding, one_line
 
@@ -51,7 +51,7 @@ def findings() -> Iterator[Finding]:
 
 
 def about() -> dict[str, str]:
-    """Return which hush, Python and system these are."""
+    """Return the versions of hush, Python and the system."""
     import platform
 
     python = f"{platform.python_implementation()} {platform.python_version()}"
@@ -61,9 +61,9 @@ def about() -> dict[str, str]:
 @program.command()
 @JSON
 def doctor(machine: bool) -> None:
-    """Say what is installed, and whether it works: randomness, keystream, kernels, storage, extras.
+    """Check what is installed, and whether it works: randomness, keystream, kernels, storage, extras.
 
-    The exit code is 1 if something that is installed is wrong. What is missing is not wrong. The first run may take a
+    The exit code is 1 if something that is installed is wrong. Missing parts are not wrong. The first run may take a
     minute, as kernels are compiled.
 
     \b
@@ -91,7 +91,7 @@ def doctor(machine: bool) -> None:
 
 
 def summary(counts: dict[str, int]) -> str:
-    """Say it in one sentence."""
+    """Return a summary in one sentence."""
     wrong, missing = counts["wrong"], counts["missing"]
-    first = f"{wrong} {'thing is' if wrong == 1 else 'things are'} wrong." if wrong else "All that is installed works."
+    first = f"{wrong} {'thing is' if wrong == 1 else 'things are'} wrong." if wrong else "Everything installed works."
     return f"{first} Not installed, and not needed for the rest: {missing}." if missing else first

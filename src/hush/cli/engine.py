@@ -1,4 +1,4 @@
-"""Does the batch engine work here: the same reports as the scalar path, kernels that are kept, AES in the processor."""
+"""Checks of the batch engine: the same reports as the scalar path, kept kernels, AES in the processor."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def kernels() -> str:
 
 
 def threads() -> str:
-    """Say how many threads are used."""
+    """Return how many threads are used."""
     from hush.batch.engine import thread_count
 
     return f"{thread_count(None)}, one for each core that this process may use"

@@ -1,4 +1,4 @@
-"""What the command line reads: schemas as people write them, plans, tallies, guesses and values."""
+"""Reads the input of the command line: schemas as people write them, plans, tallies, guesses and values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_plan(path: str) -> Plan:
 
 
 def read_plan_before(path: str, others: Sequence[str], usage: str) -> Plan:
-    """Read the plan of a command that takes other files after it; say so if it is among those."""
+    """Read the plan of a command that takes other files after it; the error names the order if it is among those."""
     try:
         return read_plan(path)
     except (InputError, OSError):
@@ -60,7 +60,7 @@ def _kind(text: bytes) -> str:
 
 
 def _kind_of(value: Any) -> str:
-    """Return what a file seems to be that somebody has given for another: schema, plan, tally or nothing known."""
+    """Guess what a wrong file is: schema, plan, tally or nothing known."""
     if isinstance(value, list):
         return "schema" if value and all(isinstance(item, dict) and "name" in item for item in value) else ""
     names = set(value) if isinstance(value, dict) else set()
@@ -86,7 +86,7 @@ def read_schema(path: str) -> Schema:
 
 
 def read_guesses(path: str, schema: Schema) -> dict[str, Any]:
-    """Read what is assumed of attributes."""
+    """Read guesses about attributes."""
     return _naming(path, lambda text: guesses(codec.load(text, DesignError), schema), DesignError)
 
 
@@ -112,7 +112,7 @@ def is_elsewhere(path: str) -> bool:
 def expand(given: Sequence[str]) -> list[str]:
     """Return all files meant, so that every engine counts the same ones: see `paths.find`.
 
-    What is elsewhere is left as it is, and comes first. In a folder only files of reports are meant.
+    Names on other machines are left as they are, and come first. In a folder only files of reports are meant.
     """
     away = [path for path in given if is_elsewhere(path)]
     for path in away:
@@ -132,7 +132,7 @@ def _naming(path: str, parse: Callable[[bytes], T], error: type[InputError]) -> 
 
 
 def friendly(value: Any) -> Schema:
-    """Return the schema that somebody wrote: what has values is categorical, what has low and high is numeric."""
+    """Return the schema that somebody wrote. Attributes with values are categorical, with low and high numeric."""
     if isinstance(value, dict):
         (value,) = codec.fields(value, ["attributes"], SchemaError, "a schema (or it is an array of attributes)")
     return Schema([_attribute(item) for item in codec.listed(value, SchemaError, "the attributes")])
@@ -159,7 +159,7 @@ def _attribute(item: Any) -> Attribute:
 def guesses(value: Any, schema: Schema) -> dict[str, Any]:
     """Return guesses: {"age": {"mean": 40, "spread": 15}, "os": {"linux": 0.2}}."""
     if not isinstance(value, dict):
-        raise DesignError("guesses must be an object: a name of an attribute, and what is assumed of it")
+        raise DesignError("guesses must be an object: a name of an attribute, and the guess about it")
     found: dict[str, Any] = {}
     for name, guess in value.items():
         field = schema[name]

@@ -1,4 +1,4 @@
-"""What is installed: the extras of this distribution as its own metadata names them, and what pip cannot install."""
+"""Checks of installed software: the extras of this distribution, by its own metadata, and programs beyond pip."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def extras(
 
 
 def _closure(listed: list[Requirement], extra: str) -> Iterator[Requirement]:
-    """Return what an extra needs here, through other extras of hush too."""
+    """Return the requirements of an extra here, through other extras of hush too."""
     done: set[str] = set()
     waiting = [extra]
     while waiting:
@@ -132,7 +132,7 @@ def postgres() -> str:
 
 
 def sqlite(folder: str | None = None, connect: Any = None) -> str:
-    """Try what ledgers and collectors need of SQLite: strict tables, and a write-ahead log."""
+    """Try the features of SQLite that ledgers and collectors need: strict tables, and a write-ahead log."""
     import sqlite3
     from contextlib import closing
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the command line prints: tables for people."""
+"""Prints tables and sentences for people."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def show(shown: Shown) -> None:
 
 
 def _text(item: RenderableType, **options: bool) -> str:
-    """Return what Rich would print. It is printed by Click, as Rich takes errors of the output for its own."""
+    """Return the text that Rich would print. Click prints it, as Rich takes errors of the output for its own."""
     out = console()
     with out.capture() as held:
         out.print(item, **options)  # type: ignore[arg-type]
@@ -46,14 +46,14 @@ def _text(item: RenderableType, **options: bool) -> str:
 
 
 def show_estimates(rows: Estimates, tally: Tally) -> None:
-    """Print estimates, and what they are from."""
+    """Print estimates, and their source."""
     show(rows)
     title = f" {tally.plan.title!r}" if tally.plan.title else ""
     say(f"From {tally.reports:,} reports of plan {tally.plan.id[:12]}{title}.")
 
 
 def show_law(rows: Sequence[Row], names: Sequence[str], favour: Fraction, ratio: Fraction) -> None:
-    """Print what people with these values would report; `favour` is about them, `ratio` about all values."""
+    """Print the reports of people with these values. `favour` compares these values, `ratio` all values."""
     shown = []
     for row in rows:
         low, high = min(row.probabilities), max(row.probabilities)
@@ -65,10 +65,10 @@ def show_law(rows: Sequence[Row], names: Sequence[str], favour: Fraction, ratio:
     show(Table(("report", *(f"if {name}" for name in names), *last), shown))
     if len(set(names)) > 1:
         say(
-            f"No report is more than {up(favour, 2)} times likelier for one of these than for another: who "
-            f"thought two of them equally likely can become {sure(favour / (1 + favour))} sure, not more."
+            f"No report is more than {up(favour, 2)} times likelier for one of these than for another. Someone who "
+            f"thought two of them equally likely can become at most {sure(favour / (1 + favour))} sure of one."
         )
     else:
-        say(f"For no other value is any of these more than {up(ratio, 2)} times likelier, or less likely.")
+        say(f"For any other value, each of these is at most {up(ratio, 2)} times likelier or less likely.")
     if not rows[0].partition:
-        say("A report is a set of categories: a row tells how often a category is in it.")
+        say("A report is a set of categories: each row gives how often a category is in it.")

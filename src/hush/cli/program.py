@@ -1,4 +1,4 @@
-"""The program: its errors in one line each, and what its commands share."""
+"""The program: errors in one line each, and the shared parts of its commands."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ EXTRAS = {
 }
 
 
-# Exit codes, besides 0. What a signal ended has 128 and the signal's number, as a shell says it.
+# Exit codes, besides 0. After a signal it is 128 plus the signal's number, as in shells.
 WRONG, REFUSED, FAULT, FAILED, INTERRUPTED, UNREAD = 1, 2, 3, 4, 128 + 2, 128 + 13
 
 
 class Refused(click.ClickException):
-    """An error in one line: what was refused, and why."""
+    """An error in one line: the refused input, and why."""
 
     exit_code = REFUSED
 
@@ -64,15 +64,15 @@ class Fault(Refused):
 
 
 def _stop(number: int, _: object) -> NoReturn:
-    signal.signal(number, signal.SIG_IGN)  # a second one must not stop the clearing up
-    raise SystemExit(128 + number)  # what a shell says of a program that a signal ended
+    signal.signal(number, signal.SIG_IGN)  # a second signal must not stop the clearing up
+    raise SystemExit(128 + number)  # as a shell reports a program that a signal ended
 
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C, of a kind of our own.
 
     Python remembers a plain `KeyboardInterrupt` that leaves compiled text, such as the one behind every dataclass. It
-    then ends by the signal, whatever exit code a program asks for.
+    then ends by the signal, and ignores the exit code that a program asks for.
     """
 
 
@@ -132,7 +132,7 @@ class Program(click.Group):
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """Turn what hush refuses, files, missing libraries and its own faults into one line each."""
+    """Turn refusals of hush, errors of files, missing libraries and faults of hush into one line each."""
     from hush.errors import HushError, InputError
     from hush.files import atomic
 
@@ -147,7 +147,7 @@ def plainly() -> Iterator[None]:
         click.echo("\nhush: stopped", err=True)
         raise SystemExit(INTERRUPTED) from None
     except BrokenPipeError:
-        streams.abandon()  # who reads has read enough
+        streams.abandon()  # the reader has read enough
         raise SystemExit(UNREAD) from None
     except InputError as error:
         raise Refused(str(error)) from None
@@ -169,7 +169,7 @@ def plainly() -> Iterator[None]:
     except Exception as error:
         if os.environ.get("HUSH_TRACEBACK"):
             raise
-        # What an error of another library says may hold a value of a person, so only its kind is shown.
+        # The message of another library's error may hold a value of a person, so only its kind is shown.
         raise Fault(
             f"a fault of hush itself, {type(error).__name__}; HUSH_TRACEBACK=1 in the environment shows it"
         ) from None
@@ -214,7 +214,7 @@ ATTRIBUTES = click.option(
 def program() -> None:
     """Learn from a crowd without hearing anyone: exact local differential privacy.
 
-    Plan a collection, predict what it will tell, audit it, and see what one report says about a person; then
+    Plan a collection, predict its accuracy, audit it, and see how much one report reveals about a person; then
     randomise, tally and estimate. A file called - is the standard input.
 
     \b

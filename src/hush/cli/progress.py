@@ -1,4 +1,4 @@
-"""A bar on the standard error for what takes longer than two seconds, if that is a terminal."""
+"""A bar on the standard error for work of more than two seconds, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE = 2.0  # seconds
 
 @contextmanager
 def bar(stage: str) -> Iterator[Callable[[int, int | None, str], None]]:
-    """Give out a function that is told how many rows are done, of how many, and what is being done."""
+    """Yield a function to call with the rows done, their total, and the current work."""
     if not sys.stderr.isatty():
         yield lambda *_: None
         return

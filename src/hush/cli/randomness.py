@@ -1,7 +1,7 @@
-"""Is the randomness sound: the system's generator, the keystream made of it, and what becomes of both after a fork.
+"""Checks of randomness: the system's generator, the keystream made of it, and both after a fork.
 
 The tests of words cannot show that words are unpredictable, as every good generator with a known seed passes them. They
-notice what goes wrong in practice: a source that is stuck, counts, repeats itself, or was replaced by text. Each test
+notice the failures of practice: a source that is stuck, counts, repeats itself, or was replaced by text. Each test
 raises a false alarm with a probability of at most `ALARM`, by a bound that holds for every number of words: an exact
 binomial tail, or Hoeffding's inequality. There are 12 in a run of the doctor, so it raises one in less than one of a
 million runs.
@@ -35,7 +35,7 @@ BLOCKS = ("dc95c078a2408989ad48a21492842087", "530f8afbc74536b9a963b4f1c4cb738b"
 
 
 def _uneven(ones: int, bits: int, tests: int = 1) -> bool:
-    """Say whether fair bits have so few or so many ones hardly ever: Hoeffding's inequality, both sides."""
+    """Return whether fair bits almost never have such a number of ones: Hoeffding's inequality, both sides."""
     return abs(ones - bits / 2) >= math.sqrt(bits * math.log(2 * tests / ALARM) / 2)
 
 
@@ -153,7 +153,7 @@ def _in_a_fork(draw: Callable[[], bytes]) -> bytes:
         try:
             os.write(writer, draw())
         finally:
-            os._exit(0)  # nothing of what this process would do at its end is the copy's to do
+            os._exit(0)  # the copy must not run the exit handlers of this process
     os.close(writer)
     try:
         if not select.select([reader], [], [], PATIENCE)[0]:
@@ -174,7 +174,7 @@ def system_draw() -> bytes:
 
 
 def keystream_draw() -> Callable[[], bytes]:
-    """Return what draws from a keystream that was in use before the fork."""
+    """Return a source that draws from a keystream in use before the fork."""
     from hush.batch.keystream import Keystream
 
     source = Keystream()

@@ -51,9 +51,9 @@ SEGMENTS = click.option(
     show_default=True,
     metavar="reports|tallies",
     shell_complete=completing.words("reports", "tallies"),
-    help="What is kept.",
+    help="Keep whole reports, or only tallies and ids.",
 )
-@click.option("--check-ids", is_flag=True, help="Look at every report id within batches too.")
+@click.option("--check-ids", is_flag=True, help="Check every report id within batches too.")
 @click.option("--training", multiple=True, metavar="ROUND.json=PEOPLE", help="First round, people per round.")
 @click.option(
     "--tokens",
@@ -66,16 +66,16 @@ SEGMENTS = click.option(
     "open_",
     metavar="ROLES",
     shell_complete=completing.words("submit", "read", "submit,read", "submit-batch"),
-    help="Roles that everybody has without a token, such as submit,read. Nothing else is open, but on this machine "
-    "alone, without tokens, both of these are.",
+    help="Roles that everybody has without a token, such as submit,read. The default is none; but submit and read if "
+    "there are no tokens and only this machine can reach the collector.",
 )
 @click.option(
     "--host-name",
     "names",
     multiple=True,
     metavar="NAME",
-    help="A name under which the collector is asked, such as reports.example.org. It refuses names that it does not "
-    "know, but localhost; listening on other addresses than 127.0.0.1 it knows numeric ones too.",
+    help="A host name of the collector, such as reports.example.org. Requests for other names are refused, except "
+    "localhost; and numeric addresses, if the collector listens beyond this machine.",
 )
 @click.option(
     "--origin",
@@ -99,15 +99,15 @@ SEGMENTS = click.option(
     show_default=True,
     type=click.IntRange(0, 10**9),
     metavar="N",
-    help="And by as many reports at least. With --reveal-every 0s and 0 here they move at once.",
+    help="Those numbers move by at least this many reports. With --reveal-every 0s and 0 here they move at once.",
 )
 @click.option(
     "--tickets",
     metavar="FILE",
     shell_complete=completing.files,
-    help="Deal the questions; the key in FILE is made if it is not there.",
+    help="Deal the questions by tickets; the key in FILE is made if the file is missing.",
 )
-@click.option("--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is believed.")
+@click.option("--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is trusted.")
 @click.option(
     "--connections",
     default=8192,
@@ -131,7 +131,7 @@ SEGMENTS = click.option(
     show_default=True,
     type=click.IntRange(16, 10**6),
     metavar="MIB",
-    help="Memory for requests that are not answered yet.",
+    help="Memory for unanswered requests.",
 )
 @click.option(
     "--body-timeout",
@@ -167,8 +167,8 @@ def serve(
 ) -> None:
     """Run a collector: take reports over HTTP, count each once, show estimates.
 
-    It stops at Ctrl-C or SIGTERM, after what it has acknowledged is safe. Plans that the store has already need not be
-    named again.
+    It stops at Ctrl-C or SIGTERM, after all acknowledged reports are safe. Plans that are in the store already need not
+    be named again.
 
     \b
     Example:
@@ -224,7 +224,7 @@ def serve(
 
 
 def _announce(address: str, plans: list[str], trainings: list[str], roles: list[str], machine: bool) -> None:
-    """Say where a collector listens, and what it is open for, to people or to the program that started it."""
+    """Print where a collector listens and which roles are open, for people or for the program that started it."""
     from urllib.parse import quote
 
     rounds = {name: f"{address}/trainings/{quote(name, safe='')}/round" for name in trainings}
@@ -252,7 +252,7 @@ def _announce(address: str, plans: list[str], trainings: list[str], roles: list[
 
 @contextmanager
 def _failing() -> Iterator[None]:
-    """Turn what a socket refuses into one line."""
+    """Turn errors of a socket into one line."""
     try:
         yield
     except OSError as error:
@@ -297,7 +297,7 @@ def _settings(
 
 
 def _origin(text: str) -> str:
-    """Return an origin as browsers write it: what is written otherwise would never match, without a word."""
+    """Return an origin as browsers write it: any other form would never match, and silently."""
     import re
     from urllib.parse import urlsplit
 
@@ -339,7 +339,7 @@ def _add_training(store: Store, spec: str) -> None:
     if not name or not (people.isascii() and people.isdigit()) or not people.strip("0"):
         raise Refused("--training is the file of a first round and the people per round: ROUND.json=10000")
     if len(people) > 12:
-        raise Refused("--training: so many people do not exist")
+        raise Refused("--training: fewer people than that exist")
     try:
         first = Round.from_json(Path(name).read_bytes())
     except OSError as error:
@@ -354,7 +354,7 @@ def _add_training(store: Store, spec: str) -> None:
 
 
 def _check_same(store: Store, title: str, first: Round, people: int) -> None:
-    """Refuse a training whose title is taken by another; say that it goes on if it is the same."""
+    """Refuse a training whose title is taken by another; print that it goes on if it is the same."""
     live, past = store.live(title), store.history(title)
     begun = past[0].weights if past else live.round.weights
     if (live.round.training, live.wanted, begun) != (first.training, people, first.weights):
@@ -454,7 +454,7 @@ def compact(store: str, segments: str | None, plan_id: str | None, machine: bool
 
 @contextmanager
 def _opened(url: str, plan_id: str | None) -> Iterator[tuple[Store, Plan]]:
-    """Open a store for a plan of it; what fails is said in a line."""
+    """Open a store for one of its plans; an error is one line."""
     from hush.collector.stores.opening import open_store
 
     with _failing():

@@ -29,7 +29,7 @@ def is_unicode() -> bool:
 
 
 def visible(text: str) -> str:
-    """Return a text that does nothing to a terminal: what is not printable is written as Python would (`\\x1b`).
+    """Return a text that does nothing to a terminal: characters that are not printable become escapes (`\\x1b`).
 
     Names of files may hold anything, and somebody else may have chosen them.
     """
@@ -39,7 +39,7 @@ def visible(text: str) -> str:
 
 
 def abandon() -> bool:
-    """Throw away what a stream could not write, or Python would try again at its end; say if it was the output."""
+    """Drop text that a stream could not write, or Python would try again at its end; return if it was the output."""
     lost = False
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -7,9 +7,9 @@
 - application/vnd.apache.arrow.stream: an Arrow IPC stream of rows as in `spec/reports.md`; the batch's id is in the
   header `Hush-Batch`
 
-`spec/http.md` describes them byte by byte. Nothing here allocates more than a small multiple of the body: what could
-unpack to more (compressed or dictionary-encoded Arrow) is refused unread. A body is kept as it came, so a stream may
-have no columns but those of the format: others could hold what nobody agreed to send.
+`spec/http.md` describes them byte by byte. Nothing here allocates more than a small multiple of the body: Arrow
+that could unpack to more (compressed or dictionary-encoded) is refused unread. Bodies are stored unchanged, so a stream
+may have only the columns of the format: others could hold data that nobody agreed to send.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _counter = _Counter()
 
 
 def longest(plan: Plan, kind: str) -> int:
-    """Return how many bytes one report may have. A byte of a set is up to eight members, of up to five characters."""
+    """Return how many bytes one report may have. In JSON, a byte of a set is up to 8 members of 5 characters."""
     size = sizes(plan)[1]
     return min(MAX_TEXT, 1024 + 40 * size) if kind == JSON else size
 
@@ -97,7 +97,7 @@ def single(plan: Plan, kind: str, body: bytes) -> Single:
 def _canonical(plan: Plan, body: bytes) -> Report | None:
     """Read a report whose text is as `Report.to_json` writes it, around its answers: a few times faster.
 
-    None if it is not, or if anything is wrong with it: then `Report.from_json` decides, and says what.
+    None if it is not, or if anything is wrong with it: `Report.from_json` then decides, and names the error.
     """
     tail = _tail(plan)
     end = len(body) - len(tail)
@@ -125,7 +125,7 @@ def _tail(plan: Plan) -> bytes:
 
 
 def id_of(kind: str, body: bytes) -> bytes:
-    """Return the id of a report whose plan is gone, and which cannot be checked further."""
+    """Return the id of a report whose plan is gone, so that nothing else of it can be checked."""
     if kind == JSON:
         value = codec.load(body, ReportError)
         text = value.get("id") if isinstance(value, dict) else None
@@ -137,7 +137,7 @@ def id_of(kind: str, body: bytes) -> bytes:
 
 @contextmanager
 def _counting(plan: Plan) -> Iterator[Counts]:
-    """Count with this thread's counter; whatever goes wrong, the next batch finds it empty."""
+    """Count with this thread's counter. The next batch finds it empty, even after an error."""
     counts = _counter(plan)
     try:
         yield counts
@@ -154,7 +154,7 @@ def batch(plan: Plan, kind: str, body: bytes, id_: bytes | None, check_ids: bool
             raise ReportError("a batch needs an id: 32 hexadecimal digits in the header Hush-Batch")
         return arrow(plan, body, id_, check_ids)
     if kind == COLUMNS and check_ids:
-        raise ReportError("this collector checks report ids, which packed columns do not have: send an Arrow stream")
+        raise ReportError("this collector checks report ids, and packed columns have none: send an Arrow stream")
     found = packed(plan, body) if kind == COLUMNS else reports(plan, body, check_ids)
     if id_ is not None and id_ != found.id:
         raise ReportError("the header Hush-Batch names another id than the body")
@@ -162,7 +162,7 @@ def batch(plan: Plan, kind: str, body: bytes, id_: bytes | None, check_ids: bool
 
 
 def prepare(plan: Plan) -> None:
-    """Compile what the first batches of a plan would wait for."""
+    """Compile the code for batches of a plan, so that the first one need not wait."""
     kinds = [kind.newbyteorder("=") for kind in _types(plan).values()]
     columns = [np.empty(0, dtype=kind) for kind in kinds]
     counts = Counts(plan)
@@ -317,7 +317,7 @@ def _counted(plan: Plan, attribute: Array, part: Array, output: Array) -> Array:
         vector = _counter(plan).whole(attribute, part, output)
         if vector is not None:
             return vector
-    with _counting(plan) as counts:  # faster for many rows, and says what is wrong
+    with _counting(plan) as counts:  # faster for many rows, and names the error
         counts.add(attribute, part, output)
         return counts.drain()
 
@@ -329,12 +329,12 @@ def unpack(plan: Plan, body: bytes) -> pa.Table:
 
 
 def _rows(body: bytes) -> int:
-    """Return how many rows packed columns say that they have."""
+    """Return the number of rows that packed columns declare."""
     return int.from_bytes(body[HEADER - 4 : HEADER], "little")
 
 
 def _columns(plan: Plan, body: bytes, rows: int) -> dict[str, Array]:
-    """Return packed columns as arrays. They lie in the body itself, if this machine has its order of bytes."""
+    """Return packed columns as arrays: views of the body, if this machine has its byte order."""
     found, start = {}, HEADER
     for name, kind in _types(plan).items():
         column = np.frombuffer(body, dtype=kind, count=rows, offset=start)

@@ -1,9 +1,9 @@
 """Many submissions, one commit: the way from requests to the store.
 
 A commit waits for the disk, and costs nearly the same for one submission as for a thousand. So a single thread
-commits, and whatever arrives meanwhile waits and goes into the next commit together. A request is answered when its
+commits, and submissions that arrive meanwhile wait and go into the next commit together. A request is answered when its
 group is durable. The queue is bounded, by number and by bytes: beyond that `Full` is raised at once, which becomes
-503 with Retry-After, and nothing that was acknowledged is ever dropped.
+503 with Retry-After. An acknowledged submission is never dropped.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from hush.errors import HushError, StoreError
 logger = logging.getLogger("hush.collector")
 
 GROUP = 4096  # submissions of one commit at most
-LULL, LONGEST = 0.0005, 0.004  # seconds: a group is committed if nobody came for so long, or it took so long
+LULL, LONGEST = 0.0005, 0.004  # seconds: a group is committed after a lull, or after the longest wait
 LATELY = 8  # groups
 HEAVY = 1 << 16  # bytes of a group that is not to grow: writing them takes most of its time
-TOLD = 64  # of them that are answered before the loop turns to others
+TOLD = 64  # submissions that are answered before the loop turns to other work
 
 
 class Full(Exception):
@@ -62,7 +62,7 @@ class Intake:
         self._idle = False  # the thread waits to be woken
         self._wanted = 0  # or it waits until the group has so many
         self._current: list[Waiting] = []  # the group that is being committed
-        self._began: float | None = None  # when the commit that goes on did
+        self._began: float | None = None  # when the current commit began
         self._thread = threading.Thread(target=self._work, name="hush-intake", daemon=True)
         self._thread.start()
 
@@ -73,7 +73,7 @@ class Intake:
 
     @property
     def alive(self) -> bool:
-        """Whether the thread that commits is there."""
+        """Whether the thread that commits is alive."""
         return self._thread.is_alive()
 
     @property
@@ -83,7 +83,7 @@ class Intake:
 
     @property
     def taking(self) -> float:
-        """For how many seconds the commit that goes on has gone on; 0 if there is none."""
+        """For how many seconds the current commit has run; 0 if there is none."""
         began = self._began
         return 0.0 if began is None else time.perf_counter() - began
 
@@ -102,7 +102,7 @@ class Intake:
                 self._wake.notify()
 
     async def submit(self, submission: Submission) -> Outcome:
-        """Return what became of a submission, once it is durable."""
+        """Return the outcome of a submission, once it is durable."""
         future: asyncio.Future[Outcome] = self._loop.create_future()
 
         def done(_: Submission, outcome: Outcome | Exception) -> None:
@@ -159,38 +159,38 @@ class Intake:
             failed = any(isinstance(outcome, Exception) for outcome in outcomes)
             if self._watch is not None:
                 self._watch(len(group), time.perf_counter() - start)
-            if failed and self._stopping:  # the store fails: the rest is not tried, as nobody waits any more
+            if failed and self._stopping:  # the store fails: the rest is not tried, as the collector stops
                 with self._wake:
                     group += self._waiting
                     self._waiting.clear()
                 outcomes += [Stopped()] * (len(group) - len(outcomes))
             with self._wake:
                 self._bytes -= sum(size for _, size, _ in group)
-                if not self._current:  # they were told that it takes too long
+                if not self._current:  # `stop` has answered them already
                     continue
                 self._current = []
             with suppress(RuntimeError):  # the loop has ended: see stop
                 self._loop.call_soon_threadsafe(self._resolve, group, outcomes, 0)
 
     def _commit(self, group: list[Submission]) -> list[Outcome | Exception]:
-        """Return what became of each submission: its outcome, or why it may be sent again."""
+        """Return the outcome of each submission, or the error after which it may be sent again."""
         try:
             return [*self._store.commit(group)]
         except HushError as error:
-            # It is about one of them (a round that cannot end), and must not keep the others out for good.
+            # One submission is at fault (its round cannot end, say), and must not block the others for good.
             logger.exception("a commit of %d submissions was refused", len(group))
             if len(group) == 1 or isinstance(error, StoreError):
                 return [error] * len(group)
             return [outcome for submission in group for outcome in self._commit([submission])]
         except Exception as error:
-            # The group was rolled back: those who wait are told, and may send it again.
+            # The group was rolled back: its senders get an error, and may send it again.
             logger.exception("a commit of %d submissions failed", len(group))
             return [error] * len(group)
 
     def _resolve(
         self, group: list[Waiting], outcomes: Sequence[Outcome | Exception], start: int, every: bool = False
     ) -> None:
-        """Tell those who wait: some now, the others after whatever else the loop has to do. Or every one of them."""
+        """Answer a group: `TOLD` of them now, the next after other work of the loop; or all at once (`every`)."""
         end = len(group) if every else start + TOLD
         for (submission, _, done), outcome in zip(group[start:end], outcomes[start:end], strict=True):
             try:
@@ -201,13 +201,13 @@ class Intake:
             self._loop.call_soon(self._resolve, group, outcomes, end)
 
     async def stop(self, timeout: float = Settings.stop_timeout) -> None:  # noqa: ASYNC109 - a thread is joined, which no scope can cancel
-        """Take nothing more, commit what waits, and return. A commit that hangs is left: it was not acknowledged."""
+        """Take nothing more, commit the queue, and return. A commit that hangs is left: it was not acknowledged."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
         await asyncio.to_thread(self._thread.join, timeout)
         if self._thread.is_alive():
-            logger.error("a commit goes on after %g seconds, and is not waited for", timeout)
+            logger.error("a commit still runs after %g seconds; the collector stops without it", timeout)
             with self._wake:
                 left, self._current = [*self._current, *self._waiting], []
                 self._waiting.clear()

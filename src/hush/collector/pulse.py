@@ -1,8 +1,8 @@
-"""Whether the store can commit: one look at a time, in a thread of its own, and nobody waits for it for ever.
+"""Checks whether the store can commit: one check at a time, in its own thread, with a time limit.
 
-A store that hangs must not take the threads that others need, nor one more with every question about its health. So
-a question that comes while a look goes on waits for that look. Nor may many questions load the database: an answer
-holds for a moment. The thread is a daemon, so that a look that hangs does not keep the process from ending.
+A store that hangs must not use up the threads that others need, nor take another one with every health request. So a
+request that comes during a check waits for its result. Nor may many requests load the database: a result holds for a
+moment. The thread is a daemon, so that a check that hangs does not keep the process from ending.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hush.errors import StoreError
 
 
 class Pulse:
-    """Looks at a store, for a time that is bounded, and not more often than every so many seconds."""
+    """Checks a store: within `timeout` seconds, and at most once in `every` seconds."""
 
     def __init__(self, store: Store, timeout: float, every: float) -> None:
         self._store, self._timeout, self._every = store, timeout, every
@@ -39,7 +39,7 @@ class Pulse:
     def _work(self, loop: asyncio.AbstractEventLoop, look: asyncio.Future[None]) -> None:
         try:
             self._store.check()
-        except Exception as error:  # noqa: BLE001 - it is handed to those who wait
+        except Exception as error:  # noqa: BLE001 - it is handed to the waiting requests
             failure: Exception | None = error
         else:
             failure = None
@@ -47,7 +47,7 @@ class Pulse:
             loop.call_soon_threadsafe(_resolve, look, failure)
 
     def _note(self, look: asyncio.Future[None]) -> None:
-        """Note when a look ended, and read its result, or asyncio complains that nobody did."""
+        """Note when a check ended, and read its result, as asyncio warns about results that nobody reads."""
         self._seen = look.get_loop().time()
         if not look.cancelled():
             look.exception()

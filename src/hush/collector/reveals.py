@@ -1,19 +1,19 @@
-"""What readers see, and when it moves: never by one report.
+"""The tally that readers see. It never moves by one report.
 
-A reader who asks for the tally after every report sees what each of them says, and when it came. Each is protected by
-its noise, but a reader who knows when somebody answered would know which is theirs. So readers see a tally of a moment
-ago. It moves at most every `reveal_every` seconds, and by `reveal_least` reports or more, and everything that is shown
-about a plan is made of it: the difference of any two answers is about so many people at least.
+A reader who asked for the exact tally after every report would see the content and time of each. Noise protects each
+report, but a reader who knows when somebody answered would know which report is theirs. So readers see a tally of a
+moment ago. It moves at most every `reveal_every` seconds, and by `reveal_least` reports or more. All answers about a
+plan are made of it, so any two answers that differ do so by at least `reveal_least` people.
 
 **It is in the store**, so a restart reveals nothing, and processes on one database show the same. No time is stored: a
 process moves the tally if it is still the one that this process saw at its last look, `reveal_every` seconds ago or
-more. Whoever moved it in between, nobody moves it sooner again.
+more. So after a move by any process, no process moves it again too soon.
 
-**A look that moves nothing** is a look, too: the next is as far off. So a reader cannot find out when the last report
-that was missing came.
+**A look that moves nothing** counts as a look: the next is as far off. So a reader cannot find out when the last
+missing report came.
 
-**A closed plan** is no exception. The last few reports, fewer than `reveal_least`, stay unseen: shown, their sum would
-be the difference to what was seen before. An operator has them, by `hush export`.
+**A closed plan** is no exception. The last few reports, fewer than `reveal_least`, stay unseen: otherwise the
+difference to the tally before would show their sum. An operator gets them by `hush export`.
 
 Counts without content, of a training's people and of metrics, need no memory: they are rounded down to a multiple of
 `reveal_least`, so that they too move by that many.
@@ -82,7 +82,7 @@ class Reveals:
             self._looking.discard(plan.id)
 
     def _first(self, plan: Plan) -> None:
-        """Read what was shown before this process began to look."""
+        """Read the tally that was shown before this process began to look."""
         shown = self._store.reveal(plan, None, self.least)
         with self._lock:
             self._seen.setdefault(plan.id, _Seen(shown, self._clock()))
@@ -95,7 +95,7 @@ class Reveals:
         return found
 
     def next(self, plan: Plan) -> int:
-        """Return in how many seconds what readers see may move."""
+        """Return the seconds until the tally that readers see may move."""
         seen = self._seen.get(plan.id)
         return 0 if seen is None else max(0, math.ceil(seen.looked + self.every - self._clock()))
 
@@ -108,7 +108,7 @@ class Reveals:
             last = self._people.get(name)
             if last is None:
                 last = _People(live.round.number, rounded, now)
-            elif last.round != live.round.number:  # that it began is no secret: devices must know
+            elif last.round != live.round.number:  # the start of a round is no secret: devices must know it
                 last = _People(live.round.number, 0, now)
             elif now - last.looked >= self.every:
                 last = _People(live.round.number, rounded, now)
@@ -116,7 +116,7 @@ class Reveals:
             return last.received
 
     def text(self, make: Callable[[], str]) -> str:
-        """Return the metrics: those of a moment ago."""
+        """Return the metrics of a moment ago."""
         if self.at_once:
             return make()
         with self._lock:

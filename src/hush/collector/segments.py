@@ -1,8 +1,8 @@
 """Stored reports as Parquet: compaction into segments, and export.
 
 A segment is written beside the database under its final name, made durable, and then recorded in the transaction that
-drops the bodies it replaces. A crash in between leaves a file that nobody refers to, which the next compaction
-removes. Reports that were sent one by one keep their ids in a column `report`; a segment has either all ids or none,
+drops the bodies it replaces. A crash in between leaves a file that no record names; the next compaction
+removes it. Reports that were sent one by one keep their ids in a column `report`; a segment has either all ids or none,
 so there are two at most for each compaction. Tallies that other collectors handed on have no rows, and stay in the
 database.
 """
@@ -66,7 +66,7 @@ def rows_of(plan: Plan, reports: list[Report]) -> pa.Table:
 
 
 def stored_tables(store: Store, plan: Plan, upto: int | None = None) -> Iterator[tuple[Stored, pa.Table]]:
-    """Return everything that is stored of a plan in bodies, as rows."""
+    """Return all stored bodies of a plan, as rows."""
     for stored in store.bodies(plan):
         if upto is not None and stored.place > upto:
             return
@@ -76,7 +76,7 @@ def stored_tables(store: Store, plan: Plan, upto: int | None = None) -> Iterator
 
 
 def compact(store: Store, plan: Plan, folder: Path, *, tidy: bool = True) -> list[Segment]:
-    """Move the stored bodies of a plan into Parquet segments; return those that were made.
+    """Move the stored bodies of a plan into Parquet segments; return the new segments.
 
     `tidy` removes segments of this plan that the store does not know, which a crash may have left: only for a folder
     that no other store uses.
@@ -101,7 +101,7 @@ def compact(store: Store, plan: Plan, folder: Path, *, tidy: bool = True) -> lis
 
 
 def _write(store: Store, plan: Plan, path: Path, ids: bool, last: int) -> int:
-    """Write the rows that have ids, or those that have none; return how many reports they are."""
+    """Write the rows with ids, or those without; return their number of reports."""
     draft = path.with_name(path.name + ".new")
     schema = report_schema(plan, ids=ids)
     reports = 0
@@ -125,7 +125,7 @@ def _write(store: Store, plan: Plan, path: Path, ids: bool, last: int) -> int:
 
 
 def export(store: Store, plan: Plan, folder: Path, out: Path) -> int:
-    """Write everything that is kept of a plan's reports as Parquet files into a folder; return how many reports."""
+    """Write all stored reports of a plan as Parquet files into a folder; return their number."""
     out.mkdir(parents=True, exist_ok=True)
     if any(out.glob(f"{plan.id[:16]}-*.parquet")):
         raise FileExistsError(errno.EEXIST, "the folder has an export of this plan, and both would be counted")

@@ -1,7 +1,7 @@
-"""Running the collector: a socket, a process, and an end in good order.
+"""Running the collector: a socket, a process, and an orderly end.
 
-SIGTERM and Ctrl-C stop it gracefully: no new connections, requests in flight are answered, what waits is committed.
-That is bounded, whatever hangs: what was acknowledged is durable, and nothing else is owed to anybody.
+SIGTERM and Ctrl-C stop it gracefully: it takes no new connections, answers requests in flight, and commits the queue.
+The time for this is bounded, even if something hangs: all acknowledged reports are durable by then.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ logger = logging.getLogger("hush.collector")
 
 BACKLOG = 2048
 GRACE = 30  # seconds that requests in flight have
-LAST = 30  # seconds that all else has after that, before the process ends whatever it still does
+LAST = 30  # seconds for everything else after that; then the process ends in any case
 SWITCH = 0.0005  # seconds: the loop and the thread that commits take turns ten times as often as Python's default
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it listens, and ends in good order."""
+    """A server that reports when it listens, and ends in order."""
 
     def __init__(self, config: uvicorn.Config, bounds: Bounds, ready: Callable[[str], None] | None) -> None:
         super().__init__(config)
@@ -59,7 +59,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop at a signal, and take it as dealt with: whoever stops a collector in good order sees exit code 0."""
+        """Stop at a signal and drop it, so that an orderly stop has exit code 0."""
         with super().capture_signals():
             try:
                 yield
@@ -70,12 +70,12 @@ class _Server(uvicorn.Server):
 def make_server(
     store: Store, settings: Settings, *, forwarded: str = "", ready: Callable[[str], None] | None = None
 ) -> _Server:
-    """Return a server that takes sockets. `forwarded` are proxies that say who a client is."""
+    """Return a server that takes sockets. `forwarded`: proxies that are trusted to name the client's address."""
     bounds = Bounds(settings, partial(is_among, proxies(forwarded)), files())
     protocol: Any = partial(Protocol, bounds=bounds)
     config = uvicorn.Config(
         make_app(store, settings),
-        access_log=False,  # it would hold addresses and times of those who send reports
+        access_log=False,  # it would hold the addresses of senders, and when they sent
         log_level="warning",
         lifespan="on",
         proxy_headers=bool(forwarded),
@@ -90,7 +90,7 @@ def make_server(
 
 
 def files(wanted: int = 0) -> int:
-    """Return how many files this process may have open, after asking for as many as wanted; 0 if nobody knows."""
+    """Return how many files this process may open, after asking for `wanted`; 0 if that is unknown."""
     try:
         import resource
     except ImportError:  # on Windows
@@ -107,7 +107,7 @@ def files(wanted: int = 0) -> int:
 
 
 def is_among(listed: str, address: str) -> bool:
-    """Return whether an address is one of those in a list, or in a network there. "*" stands for all."""
+    """Return whether a list has this address, or a network that contains it. "*" stands for all."""
     for name in filter(None, listed.split(",")):
         if name in ("*", address):
             return True
@@ -118,7 +118,7 @@ def is_among(listed: str, address: str) -> bool:
 
 
 def proxies(forwarded: str) -> str:
-    """Return the proxies that are believed, those of IPv4 also as a socket of IPv6 sees them: ::ffff:a.b.c.d."""
+    """Return the trusted proxies. IPv4 addresses are also listed as an IPv6 socket sees them: ::ffff:a.b.c.d."""
     given = [name.strip() for name in forwarded.split(",") if name.strip()]
     return ",".join([*given, *filter(None, map(_mapped, given))])
 
@@ -133,7 +133,7 @@ def _mapped(name: str) -> str:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens. Port 0 takes a free one. What is wrong is said for those who start a collector."""
+    """Return a socket that listens. Port 0 takes a free one. Errors are worded for the operator."""
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -157,7 +157,7 @@ def run(
     forwarded: str = "",
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until a signal says stop."""
+    """Serve until a signal to stop."""
     sys.setswitchinterval(SWITCH)
     files(settings.connections + SPARE_FILES)
     server = make_server(store, settings, forwarded=forwarded, ready=ready)
@@ -170,6 +170,6 @@ def run(
 
 
 def _give_up() -> None:
-    """End the process when something hangs that cannot be cut, such as a disk."""
-    logger.error("the collector did not end within %d seconds, and is ended", GRACE + LAST)
+    """End the process when something hangs that cannot be interrupted, such as a disk."""
+    logger.error("the collector did not end within %d seconds, and is killed", GRACE + LAST)
     os._exit(1)

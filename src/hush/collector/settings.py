@@ -1,4 +1,4 @@
-"""What an operator may set."""
+"""The settings of a collector."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IMPLIED: Mapping[Role, frozenset[Role]] = {"submit-batch": frozenset({"submit"})
 """The roles that a role includes besides itself: a gateway fetches plans too, and an admin may do everything."""
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
-"""How a browser on the same machine calls it."""
+"""The host names that a browser on the same machine uses."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,17 @@ class Settings:
     """How a collector behaves. All sizes are in bytes, all times in seconds.
 
     `tokens`: SHA-256 hashes (hexadecimal) of the bearer tokens of each role. `open`: the roles that everybody has
-    without a token; never that of an admin. A role that is neither open nor has a token is closed. `hosts`: the names
-    under which the collector is asked, without ports and in lower case; `addresses`: numeric ones too. `origins`: which
-    web pages may send reports to a plan, by plan id; "*" stands for all other plans. `rate`: reports per second from
-    one address, with bursts of `burst`; 0 for no limit. A request counts as one report at least. `check_ids`: look at
-    every report id within batches too. `reveal_every`, `reveal_least`: what readers see moves at most every so many
-    seconds, and by so many reports at least; both 0: at once. `streams`: how many may be open at once. One address may
-    have `streams_each` of them; addresses of this machine, where a proxy may stand for everybody, may have all.
-    `health_timeout`: how long a commit may take before the collector counts as not ready; a look at the store holds for
-    `health_every`. `stop_timeout`: how long commits may go on at the end. `connections`: how many may be open. One
-    address may have `connections_each` of them, with the same exception, also for the proxies that are believed.
-    `held_bytes`: how much of requests that are not answered is held in memory; at least `max_body`.
+    without a token; never that of an admin. A role that is neither open nor has a token is closed. `hosts`: the host
+    names that requests may use, without ports and in lower case; `addresses`: numeric ones too. `origins`: which web
+    pages may send reports to a plan, by plan id; "*" stands for all other plans. `rate`: reports per second from one
+    address, with bursts of `burst`; 0 for no limit. A request counts as one report at least. `check_ids`: check every
+    report id within batches too. `reveal_every`, `reveal_least`: numbers that readers see move at most once in
+    `reveal_every` seconds, and by at least `reveal_least` reports; both 0: at once. `streams`: how many may be open at
+    once. One address may have `streams_each` of them; addresses of this machine, where a proxy may stand for everybody,
+    may have all. `health_timeout`: how long a commit may take before the collector counts as not ready; a check of the
+    store holds for `health_every`. `stop_timeout`: how long commits may go on at the end. `connections`: how many may
+    be open. One address may have `connections_each` of them, with the same exception, also for trusted proxies.
+    `held_bytes`: how many bytes of unanswered requests are held in memory; at least `max_body`.
     """
 
     max_body: int = 16 << 20
@@ -65,7 +65,7 @@ class Settings:
     held_bytes: int = 256 << 20
 
     def __post_init__(self) -> None:
-        """Refuse roles that do not exist, and an open door to everything."""
+        """Refuse unknown roles, an open role admin, and negative numbers."""
         unknown = {*self.tokens, *self.open} - set(ROLES)
         if unknown:
             raise InputError(f"a role is one of: {', '.join(ROLES)}")

@@ -1,6 +1,6 @@
-"""What arrives at a collector, already checked, and what becomes of it.
+"""Submissions that a collector has checked, and their outcomes.
 
-Every submission has an id of 16 bytes, chosen by whoever sends it, and is counted once under that id: a single report
+Every submission has an id of 16 bytes, chosen by its sender, and is counted once under that id: a single report
 has its report id, a batch the id that its gateway gave it, a tally the id of the collector that hands it on. Sending
 it again, to any process, changes nothing; the answer says whether it was new.
 """
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Outcome(Enum):
-    """What became of a submission, once that is durable."""
+    """The outcome of a submission, once it is durable."""
 
     NEW = "new"
     REPEATED = "repeated"  # counted before, under the same id
@@ -84,7 +84,7 @@ class Gradient:
     training: str
     number: int
     id: bytes
-    report: Report | None  # None if the round is over, so that its plan is gone: was it counted before?
+    report: Report | None  # None if the round is over: its plan is gone, and only the id can be looked up
     loss: bool = False
 
     @property

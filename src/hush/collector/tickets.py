@@ -1,7 +1,7 @@
-"""Tickets, as the collector issues and checks them. `hush.device.tickets` says what they are for.
+"""Tickets, as the collector issues and checks them. `hush.device.tickets` explains their purpose.
 
-Nothing is stored when a ticket is issued: its signature tells it again. It counts once, because its id is that of the
-report.
+The collector stores nothing when it issues a ticket: it recognises the signature later. A ticket counts once, because
+its id is the report's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def issue(plan: Plan, key: bytes) -> tuple[bytes, bytes]:
 
 
 def check(plan: Plan, key: bytes, report: Report, signature: bytes) -> None:
-    """Refuse a report whose id is not of a ticket of this collector, or which answers other questions than it deals."""
+    """Refuse a report without a ticket of this collector, or with answers to other questions than its ticket deals."""
     if not hmac.compare_digest(_signature(plan, key, report.id), signature):
         raise ReportError("this report has no ticket of this collector")
     if [index for index, _ in report.answers] != questions_of(plan, report.id):

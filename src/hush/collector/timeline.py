@@ -1,9 +1,9 @@
-"""How many reports there were at which time, in memory alone.
+"""The number of reports over time, in memory alone.
 
-A store keeps no times on purpose: whoever knows when somebody connected could find their report. So what is kept here
-is coarse, is about all people together, is never written to disk, and is gone when the process ends. Reports count at
+A store keeps no times on purpose: somebody who knows when a person connected could find their report. So a timeline is
+coarse, is about all people together, is never written to disk, and is gone when the process ends. Reports count at
 the time at which readers see them (`hush.collector.reveals`), not when they arrive. Counts are held in at most 240
-spans of equal width; when time runs out of them, neighbours are merged, and each is twice as long.
+spans of equal width; when they are full, neighbours are merged, and each span becomes twice as long.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Timeline:
         self._latest = self.start
 
     def note(self, reports: int) -> None:
-        """Count reports that arrived now. A clock that is set back is taken to stand still."""
+        """Count reports that arrived now. If the clock was set back, time stands still here."""
         with self._lock:
             self._latest = max(self._latest, self._clock())
             index = int((self._latest - self.start) / self.width)

@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Layout:
-    """Where the counts of a plan stand in its vector."""
+    """The positions of a plan's counts in its vector."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -30,7 +30,7 @@ class Layout:
         self.size = self._starts[-1]
 
     def zero(self) -> Array:
-        """Return the vector of nothing."""
+        """Return the vector of an empty tally."""
         return np.zeros(self.size, dtype=np.int64)
 
     def add(self, vector: Array, report: Report) -> None:

@@ -1,4 +1,4 @@
-"""`python -m hush.demo`: read the options, and run; whatever is refused is one line."""
+"""`python -m hush.demo`: read the options, and run. Every error is one line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the demo."""
     parser = argparse.ArgumentParser(prog="python -m hush.demo", description=(demo.__doc__ or "").splitlines()[0])
     parser.add_argument("--people", type=int, help="how many people to make up (1000000)")
-    parser.add_argument("--epsilon", type=float, help="what answering costs each of them (1.0)")
+    parser.add_argument("--epsilon", type=float, help="the cost of answering for each of them (1.0)")
     parser.add_argument("--level", type=float, help="probability of the intervals (0.95)")
     parser.add_argument("--seed", type=int, help="another seed makes other people (2019)")
     parser.add_argument("--port", type=int, help="where to listen (8000 if it is free; 0: a free one)")
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 @contextmanager
 def _signals() -> Iterator[None]:
-    """Let signals to end be exceptions, so that the collector ends in good order and no temporary file stays."""
+    """Turn signals to end into exceptions, so that the collector ends in order and no temporary file stays."""
     before = {
         signal.SIGTERM: signal.signal(signal.SIGTERM, _stop),
         signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler),  # background jobs of a shell ignore it

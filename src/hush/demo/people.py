@@ -1,8 +1,8 @@
 """A made-up country: adults with six numbers and ten categories each, as a census would ask for them.
 
-Two hidden numbers, status and how rural one lives, and the age make the attributes depend on each other. A category is
-a mixture of them and of noise, cut where its shares say; hours, income, the way and the rent follow from the
-categories. A seed makes the same people every time.
+Two hidden numbers, social status and a rural home, and the age make the attributes depend on each other. A category is
+a mixture of them and of noise, cut so that its shares come out; hours, income, the way to work and the rent follow from
+the categories. A seed makes the same people every time.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _cuts(shares: list[float]) -> list[float]:
 
 
 def truth(table: pa.Table) -> Truth:
-    """Return every mean and share that there is to estimate, computed from the records themselves."""
+    """Return all true means and shares, computed from the records themselves."""
     found: Truth = {}
     n = table.num_rows
     for attribute in SCHEMA.attributes:

@@ -1,4 +1,4 @@
-"""The demo from beginning to end: serve, send, read the estimates, hold them against the truth."""
+"""The demo from beginning to end: serve, send, read the estimates, compare them with the truth."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ Tell = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True)
 class Options:
-    """What may be chosen. `once`: end by itself on a terminal too. `fast`: send without pauses there. `machine`: print
-    nothing but JSON, and end.
+    """The options. `once`: end by itself on a terminal too. `fast`: send without pauses there. `machine`: print nothing
+    but JSON, and end.
     """
 
     people: int = 1_000_000
@@ -51,7 +51,7 @@ class Options:
     machine: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what would fail later."""
+        """Refuse options that would fail later."""
         if not 1 <= self.people <= MOST:
             raise DemoError(f"--people must be from 1 to {MOST:,}")
         if not 0 < self.level <= MAX_LEVEL:
@@ -115,13 +115,13 @@ def _collect(service: Service, options: Options, seconds: float) -> Truth:
     say = _nothing if options.machine else _say
     say(
         f"{options.people:,} reports, {size / options.people:.1f} bytes each, sent over HTTP in "
-        f"{time.perf_counter() - start:.1f} s. All that the collector has are these."
+        f"{time.perf_counter() - start:.1f} s. The collector has nothing else."
     )
     return true
 
 
 def send(service: Service, population: pa.Table, seconds: float, tell: Tell) -> int:
-    """Randomise everybody and send the reports, in so many seconds at least; return how many bytes they were."""
+    """Randomise everybody and send the reports, over at least `seconds` seconds; return their size in bytes."""
     collector = Client(service.address)
     n, size, start = population.num_rows, 0, time.monotonic()
     for first in range(0, n, BATCH):
@@ -129,14 +129,14 @@ def send(service: Service, population: pa.Table, seconds: float, tell: Tell) -> 
         time.sleep(max(0.0, start + seconds * first / n - time.monotonic()))
         id_ = secrets.token_bytes(ID_SIZE)
         reports = batch.randomise(service.plan, population.slice(first, BATCH))
-        body = formats.pack(service.plan, reports, id_)  # all that leaves these devices
+        body = formats.pack(service.plan, reports, id_)  # nothing else leaves these devices
         collector.submit_batch(service.plan, body, id_, formats.COLUMNS)
         size += len(body)
     return size
 
 
 def fetched(service: Service, level: float) -> list[Estimate]:
-    """Ask the collector for its estimates, as anybody who may read them would."""
+    """Ask the collector for its estimates, as any reader would."""
     address = f"{service.address}/plans/{service.plan.id}/estimates?level={level!r}"
     with urllib.request.urlopen(address, timeout=60) as answer:  # noqa: S310
         rows = json.load(answer)["estimates"]
@@ -145,7 +145,7 @@ def fetched(service: Service, level: float) -> list[Estimate]:
 
 
 def results(rows: Sequence[Estimate], true: Truth, plan: Plan, options: Options) -> dict[str, object]:
-    """Return the truth beside the estimates as JSON values; what nobody has answered is null."""
+    """Return the truth beside the estimates as JSON values; null where nobody has answered."""
     shown = [
         {
             "attribute": row.attribute,
@@ -166,12 +166,12 @@ def _finite(value: float) -> float | None:
 
 
 def covers(row: Estimate, true: Truth) -> bool:
-    """Return whether an interval contains what it is about."""
+    """Return whether an interval contains the truth."""
     return row.low <= true[row.attribute, row.category] <= row.high
 
 
 def verdict(rows: Sequence[Estimate], true: Truth, level: float) -> str:
-    """Say how many intervals contain the truth."""
+    """Return how many intervals contain the truth, as a sentence."""
     inside = sum(covers(row, true) for row in rows)
     others = ", all but those with a star" if inside < len(rows) else ""
     expected = f"about {level * len(rows):.0f} were to be expected"
@@ -198,7 +198,7 @@ def table(rows: Sequence[Estimate], true: Truth, level: float) -> Iterator[str]:
 
 
 def _linger(service: Service, sent: int) -> None:
-    """Say what else arrives, until Ctrl-C."""
+    """Report new arrivals until Ctrl-C."""
     seen = sent
     try:
         while True:
@@ -215,7 +215,7 @@ def _more(count: int) -> str:
 
 
 def _nothing(*lines: str) -> None:
-    """Say nothing: a machine reads the JSON alone."""
+    """Print nothing: a machine reads the JSON alone."""
 
 
 def _say(*lines: str) -> None:
@@ -224,7 +224,7 @@ def _say(*lines: str) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Tell]:
-    """Give out a function that shows what is being done: as a bar on a terminal, as lines elsewhere."""
+    """Yield a function that shows progress: as a bar on a terminal, as lines elsewhere."""
     if not sys.stderr.isatty():
         stages: list[str] = []
 

@@ -18,7 +18,7 @@ from hush.core.plan import Plan
 from hush.errors import InputError
 
 HOST = "127.0.0.1"
-PORT = 8000  # if it is free and no other is asked for
+PORT = 8000  # unless it is taken, or another is chosen
 
 
 class DemoError(InputError):
@@ -54,7 +54,7 @@ def serving(plan: Plan, file: str | None = None, port: int | None = None) -> Ite
         if store.tally(plan).reports:
             raise DemoError(f"{file} has reports of a demo already: take another file, or see it with `hush serve`")
         ready = threading.Event()
-        # Nearly everybody is made up here, so what is seen may move with every report.
+        # Nearly everybody is made up here, so visible numbers may move with every report.
         settings = Settings(open=frozenset(["submit", "submit-batch", "read"]), reveal_every=0.0, reveal_least=0)
         server = make_server(store, settings, ready=lambda _: ready.set())
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
@@ -81,7 +81,7 @@ def _socket(port: int | None) -> socket.socket:
 
 @contextmanager
 def _without_proxies() -> Iterator[None]:
-    """Let requests to this machine stay on it, also where others go through a proxy."""
+    """Keep requests to this machine on it, even where others go through a proxy."""
     names = ("no_proxy", "NO_PROXY")
     before = {name: os.environ.get(name) for name in names}
     for name, value in before.items():

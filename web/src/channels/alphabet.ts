@@ -5,7 +5,7 @@ import { integer, listed } from "../json.js";
 /** One of some symbols, an integer; or a set, increasing integers. In JSON it is written as it is. */
 export type Output = number | readonly number[];
 
-/** What reports need to know of a channel. */
+/** The part of a channel that reports need. */
 export interface Alphabet {
   /** How many symbols or possible members there are. */
   readonly size: number;
@@ -13,7 +13,7 @@ export interface Alphabet {
   readonly width: number;
   /** Whether outputs are sets. */
   readonly sets: boolean;
-  /** Returns an output, a copy if it is a set; refuses what is not one. */
+  /** Returns an output, a copy if it is a set; refuses other values. */
   check(output: unknown): Output;
   /** Writes a checked output in `width` bytes. */
   pack(output: Output): Uint8Array;
@@ -38,7 +38,7 @@ export function symbols(size: number): Alphabet {
 
 /**
  * Sets of members of 0..size-1: with `weight` members, or with any number of them. In `signed` sets the members come
- * in pairs, minus and plus, of which at most one is there. One bit per member, lowest first.
+ * in pairs, minus and plus; a set has at most one of each pair. One bit per member, lowest first.
  */
 export function subsets(size: number, weight?: number, signed = false): Alphabet {
   const width = Math.ceil(size / 8);

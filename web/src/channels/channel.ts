@@ -1,4 +1,4 @@
-/** What every channel is: a random function from a few inputs to a few outputs, sampled with integers. */
+/** The interface of channels: random functions from a few inputs to a few outputs, sampled with integers. */
 import type { Coins } from "../coins.js";
 import { ensure } from "../errors.js";
 import { quotient, type Ratio, WORD } from "../exact.js";
@@ -6,7 +6,7 @@ import { type Fields, fields } from "../json.js";
 import { type Attribute, categories, type Input } from "../schema.js";
 import type { Alphabet, Output } from "./alphabet.js";
 
-/** A channel with its integers, checked. `ratio` is why it is private, `draw` is what a device does. */
+/** A channel with its integers, checked. `ratio` makes it private; a device calls `draw`. */
 export interface Channel {
   readonly kind: string;
   /** The largest ratio of one output's probability under two inputs, exactly; not in lowest terms. */
@@ -48,11 +48,11 @@ export function groups(threshold: bigint, inside: bigint, outside: bigint): Grou
 /** Returns the share of words for which `coins.up`, exactly. */
 export const upShare = (fraction: number): number => Math.min(Math.max(Math.ceil(fraction * 2 ** 53), 0) / 2 ** 53, 1);
 
-/** Whether there is one attribute, with so many categories. */
+/** Whether there is one attribute, with `size` categories. */
 export const isCategory = (size: number, attributes: readonly Attribute[]): boolean =>
   attributes.length === 1 && attributes.every((only) => only.kind === "categorical" && categories(only) === size);
 
-/** Whether there are so many attributes, all of them numbers that may be missing, or may not. */
+/** Whether there are `size` attributes, all of them numbers, and `optional` or not. */
 export const areNumbers = (size: number, optional: boolean, attributes: readonly Attribute[]): boolean =>
   attributes.length === size && attributes.every((one) => one.kind === "numeric" && one.optional === optional);
 

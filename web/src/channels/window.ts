@@ -8,14 +8,14 @@ import { areNumbers, type Channel, channelFields, groups } from "./channel.js";
 const ROUNDING = 2 ** 24; // the lower bits of a word round; the others draw
 const MAX_LEVEL = 2 ** 30;
 
-/** A window channel also tells whether it is optional: the parts of a mixture must agree on it. */
+/** A window channel also has `optional`: the parts of a mixture must agree on it. */
 export interface Window extends Channel {
   readonly optional: boolean;
 }
 
 /**
  * Reads a window. With probability T/2^64 the report is a uniform cell of the window, else a uniform other one. Both
- * groups are cut from one word without a remainder, so that its privacy is exact: that is what is checked here.
+ * groups are cut from one word without a remainder, so that its privacy is exact: this function checks that.
  */
 export function window(value: unknown): Window {
   const found = channelFields(value, "window", "size", "width", "threshold", "levels", "optional");
@@ -93,7 +93,7 @@ function windowSums(levels: readonly unknown[], size: number, width: number): nu
 /** Where an input lies: the start of the window below it, and how far it is on the way to the next. */
 type Between = (u: number) => [number, number];
 
-// Whatever the float, the start is one of the channel's: privacy does not depend on what happened before.
+// The start is one of the channel's for any float: privacy does not depend on earlier steps.
 const even =
   (last: number): Between =>
   (u) => {

@@ -1,4 +1,4 @@
-"""What one process allows all connections together: how many there are, how many bytes they hold, how slow they may be.
+"""Limits on all connections of a process together: their number, the bytes that they hold, and how slow they may be.
 
 Times are plain numbers on each connection, and one timer for the process looks at all of them, so that a request costs
 no timer. A connection may thus live up to `SWEEP` seconds longer than it should.
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from hush.collector.http.protocol import Cycle, Protocol
 
 SWEEP = 0.5  # seconds between two looks at all connections
-PART = 16  # of what unfinished bodies hold, one part is let go at least when there is no room
-LOOK = 256  # connections that are looked at before the loop turns to others
+PART = 16  # when there is no room, at least this part of the bytes of unfinished bodies is dropped
+LOOK = 256  # connections that are checked before the loop turns to other work
 SPARE_FILES = 64  # descriptors for everything that is not a connection
 
 
 class Bounds:
-    """The connections of a process, and what they hold.
+    """The connections of a process, and the bytes that they hold.
 
     `held` counts the bytes of requests from their headers until the handler ends, whether or not the client is still
     there. If it passes `settings.held_bytes`, the household that holds most of the unfinished bodies loses the oldest
-    of them. So a sender that is slow or greedy makes room for others, and not the other way round.
+    of them. So slow or greedy senders make room for the others.
     """
 
     def __init__(self, settings: Settings, trusted: Callable[[str], bool] = lambda _: False, files: int = 0) -> None:
@@ -91,11 +91,11 @@ class Bounds:
         cycle.held = 0
 
     def make_room(self, newest: Protocol) -> None:
-        """Refuse unfinished bodies until what is held fits, that of `newest` last.
+        """Refuse unfinished bodies until the rest fits, that of `newest` last.
 
-        All of them are looked at once, whatever has to be refused; and a part of what they hold is let go together, so
-        that this is not done again for the next piece of any body. If others that are whole hold too much already,
-        refusing all would not help, and `newest` alone goes.
+        Each is looked at once, however many are refused. A part of their bytes is dropped in one go, so that the next
+        piece of a body does not start this again. If complete requests hold too much already, refusing all unfinished
+        ones would not help, and `newest` alone is refused.
         """
         self.arriving.setdefault(newest)
         bodies: dict[str, deque[Protocol]] = {}  # of each household, oldest first
@@ -120,7 +120,7 @@ class Bounds:
                 heappush(greedy, (less, place, sender))
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin to look at all connections, some at a time: others are served in between."""
+        """Begin to check all connections, some at a time: the loop serves others in between."""
         self._look(loop, [*self.open], 0, [])
 
     def _look(

@@ -1,10 +1,10 @@
 """The short way of reports: from the parser to the intake and back, in one function call each.
 
 An ASGI application costs a task, an event, several dictionaries and two messages per request, and a framework routes
-and wraps on top of that: together more than everything that hush does with a report. So the one request of which there
-are millions (`POST /plans/{plan}/reports`: a report or a small batch, its length announced) is answered within the
-protocol. Whatever differs in anything goes the long way, through the application. Both ways check by the same
-functions, in the same order, and answer with the same bytes; a test sends the same requests both ways.
+and wraps on top of that: together more than everything that hush does with a report. So the most frequent request
+(`POST /plans/{plan}/reports`: a report or a small batch, with its length announced) is answered within the protocol.
+All other requests go the long way, through the application. Both ways check by the same functions, in the same order,
+and answer with the same bytes; a test sends the same requests both ways.
 
 uvicorn has an object per request (`cycle`) with an event that it sets when a piece of the body has come, when the body
 is complete, and when the client has gone. `Direct` stands in the place of that event.
@@ -184,7 +184,7 @@ class Direct:
             parts += (name, b": ", value, b"\r\n")
             said = said or name == b"connection"
         if said:
-            cycle.keep_alive = False  # nobody says anything else
+            cycle.keep_alive = False  # no other value is ever sent
         elif not cycle.keep_alive:
             parts.append(b"connection: close\r\n")
         parts += (b"\r\n", bytes(response.body))
@@ -200,7 +200,7 @@ async def nothing(*_: Any) -> None:
 
 
 def at_once(middleware: Callable[..., Any], scope: Any) -> None:
-    """Let an ASGI middleware change a scope. It waits for nothing but what is behind it: here, nothing."""
+    """Let an ASGI middleware change a scope. It only waits for the application behind it: here `nothing`."""
     step = middleware(scope, None, None)
     try:
         step.send(None)

@@ -14,9 +14,9 @@ from hush.show import csv
 
 
 class Shown(msgspec.Struct):
-    """When what readers see moves: at most every so many seconds, and by so many reports at least; both 0: at once.
+    """When the numbers that readers see move: at most once in `every` seconds, by at least `least` reports.
 
-    `next`: the seconds until it may.
+    Both 0: at once. `next`: the seconds until they may move.
     """
 
     every: float
@@ -43,7 +43,7 @@ class Plans(msgspec.Struct):
 
 
 class Receipt(msgspec.Struct):
-    """What became of a submission: it is durable now, and was counted once. `new`: by this request."""
+    """A receipt: the submission is durable, and was counted once. `new`: by this request."""
 
     id: str
     new: bool
@@ -63,7 +63,7 @@ class EstimateRow(msgspec.Struct):
 
 
 class Estimates(msgspec.Struct):
-    """Estimates of everything, from so many reports."""
+    """All estimates of a plan."""
 
     plan: str
     reports: int
@@ -82,7 +82,7 @@ class TicketDocument(msgspec.Struct):
 
 
 class TrainingEntry(msgspec.Struct):
-    """How a training stands."""
+    """The state of a training."""
 
     name: str
     number: int
@@ -99,7 +99,7 @@ class Trainings(msgspec.Struct):
 
 
 class PastRound(msgspec.Struct):
-    """A round that is over: the weights that it was about, and the loss of held-out people."""
+    """A round that is over: its weights, and the loss of held-out people."""
 
     number: int
     weights: list[float]
@@ -118,7 +118,7 @@ class TrainingHistory(msgspec.Struct):
 
 
 class AttributeStatement(msgspec.Struct):
-    """An attribute: a number from low to high, or one of so many categories."""
+    """An attribute: a number from low to high, or one of some categories."""
 
     name: str
     kind: str
@@ -129,7 +129,7 @@ class AttributeStatement(msgspec.Struct):
 
 
 class QuestionStatement(msgspec.Struct):
-    """What one question costs who answers it.
+    """The privacy cost of answering one question.
 
     `ratio` is the largest ratio of one answer's probability under two values, exactly (null if it has thousands of
     digits), `epsilon` its logarithm, rounded up, `inclusion` the probability that the question is asked.
@@ -152,7 +152,7 @@ class Leverage(msgspec.Struct):
 
 
 class Statement(msgspec.Struct):
-    """What a plan promises to each person. `allowed` is the plan's epsilon, `epsilon` what a report really costs."""
+    """A plan's promise to each person. `allowed` is the plan's epsilon, `epsilon` the actual cost of a report."""
 
     plan: str
     title: str
@@ -167,7 +167,7 @@ class Statement(msgspec.Struct):
 
 
 class MarginRow(msgspec.Struct):
-    """Half of the width of an interval: as predicted for so many people, and as it is. `scale` is the whole width."""
+    """Half of an interval's width, as predicted and as achieved. `scale` is the width of the whole scale."""
 
     attribute: str
     estimate: str
@@ -177,7 +177,7 @@ class MarginRow(msgspec.Struct):
 
 
 class Margins(msgspec.Struct):
-    """Predicted and achieved margins; of several shares the largest of each."""
+    """Predicted and achieved margins. An attribute with several shares has the largest of each."""
 
     plan: str
     reports: int
@@ -186,7 +186,7 @@ class Margins(msgspec.Struct):
 
 
 class ShiftRow(msgspec.Struct):
-    """How far an estimate can have been moved; null if nothing bounds it."""
+    """How far liars can have moved an estimate; null if nothing bounds it."""
 
     attribute: str
     estimate: str
@@ -195,7 +195,7 @@ class ShiftRow(msgspec.Struct):
 
 
 class Manipulations(msgspec.Struct):
-    """How far estimates can have been moved if a share of the reports was sent by liars."""
+    """How far estimates can have been moved if liars sent a share of the reports."""
 
     plan: str
     reports: int
@@ -205,7 +205,7 @@ class Manipulations(msgspec.Struct):
 
 
 class DistributionDocument(msgspec.Struct):
-    """The shares of a number between edges, or why there are none: from the `answers` among so many reports."""
+    """The shares of a number between edges, from `answers` answers in `reports` reports; or why there are none."""
 
     plan: str
     attribute: str
@@ -219,7 +219,7 @@ class DistributionDocument(msgspec.Struct):
 class TimelineDocument(msgspec.Struct):
     """Reports by the time at which they were shown, in spans of `width` seconds from `start` (seconds since 1970).
 
-    `before`: those shown before this process started; `elsewhere`: those that others counted and it did not notice.
+    `before`: those shown before this process started; `elsewhere`: those that only other processes noticed.
     """
 
     plan: str
@@ -256,13 +256,13 @@ def plan_entry(held: HeldPlan, reports: int, shown: Shown) -> PlanEntry:
 
 
 def training_entry(name: str, live: Live, received: int) -> TrainingEntry:
-    """Return how a training stands as a document, with the people of its round that readers see."""
+    """Return the state of a training as a document, with the number of people that readers see."""
     round_ = live.round
     return TrainingEntry(name, round_.number, round_.training.rounds, round_.done, live.wanted, received)
 
 
 def finite(value: float) -> float | None:
-    """Return a number as JSON can have it."""
+    """Return a number for JSON, which has neither NaN nor infinity."""
     return value if math.isfinite(value) else None
 
 

@@ -1,8 +1,8 @@
-"""Log lines of a collector, in bounds: nobody fills the disk with them, or writes into them what others take for lines.
+"""Bounds on a collector's log: clients can neither fill the disk with lines nor forge lines.
 
-A kind of line is its text without what is filled in. Of each kind a few are written in a second; the others are
-counted, and the next line of that kind says how many they were. What a line holds is written visibly: control
-characters, line ends and whatever is not ASCII become escapes, as parts of messages may come from clients.
+The kind of a line is its text without the values filled in. A few lines of each kind are written in a second; the
+others are counted, and the next line of that kind gives their number. Parts of messages may come from clients, so
+control characters, line ends and everything that is not ASCII become escapes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Callable
 
 LOGGERS = ("hush.collector", "uvicorn.error")
 LINES = 5  # of a kind, in a second
-KINDS = 1000  # that are remembered: more are bounded together
-LONGEST = 2000  # characters of what is filled in
+KINDS = 1000  # kinds that are remembered; all others share one bound
+LONGEST = 2000  # characters of a value that is filled in
 
 
 class Bounded(logging.Filter):
@@ -28,7 +28,7 @@ class Bounded(logging.Filter):
         self._kinds: dict[str, tuple[int, int, int]] = {}  # the second, lines in it, and those left out since
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a line is written, as it may be written then."""
+        """Return whether a line is written, after changing it to its safe form."""
         kind, second = str(record.msg), int(self._clock())
         with self._lock:
             if kind not in self._kinds and len(self._kinds) >= KINDS:
@@ -41,7 +41,7 @@ class Bounded(logging.Filter):
         more = f" ({left} more like it were left out)" if left else ""
         if record.args:
             record.msg, record.args = visible(record.getMessage()), ()
-        # A formatter takes the text of an error that is there already. Its lines stand further in than any record.
+        # A formatter uses the text of an error if it is set. Its lines are indented, unlike those of any record.
         if record.exc_info and record.exc_info[0] is not None:
             told = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
             record.exc_text = "\n".join(f"  {visible(line)}" for line in told.split("\n"))
@@ -50,7 +50,7 @@ class Bounded(logging.Filter):
 
 
 def visible(text: str) -> str:
-    """Return a text that is one line, of ASCII, and not endless."""
+    """Return a text as one line of ASCII, cut if it is too long."""
     written = text.encode("unicode_escape").decode("ascii")
     return written if len(written) <= LONGEST else f"{written[:LONGEST]}... ({len(written)} characters)"
 

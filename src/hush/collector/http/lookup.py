@@ -1,4 +1,4 @@
-"""What a path names: a plan, or a training."""
+"""Finds the plan or training that a path names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hush.core.plan import Plan
 
 
 class Finder:
-    """Finds plans and trainings. The store may wait for its disk, and is not asked in the loop."""
+    """Finds plans and trainings. The store may wait for its disk, so it is asked outside the loop."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,10 +1,10 @@
 """Numbers for Prometheus, in its text format. None of them is about a person.
 
-Nor does any move by one report (`hush.collector.reveals`): counts are rounded down to a multiple of `least`, and what
-would be 0 is left out, as that it is there says something. Failures of the collector itself (5xx) are counted exactly.
+Nor does any move by one report (`hush.collector.reveals`): counts are rounded down to a multiple of `least`. Counts
+of 0 are left out, as the mere presence of a label says something. Failures of the collector itself (5xx) are exact.
 
-Answers that refuse nothing are left out then: a reader causes as many of them as they like, and could stop one before
-a step to see somebody else take it, by fetching a plan, say. Reports that are counted stand under another name.
+With rounding, answers that refuse nothing are left out. A reader can cause as many of them as they like, so they could
+stop one before a step, and see somebody else (who fetches a plan, say) take it. Counted reports have their own metric.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
 class Metrics:
-    """What a process has done since it started. `note_commit` is called by the intake's thread, the rest by the
-    loop.
-    """
+    """Counts since the start of a process. The intake's thread calls `note_commit`, the loop everything else."""
 
     def __init__(self, least: int = 1) -> None:
         self._least = max(least, 1)

@@ -1,7 +1,7 @@
-"""The pages for people: the form at `/`, the dashboard at `/dashboard`, and what they load, all from here.
+"""The pages for people: the form at `/`, the dashboard at `/dashboard`, and the files that they load.
 
-The files in `static/` are built from `web/` by `make web`. No page loads anything from another host, and the policy
-that is sent along makes browsers refuse to.
+The files in `static/` are built from `web/` by `make web`. No page loads anything from another host; a content
+security policy makes browsers enforce that.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ POLICY = {
     "X-Content-Type-Options": "nosniff",
 }
 VEGA = "vega.js"
-# Minifying removed all notices from the bundle. Whoever passes it on must pass these on.
+# Minifying removed all notices from the bundle. They must be passed on with it.
 NOTICE = b"/*! Vega, Vega-Lite, Vega-Embed, D3 and others; authors and licences: /pages/notices.txt */\n"
 BUNDLING, REMEMBERED = 120, 60  # seconds
 
 
 @dataclass(frozen=True)
 class File:
-    """A file as it is sent: `packed` with gzip, for those who can read that."""
+    """A file as it is sent: `packed` with gzip for clients that read it."""
 
     content: bytes
     packed: bytes
@@ -77,20 +77,20 @@ sys.stdout.buffer.write(vl_convert.javascript_bundle("window.vega = vega; window
 
 @lru_cache(maxsize=1)
 def vega() -> File:
-    """Return Vega-Lite for browsers, as vl-convert brings it. It takes seconds."""
+    """Return Vega-Lite for browsers, from vl-convert. This takes seconds."""
     if find_spec("vl_convert") is None:
         raise Refused("not-found", "charts need: pip install 'hush-ldp[plot]'")
-    # In a process of its own, as no other thread of this one could run meanwhile; -P, as what lies in the current
-    # folder is not to be imported.
+    # In a process of its own, as no other thread of this one could run meanwhile; -P, as nothing in the current
+    # folder may be imported.
     command = [sys.executable, "-P", "-c", _BUNDLE]
     done = subprocess.run(command, capture_output=True, check=True, timeout=BUNDLING)  # noqa: S603
     return _file(VEGA, NOTICE + done.stdout)
 
 
 class Bundle:
-    """The bundle of Vega-Lite: made once, by a thread of its own; whoever asks meanwhile waits without holding one.
+    """The bundle of Vega-Lite: made once, by its own thread. Requests that come meanwhile wait without a thread.
 
-    If it cannot be made, that is remembered for a while.
+    A failure is remembered for a while.
     """
 
     def __init__(self, make: Callable[[], File] = vega, clock: Callable[[], float] = time.monotonic) -> None:
@@ -128,12 +128,12 @@ def find(name: str) -> File:
 
 @lru_cache(maxsize=8)
 def dealing(file: File) -> File:
-    """Return a page as it is where questions are dealt."""
+    """Return a page for a collector that deals the questions."""
     return _file("page.html", file.content.replace(b'data-tickets="no"', b'data-tickets="yes"'))
 
 
 def sent(request: Request, file: File) -> Response:
-    """Return a file as a response, or only that it has not changed."""
+    """Return a file as a response, or 304 if the client has it."""
     headers = POLICY | {"ETag": f'W/"{file.tag}"', "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
     if requests.has_tag(request, file.tag):
         return Response(status_code=304, headers=headers)
@@ -143,14 +143,14 @@ def sent(request: Request, file: File) -> Response:
 
 
 def endpoints(tickets: bool = False) -> Sequence[Endpoint]:
-    """Return where pages are. They are for everybody: what they show is asked for with the roles of the interface.
+    """Return the endpoints of pages. Everybody may load them; the data that they show needs the roles of the interface.
 
-    The form is told whether the collector deals the questions by tickets. Pages take any query, as what others append
-    to a link must not break it.
+    The form knows whether the collector deals the questions by tickets. Pages take any query, as parameters that others
+    append to a link must not break it.
     """
 
     def page(name: str) -> Callable[[Request], Awaitable[Response]]:
-        file = dealing(find(name)) if tickets else find(name)  # packed now, and not while others wait
+        file = dealing(find(name)) if tickets else find(name)  # packed now, and not while requests wait
 
         async def handle(request: Request) -> Response:
             return sent(request, file)
@@ -168,5 +168,5 @@ def endpoints(tickets: bool = False) -> Sequence[Endpoint]:
             Endpoint("GET", path, name, page(name), None, None, also=("text/html",), any_query=True)
             for path, name in PAGES.items()
         ),
-        Endpoint("GET", "/pages/{file}", "What pages load", file, None, None),
+        Endpoint("GET", "/pages/{file}", "Files that pages load", file, None, None),
     )

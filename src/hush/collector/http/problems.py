@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem documents: what kind, in words, and what was wrong this time."""
+"""Errors as RFC 9457 problem documents: their kind, its title, and the details of this case."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 from starlette.responses import Response
 
 KINDS: dict[str, tuple[int, str]] = {
-    "bad-request": (400, "The request is not what this address takes"),
+    "bad-request": (400, "This address does not take such a request"),
     "bad-report": (422, "These are not valid reports of this plan"),
     "not-allowed": (403, "This token does not allow that"),
     "no-token": (401, "A token that is known here is needed"),
@@ -21,7 +21,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "too-many": (429, "Too many requests from this address"),
     "too-slow": (408, "The body did not arrive in time"),
     "headers-too-large": (431, "The address and headers of the request are too large"),
-    "broken": (500, "The collector made a mistake: it was logged, without what was sent"),
+    "broken": (500, "The collector made a mistake: it was logged, without the content of the request"),
     "busy": (503, "The collector is busy: send it again a little later"),
     "failed": (503, "The store, or a tool beside the collector, failed: try again a little later"),
 }
@@ -47,6 +47,6 @@ class Refused(Exception):
         """Return the problem as a response."""
         status, title = KINDS[self.kind]
         body = msgspec.json.encode(Problem(f"urn:hush:problem:{self.kind}", title, status, self.detail))
-        # Caches may keep a 404 or 405 that does not say so; but a token, or a plan, may come tomorrow.
+        # Caches may keep a 404 or 405 by default; but a token, or a plan, may come tomorrow.
         headers = {"Cache-Control": "no-store"} | self.headers
         return Response(body, status, headers, "application/problem+json")

@@ -5,25 +5,23 @@
 | waiting for the first request | `MAX_HEADERS` of empty lines | `HEADER_SECONDS` | 431; closed |
 | waiting for another | the same | `timeout_keep_alive` | 431; closed |
 | address and headers | `MAX_HEADERS`, `MAX_ADDRESS` | `HEADER_SECONDS`, from the first byte on | 431; closed |
-| a body | what its handler reads; `held_bytes` for all | `body_timeout`; `LEAST_RATE` after `GRACE` | 413, 503; 408 |
-| sizes and extensions of chunks | `MAX_HEADERS`, and as many as there are of data | those of the body | 400 |
+| a body | its handler's limit; `held_bytes` for all | `body_timeout`; `LEAST_RATE` after `GRACE` | 413, 503; 408 |
+| sizes and extensions of chunks | `MAX_HEADERS`, plus the bytes of data | those of the body | 400 |
 | trailers, which are dropped | `MAX_HEADERS` after the last data | those of the body | 400 |
 | requests behind one that is being answered | `MAX_PIPELINED` of them | until it is answered | answered, then closed |
 | an answer that is being written | `held_bytes` for all | `READ_LEAST` in `READ_SECONDS` | reset |
 | the rest of a body after its answer | `LINGER_BYTES` | `LINGER_SECONDS` | closed |
 | after an answer that ends the connection | `LINGER_BYTES` | `LINGER_SECONDS` | closed |
 
-The parser hands data on in pieces of what arrived together, a quarter of a MiB at most; bounds hold after each piece.
+The parser handles data in pieces as they arrived, a quarter of a MiB at most; bounds hold after each piece.
 
-A request may be refused before its body is there: by its token, say. If the connection is to be closed after the
-answer, closing it at once would meet the rest of the body with a reset, and the client would hear of a broken pipe and
-not of the refusal. So the collector ends its own side alone, and stays for what is left, within bounds (RFC 9112,
-section 9.6).
+A request may be refused before its body has arrived: for its token, say. If the connection ends after the answer,
+closing it at once would reset it while the client still sends, and the client would see a broken pipe instead of the
+refusal. So the collector closes its own side alone, and reads the rest, within bounds (RFC 9112, section 9.6).
 
-Fields of a trailer are dropped, as RFC 9110 (section 6.5) wants them to be where nobody has asked for them. They come
-after everything that a header decides (who sends, what it is), so none of them may change it; and clients whose
-libraries add a checksum there are not turned away. Everything that a proxy could read in another way is refused: see
-`_check`.
+Fields of a trailer are dropped, as RFC 9110 (section 6.5) asks for fields that nobody expects. Headers have decided
+everything before them, so no trailer may change it; but clients whose libraries add a checksum there are served. A
+request that a proxy could read in another way is refused: see `_check`.
 """
 
 from __future__ import annotations
@@ -62,7 +60,7 @@ ONCE = (
     *(b"host", b"authorization", b"content-type", b"content-length", b"content-encoding", b"expect", b"origin"),
     *(b"hush-batch", b"hush-ticket"),
 )
-LONG = "the sizes of chunks, or what follows them, are too long"
+LONG = "the sizes of chunks, or their extensions or trailers, are too long"
 BOUNDED: dict[Any, Any] = {"hush.bounded": {}}  # an extension of ASGI: bodies come in time, or say that they do not
 STATUS = {
     400: b"400 Bad Request",
@@ -80,14 +78,14 @@ class Cycle(RequestResponseCycle):
     fault = ""  # the kind of problem with its body
 
     async def run_asgi(self, app: Any) -> None:
-        """Answer. What the request holds is held until its handler ends, even if the client has gone."""
+        """Answer. The bytes of a request count until its handler ends, even if the client has gone."""
         try:
             await super().run_asgi(app)
         finally:
             self.bounds.release(self)
 
     async def receive(self) -> Any:
-        """Return a piece of the body; or that there will be none, and why."""
+        """Return a piece of the body; or a disconnect, with the reason."""
         message = await super().receive()
         return {"type": "http.disconnect", "refused": self.fault} if self.fault else message
 
@@ -111,8 +109,8 @@ class Protocol(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, bounds: Bounds, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.deadline = math.inf  # for whatever the client has to do next
-        self.is_leaving = False  # the connection is closed after what may still come
+        self.deadline = math.inf  # for the next step of the client
+        self.is_leaving = False  # the connection is closed once the rest has come
         self._bounds = bounds
         self._state = WAITING
         self._size = 0  # of address and headers, as far as the parser has handed them on
@@ -173,7 +171,7 @@ class Protocol(HttpToolsProtocol):
     def _retry(self) -> dict[str, str]:
         return {"Retry-After": str(self._bounds.settings.retry_after)}
 
-    # -- what the parser finds
+    # -- calls of the parser
 
     def on_message_begin(self) -> None:
         """Begin a request."""
@@ -202,7 +200,7 @@ class Protocol(HttpToolsProtocol):
             raise Refused("headers-too-large")
 
     def _check(self, version: str) -> None:
-        """Refuse whatever a proxy in front might read in another way than this."""
+        """Refuse requests that a proxy in front might read in another way."""
         names = [name for name, _ in self.headers]
         if version not in ("1.1", "1.0"):
             raise Refused("bad-request", "versions 1.1 and 1.0 of HTTP are spoken here")
@@ -270,7 +268,7 @@ class Protocol(HttpToolsProtocol):
             self.pipeline.appendleft((cycle, self.app))
 
     def _begin(self, cycle: Cycle) -> None:
-        """Answer a request: on the short way if it is one that may go it."""
+        """Answer a request, on the short way if that is possible."""
         self._answering = cycle
         way = None if self.flow.write_paused else direct.found(self._collector, cycle.scope)
         if way is None:
@@ -291,7 +289,7 @@ class Protocol(HttpToolsProtocol):
             raise Refused("bad-request", LONG)
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of a body, and forget it if nobody wants it any more."""
+        """Take a piece of a body; drop it if the request is answered or broken already."""
         cycle = self.cycle
         assert cycle is not None
         self._body += len(body)
@@ -305,7 +303,7 @@ class Protocol(HttpToolsProtocol):
         cycle.message_event.set()
 
     def on_message_complete(self) -> None:
-        """End a request; close the connection if that is all it waited for."""
+        """End a request; close the connection if it only waited for this."""
         cycle = self.cycle
         assert cycle is not None
         self._state = WAITING
@@ -328,7 +326,7 @@ class Protocol(HttpToolsProtocol):
     # -- bytes
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes, within the bounds on headers and on what frames a body."""
+        """Take bytes, within the bounds on headers and on the framing of a body."""
         if self._left is not None:
             self._left -= len(data)
             if self._left < 0:
@@ -393,7 +391,7 @@ class Protocol(HttpToolsProtocol):
         way.take(body)
 
     def _refuse(self, refused: Refused) -> None:
-        """Answer what is not a request, unless others before it have to be answered first; and read no more."""
+        """Answer malformed input, unless earlier requests must be answered first; and read no more."""
         broken = self.cycle if self._state == BODY else None
         self._state = OVER
         self._bounds.arriving.pop(self, None)
@@ -431,7 +429,7 @@ class Protocol(HttpToolsProtocol):
     # -- answers
 
     def on_response_complete(self) -> None:
-        """Turn to the next request, or wait for one, or for the rest of a body that nobody reads."""
+        """Turn to the next request, or wait for one, or for the rest of an unread body."""
         self.server_state.total_requests += 1
         if self.is_leaving or self.transport.is_closing():
             return
@@ -448,7 +446,7 @@ class Protocol(HttpToolsProtocol):
             self.deadline = self.loop.time() + LINGER_SECONDS
 
     def leave(self) -> None:
-        """Close the connection, once nothing is on the way that would be met with a reset."""
+        """Close the connection, once no more data is on its way that would cause a reset."""
         if self._state == WAITING or self.transport.is_closing():
             self.transport.close()
         elif not self.is_leaving:
@@ -462,7 +460,7 @@ class Protocol(HttpToolsProtocol):
             if self._state == HEAD:
                 self._state = OVER
 
-    # -- what the process finds when it looks at all connections
+    # -- regular checks of all connections
 
     @property
     def held(self) -> int:
@@ -470,13 +468,13 @@ class Protocol(HttpToolsProtocol):
         return self.cycle.held if self.cycle is not None else 0
 
     def too_slow(self, now: float) -> bool:
-        """Return whether a body comes at less than the least rate. While nobody reads it, time does not count."""
+        """Return whether a body comes at less than the least rate. Time counts only while the collector reads."""
         if self.flow.read_paused:
             self._since = now
         return now - self._since > GRACE and self._body < LEAST_RATE * (now - self._since - GRACE)
 
     def fail(self, kind: str) -> None:
-        """Refuse a body that is not whole, by way of its handler: it is told when it wants to read more."""
+        """Refuse an unfinished body. Its handler gets the refusal when it reads on."""
         cycle = self.cycle
         assert cycle is not None
         self._bounds.arriving.pop(self, None)
@@ -491,12 +489,12 @@ class Protocol(HttpToolsProtocol):
         self.flow.resume_reading()
 
     def expire(self, now: float) -> None:
-        """Do what has to be done at the deadline."""
+        """Act on a deadline that has passed."""
         cycle = self.cycle
         if self.is_leaving or self.transport.is_closing():
             self.transport.abort()
         elif self._state != BODY or cycle is None or cycle.response_complete or cycle.fault:
-            self.deadline = math.inf  # what the client does not read has a bound of its own
+            self.deadline = math.inf  # unread answers have a bound of their own
             self.transport.close()
         elif self.flow.read_paused:
             self.deadline = now + self._bounds.settings.body_timeout
@@ -504,7 +502,7 @@ class Protocol(HttpToolsProtocol):
             self.fail("too-slow")
 
     def unsent(self, now: float) -> int:
-        """Return how many bytes the client has not read; end the connection if it does not go on reading."""
+        """Return how many bytes the client has not read; end the connection if the client has stopped reading."""
         size = self.transport.get_write_buffer_size()
         if not size:
             self._unsent = None

@@ -1,10 +1,11 @@
-"""What a request asks for: its content type, headers, query and body, each read strictly."""
+"""Strict reading of requests: content type, headers, query and body."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 
@@ -20,7 +21,10 @@ POSTS: dict[str, Callable[[Estimates], Estimates]] = {
 }
 MAX_LEVEL = 0.999999
 MAX_NUMBER = 30  # characters of a number
+LARGE = 1 << 14  # bytes: larger bodies are decoded beside the loop
 CLOSE = {"Connection": "close"}
+
+T = TypeVar("T")
 
 LEVEL = Parameter(
     "level",
@@ -30,22 +34,28 @@ LEVEL = Parameter(
     limits={"exclusiveMinimum": 0, "maximum": MAX_LEVEL},
 )
 ESTIMATOR = Parameter("estimator", "string", "how to estimate", "ratio", ("ratio", "paper"))
-POST = Parameter("post", "string", "what is done to estimates afterwards", "none", tuple(POSTS))
+POST = Parameter("post", "string", "the post-processing of estimates", "none", tuple(POSTS))
 FORMAT = Parameter("format", "string", "the format of the answer", "json", ("json", "csv"))
 VIEW = Parameter("view", "string", "which events are sent", "estimates", ("estimates", "dashboard"))
 SHARE = Parameter("share", "number", "the share of reports that liars sent", 0.01, limits={"minimum": 0, "maximum": 1})
 ATTRIBUTE = Parameter("attribute", "string", "the name of a numeric attribute", None, required=True)
 
 
+def address(request: Request) -> str:
+    """Return the address of the sender, or nothing if it is unknown."""
+    client = request.scope.get("client")
+    return str(client[0]) if client else ""
+
+
 def content_type(request: Request) -> str:
-    """Return the content type of a request, without parameters. A body that was encoded once more is not read."""
+    """Return the content type of a request, without parameters. Bodies with a Content-Encoding are refused."""
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise Refused("wrong-type", "bodies are read as they are, without Content-Encoding")
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def check_query(request: Request, known: tuple[str, ...]) -> None:
-    """Refuse parameters that nobody reads, and those that are there twice: most often they are typing errors."""
+    """Refuse unknown and repeated parameters: most often they are typing errors."""
     names = [name for name, _ in request.query_params.multi_items()]
     if not set(names) <= set(known):
         raise Refused("bad-request", f"the query may have: {', '.join(known)}" if known else "there is no query here")
@@ -111,13 +121,13 @@ def hexadecimal(request: Request, header: str, size: int) -> bytes:
 
 
 def has_tag(request: Request, tag: str) -> bool:
-    """Return whether a client has what has this tag."""
+    """Return whether a client has the content with this tag."""
     parts = [part.strip() for part in request.headers.get("if-none-match", "").split(",")]
     return "*" in parts or f'"{tag}"' in {part.removeprefix("W/") for part in parts}
 
 
 def accepts_gzip(request: Request) -> bool:
-    """Return whether a client says that it reads gzip, and not that it would rather not."""
+    """Return whether a client accepts gzip, with a weight above 0."""
     for part in request.headers.get("accept-encoding", "").lower().split(","):
         name, _, weight = part.partition(";")
         if name.strip() == "gzip":
@@ -126,10 +136,10 @@ def accepts_gzip(request: Request) -> bool:
 
 
 async def body(request: Request, most: int, settings: Settings) -> bytes:
-    """Read a body that is not too large and does not take too long.
+    """Read a body, within its limits on size and time.
 
-    The rest of one that is refused is read and forgotten by the protocol, which also keeps the time. Without that
-    protocol, the time is kept here.
+    The protocol reads and drops the rest of a refused body, and keeps the time limit. On a server without that
+    protocol, this function keeps it.
     """
     length = request.headers.get("content-length", "").strip()
     if length.isascii() and length.isdigit() and (len(length) > 15 or int(length) > most):
@@ -158,10 +168,15 @@ async def _read(request: Request, most: int, settings: Settings) -> bytes:
             raise _too_large(most)
         if not found:
             found = piece
-        elif piece:  # into one piece, as very many small ones would take many times their size
+        elif piece:  # in one buffer, as very many small pieces would take many times their size
             found = bytearray(found) if isinstance(found, bytes) else found
             found += piece
     return bytes(found)
+
+
+async def decoded(quick: bool, read: Callable[..., T], *arguments: Any) -> T:
+    """Decode a body: within the loop if that is quick, otherwise in a thread, so that other requests need not wait."""
+    return read(*arguments) if quick else await asyncio.to_thread(read, *arguments)
 
 
 def broken_off(kind: str, settings: Settings) -> Refused:

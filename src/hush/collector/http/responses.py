@@ -11,7 +11,7 @@ IMMUTABLE = "public, max-age=31536000, immutable"
 
 
 class Ready:
-    """A small JSON document as a response, without all that a framework's has."""
+    """A small JSON document as a response, cheaper than a framework's."""
 
     __slots__ = ("body", "status_code")
 
@@ -25,7 +25,7 @@ class Ready:
 
 
 def confined(response: Response) -> Response:
-    """Return an answer for which a token was needed: no cache may hand it to others, and most may not keep it."""
+    """Return an answer that needed a token: no cache may hand it on, and most answers may not be kept at all."""
     kept = response.headers.get("Cache-Control", "no-store")
     if "no-store" not in kept and "private" not in kept:
         kept = ", ".join(["private", *(part for part in kept.split(", ") if part != "public")])
@@ -39,5 +39,5 @@ def encoded(document: msgspec.Struct, status: int = 200, headers: dict[str, str]
 
 
 def as_json(text: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return a document that was encoded before as a response."""
+    """Return an encoded document as a response."""
     return Response(text, status, headers, "application/json")

@@ -1,4 +1,4 @@
-"""Who may do what, how often, and from which web page."""
+"""Roles and tokens, rate limits, host names, and the web pages that may read answers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052
 
 
 def hashed(token: str) -> str:
-    """Return the form in which tokens are kept."""
+    """Return the hash of a token. Only hashes are kept."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def check_role(settings: Settings, request: Request, role: Role) -> None:
     """Refuse a request whose token does not have a role, unless the role is open.
 
-    A sender without a token, or with one that nobody knows, is asked for one (401); a token for something else is
+    A sender without a token, or with an unknown one, is asked for a token (401). A known token without the role is
     refused (403).
     """
     if role in settings.open:
@@ -40,7 +40,7 @@ def check_role(settings: Settings, request: Request, role: Role) -> None:
     if scheme.lower() != "bearer" or not token:
         raise Refused("no-token", needed, {"WWW-Authenticate": "Bearer"})
     given = hashed(token.strip())
-    # Every hash is compared, in constant time each, so that how long it takes tells nothing.
+    # Every hash is compared, in constant time each, so that the time reveals nothing.
     held = {
         known
         for known, matches in [
@@ -56,7 +56,7 @@ def check_role(settings: Settings, request: Request, role: Role) -> None:
 
 
 def check_host(settings: Settings, request: Request) -> None:
-    """Refuse a request that was meant for another name.
+    """Refuse a request for another host name.
 
     A page of any name can be made to point at this machine after a browser has loaded it (DNS rebinding); the browser
     then takes the collector for the page's own server, and lets the page read it. But it sends that name along. A
@@ -78,9 +78,9 @@ class RateLimit:
 
     Every request takes one report. A batch takes as many as it has, and may leave the bucket in debt, as it may have
     more than fit in: then everything from this address waits until the debt is paid. Only one batch can do that: the
-    next finds the debt, also if it was on its way already.
+    next finds the debt, even if it was on its way already.
 
-    Whoever has one address of IPv6 has 2^64 of them, so `household` counts.
+    An owner of one IPv6 address has 2^64 of them, so buckets belong to a `household`.
     """
 
     def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -94,7 +94,7 @@ class RateLimit:
         self._take(household(address), 1, least=1)
 
     def charge(self, address: str, reports: int) -> None:
-        """Take the reports of a batch, but for the one that its request took; refuse if the bucket has debts."""
+        """Take the reports of a batch, except the one that its request took; refuse if the bucket has debts."""
         if self._rate > 0 and reports > 1:
             self._take(household(address), reports - 1, least=0)
 
@@ -116,10 +116,10 @@ class RateLimit:
 
 
 def household(address: str) -> str:
-    """Return what counts as one sender: an address of IPv4, or the first half of one of IPv6.
+    """Return the name of one sender: an address of IPv4, or the first half of one of IPv6.
 
     Behind a translator (NAT64) everybody has the same first half, and an address of IPv4 in the last 32 bits. A proxy
-    may hand on what is no address: its start counts, as it is kept.
+    may hand on a text that is no address: then its first `LONGEST` characters count.
     """
     whole = _plain(address)
     if not isinstance(whole, ipaddress.IPv6Address):
@@ -128,13 +128,13 @@ def household(address: str) -> str:
 
 
 def is_here(address: str) -> bool:
-    """Return whether an address is of this machine itself."""
+    """Return whether an address belongs to this machine."""
     whole = _plain(address)
     return whole is not None and whole.is_loopback
 
 
 def _plain(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Read an address, None if it is none. A socket of IPv6 that takes IPv4 too writes the latter as ::ffff:a.b.c.d."""
+    """Read an address; None if the text is none. An IPv6 socket that takes IPv4 too writes it as ::ffff:a.b.c.d."""
     try:
         whole = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

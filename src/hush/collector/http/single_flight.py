@@ -1,7 +1,7 @@
-"""Work that many wait for is done once: a hundred who look at the same plan cost as much as one.
+"""Shares expensive results: a hundred readers of the same plan cost as much as one.
 
-What is expensive is computed in another thread; whoever asks meanwhile waits for the same result. The threads are few,
-and apart from those that read the store: those who ask for a hundred different things hold up each other, not the rest.
+An expensive result is computed in a thread; requests that come meanwhile wait for the same result. These threads are
+few, and not those that read the store. So readers who ask for a hundred different results slow down each other alone.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ THREADS, WAITING = 2, 24
 MOST = 64  # results
 MOST_BYTES = 128 << 20  # of all results, about
 ROW = 300  # bytes of an estimate, about
-REST = 9.0  # times as long as it took: refreshing what is there takes a tenth of the time of one core at most
+REST = 9.0  # times as long as it took: refreshing results takes at most a tenth of the time of one core
 
 
 class Workers:
-    """A few threads. So many may wait for one; others are told to come back later."""
+    """A few threads. At most `waiting` jobs wait for one; others are refused for now."""
 
     def __init__(self, threads: int = THREADS, waiting: int = WAITING) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="hush-views")
         self._most, self._now = threads + waiting, 0
 
     async def run(self, make: Callable[[], T]) -> T:
-        """Return what `make` returns, in a thread."""
+        """Call `make` in a thread, and return its result."""
         if self._now >= self._most:
             raise Refused("busy", "too much is asked for at once", {"Retry-After": "1"})
         self._now += 1
@@ -42,12 +42,12 @@ class Workers:
             self._now -= 1
 
     def close(self) -> None:
-        """Begin nothing more, and forget what waits."""
+        """Begin nothing more, and drop the jobs that wait."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class Shared:
-    """The latest result for each key. It is computed again when the version is another one."""
+    """The latest result for each key. A new version is computed anew."""
 
     def __init__(self, workers: Workers | None = None, most: int = MOST, most_bytes: int = MOST_BYTES) -> None:
         self._workers = workers or Workers()
@@ -55,12 +55,12 @@ class Shared:
         self._held: OrderedDict[Hashable, tuple[Hashable, asyncio.Task[Any]]] = OrderedDict()
 
     async def get(self, key: Hashable, version: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of `make` for this version, which runs in a thread if nobody has asked for it yet."""
+        """Return the result for this version. The first to ask for it runs `make`, in a thread."""
         held = self._held.pop(key, None)
         if held is None or held[0] != version or _failed(held[1]):
             held = version, asyncio.create_task(self._workers.run(make))
         self._held[key] = held
-        # One who goes away must not take the result from the others.
+        # A reader who goes away must not cancel the work for the others.
         try:
             result: T = await asyncio.shield(held[1])
         finally:
@@ -73,7 +73,7 @@ class Shared:
             del self._held[key]
         done = {key: _size(task.result()) for key, (_, task) in self._held.items() if task.done()}
         over, size = len(self._held) - self._most, sum(done.values())
-        for key in list(done)[:-1]:  # what was asked for last stays, however large
+        for key in list(done)[:-1]:  # the result that was asked for last stays, however large
             if over <= 0 and size <= self._most_bytes:
                 return
             del self._held[key]
@@ -99,10 +99,10 @@ class _Kept(NamedTuple):
 
 
 class Spaced:
-    """Results that take long. One is computed at a time, of all keys, and an older one is shown for a while.
+    """Results that take long: only one of them is computed at a time, and an older one is shown for a while.
 
-    What nobody has seen is computed at once. What is there already is computed again for another version, but not
-    before a rest that is several times as long as the last computation took.
+    A result for a new key is computed at once. For a known key, a new version is computed only after a rest, several
+    times as long as the last computation.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Spaced:
 
     async def _made(self, key: Hashable, version: Hashable, make: Callable[[], Any]) -> _Kept:
         async with self._turn:
-            kept = self._fresh(key, version)  # somebody may have made it while this one waited
+            kept = self._fresh(key, version)  # another request may have made it meanwhile
             if kept is None:
                 start = self._clock()
                 kept = _Kept(version, await self._workers.run(make))

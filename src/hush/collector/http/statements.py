@@ -1,4 +1,4 @@
-"""What a plan promises, as documents: its privacy, exactly; margins; and how far liars could move it."""
+"""Documents about a plan: its exact privacy, its margins, and how far liars could move its estimates."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ BINS = 32
 DECIMALS = 6  # of a cost in a sentence
 
 Target = tuple[str, str]
-"""An attribute, and what of it: "mean", "missing" or "shares"."""
+"""An attribute and its estimate: "mean", "missing" or "shares"."""
 
 
 def statement(plan: Plan) -> Statement:
-    """Return what answering costs a person, as exact ratios and as logarithms that are rounded up."""
+    """Return the cost of answering, as exact ratios and as logarithms that are rounded up."""
     from hush.planning.audits import words  # what it comes with takes a while to load
 
     logs: dict[Fraction, str] = {}
@@ -74,7 +74,7 @@ def statement(plan: Plan) -> Statement:
 
 
 def _cost(plan: Plan) -> str:
-    """Say what a report costs, and what it may cost if that is more."""
+    """Return the cost of a report, and the plan's epsilon if that is larger."""
     from hush.planning.audits import words
 
     told = words.up(Fraction(log_digits(plan.ratio)), DECIMALS)
@@ -91,7 +91,7 @@ def _described(attribute: Attribute) -> AttributeStatement:
 
 
 def _written(ratio: Fraction) -> str | None:
-    """Return a ratio as p/q, if it is not endless."""
+    """Return a ratio as p/q, unless it is very long."""
     bits = ratio.numerator.bit_length() + ratio.denominator.bit_length()
     return str(ratio) if bits * math.log10(2) < MAX_DIGITS else None
 
@@ -113,7 +113,7 @@ def margins(tally: Tally, level: float, rows: list[Estimate], prospects: list[Pr
 
 def manipulations(tally: Tally, share: float) -> Manipulations:
     """Return how far each estimate can have been moved if this share of the reports was sent by liars."""
-    liars = math.ceil(Fraction(repr(share)) * tally.reports)  # the decimal number that was written: 0.1 is one tenth
+    liars = math.ceil(Fraction(repr(share)) * tally.reports)  # the decimal number as written: 0.1 is one tenth
     rows = [
         ShiftRow(name, what, finite(max(row.shift for row in group)), _width(tally.plan.schema, (name, what)))
         for (name, what), group in by_target(manipulation(tally, liars)).items()

@@ -1,4 +1,4 @@
-"""Streams of events: how many may be open, and to whom, how often they look, and when they end."""
+"""Streams of events: how many may be open, for which readers, how often they look, and when they end."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from hush.collector.http import requests
 from hush.collector.http.problems import Refused
 from hush.collector.http.responses import EVENTS, SECRET
 from hush.collector.http.security import household, is_here
@@ -20,19 +21,20 @@ from hush.errors import StoreError
 
 Event = tuple[str, bytes]
 Look = Callable[[Any], Awaitable[tuple[Hashable, list[Event]]]]
-"""Given what was seen last, return what is seen now, and what to tell of it."""
+"""Given the state that was seen last, return the state now, and the events to send."""
 
 
 class Streams:
     """The streams that are open.
 
     A stream counts from the moment that it is allowed, so that requests that arrive together cannot pass the limit
-    together. It is let go when it ends; one that never starts is let go with its response, which nobody else holds.
+    together. It leaves the count when it ends. One that never starts leaves it with its response, as nothing else
+    refers to that.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._open: WeakKeyDictionary[Response, str] = WeakKeyDictionary()  # and who reads it
+        self._open: WeakKeyDictionary[Response, str] = WeakKeyDictionary()  # with the household that reads it
         self._ending = asyncio.Event()
 
     def __len__(self) -> int:
@@ -43,12 +45,12 @@ class Streams:
         self._ending.set()
 
     def moment(self) -> int:
-        """Return a number that changes as often as streams look, so that all of them look at the same."""
+        """Return a number that changes as often as streams look, so that all of them share one look."""
         return int(asyncio.get_running_loop().time() / self._settings.stream_interval)
 
     def response(self, request: Request, look: Look) -> Response:
-        """Return a stream of what is to tell, or refuse it if too many are open."""
-        settings, address = self._settings, request.client.host if request.client else ""
+        """Return a stream of events, or refuse it if too many are open."""
+        settings, address = self._settings, requests.address(request)
         reader, retry = household(address), {"Retry-After": str(settings.retry_after)}
         if len(self._open) >= settings.streams:
             raise Refused("busy", "too many streams are open", retry)
@@ -65,7 +67,7 @@ class Streams:
         while not self._ending.is_set():
             try:
                 last, found = await look(last)
-            except (Refused, StoreError):  # too much is asked for at once, or the store is away: this one looks again
+            except (Refused, StoreError):  # the workers are busy, or the store is away: look again later
                 found = []
             for name, text in found:
                 yield b"event: " + name.encode() + b"\ndata: " + text + b"\n\n"
@@ -76,7 +78,7 @@ class Streams:
 
 
 class _Stream(StreamingResponse):
-    """A stream that leaves those that are open when it ends, however it does."""
+    """A stream that leaves the set of open ones when it ends, in whatever way."""
 
     def __init__(self, events: AsyncIterator[bytes], among: WeakKeyDictionary[Response, str]) -> None:
         super().__init__(events, media_type=EVENTS, headers=SECRET)

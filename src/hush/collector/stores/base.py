@@ -1,9 +1,9 @@
-"""What every store does, whatever database is behind it.
+"""The interface of every store, for any database.
 
-`commit` is the heart: it takes a group of submissions, counts those whose ids are new, keeps their bodies if reports
-are kept, and returns when all that is durable, in one transaction. If it raises, every submission of the group may be
-sent again: either nothing was counted, or (if the answer of a database was lost) all was, under ids that are known
-then. What is wrong with one submission is its outcome, and never fails the others.
+`commit` is the heart: in one transaction it counts the submissions of a group whose ids are new, keeps their bodies if
+reports are kept, and returns when everything is durable. If it raises, every submission of the group may be sent again:
+either nothing was counted, or (if the answer of a database was lost) everything was, and its ids are known. A problem
+of one submission is its outcome, and never fails the others.
 
 Every method raises a `StoreError` if its database fails.
 """
@@ -31,13 +31,13 @@ class NotHeld(InputError):
 
 @contextmanager
 def understanding() -> Iterator[None]:
-    """Blame the store for its own content that cannot be read: nobody has sent that with this request."""
+    """Blame the store for unreadable content of its own: the current request did not send it."""
     try:
         yield
     except NotHeld:
         raise
     except ValueError as error:  # an InputError among them
-        raise StoreError(f"the store holds what cannot be read: {error}") from None
+        raise StoreError(f"the store holds unreadable data: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Segment(NamedTuple):
 
 
 class Live(NamedTuple):
-    """A training as it stands: its current round, and how many people have taken part in it."""
+    """The state of a training: its current round, and how many people have taken part in it."""
 
     round: Round
     wanted: int
@@ -105,18 +105,18 @@ class Store(ABC):
 
     @abstractmethod
     def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
-        """Count what is new, durably; return what became of each."""
+        """Count new submissions, durably; return the outcome of each."""
 
     @abstractmethod
     def tally(self, plan: Plan) -> Tally:
-        """Return the tally of all that was committed."""
+        """Return the tally of everything committed."""
 
     @abstractmethod
     def reveal(self, plan: Plan, known: int | None, least: int) -> Tally:
-        """Return the tally that readers see, which is durable too; nothing at first.
+        """Return the tally that readers see. It is durable too, and empty at first.
 
-        If it has `known` reports, and `least` more or more were committed, it moves to what was committed. Of several
-        processes that know the same one alone moves it.
+        If it has `known` reports, and at least `least` more were committed, it moves to the committed tally. Among
+        processes that know the same tally, only one moves it.
         """
 
     @abstractmethod
@@ -126,7 +126,7 @@ class Store(ABC):
     # -- compaction
 
     def compacting(self, plan: Plan) -> AbstractContextManager[None]:
-        """Keep others from compacting or exporting the same plan meanwhile, if a store can have others."""
+        """Keep other processes from compacting or exporting the same plan meanwhile, if the store serves several."""
         return nullcontext()
 
     @abstractmethod
@@ -152,7 +152,7 @@ class Store(ABC):
 
     @abstractmethod
     def live(self, name: str) -> Live:
-        """Return how a training stands."""
+        """Return the state of a training."""
 
     @abstractmethod
     def history(self, name: str) -> list[Past]:
@@ -162,11 +162,11 @@ class Store(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Commit a mark that means nothing, the way submissions are committed, to see whether these could be.
+        """Make an empty commit in the way of submissions, to see whether they could be committed.
 
-        A commit that goes on is waited for.
+        It waits for a commit that is under way.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the database. What was committed stays."""
+        """Let go of the database. Commits stay."""

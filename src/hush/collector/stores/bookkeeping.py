@@ -1,7 +1,7 @@
-"""The bookkeeping of a commit that all stores share: what becomes of each submission of a group, and what it changes.
+"""The bookkeeping of a commit that all stores share: the outcome of each submission of a group, and its changes.
 
-A store hands in which ids are new; the books say what is to be written. Nothing here touches a database, and nothing of
-the store's is changed in place, so that a commit that fails leaves no trace.
+A store passes the ids that are new; the books return the changes to write. Nothing here touches a database or changes
+the store's values in place, so a failed commit leaves no trace.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TRAINING = 1 << 40  # ids belong to plans, by their numbers, and to trainings, b
 
 
 class PlanBook:
-    """What one commit adds to one plan: counts, single reports as one body, and batches."""
+    """The additions of one commit to one plan: counts, single reports as one body, and batches."""
 
     def __init__(self, held: HeldPlan) -> None:
         self.layout = layout_of(held.plan)
@@ -49,7 +49,7 @@ class PlanBook:
             self._batches.append((int(submission.vector[0]), submission.form, submission.body))
 
     def bodies(self) -> list[tuple[int, Form, bytes]]:
-        """Return what is to be kept: number of reports, form and bytes. Nothing, if only tallies are kept."""
+        """Return the bodies to keep: number of reports, form and bytes. None, if only tallies are kept."""
         if not self._keeps:
             return []
         found = list(self._batches)
@@ -59,10 +59,10 @@ class PlanBook:
 
 
 class IdBook:
-    """The ids of a group that the store did not have before, and which of them are still to be taken.
+    """The ids of a group that are new to the store, and which of them nobody has taken yet.
 
-    Submissions take theirs one after the other, as if each had come alone. What is left, of batches that were refused,
-    was not counted: a store that has inserted all of them at once must remove it again.
+    Submissions take theirs one after the other, as if each had come alone. Ids that are left belong to refused batches,
+    and were not counted: a store that has inserted all ids at once must remove them again.
     """
 
     def __init__(self, fresh: Mapping[int, set[bytes]]) -> None:
@@ -70,7 +70,7 @@ class IdBook:
         self._free = {number: set(ids) for number, ids in fresh.items()}
 
     def take(self, number: int, id_: bytes) -> bool:
-        """Take an id; return whether it was there to be taken."""
+        """Take an id; return whether it was free."""
         free = self._free.get(number, set())
         if id_ not in free:
             return False
@@ -78,7 +78,7 @@ class IdBook:
         return True
 
     def take_all(self, number: int, batch: Batch) -> bool:
-        """Take the ids of all reports within a batch whose id was taken, or give that back and return False."""
+        """Take the ids of all reports within a batch; if one is not free, give the batch's id back and return False."""
         free, ids = self._free[number], set(batch.ids)
         if len(ids) != len(batch.ids) or not ids <= free:
             self.give_back(number, batch.id)
@@ -91,7 +91,7 @@ class IdBook:
         self._free[number].add(id_)
 
     def taken(self) -> list[tuple[int, set[bytes]]]:
-        """Return the ids that were counted, by owner, without those who have none."""
+        """Return the ids that were counted, by owner. Owners without any are left out."""
         found = ((number, ids - self._free[number]) for number, ids in self._fresh.items())
         return [(number, ids) for number, ids in found if ids]
 
@@ -127,7 +127,7 @@ class RoundBook:
         return gradients, layout_of(loss_plan(self.round)).encode(self.losses)
 
     def live(self) -> Live:
-        """Return how the training stands."""
+        """Return the state of the training."""
         return Live(self.round, self.wanted, int(self.gradients[0]))
 
     def takes(self, submission: Gradient) -> bool:
@@ -146,7 +146,7 @@ class RoundBook:
         return not self.round.done and int(self.gradients[0]) >= self.wanted
 
     def ended(self) -> tuple[Past, RoundBook]:
-        """Return what is left of a full round, and the book of the next."""
+        """Return the record of a full round, and the book of the next."""
         tally = layout_of(self.round.plan).tally(self.gradients)
         loss, error = None, None
         if self.losses[0]:
@@ -157,7 +157,7 @@ class RoundBook:
 
 
 def prepare(round_: Round) -> None:
-    """Compute what the end of a round needs and a commit has no time for. It stays with the channels."""
+    """Compute the needs of a round's end in advance, as a commit has no time for it. Channels keep the results."""
     points(Tally(round_.plan))
     estimate(Tally(loss_plan(round_)))
 
@@ -170,7 +170,7 @@ def loss_plan(round_: Round) -> Plan:
 def ids_of(
     submissions: Sequence[Submission], plans: Mapping[str, tuple[Any, ...]], trainings: Mapping[str, tuple[Any, ...]]
 ) -> dict[int, set[bytes]]:
-    """Return all ids of a group, by owner. What the store has is given as tuples that begin with a number."""
+    """Return all ids of a group, by owner. The store's plans and trainings are tuples that begin with a number."""
     found: dict[int, set[bytes]] = defaultdict(set)
     for submission in submissions:
         if isinstance(submission, Gradient):
@@ -187,11 +187,11 @@ def ids_of(
 
 
 class Group:
-    """What one group of submissions changes, which are taken one after the other.
+    """The changes of one group of submissions, taken one after the other.
 
-    `plans` and `trainings` are those that the store has, by id and by name, each with its number; `ids` are those of
-    the group that are new. Afterwards `plans` has what is added to which plan, by number, `rounds` the books of rounds
-    that have changed, by the name of the training, and `past` the rounds that have ended.
+    Given: the store's `plans` and `trainings`, by id and by name, each with its number; and the new `ids` of the group.
+    Afterwards `plans` has the additions to each plan, by number, `rounds` the books of changed rounds, by the name of
+    the training, and `past` the rounds that have ended.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class Group:
         self.past: list[tuple[int, Past]] = []
 
     def take(self, submission: Submission) -> Outcome:
-        """Count a submission if it is new; return what becomes of it."""
+        """Count a submission if it is new; return its outcome."""
         if isinstance(submission, Gradient):
             return self._take_gradient(submission)
         if submission.plan.id not in self._held:

@@ -9,7 +9,7 @@ the answer is exact. The newest few thousand ids are held as they are: a commit 
 arrays grow by thousands at once.
 
 Ids are chosen by clients, who could choose many with equal hashes to make every look-up read many runs. So the hash
-has a random key, new in every process: two ids collide with a probability of about 2^-64, whoever picks them
+has a random key, new in every process: two ids collide with a probability of about 2^-64, however they are picked
 (multilinear hashing: Lemire and Kaser, Strongly Universal String Hashing is Fast, 2014).
 """
 

@@ -9,10 +9,10 @@ STORES = "sqlite://FILE (sqlite://hush.db is a file here, sqlite:///var/lib/hush
 
 
 def file_of(url: str) -> str | None:
-    """Return the file of a SQLite store, by its URL or by its name alone; None for what is no file."""
+    """Return the file of a SQLite store, by its URL or by its name alone; None for other stores."""
     if url.startswith("sqlite://"):
         return url.removeprefix("sqlite://")
-    # A URL that was begun and not finished is a slip, and not the name of a file.
+    # An unfinished URL is a slip, and not the name of a file.
     return None if not url or "://" in url or url.startswith(("sqlite:", "postgres:", "postgresql:")) else url
 
 

@@ -1,6 +1,6 @@
-"""The grown store: several collectors, each without state of its own, in front of one PostgreSQL.
+"""The store for several collectors, each without state of its own, in front of one PostgreSQL.
 
-**Once.** The ids of a whole group are inserted by one statement that says which of them were not there. If another
+**Once.** One statement inserts the ids of a whole group, and returns those that are new. If another
 process is about to commit one of them, the statement waits for it, and then sees it. Ids go in by order, so two
 processes never wait for each other; should the server find a deadlock all the same, the group is tried again.
 
@@ -70,7 +70,7 @@ class PostgresStore(Store):
         self._pool = Pool(url, self._watch)
         self._committing = threading.Lock()
         self._writer: tuple[Connection, int] | None = None
-        # What never changes once it is there: the number of a plan and how it is kept, the number of a training and
+        # These never change once they exist: the number of a plan and how it is kept, the number of a training and
         # how many people it wants, and rounds.
         self._plans: dict[str, tuple[int, Plan, Keep]] = {}
         self._trainings: dict[str, tuple[int, int]] = {}
@@ -134,7 +134,7 @@ class PostgresStore(Store):
     # -- reports
 
     def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
-        """Count what is new, durably; return what became of each."""
+        """Count new submissions, durably; return the outcome of each."""
 
         def run(db: Connection, shard: int) -> list[Outcome]:
             return Commit(db, shard, plans, trainings, self._rounds).run(submissions)
@@ -144,7 +144,7 @@ class PostgresStore(Store):
             return self._written(run)
 
     def _written(self, work: Callable[[Connection, int], Result]) -> Result:
-        """Return what work with the session that commits returns; try it again where that may help."""
+        """Do work with the session that commits, and return its result; try again where that may help."""
         for attempt in range(ATTEMPTS):
             fresh, began = self._writer is None, time.monotonic()
             try:
@@ -188,7 +188,7 @@ class PostgresStore(Store):
     def _named(
         self, submissions: Sequence[Submission]
     ) -> tuple[dict[str, tuple[int, Plan, Keep]], dict[str, tuple[int, int]]]:
-        """Return the plans and trainings of submissions, so far as the store has them."""
+        """Return those plans and trainings of the submissions that the store has."""
         plans, trainings = {}, {}
         for submission in submissions:
             with suppress(NotHeld):
@@ -200,7 +200,7 @@ class PostgresStore(Store):
 
     @understanding()
     def tally(self, plan: Plan) -> Tally:
-        """Return the tally of all that was committed."""
+        """Return the tally of everything committed."""
         layout, number = layout_of(plan), self._plan(plan.id)[0]
         vector = layout.zero()
         for (data,) in self._pool.rows("select vector from tallies where plan = %s", (number,)):
@@ -230,8 +230,8 @@ class PostgresStore(Store):
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
         """Return the stored bodies of a plan behind a place, in order.
 
-        Places are given before they are committed. Only those are returned before which none can appear any more: all
-        that there are at a moment at which nobody commits.
+        Places are assigned before their commit. So this takes all bodies of a moment at which nobody commits: no body
+        can appear before them any more.
         """
         number = self._plan(plan.id)[0]
         with self._pool.transaction() as db:
@@ -279,7 +279,7 @@ class PostgresStore(Store):
                 (number, last, Form.TALLY.value),
             ).fetchall()
             if sum(reports for (reports,) in rows) != sum(segment.reports for segment in segments):
-                raise StoreError("these segments do not hold what the store has")
+                raise StoreError("these segments do not hold the same reports as the store")
             for segment in segments:
                 db.execute(
                     "insert into segments (plan, file, reports, digest) values (%s, %s, %s, %s)", (number, *segment)
@@ -313,7 +313,7 @@ class PostgresStore(Store):
 
     @understanding()
     def live(self, name: str) -> Live:
-        """Return how a training stands."""
+        """Return the state of a training."""
         number, wanted = self._training(name)
         known = self._rounds.get(number)
         ((current, text, gradients, losses),) = self._pool.rows(
@@ -336,12 +336,12 @@ class PostgresStore(Store):
     # -- life
 
     def check(self) -> None:
-        """Commit a mark that means nothing, by the session that commits, behind the locks that a commit takes."""
+        """Make an empty commit, by the session that commits, behind the locks that a commit takes."""
         with self._committing, failing():
             self._written(rehearse)
 
     def close(self) -> None:
-        """Let go of the database. Sessions that still wait for the server are cut: nobody was told that it is done."""
+        """Let go of the database. Sessions that still wait for the server are cut: their work was not acknowledged."""
         self._watch.close()
         if self._committing.acquire(timeout=CLOSING):
             if self._writer is not None:

@@ -1,7 +1,7 @@
 """One group of submissions, committed to PostgreSQL in two round trips, however large it is.
 
 The first locks, in an order that is the same for all processes: the version of the tables, the plans, the rows of this
-process's shard, the trainings, and the ids as they are inserted. The second writes what was counted, and commits.
+process's shard, the trainings, and the ids as they are inserted. The second writes the counts, and commits.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ select plan, string_agg(id, ''::bytea) from fresh group by plan
 
 
 class Commit:
-    """What one group changes. `plans` and `trainings` are those of its submissions that the store has, by id and by
-    name; `rounds` are those known here, by number of the training, and are kept up to date.
+    """The changes of one group. `plans` and `trainings`: those of its submissions that the store has, by id and by
+    name. `rounds`: those known here, by number of the training; they are kept up to date.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Commit:
         self._db, self._shard, self._plans, self._trainings, self._rounds = db, shard, plans, trainings, rounds
 
     def run(self, submissions: Sequence[Submission]) -> list[Outcome]:
-        """Count what is new, durably; return what became of each."""
+        """Count new submissions, durably; return the outcome of each."""
         with self._db.pipeline():
             group = self._lock(submissions)
             outcomes = [group.take(submission) for submission in submissions]
@@ -71,7 +71,7 @@ class Commit:
     # -- the first round trip
 
     def _lock(self, submissions: Sequence[Submission]) -> Group:
-        """Begin; lock and read what the group is about, and insert its ids."""
+        """Begin; lock and read the plans and trainings of the group, and insert its ids."""
         db, numbers = self._db, sorted(number for number, _, _ in self._plans.values())
         asked = ids_of(submissions, self._plans, self._trainings)
         db.execute("begin")
@@ -145,7 +145,7 @@ class Commit:
 
 
 def rehearse(db: Connection, shard: int) -> None:
-    """Commit a mark that means nothing, behind the locks of tables that a commit takes."""
+    """Make an empty commit, behind the locks of tables that a commit takes."""
     with db.transaction():
         db.execute("select pg_advisory_xact_lock_shared(%s, 0)", (VERSION,))
         check_version(db.execute("select number from version").fetchall()[0][0])
@@ -157,7 +157,7 @@ def rehearse(db: Connection, shard: int) -> None:
 
 
 def _cut(data: bytes, asked: set[bytes]) -> set[bytes]:
-    """Return ids that stand one after the other; most often they are all that were asked for."""
+    """Return the ids in a row of bytes; most often they are all that were given."""
     if len(data) == ID_SIZE * len(asked):
         return asked
     return {data[start : start + ID_SIZE] for start in range(0, len(data), ID_SIZE)}

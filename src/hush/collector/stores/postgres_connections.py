@@ -1,12 +1,12 @@
 """Connections to PostgreSQL: how they are opened, how threads share them, and how the tables come to be there.
 
-Locks that are not on rows are advisory locks of two keys: what is locked, and its number. They end with their
-transaction or session, so nothing is left behind by a process that was killed. Sessions must be real: a proxy that
+Locks that are not on rows are advisory locks of two keys: a kind, and a number. They end with their
+transaction or session, so a killed process leaves nothing behind. Sessions must be real: a proxy that
 deals them out by transaction (PgBouncer in that mode) would lose the locks of sessions.
 
-Nobody waits for ever. The server gives up what waits for a lock, or runs, for too long (`WAITS`); should the server
-itself not answer, `hush.collector.stores.postgres_watchdog` cuts the session. An operation that took long and failed is
-not tried again here, and for a moment others that would wait as long are refused at once.
+Nobody waits for ever. The server ends statements that wait for a lock, or run, for too long (`WAITS`); if the server
+itself does not answer, `hush.collector.stores.postgres_watchdog` cuts the session. An operation that took long and
+failed is not tried again here, and for a moment others that would wait as long are refused at once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DEFAULTS = {
 WAITS = {"lock_timeout": "5s", "statement_timeout": "20s", "idle_in_transaction_session_timeout": "60s"}
 MARGIN = 5.0  # seconds by which the server's own limits come first
 QUICK = 1.0  # seconds: a session that ended with a restart of the server fails at once
-BREAK = 1.0  # seconds for which nobody else waits, after somebody has waited for nothing
+BREAK = 1.0  # seconds for which others are refused at once, after somebody has waited in vain
 
 # Each step takes a database from one version to the next. Steps are only ever added.
 MIGRATIONS: tuple[LiteralString, ...] = (
@@ -74,7 +74,7 @@ MIGRATIONS: tuple[LiteralString, ...] = (
       loss double precision, loss_error double precision, primary key (training, number)
     );
     """,
-    # What readers see: the counts of an earlier moment.
+    # The counts that readers see: those of an earlier moment.
     """
     create table shown (plan integer primary key, vector bytea not null);
     """,
@@ -152,7 +152,7 @@ def _value(db: Connection, query: LiteralString) -> Any:
 
 @contextmanager
 def failing(what: str = "used") -> Iterator[None]:
-    """Turn what PostgreSQL complains about into a StoreError."""
+    """Turn errors of PostgreSQL into a StoreError."""
     try:
         yield
     except psycopg.Error as error:
@@ -160,7 +160,7 @@ def failing(what: str = "used") -> Iterator[None]:
 
 
 class Pool:
-    """A few sessions for all that is not a commit. Threads wait for one that is free, and not for ever."""
+    """A few sessions for everything but commits. Threads wait for a free one, for a limited time."""
 
     def __init__(self, url: str, watch: Watch, most: int = 4) -> None:
         self._url, self._watch = url, watch

@@ -1,4 +1,4 @@
-"""A bound for servers that do not answer at all: their sessions are cut, and whoever waits for them hears of it.
+"""A bound for servers that do not answer at all: their sessions are cut, and the waiting threads get an error.
 
 The limits that a server keeps by itself do not help when it is stopped, or when the machine between is gone and the
 system has not noticed. One thread looks once in a while whether a session is overdue. It closes the line and not the
@@ -21,7 +21,7 @@ EVERY = 0.5  # seconds between looks
 
 
 class Line(Protocol):
-    """What can be cut."""
+    """A session that can be cut."""
 
     def fileno(self) -> int:
         """Return the number of the socket."""
@@ -38,7 +38,7 @@ class Watch:
 
     @contextmanager
     def over(self, line: Line, seconds: float) -> Iterator[None]:
-        """Cut a session if what is done here takes longer than so many seconds."""
+        """Cut a session if the work in this block takes longer than `seconds`."""
         with self._change:
             if self._closed:
                 raise StoreError("this store is closed")
@@ -62,7 +62,7 @@ class Watch:
                         _cut(line)
 
     def close(self) -> None:
-        """Cut everything that still waits: nobody was told that it is done."""
+        """Cut all sessions that still wait: their work was not acknowledged."""
         with self._change:
             self._closed = True
             self._change.notify()

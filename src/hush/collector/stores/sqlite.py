@@ -12,9 +12,9 @@ are read without waiting for a commit.
 **One process.** The file is locked for as long as the store is open, so a second collector on it is refused. Every
 transaction makes sure that the next start will find it (`hush.collector.stores.sqlite_file`).
 
-**Others.** Any program may still write to a SQLite file. A transaction that finds that one has done so reads everything
-again before it counts: within a transaction nobody else writes, so the counts and ids are those on disk, and nothing is
-lost or counted twice. Refusing for good would need a restart, which reads the same.
+**Others.** Any program may still write to a SQLite file. A transaction that notices it reads everything again before it
+counts: within a transaction nobody else writes, so the counts and ids are those on disk, and nothing is lost or counted
+twice. Refusing for good would need a restart, which would read the same.
 """
 
 from __future__ import annotations
@@ -134,13 +134,13 @@ class SqliteStore(Store):
                 self._db.execute("commit")
                 self._files.check()
             except BaseException:
-                # What is held in memory is read again in the next transaction: the disk decides.
+                # The next transaction reads everything into memory again: the disk decides.
                 self._doubtful = True
                 self._roll_back()
                 raise
 
     def _refresh(self) -> None:
-        """Read everything again if memory may not be what the disk has. Called within a transaction."""
+        """Read everything again if memory may differ from the disk. Called within a transaction."""
         others = sqlite_file.writes_of_others(self._db)
         if others == self._others and not self._doubtful:
             return
@@ -175,7 +175,7 @@ class SqliteStore(Store):
                     (plan.id, plan.to_json(), keep, layout_of(plan).encode(zero)),
                 )
             number = int(cursor.lastrowid or 0)
-            self._vectors[number] = zero  # before those who read can find the plan
+            self._vectors[number] = zero  # before readers can find the plan
             self._plans[plan.id] = number, HeldPlan(plan, keep)
 
     def plans(self) -> list[HeldPlan]:
@@ -200,7 +200,7 @@ class SqliteStore(Store):
     # -- reports
 
     def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
-        """Count what is new, durably; return what became of each."""
+        """Count new submissions, durably; return the outcome of each."""
         with self._lock:
             with self._transaction():
                 asked = ids_of(submissions, self._plans, self._trainings)
@@ -215,7 +215,7 @@ class SqliteStore(Store):
                 numbers = [
                     self._db.execute("insert into runs (owner, ids) values (?, ?)", row).lastrowid or 0 for row in runs
                 ]
-                self._doubtful = True  # until memory says what the disk says: a failure in between must not be missed
+                self._doubtful = True  # until memory and disk agree: a failure in between must not be missed
             for number, (owner, run) in zip(numbers, runs, strict=True):
                 self._index(owner).add(number, run)
             self._vectors.update(vectors)
@@ -244,7 +244,7 @@ class SqliteStore(Store):
 
     @understanding()
     def tally(self, plan: Plan) -> Tally:
-        """Return the tally of all that was committed."""
+        """Return the tally of everything committed."""
         return layout_of(plan).tally(self._vectors[self._find(plan.id)[0]])
 
     @understanding()
@@ -305,7 +305,7 @@ class SqliteStore(Store):
                 (number, last, Form.TALLY.value),
             ).fetchall()
             if sum(reports for (reports,) in deleted) != sum(segment.reports for segment in segments):
-                raise StoreError("these segments do not hold what the store has")
+                raise StoreError("these segments do not hold the same reports as the store")
             self._db.executemany(
                 "insert into segments (plan, file, reports, digest) values (?, ?, ?, ?)",
                 ((number, *segment) for segment in segments),
@@ -336,7 +336,7 @@ class SqliteStore(Store):
         return self._trainings[name]
 
     def live(self, name: str) -> Live:
-        """Return how a training stands."""
+        """Return the state of a training."""
         return self._training(name)[1].live()
 
     def history(self, name: str) -> list[Past]:
@@ -351,7 +351,7 @@ class SqliteStore(Store):
     # -- life
 
     def check(self) -> None:
-        """Commit a mark that means nothing. A commit that goes on is waited for: it may be stuck."""
+        """Make an empty commit. It waits for a commit that is under way, which may be stuck."""
         with self._transaction():
             self._db.execute("update pulse set beats = beats + 1")
 

@@ -4,7 +4,7 @@
 belongs to the file and not to a name, so a hard link leads to the same lock, and no file beside the database can be
 removed to get around it. It is apart from the bytes that SQLite locks, so other programs read, and copy, meanwhile.
 `flock` would lock the whole file, which collides with SQLite's own locks on macOS and NFS; SQLite's own
-`locking_mode = exclusive` would keep those out who only read.
+`locking_mode = exclusive` would keep readers out.
 
 **One handle.** A process that closes any handle of a file loses all POSIX locks that it has on it, and SQLite uses
 those: another program could then remove the log in use. So this module opens the file once, keeps the handle until
@@ -64,7 +64,7 @@ MIGRATIONS = (
     create table pulse (beats integer not null) strict;
     insert into pulse values (0);
     """,
-    # What readers see: the counts of an earlier moment.
+    # The counts that readers see: those of an earlier moment.
     """
     create table shown (plan integer primary key, tally blob not null) strict
     """,
@@ -105,7 +105,7 @@ class Locked:
             if _place(self._path.stat()) in _held:
                 raise StoreError("this process has this store open already")
         except OSError:
-            return  # it is made, or opening says what is wrong
+            return  # it is made, or opening names the error
 
     def _check_file(self) -> None:
         """Refuse files that would lose reports."""
@@ -131,7 +131,7 @@ class Locked:
             self._places |= {path: _place(path.stat()) for path in beside}
         except OSError as error:
             raise StoreError(f"the log of the store cannot be found: {error.strerror}") from None
-        if self._found.st_mode & 0o077:  # it may be so on purpose: for a group that makes copies
+        if self._found.st_mode & 0o077:  # this may be intended: for a group that makes copies
             logger.warning("others on this machine may read the file of the store: chmod 600 %s*", self._path.name)
 
     def check(self) -> None:
@@ -179,7 +179,7 @@ def _lock(handle: int) -> None:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a database in which a commit waits for the disk. Transactions are begun and ended by whoever uses it.
+    """Open a database in which a commit waits for the disk. The caller begins and ends transactions.
 
     The database of another program is refused before anything is written.
     """
@@ -197,7 +197,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def failing(what: str = "used") -> Iterator[None]:
-    """Turn what SQLite complains about into a StoreError."""
+    """Turn errors of SQLite into a StoreError."""
     try:
         yield
     except sqlite3.Error as error:

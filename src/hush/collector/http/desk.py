@@ -1,0 +1,75 @@
+"""Hands submissions to the intake, and writes their receipts. A 202 is sent once its reports are durable."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hush.collector.http import requests
+from hush.collector.http.documents import Receipt
+from hush.collector.http.gate import Gate
+from hush.collector.http.problems import Refused
+from hush.collector.http.responses import encoded
+from hush.collector.http.visible import Visible
+from hush.collector.intake import Full, Intake, Stopped
+from hush.collector.settings import Settings
+from hush.collector.stores.base import Store
+from hush.collector.submissions import Gradient, Outcome, Submission
+
+REFUSALS = {
+    Outcome.CLOSED: "plan-closed",
+    Outcome.OVERLAPPING: "overlapping",
+    Outcome.LATE: "late",
+    Outcome.UNKNOWN: "not-found",
+}
+
+
+class Desk:
+    """Takes submissions while it is open. `intake` is None until then."""
+
+    def __init__(self, settings: Settings, gate: Gate, visible: Visible) -> None:
+        self._settings, self._gate, self._visible = settings, gate, visible
+        self._metrics = gate.metrics
+        self.intake: Intake | None = None
+
+    def open(self, store: Store) -> None:
+        """Begin to take submissions. Called within the loop."""
+        settings = self._settings
+        self.intake = Intake(
+            store, most=settings.queue, most_bytes=settings.queue_bytes, watch=self._metrics.note_commit
+        )
+
+    async def close(self) -> None:
+        """Commit the submissions that wait, and take no more."""
+        if self.intake is not None:
+            await self.intake.stop(self._settings.stop_timeout)
+
+    async def submit(self, request: Request, submission: Submission, name: str, kind: str) -> Response:
+        """Hand a submission to the intake, and answer when it is durable. `name`: of its plan, or its training."""
+        assert self.intake is not None
+        self._gate.limit.charge(requests.address(request), submission.reports)
+        outcome: Outcome | Exception
+        try:
+            outcome = await self.intake.submit(submission)
+        except Exception as error:  # noqa: BLE001 - `receipt` turns it into a refusal
+            outcome = error
+        return encoded(self.receipt(request, submission, outcome, name, kind), 202)
+
+    def receipt(
+        self, request: Request, submission: Submission, outcome: Outcome | Exception, name: str, kind: str
+    ) -> Receipt:
+        """Return the receipt of a submission, or refuse. The sender pays for every report that was counted."""
+        if outcome is not Outcome.NEW and submission.reports > 1:
+            self._gate.limit.give_back(requests.address(request), submission.reports)
+        if isinstance(outcome, Exception):  # the intake has logged it, unless the queue was full
+            if isinstance(outcome, Full | Stopped):
+                raise self._gate.busy()
+            raise self._gate.failed()
+        self._metrics.submissions[name, kind, outcome.value] += 1
+        if outcome in REFUSALS:
+            raise Refused(REFUSALS[outcome])
+        if outcome is Outcome.NEW:
+            self._metrics.reports[name] += submission.reports
+            if not isinstance(submission, Gradient):
+                self._visible.note(name, submission.reports)
+        return Receipt(submission.id.hex(), outcome is Outcome.NEW, submission.reports)

@@ -1,0 +1,40 @@
+"""Handlers that show plans: the list, and the text of each."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hush.collector.http import requests
+from hush.collector.http.documents import PlanEntry, Plans
+from hush.collector.http.endpoints import endpoint
+from hush.collector.http.lookup import Finder
+from hush.collector.http.responses import IMMUTABLE, SECRET, encoded
+from hush.collector.http.visible import Visible
+from hush.collector.stores.base import Store
+
+
+class PlanHandlers:
+    """The endpoints of plans."""
+
+    def __init__(self, store: Store, find: Finder, visible: Visible) -> None:
+        self._store, self._find, self._visible = store, find, visible
+
+    @endpoint("GET", "/plans", "All plans", role="read", answers=Plans)
+    async def list_plans(self, request: Request) -> Response:
+        """Answer with all plans."""
+        return encoded(Plans(await asyncio.to_thread(self._entries)), headers=SECRET)
+
+    def _entries(self) -> list[PlanEntry]:
+        return [self._visible.entry(held) for held in self._store.plans()]
+
+    @endpoint("GET", "/plans/{plan}", "A plan: its id is the SHA-256 of this text", role="submit", answers=dict)
+    async def plan(self, request: Request) -> Response:
+        """Answer with a plan, whose text never changes."""
+        plan = await self._find.plan(request)
+        headers = {"ETag": f'"{plan.id}"', "Cache-Control": IMMUTABLE}
+        if requests.has_tag(request, plan.id):
+            return Response(status_code=304, headers=headers)
+        return Response(plan.to_json(), headers=headers, media_type="application/json")

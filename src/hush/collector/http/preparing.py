@@ -1,0 +1,42 @@
+"""Work done at the start, so that no request waits for it: the end of a round, and compiled code for batches."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from hush.collector import formats
+from hush.collector.settings import ROLES, Settings
+from hush.collector.stores import bookkeeping
+from hush.collector.stores.base import Store
+from hush.core.plan import Plan
+from hush.core.training.rounds import Round
+
+logger = logging.getLogger("hush.collector")
+
+
+class Preparing:
+    """Prepares rounds and plans. Until a plan is prepared, its batches are read beside the loop."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store, self._settings = store, settings
+        self._plans: set[str] = set()  # their batches need no compiling
+        self._rounds: list[Round] = []
+
+    def is_prepared(self, plan: Plan) -> bool:
+        """Return whether small batches of a plan are read within the loop."""
+        return plan.id in self._plans
+
+    async def run(self) -> None:
+        """Prepare the current rounds, then all plans if anybody may send batches."""
+        roles = {role for role in ROLES if self._settings.tokens.get(role)} | set(self._settings.open)
+        try:
+            for name in await asyncio.to_thread(self._store.trainings):
+                self._rounds.append((await asyncio.to_thread(self._store.live, name)).round)
+                await asyncio.to_thread(bookkeeping.prepare, self._rounds[-1])
+            if {"submit-batch", "admin"} & roles and not self._settings.tickets:
+                for held in await asyncio.to_thread(self._store.plans):
+                    await asyncio.to_thread(formats.prepare, held.plan)
+                    self._plans.add(held.plan.id)
+        except Exception:
+            logger.exception("the first rounds and batches will take longer")

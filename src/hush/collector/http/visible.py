@@ -1,0 +1,98 @@
+"""The part of a collection that readers may see, and the results that they share.
+
+Everything that readers see is made of the tally of `hush.collector.reveals`, never of the one that grows. Each result
+is computed once for all readers (`hush.collector.http.single_flight`). Its key is the plan and the parameters, its
+version the number of reports: tallies of one plan only grow, so no two of them have the same number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+
+import msgspec
+from starlette.requests import Request
+
+from hush.collector.http import statements
+from hush.collector.http.documents import PlanEntry, Shown, TrainingEntry, plan_entry, training_entry
+from hush.collector.http.lookup import Finder
+from hush.collector.http.single_flight import Shared, Spaced, Workers
+from hush.collector.http.streams import Streams
+from hush.collector.reveals import Clock, Reveals
+from hush.collector.settings import Settings
+from hush.collector.stores.base import HeldPlan, Live, Store
+from hush.collector.timeline import Timeline
+from hush.core.plan import Plan
+from hush.errors import HushError
+from hush.server.tally import Tally
+
+
+class Visible:
+    """Revealed tallies, timelines, shared results and open streams."""
+
+    def __init__(self, store: Store, settings: Settings, find: Finder, clock: Clock = time.monotonic) -> None:
+        self._store, self._find = store, find
+        self.reveals = Reveals(store, settings, self._note, clock)
+        self._looks: asyncio.Task[None] | None = None
+        self._workers = Workers()
+        self.shared, self.spaced = Shared(self._workers), Spaced(self._workers)
+        self._timelines: dict[str, Timeline] = {}
+        self.streams = Streams(settings)
+
+    async def begin(self) -> None:
+        """Note how many reports were shown before the first arrives, and look for more from time to time."""
+
+        def counts() -> dict[str, int]:
+            return {held.plan.id: self.reveals.tally(held.plan).reports for held in self._store.plans()}
+
+        every = self.reveals.every
+        found = await asyncio.to_thread(counts)
+        self._timelines = {plan_id: Timeline(n, width=every) for plan_id, n in found.items()}
+        if not self.reveals.at_once:
+            self._looks = asyncio.create_task(self._look())
+
+    async def _look(self) -> None:
+        """Reveal reports in time also without readers; otherwise all of them would appear when a reader comes."""
+        while True:
+            await asyncio.sleep(max(self.reveals.every / 4, 1.0))  # `reveals` asks the store only when it is time
+            with suppress(HushError):
+                for held in await asyncio.to_thread(self._store.plans):
+                    await asyncio.to_thread(self.reveals.tally, held.plan)
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        if self._looks is not None:
+            self._looks.cancel()
+        self._workers.close()
+
+    def note(self, plan_id: str, reports: int) -> None:
+        """Count reports that have arrived, if readers see them at once."""
+        if self.reveals.at_once:
+            self._note(plan_id, reports)
+
+    def _note(self, plan_id: str, reports: int) -> None:
+        """Count reports that readers see from now on. The timeline of a plan of another process begins at 0."""
+        self.timeline(plan_id).note(reports)
+
+    def timeline(self, plan_id: str) -> Timeline:
+        """Return the timeline of a plan."""
+        return self._timelines.setdefault(plan_id, Timeline(0, width=self.reveals.every))
+
+    async def tally(self, request: Request) -> Tally:
+        """Return the revealed tally of the plan that the path names."""
+        return await asyncio.to_thread(self.reveals.tally, await self._find.plan(request))
+
+    async def statement(self, plan: Plan) -> bytes:
+        """Return the promise of a plan to each person, encoded."""
+        return await self.shared.get(("statement", plan.id), 0, lambda: msgspec.json.encode(statements.statement(plan)))
+
+    def entry(self, held: HeldPlan, reports: int | None = None) -> PlanEntry:
+        """Return a plan as a document: with the reports that readers see, unless another number is given."""
+        seen = self.reveals.tally(held.plan).reports if reports is None else reports
+        reveals = self.reveals
+        return plan_entry(held, seen, Shown(reveals.every, reveals.least, reveals.next(held.plan)))
+
+    def training(self, name: str, live: Live) -> TrainingEntry:
+        """Return a training as a document, with the number of people that readers see."""
+        return training_entry(name, live, self.reveals.received(name, live))
