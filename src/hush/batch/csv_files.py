@@ -49,8 +49,8 @@ class CsvSource:
         for attribute in schema.attributes:
             if isinstance(attribute, Categorical) and "" in attribute.values:
                 raise RecordError(
-                    f"{path}: column {attribute.name!r}: one of its values is the empty string, which in CSV cannot be "
-                    "told from a missing one: use Parquet or Arrow"
+                    f"{path}: column {attribute.name!r}: one of its values is the empty string, which CSV cannot "
+                    "distinguish from a missing value: use Parquet or Arrow"
                 )
         types = {attribute.name: _type(attribute) for attribute in schema.attributes}
         with reading(path, _FORM, RecordError), self._file() as file:

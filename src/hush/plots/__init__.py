@@ -126,9 +126,9 @@ def _panels(values: list[dict[str, Any]], order: list[str], field: str, label: s
 def law(plan: Plan, attribute: str, values: Sequence[object] = ()) -> alt.Chart:
     """Draw the possible reports of people with these values: a bar for each output (or group of outputs) and value.
 
-    Where the bars of two values have similar heights, a report hardly distinguishes the values. No two heights differ
-    by more than a factor e^epsilon. Without values, the picture shows the ends and the middle of a number, or the first
-    three categories.
+    Where the bars of two values have similar heights, a report hardly distinguishes the values. The bars of one output
+    differ by at most a factor e^epsilon. Without values, the picture shows the ends and the middle of a number, or the
+    first three categories.
     """
     if not len(values):
         values = _some(plan.schema[attribute])
@@ -142,13 +142,13 @@ def law(plan: Plan, attribute: str, values: Sequence[object] = ()) -> alt.Chart:
     ]
     labels = json.dumps([row.label for row in rows])
     factor = math.ceil(laws.favour(plan, attribute, values) * 100) / 100  # rounded up: it is a bound
-    subtitle = ["Each colour is what one person of that value might report, if asked about it."]
+    subtitle = ["Each colour shows what a person with that value may report when asked."]
     if len(names) > 1:
         subtitle.append(f"No report is more than {factor:g} times likelier for one of them than for another.")
     if isinstance(plan.schema[attribute], Numeric):
-        what = "what is reported, as the number that it counts as"
+        what = "report, shown as the number that it counts as"
     else:
-        what = "what is reported" if rows[0].partition else "what is in the report"
+        what = "report" if rows[0].partition else "contents of the report"
     # Vega would drop overlapping labels, perhaps that of "missing": choose some of them, and keep the last.
     ticks = sorted({*range(0, len(rows) - 1, math.ceil(len(rows) / 10)), len(rows) - 1})
     chart: alt.Chart = (

@@ -20,7 +20,8 @@ they are at the end of the domain, a distance of `room` from m: then they are a 
 miss them with probability exp(-n*|m - x|/room) at most. That is 1 - level if |m - x| is L*room/n, with
 L = -log(1 - level).
 
-**Why most.** Whoever was missed, the variance is at most `most`. With much noise it is hardly more than `least`.
+**Why most.** Whichever people the sample missed, the variance is at most `most`. With much noise, that is hardly more
+than `least`.
 
 With many reports only s^2 matters, and the interval is the normal one. No number of reports counts as "enough", so the
 interval has no jump. The mean of the present, a ratio, has the same interval: see `ratio_interval`. Measurements show

@@ -171,7 +171,7 @@ class Mixture(Channel):
         return self._starts[index] + output
 
     def state(self, inputs: Sequence[Input], coins: Coins) -> State:
-        """Round an input for every part. One word for all of them, as only one part will be used."""
+        """Round an input for every part. One word serves for all of them, because only one part will be used."""
         word = coins.word()
         return tuple(part.rounded(inputs[0], word) for part in self.parts)
 

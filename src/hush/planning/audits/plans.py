@@ -50,7 +50,7 @@ class QuestionAudit:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What is wrong, in sentences; empty if nothing is."""
+        """The faults, in sentences; empty if there are none."""
         found = [self.proof.flaw] if self.proof.flaw else []
         found += [
             f"the sampler does not follow its law for {fit.name} (p = {fit.p_value:.1g})"
@@ -62,7 +62,7 @@ class QuestionAudit:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no faults."""
         return not self.failures
 
 
@@ -89,7 +89,7 @@ class PlanAudit:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What is wrong, in sentences; empty if nothing is."""
+        """The faults, in sentences; empty if there are none."""
         found = [f"{words.quoted(item.attributes)}: {failure}" for item in self.questions for failure in item.failures]
         if self.ratio > exp_bounds(self.plan.cost)[0]:
             found.append(f"a report costs more than epsilon = {self.plan.epsilon!r}: {words.up(self.epsilon, 6)}")
@@ -98,7 +98,7 @@ class PlanAudit:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no faults."""
         return not self.failures
 
     def lines(self) -> Iterator[str]:

@@ -48,7 +48,7 @@ class RandomiserAudit:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What is wrong, in sentences; empty if nothing is."""
+        """The faults, in sentences; empty if there are none."""
         found = [str(item) for item in self.impossible if item.count]
         if self.epsilon is not None:
             found += [str(attack) for attack in self.attacks if attack.lower > self.epsilon]
@@ -77,7 +77,7 @@ def audit_randomiser(
 ) -> RandomiserAudit:
     """Call a function many times for each input, and attack its outputs."""
     if len(inputs) < 2:
-        raise AuditError("an audit needs at least two inputs to tell apart")
+        raise AuditError("an audit needs at least two inputs to distinguish")
     if epsilon is not None and not 0 <= epsilon < math.inf:
         raise AuditError("epsilon must be a finite number, 0 or more")
     names = [_named(value) for value in inputs]
