@@ -281,10 +281,10 @@ def test_law_and_plan_at_a_large_epsilon() -> None:
     Path("two.json").write_text('{"attributes": [{"name": "ill", "values": ["yes", "no"]}]}')
     assert "Weak: above epsilon = 4" in run("plan", "two.json", "--epsilon", "8", "-o", "weak.json").output
     shown = run("law", "weak.json", "ill", "--value", "yes", "--value", "no").output
-    assert "can become 99.97 % sure" in shown
+    assert "can become at most 99.97 % sure" in shown
     run("plan", "two.json", "--epsilon", "16", "-o", "weaker.json")
     shown = run("law", "weaker.json", "ill", "--value", "yes", "--value", "no").output
-    assert "can become 99.99999 % sure" in shown
+    assert "can become at most 99.99999 % sure" in shown
     assert "> 99.99 %" in shown
     assert "< 0.01 %" in shown
     assert "100" not in shown
