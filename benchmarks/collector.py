@@ -6,7 +6,7 @@ sent after the commit is on disk. On two cores the sender takes one of them.
 
 Figures depend on the machine, so the yardsticks of the same run stand beside them: fsyncs of a small append, copies in
 memory, and, in turns with single reports, the two endpoints of `collector_peers.py`. The processor time of the server
-and of the sender stands beside every rate: it says which of the two is slow, also while others use the machine. Where
+and of the sender stands beside every rate: it says which of the two is slow, though others raise it too. Where
 PostgreSQL is installed, a collector on it runs in turns with pgbench, which inserts rows of the same size. `--full`
 lasts longer and goes on to 20 million stored ids; `--store URL` measures another PostgreSQL; `--keep` writes
 docs/measured/collector.json.
