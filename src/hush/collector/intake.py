@@ -24,10 +24,7 @@ from hush.errors import HushError, StoreError
 logger = logging.getLogger("hush.collector")
 
 GROUP = 4096  # submissions of one commit at most
-LULL, LONGEST = (
-    0.0005,
-    0.004,
-)  # seconds: a group is committed after a lull, or when it has gathered for the longest time
+LULL, LONGEST = 0.0005, 0.004  # seconds: a group is committed if nobody comes for LULL, or after LONGEST
 LATELY = 8  # groups
 TOLD = 64  # submissions that are answered before the loop turns to other work
 
