@@ -22,6 +22,7 @@ from pyarrow import parquet as pq
 from rich.progress import Progress
 
 import hush
+import hush.engines
 from hush import engines, plots
 from hush.batch.files import tally_files
 from hush.cli import files, progress
@@ -257,6 +258,7 @@ def test_spark_is_given_what_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
     engine = ModuleType("hush.engines.spark")
     monkeypatch.setattr(engine, "tally", lambda plan, dataframe: tally, raising=False)
     monkeypatch.setitem(sys.modules, "hush.engines.spark", engine)
+    monkeypatch.setitem(vars(hush.engines), "spark", engine)
     run("tally", "plan.json", "reports.parquet", "--engine", "spark", "-o", "same.json")
     run("tally", "plan.json", "s3://bucket/*.parquet", "--engine", "spark", "-o", "more.json")
     assert given == [("reports.parquet",), ("s3://bucket/*.parquet",)]

@@ -228,8 +228,3 @@ def test_missing_is_offered_only_where_it_is_a_value() -> None:
     optional = hush.design(hush.Schema([hush.Numeric("overtime", 0, 20, optional=True)]), 1.0)
     Path("plan.json").write_text(optional.to_json())
     assert "must be a number, or (missing)" in refused("law", "plan.json", "overtime", "--value", "abc")
-
-
-def test_the_list_of_figures_has_spaces_between_its_columns() -> None:
-    lines = run("reproduce", "--list").output.splitlines()
-    assert any("In the source  " in line for line in lines)

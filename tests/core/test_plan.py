@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hush
 from hush import Categorical, DesignError, HushError, Numeric, Plan, PlanError, Schema, SchemaError, design
 from hush.core.channels import Cells, Mixture, Signs, Subset, Unary, Window
 from hush.core.channels.window import ROUNDING
@@ -597,6 +598,7 @@ def test_a_plan_draws_margins_and_laws(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = PLANS["mixed"] if "mixed" in PLANS else next(iter(PLANS.values()))
     drawing = SimpleNamespace(margins=lambda *places, **names: (places, names), law=lambda *places: places)
     monkeypatch.setitem(sys.modules, "hush.plots", drawing)  # so that Altair need not be here
+    monkeypatch.setitem(vars(hush), "plots", drawing)
     usual = {"people": 100_000, "level": 0.95, "attributes": (), "guesses": None}
     assert plan.plot() == ((plan,), usual)
     assert plan.plot("x", people=7, level=0.5) == ((plan,), {**usual, "people": 7, "level": 0.5, "attributes": ("x",)})

@@ -251,6 +251,7 @@ def test_the_command() -> None:
     run = CliRunner().invoke
     listed = run(reproduce, ["--list"])
     assert [line.split()[0] for line in listed.output.splitlines()] == list(catalogue.NAMES)
+    assert any("In the source  " in line for line in listed.output.splitlines()), "columns have spaces between them"
     wrong = run(reproduce, ["nothing"])
     assert wrong.exit_code == 2
     assert "gaussian" in wrong.output

@@ -161,7 +161,7 @@ def test_without_altair_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPat
     found = hush.distribution(tally(), "age", bins=4)
     for name in ("hush.plots", "hush.plots.panels"):
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr(hush, "panels")
+    monkeypatch.delattr(hush, "plots")
     monkeypatch.setitem(sys.modules, "altair", None)
     for draw in (PLAN.plot, lambda: PLAN.plot_law("age"), tally().plot, found.plot):
         with pytest.raises(ModuleNotFoundError, match=r"pip install 'hush-ldp\[plot\]'"):

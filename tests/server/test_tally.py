@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hush
 from hush import Categorical, Plan, PlanError, Report, Schema, Tally, TallyError, design, estimate
 from hush.core import codec
 from hush.core.channels import Subsets
@@ -316,6 +317,7 @@ def test_a_tally_draws_its_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Tally(TWO, 400, [200, 200], [[150, 50], [20, 180]])
     drawing = SimpleNamespace(estimates=lambda rows, schema: (rows, schema))  # so that Altair need not be here
     monkeypatch.setitem(sys.modules, "hush.plots", drawing)
+    monkeypatch.setitem(vars(hush), "plots", drawing)
     rows, schema = made.plot(level=0.8)  # type: ignore[attr-defined]
     assert schema is TWO.schema
     assert rows == estimate(made, level=0.8)

@@ -162,7 +162,7 @@ class Store(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Make an empty commit in the way of submissions, to see whether they could be committed.
+        """Make a test commit in the way of submissions, to see whether they could be committed.
 
         It waits for a commit that is under way.
         """

@@ -336,7 +336,7 @@ class PostgresStore(Store):
     # -- life
 
     def check(self) -> None:
-        """Make an empty commit, by the session that commits, behind the locks that a commit takes."""
+        """Make a test commit, by the session that commits, behind the locks that a commit takes."""
         with self._committing, failing():
             self._written(rehearse)
 

@@ -145,7 +145,7 @@ class Commit:
 
 
 def rehearse(db: Connection, shard: int) -> None:
-    """Make an empty commit, behind the locks of tables that a commit takes."""
+    """Make a test commit, behind the locks of tables that a commit takes."""
     with db.transaction():
         db.execute("select pg_advisory_xact_lock_shared(%s, 0)", (VERSION,))
         check_version(db.execute("select number from version").fetchall()[0][0])

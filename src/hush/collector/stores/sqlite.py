@@ -351,7 +351,7 @@ class SqliteStore(Store):
     # -- life
 
     def check(self) -> None:
-        """Make an empty commit. It waits for a commit that is under way, which may be stuck."""
+        """Make a test commit. It waits for a commit that is under way, which may be stuck."""
         with self._transaction():
             self._db.execute("update pulse set beats = beats + 1")
 
