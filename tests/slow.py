@@ -21,7 +21,6 @@ SLOW: dict[str, str] = {
     "test_notebook.py": "starts a kernel of Jupyter",
     "test_sessions.py": "types every command of the pages that are told as sessions",
     "test_docs.py::test_code_blocks_run": "runs all code of the documents",
-    "cli/test_commands.py::test_the_sessions_in_the_documents_are_real": "types the commands of a page",
     "test_imports.py::test_every_name_in_the_documents": "imports everything that the documents name",
     "test_imports.py::test_a_wrong_import": "checks all contracts on a copy of the source, for every kind",
     "test_page.py": "follows the page about PostgreSQL",

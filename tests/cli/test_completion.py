@@ -15,7 +15,7 @@ import hush
 from hush.cli import commands, files
 from hush.cli.commands import program
 from hush.core.design import BLOCK, CATEGORICAL, NUMERIC
-from tests.cli.test_commands import ATTRIBUTES, refused, run
+from tests.cli.test_commands import ATTRIBUTES, run
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -140,7 +140,3 @@ def test_bash_completes(tmp_path: Path) -> None:
     env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(Path(hush.__file__).parents[1])}
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, env=env)  # noqa: S603, S607
     assert (result.stdout, result.stderr) == ("os\n", "")
-
-
-def test_an_unknown_figure_names_all() -> None:
-    assert "gaussian" in refused("reproduce", "nothing")

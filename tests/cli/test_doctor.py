@@ -319,7 +319,7 @@ def test_the_extras_of_this_package_are_found() -> None:
     """The table of the project and the metadata of the installed package name the same extras."""
     if installed.version_of(DISTRIBUTION) is None:
         pytest.skip("hush runs from its sources here")
-    table = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert table["name"] == DISTRIBUTION
     assert [finding.name for finding in installed.extras()] == sorted(table["optional-dependencies"])
 

@@ -87,14 +87,6 @@ def test_json_of_compact() -> None:
     assert json.loads(run("compact", "--json").stdout) == {"plan": PLAN.id, "segments": []}
 
 
-def test_json_of_the_figures() -> None:
-    from experiments.reproduce import catalogue
-
-    found = json.loads(run("reproduce", "--list", "--json").stdout)
-    assert [row["name"] for row in found] == list(catalogue.NAMES)
-    assert all(row["title"] and row["paper"] for row in found)
-
-
 def test_json_of_the_demo() -> None:
     result = run("demo", "--people", "2000", "--port", "0", "--json")
     found = json.loads(result.stdout)

@@ -72,7 +72,7 @@ def test_the_statement_is_exact(served: Served, plan: hush.Plan) -> None:
     assert [Fraction(row["inclusion"]) for row in found["questions"]] == list(plan.inclusions)
     assert [row["attributes"] for row in found["questions"]] == [list(one.attributes) for one in plan.questions]
     assert [row["name"] for row in found["attributes"]] == list(plan.schema.names)
-    assert "not more" in found["sentences"][1]
+    assert "at most" in found["sentences"][1]
     leverage = {(row["attribute"], row["estimate"]): row["shift"] for row in found["leverage"]}
     for target, rows in by_target(hush.server.estimates.leverage(plan)).items():
         assert leverage[target] == max(row.shift for row in rows)

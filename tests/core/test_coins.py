@@ -87,7 +87,7 @@ def test_a_fork_does_not_repeat_reports() -> None:
 def test_nothing_public_takes_a_seed() -> None:
     for name in hush.__all__:
         item = getattr(hush, name)
-        if not callable(item):
+        if not callable(item) or name == "Training":  # whose seed makes public matrices, and no randomness
             continue
         methods = (
             [value for key, value in vars(item).items() if not key.startswith("_")] if inspect.isclass(item) else []

@@ -58,9 +58,3 @@ def test_a_record_of_another_schema_is_refused() -> None:
         hush.randomise(plan, {"age": 3})
     with pytest.raises(hush.PlanError, match="needs a Plan"):
         hush.randomise(MIXED, RECORD)  # type: ignore[arg-type]
-
-
-def test_the_collector_of_a_device_is_found_beside_it() -> None:
-    assert hush.Client is hush.Client
-    with pytest.raises(AttributeError, match="has no attribute 'Collectors'"):
-        hush.Clients  # noqa: B018

@@ -127,7 +127,7 @@ def test_the_reference_is_that_of_the_program() -> None:
 
 def test_a_docstring_that_changes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin."""
-    monkeypatch.setattr(hush.clip, "__doc__", "Return other words.")
+    monkeypatch.setattr(hush.estimate, "__doc__", "Return other words.")
     page = neighbour("api_pages").pages()["hush.md"]
     assert page != (ROOT / "docs" / "api" / "hush.md").read_text(encoding="utf-8")
 

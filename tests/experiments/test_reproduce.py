@@ -256,6 +256,9 @@ def test_the_command() -> None:
     assert wrong.exit_code == 2
     assert "gaussian" in wrong.output
     assert run(reproduce, ["gaussian", "--data", "/nowhere"]).exit_code == 2
+    found = json.loads(run(reproduce, ["--list", "--json"]).stdout)
+    assert [row["name"] for row in found] == list(catalogue.NAMES)
+    assert all(row["title"] and row["paper"] for row in found)
 
 
 def test_the_command_says_pass_or_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,7 @@ greater = _of_two_floats("llvm.maxnum")
 
 @inlined
 def public(value: Any) -> Any:
-    """Return a value that code may branch on, although it is made from random words.
+    """Return a value that code may branch on, although random words made it.
 
     Either it decides, from the words alone, whether words are drawn again; or it was drawn without the record and is in
     the report anyway. `tests/batch/test_alike.py` finds every other branch on a record or a word.

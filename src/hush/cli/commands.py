@@ -13,7 +13,6 @@ import click
 
 from hush.cli import collecting, completing, completion, doctor, serving
 from hush.cli.program import ATTRIBUTES, JSON, OVERWRITE, PICTURE, PLAN, WRONG, Refused, as_it_is, as_json, program
-from hush.core.design import design
 
 __all__ = ["collecting", "completion", "doctor", "program", "serving"]
 
@@ -92,6 +91,7 @@ def plan(
       hush plan schema.json --epsilon 1.0 --title "spring survey" -o plan.json
     """
     from hush.cli import files
+    from hush.core.design import design
 
     made = design(
         files.read_schema(schema),

@@ -166,6 +166,6 @@ def test_a_server_that_varies_the_description_learns_nothing_more(
     found = {age: halved(age, Ledger(tmp_path / f"{age}", cap=1000.0)) for age in ages}
     assert len({found[age] for age in ages if age <= 64}) == 1, "those who fit the first description are alike"
     assert len({found[age] for age in ages if age > 64}) == 1, "and so are those who do not"
-    monkeypatch.setattr(descriptions, "keep", lambda training, ledger: None)
+    monkeypatch.setattr("hush.device.gradient.keep", lambda training, ledger: None)
     for age in ages:
         assert abs(halved(age, Ledger(tmp_path / f"{age} again", cap=1000.0)) - age) < 0.2

@@ -595,8 +595,7 @@ def test_a_device_designs_nothing_for_a_server(monkeypatch: pytest.MonkeyPatch, 
     def design(*_: object, **__: object) -> Plan:
         raise AssertionError("designed")
 
-    monkeypatch.setattr("hush.core.training.training._vector_plan", design)
-    monkeypatch.setattr("hush.core.training.training._coordinate_plan", design)
-    monkeypatch.setattr(Plan, "design", design)
+    for name in ("_vector_plan", "_coordinate_plan", "design"):
+        monkeypatch.setattr(f"hush.core.design.rounds.{name}", design)
     assert Round.from_json(text) == round_
     assert gradient(Round.from_json(text), RECORD, 1).plan == round_.plan

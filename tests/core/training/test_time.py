@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from hush.core.training import rounds, training
+from hush.core.training import training
 from hush.core.training.rotations import rotate
+from hush.device import gradient as gradients
 from hush.device.gradient import gradient_record, loss_record
 from tests.learn.cases import first, person
 
@@ -26,7 +27,7 @@ def rotated(monkeypatch: pytest.MonkeyPatch, weight: float, y: int) -> list[floa
         seen.extend([*vector, *turned])
         return turned
 
-    monkeypatch.setattr(rounds, "rotate", spy)
+    monkeypatch.setattr(gradients, "rotate", spy)
     start = first(loss="logistic")
     round_ = replace(start, weights=(weight,) * len(start.weights))
     gradient_record(round_, person([1.0, 0.5, 1e-6]), y)
@@ -83,7 +84,7 @@ def test_no_product_with_a_weight_is_subnormal(monkeypatch: pytest.MonkeyPatch, 
         seen.extend(x * y for x, y in zip(a, b, strict=True))
         return training.dot(a, b)
 
-    monkeypatch.setattr(rounds, "dot", spy)
+    monkeypatch.setattr(gradients, "dot", spy)
     start = first(loss="logistic")
     round_ = replace(start, weights=(weight,) * len(start.weights), average=(weight,) * len(start.weights))
     gradient_record(round_, person([1.0, 0.5, 1e-6]), 1)
