@@ -219,7 +219,7 @@ def test_what_a_key_was_made_of_is_cleared_unless_it_is_somebody_elses(monkeypat
 CHILD = """
 import os, sys
 import numpy as np
-from hush import Categorical, Numeric, Plan, Schema, batch
+from hush import Categorical, Numeric, Schema, batch, design
 from hush.batch import engine, keystream
 
 masked, urandom = [], os.urandom

@@ -50,7 +50,7 @@ def test_it_runs_and_shows_tables_and_pictures(notebook: Any, tmp_path: Path, mo
             assert output.output_type in ("execute_result", "stream"), output
             assert output.get("name") != "stderr", output
             shown[cell.source.strip().splitlines()[-1]] = output.get("data", {})
-    for table in ("plan", "hush.predict(plan, n=40)", "rows", 'hush.estimate(few).of("leaving")'):
+    for table in ("plan", "hush.predict(plan, people=40)", "rows", 'hush.estimate(few).of("leaving")'):
         assert "<td" in shown[table]["text/html"], table
-    for chart in ('plan.plot_law("overtime", 0, 20)', "plan.plot(n=1_000_000)", "tally.plot()", "found.plot()"):
+    for chart in ('plan.plot_law("overtime", 0, 20)', "plan.plot(people=1_000_000)", "tally.plot()", "found.plot()"):
         assert "<svg" in shown[chart]["image/svg+xml"], chart
