@@ -148,7 +148,9 @@ def pgbench() -> str:
     """Single reports on PostgreSQL beside pgbench, from the same run."""
     lines = ["| connections | hush, reports/s | pgbench, rows/s | ratio |", "|---:" * 4 + "|"]
     for connections, row in json.loads(MEASURED.read_text())["pgbench"].items():
-        lines.append(f"| {connections} | {row['hush']:,.0f} | {row['pgbench']:,.0f} | {row['ratio']:.2f} |")
+        known = row["ratio"] is not None
+        rate, ratio = (f"{row['pgbench']:,.0f}", f"{row['ratio']:.2f}") if known else ("the disk stalled", "")
+        lines.append(f"| {connections} | {row['hush']:,.0f} | {rate} | {ratio} |")
     return "\n".join(lines)
 
 
