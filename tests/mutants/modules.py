@@ -143,6 +143,7 @@ MODULES = (
     Module("device/coins", ("tests/core/test_coins.py",)),
     Module("device/answered", ("tests/device/test_answered.py",)),
     Module("device/ledger", ("tests/device/test_ledger.py", "tests/device/test_tickets.py")),
+    Module("device/ledger_file", ("tests/device/test_ledger.py", "tests/device/test_series.py")),
     Module("device/memory", ("tests/device/test_memory.py",)),
     Module("device/series", ("tests/device/test_series.py",)),
     Module("device/tickets", ("tests/device/test_tickets.py",)),

@@ -60,7 +60,7 @@ class Intake:
         self._wake = threading.Condition()
         self._stopping = False
         self._idle = False  # the thread waits to be woken
-        self._wanted = 0  # or it waits until the group has so many
+        self._wanted = 0  # or it waits until the group has this many
         self._current: list[Waiting] = []  # the group that is being committed
         self._began: float | None = None  # when the current commit began
         self._thread = threading.Thread(target=self._work, name="hush-intake", daemon=True)

@@ -25,7 +25,9 @@ from hush import (
     gradient,
     held_out,
 )
+from hush.core.design.numeric import BLOCK, NUMERIC
 from hush.core.training import descriptions
+from hush.core.training import training as training_module
 from hush.device.coins import SystemCoins
 from tests.learn.cases import first, no_word, training
 
@@ -169,3 +171,8 @@ def test_a_server_that_varies_the_description_learns_nothing_more(
     monkeypatch.setattr("hush.device.gradient.keep", lambda training, ledger: None)
     for age in ages:
         assert abs(halved(age, Ledger(tmp_path / f"{age} again", cap=1000.0)) - age) < 0.2
+
+
+def test_the_names_of_mechanisms_are_those_of_the_designs() -> None:
+    """A device reads a training without loading the designs, so the names are written there once more."""
+    assert sorted(training_module.MECHANISMS) == sorted((*NUMERIC, *BLOCK))

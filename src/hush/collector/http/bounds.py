@@ -76,7 +76,7 @@ class Bounds:
                 del self._households[sender]
 
     def has_room(self, size: int) -> bool:
-        """Return whether so many bytes more fit."""
+        """Return whether this many bytes more fit."""
         return self.held + size <= self.settings.held_bytes
 
     def take(self, cycle: Cycle, size: int) -> bool:

@@ -108,7 +108,7 @@ class Heads:
         return known, id_, data[end:]
 
     def keep(self, data: bytes, length: int, size: int, way: Direct) -> None:
-        """Keep the head of a request, whose body has so many bytes, that was taken."""
+        """Keep the head of a request that was taken; its body has `length` bytes."""
         end = len(data) - length
         if not data.startswith(b"POST ") or data.find(BLANK, 0, MAX_HEAD) + len(BLANK) != end:
             return
