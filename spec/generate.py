@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hush.core import codec
-from hush.core.channels import Additive, Cube, Mixture, Signed, Window
+from hush.core.channels import Additive, Cube, Mixture, Grouped, Window
 from hush.core.channels.window import ROUNDING
 from hush.core.coins import Coins
 from hush.core.design import design
@@ -239,7 +239,7 @@ def bad_reports(plan: Plan, report: Report) -> Iterator[dict[str, str]]:
 def both_signs(plan: Plan, report: Report) -> Iterator[dict[str, str]]:
     """Bytes of the right number of signs, two of them for one attribute."""
     alphabet = plan.questions[report.answers[-1][0]].channel.alphabet
-    if isinstance(alphabet, Signed) and alphabet.weight is not None and alphabet.weight > 1:
+    if isinstance(alphabet, Grouped) and alphabet.weight is not None and alphabet.weight > 1:
         pair = alphabet.pack((0, 1, *range(2, 2 * alphabet.weight - 2, 2)))
         yield {"why": "both signs of an attribute", "report": (report.encode()[: -alphabet.width] + pair).hex()}
 

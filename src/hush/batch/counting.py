@@ -27,7 +27,7 @@ from hush.batch.counters import (
     empty_planes,
     find_faults,
 )
-from hush.core.channels import Signed, Subsets
+from hush.core.channels import Grouped, Subsets
 from hush.core.columnar import named, parts
 from hush.core.plan import Plan
 from hush.errors import ReportError
@@ -217,4 +217,4 @@ def _weight(alphabet: Any) -> int:
         return SYMBOL
     if alphabet.weight is None:
         return ANY_SET
-    return alphabet.weight + (PAIRS * isinstance(alphabet, Signed))
+    return alphabet.weight + (PAIRS * isinstance(alphabet, Grouped))

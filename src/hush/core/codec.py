@@ -66,6 +66,13 @@ def integer(value: Any, low: int, high: int, error: type[HushError], what: str) 
     return value
 
 
+def other_version(found: object, known: int, what: str) -> str:
+    """Return the message for a document of another version: an older one says what to do."""
+    if type(found) is int and 0 < found < known:
+        return f"this is {what} of version {found}; this hush reads version {known}: make the plan and its reports anew"
+    return f"this is not {what} of version {known}"
+
+
 def big(value: Any, error: type[HushError], what: str) -> int:
     """Read an integer below 2^64 written as a decimal string, as JSON numbers are exact only below 2^53."""
     if type(value) is not str or not value.isascii() or not value.isdigit() or len(value) > 20:

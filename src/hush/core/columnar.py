@@ -9,7 +9,7 @@ from hush.core.channels.alphabet import Subsets
 from hush.core.plan import Plan
 from hush.errors import ReportError
 
-VERSION = "1"
+VERSION = "2"
 WORD_BITS = 64
 
 

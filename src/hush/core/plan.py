@@ -1,31 +1,33 @@
 """The plan: all that is public about a collection, frozen, and named by its hash.
 
-A plan lists *questions*. A question covers one attribute (or several, for a channel that reports them
-together) and has a channel with its integers already computed, so that no device computes an exponential. Each
-person answers k of the questions, drawn uniformly.
+A plan lists *questions*. A question looks at one attribute (or several, for a channel that reports them together)
+through public views (`hush.core.views`), and has a channel with its integers already computed, so that no device
+computes an exponential. Several questions may look at the same attribute. Each person answers k of the questions, drawn
+uniformly, or one drawn by weights.
 
 **Privacy.** The choice of questions does not depend on the record, and given the questions the answers are
-independent. So the ratio of any report's probabilities under two records is at most the product of the k largest
-ratios of questions. The constructor refuses a plan for which that product, an exact Fraction, exceeds a rational
-lower bound of e^epsilon. Decoding goes through the constructor, so a plan that was tampered with to leak more than
-it claims does not load.
+independent, whether or not the questions share attributes. So the ratio of any report's probabilities under two records
+is at most the product of the k largest ratios of questions. The constructor refuses a plan for which that product, an
+exact Fraction, exceeds a rational lower bound of e^epsilon. Decoding goes through the constructor, so a plan that was
+tampered with to leak more than it claims does not load.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from hush.core import channels, codec
+from hush.core import channels, codec, views
 from hush.core.channels import Channel, Output
 from hush.core.exact import exp_bounds
-from hush.core.schema import Attribute, Schema
+from hush.core.schema import Attribute, Input, Schema
+from hush.core.views import Look, Value, View
 from hush.errors import PlanError
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from hush.planning.predictions import Guesses
     from hush.show.tables import Table
 
-VERSION = 1
+VERSION = 2
 MIN_EPSILON = Fraction(1, 1000)
 MAX_EPSILON = Fraction(16)
 MAX_TITLE = 256
@@ -43,12 +45,35 @@ MAX_OUTPUTS = 3 << 19
 MAX_WEIGHT = 1 << 32
 
 
+MAX_QUESTIONS = 4096
+
+
 @dataclass(frozen=True)
 class Question:
-    """One or more attributes, and the channel that reports them."""
+    """What a question sees of a record, and the channel that reports it. The name of an attribute stands for itself."""
 
-    attributes: tuple[str, ...]
+    views: tuple[View, ...]
     channel: Channel
+
+    def __init__(self, asks: Sequence[View | str], channel: Channel) -> None:
+        if isinstance(asks, str):
+            raise PlanError("a question is about a list of attributes or views")
+        object.__setattr__(self, "views", tuple(Value(item) if type(item) is str else item for item in asks))
+        object.__setattr__(self, "channel", channel)
+        if not self.views or not all(isinstance(view, View) for view in self.views):
+            raise PlanError("a question is about one or more attributes or views")
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that it looks at, in order."""
+        return tuple(dict.fromkeys(name for view in self.views for name in view.of))
+
+    @property
+    def plain(self) -> tuple[str, ...] | None:
+        """The attributes, if it looks at each as it is; None if it looks through another view."""
+        if all(isinstance(view, Value) for view in self.views):
+            return self.attributes
+        return None
 
 
 @dataclass(frozen=True)
@@ -83,9 +108,14 @@ class Plan:
                 codec.integer(weight, 1, MAX_WEIGHT, PlanError, "the weight of a question")
         if sum(question.channel.alphabet.size for question in self.questions) > MAX_OUTPUTS:
             raise PlanError(f"all channels together may have at most {MAX_OUTPUTS} outputs")
-        asked = [name for question in self.questions for name in question.attributes]
-        if asked != [attribute.name for attribute in self.schema.attributes]:
-            raise PlanError("the questions must cover every attribute once, in the order of the schema")
+        if len(self.questions) > MAX_QUESTIONS:
+            raise PlanError(f"a plan has at most {MAX_QUESTIONS} questions")
+        if len({question.views for question in self.questions}) < len(self.questions):
+            raise PlanError("two questions of a plan must not look at the same through the same views")
+        asked = {name for question in self.questions for name in question.attributes}
+        for name in self.schema.names:
+            if name not in asked:
+                raise PlanError(f"attribute {name!r}: no question asks about it")
         for question, attributes in zip(self.questions, self.attributes, strict=True):
             mismatch = question.channel.mismatch(attributes)
             if mismatch:
@@ -97,7 +127,8 @@ class Plan:
                 f"{_named(worst)}: with this channel a report costs more than epsilon = {self.epsilon!r}: "
                 f"about {_log(self.ratio):.6g}"
             )
-        for question in self.questions:  # now: at the first draw, the time would reveal something about the record
+        for looks, question in zip(self._looks, self.questions, strict=True):
+            assert looks  # prepared now: at the first draw, the time would reveal something about the record
             question.channel.prepare()
 
     # -- definition
@@ -115,16 +146,16 @@ class Plan:
 
     @cached_property
     def attributes(self) -> tuple[tuple[Attribute, ...], ...]:
-        """The attributes of each question."""
-        return tuple(tuple(self.schema[name] for name in question.attributes) for question in self.questions)
+        """What each question sees, as attributes: those of the schema, or those that its views describe."""
+        return tuple(tuple(view.seen(self.schema) for view in question.views) for question in self.questions)
 
     @cached_property
-    def spans(self) -> tuple[slice, ...]:
-        """Where the inputs of each question lie among those of the schema."""
-        ends = [0]
-        for question in self.questions:
-            ends.append(ends[-1] + len(question.attributes))
-        return tuple(slice(start, end) for start, end in pairwise(ends))
+    def _looks(self) -> tuple[tuple[Look, ...], ...]:
+        return tuple(tuple(view.look(self.schema) for view in question.views) for question in self.questions)
+
+    def seen(self, question: int, inputs: Sequence[Input]) -> list[Input]:
+        """Return what a question sees of the inputs of a record. A device evaluates it for the questions it answers."""
+        return [look(inputs) for look in self._looks[question]]
 
     @cached_property
     def inclusions(self) -> tuple[Fraction, ...]:
@@ -134,16 +165,19 @@ class Plan:
         return tuple(Fraction(weight, sum(self.weights)) for weight in self.weights)
 
     def channel(self, attribute: str) -> Channel:
-        """Return the channel that reports an attribute."""
+        """Return the channel of the question that `question` names."""
         return self.questions[self.question(attribute)].channel
 
     def question(self, attribute: str) -> int:
-        """Return the index of the question that covers an attribute."""
-        for index, question in enumerate(self.questions):
-            if attribute in question.attributes:
-                return index
+        """Return the index of the question about an attribute as it is: about it alone, or else the first with others.
+
+        An attribute that is asked through other views only has no such question.
+        """
         self.schema[attribute]  # raises an error that lists the names, if there is no such attribute
-        raise AssertionError("the questions cover the schema")
+        asking = [index for index, question in enumerate(self.questions) if Value(attribute) in question.views]
+        if not asking:
+            raise PlanError(f"attribute {attribute!r}: this plan asks about it through bands, sides or products only")
+        return min(asking, key=lambda index: len(self.questions[index].views) > 1)
 
     def law(self, attribute: str, value: object) -> dict[Output, Fraction]:
         """Return every output that a person with this value may report if asked, with its exact probability.
@@ -151,7 +185,7 @@ class Plan:
         It works for channels of one attribute. The rounding of the value is included.
         """
         channel = self.channel(attribute)
-        if len(self.questions[self.question(attribute)].attributes) > 1:
+        if len(self.questions[self.question(attribute)].views) > 1:
             raise PlanError(f"attribute {attribute!r}: is reported together with others; use its channel's law")
         law: dict[Output, Fraction] = {}
         for state, weight in channel.rounding([self.schema[attribute].encode(value)]).items():
@@ -213,7 +247,7 @@ class Plan:
     @cached_property
     def _text(self) -> str:
         questions = [
-            {"attributes": list(question.attributes), "channel": question.channel.to_json()}
+            {"views": [view.to_json() for view in question.views], "channel": question.channel.to_json()}
             for question in self.questions
         ]
         return codec.dump(
@@ -248,13 +282,13 @@ class Plan:
             codec.load(text, PlanError, public=True), names, PlanError, "a plan"
         )
         if type(version) is not int or version != VERSION:
-            raise PlanError(f"this is not a plan of version {VERSION}")
+            raise PlanError(codec.other_version(version, VERSION, "a plan"))
         questions = []
         outputs = 0
         for item in codec.listed(items, PlanError, "the questions"):
-            attributes, channel = codec.fields(item, ("attributes", "channel"), PlanError, "a question")
-            attributes = tuple(codec.listed(attributes, PlanError, "the attributes of a question"))
-            questions.append(Question(attributes, _channel(channel)))
+            asks, channel = codec.fields(item, ("views", "channel"), PlanError, "a question")
+            looks = [views.from_json(view) for view in codec.listed(asks, PlanError, "the views of a question")]
+            questions.append(Question(looks, _channel(channel)))
             outputs += questions[-1].channel.alphabet.size
             if outputs > MAX_OUTPUTS:  # checked as we go, before more memory is used
                 raise PlanError(f"all channels together may have at most {MAX_OUTPUTS} outputs")

@@ -15,7 +15,7 @@ from hush.core.channels import Output
 from hush.core.plan import Plan
 from hush.errors import ReportError
 
-VERSION = 1
+VERSION = 2
 ID_SIZE = 16
 TAG_SIZE = 8
 MAX_TEXT = 1 << 20
@@ -74,8 +74,8 @@ class Report:
     @classmethod
     def take(cls, plan: Plan, cursor: codec.Cursor) -> Report:
         """Read the next report from a sequence of reports."""
-        if cursor.take(1)[0] != VERSION:
-            raise ReportError(f"this is not a report of version {VERSION}")
+        if (version := cursor.take(1)[0]) != VERSION:
+            raise ReportError(codec.other_version(version, VERSION, "a report"))
         if cursor.take(TAG_SIZE) != bytes.fromhex(plan.id)[:TAG_SIZE]:
             raise ReportError("this report belongs to another plan")
         id_ = cursor.take(ID_SIZE)
@@ -112,7 +112,7 @@ class Report:
         names = ("hush", "plan", "id", "answers")
         version, plan_id, id_, items = codec.fields(value, names, ReportError, "a report")
         if type(version) is not int or version != VERSION:
-            raise ReportError(f"this is not a report of version {VERSION}")
+            raise ReportError(codec.other_version(version, VERSION, "a report"))
         if plan_id != plan.id:
             raise ReportError("this report belongs to another plan")
         answers, found = [], codec.listed(items, ReportError, "the answers")

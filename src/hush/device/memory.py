@@ -19,6 +19,9 @@ from hush.core.plan import Plan
 from hush.core.schema import Input
 from hush.errors import StoreError
 
+Levels = tuple[tuple[int | None, ...], ...]
+"""How many levels each view of each question has; None for categories."""
+
 
 class Memory(Protocol):
     """A device's memory of one series: texts by kind, subject and state."""
@@ -40,19 +43,18 @@ class Asked:
     state: str
 
 
-def ask(coins: Coins, plan: Plan, inputs: Sequence[Input], levels: Sequence[int | None], memory: Memory) -> list[Asked]:
+def ask(coins: Coins, plan: Plan, inputs: Sequence[Input], levels: Levels, memory: Memory) -> list[Asked]:
     """Return the questions of this device with their states. It keeps the questions and dithers that it draws."""
-    form, subjects, dithers = _identities(plan, tuple(levels))
+    form, subjects, dithers = _identities(plan, levels)
     text = memory.find("questions", form)
     if text is None:
         text = codec.dump(questions(plan, coins))
         memory.keep(text, "questions", form)
     asked = []
     for index in codec.load(text, StoreError):
-        span = plan.spans[index]
         state: list[Input] = []
         values: list[Input] = []
-        for dither, value, count in zip(dithers[span], inputs[span], levels[span], strict=True):
+        for dither, value, count in zip(dithers[index], plan.seen(index, inputs), levels[index], strict=True):
             if count is None or value is None:
                 state.append(value)
                 values.append(value)
@@ -125,19 +127,20 @@ def cost_of(plan: Plan, indexes: Sequence[int]) -> Fraction:
 
 
 @lru_cache(maxsize=256)
-def _identities(plan: Plan, levels: tuple[int | None, ...]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+def _identities(plan: Plan, levels: Levels) -> tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Return a hash of all that decides the draw of questions, one for each question, and one for each dither's use.
 
     The hashes leave out the title, which differs from week to week, and claims of a cost. A dither belongs to one
-    definition of an attribute and one number of levels: if two shared it, the times at which a number passes their
-    thresholds would reveal the number.
+    view of one definition of its attributes and one number of levels: if two shared it, the times at which a number
+    passes their thresholds would reveal the number.
     """
     whole = json.loads(plan.to_json())
     form = _hash([whole["k"], whole["weights"], whole["schema"], whole["questions"]])
-    subjects = []
-    for question, span in zip(plan.questions, plan.spans, strict=True):
-        subjects.append(_hash([whole["schema"][span], question.channel.to_json(), levels[span]]))
-    dithers = [_hash([attribute, count]) for attribute, count in zip(whole["schema"], levels, strict=True)]
+    subjects, dithers = [], []
+    for question, counts in zip(plan.questions, levels, strict=True):
+        seen = [[view.to_json(), [plan.schema[name].to_json() for name in view.of]] for view in question.views]
+        subjects.append(_hash([seen, question.channel.to_json(), list(counts)]))
+        dithers.append(tuple(_hash([view, count]) for view, count in zip(seen, counts, strict=True)))
     return form, tuple(subjects), tuple(dithers)
 
 

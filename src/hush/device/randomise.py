@@ -41,5 +41,5 @@ def answers_from(coins: Coins, plan: Plan, inputs: Sequence[Input]) -> list[tupl
     answers = []
     for index in questions(plan, coins):
         channel = plan.questions[index].channel
-        answers.append((index, channel.answer(inputs[plan.spans[index]], coins)))
+        answers.append((index, channel.answer(plan.seen(index, inputs), coins)))
     return answers

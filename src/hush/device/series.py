@@ -44,7 +44,7 @@ from hush.core.schema import Numeric, Record
 from hush.device.coins import SystemCoins
 from hush.device.ledger import Ledger
 from hush.device.ledger_file import LedgerFile
-from hush.device.memory import ask, cost_of, define, new, recall
+from hush.device.memory import Levels, ask, cost_of, define, new, recall
 from hush.errors import BudgetError, LedgerError
 
 LEVELS = 3
@@ -83,14 +83,16 @@ class Series:
     def __repr__(self) -> str:
         return f"<Series {self.name!r} of {self.ledger!r}>"
 
-    def levels(self, plan: Plan) -> tuple[int | None, ...]:
-        """Return how many levels each attribute of a plan has; None for categories."""
+    def levels(self, plan: Plan) -> Levels:
+        """Return how many levels each view of each question has; None for categories. A product has `LEVELS`."""
         for name in self._levels:
             if not isinstance(plan.schema[name], Numeric):
                 raise LedgerError(f"attribute {name!r}: levels are for numbers")
         return tuple(
-            self._levels.get(item.name, self._usual) if isinstance(item, Numeric) else None
-            for item in plan.schema.attributes
+            tuple(
+                self._levels.get(item.name, self._usual) if isinstance(item, Numeric) else None for item in attributes
+            )
+            for attributes in plan.attributes
         )
 
     def randomise(self, plan: Plan, record: Record) -> Report:
@@ -138,12 +140,11 @@ class Series:
 
     def most(self, plan: Plan) -> Fraction:
         """Return the most that such plans can ever cost. With this cap nobody falls silent."""
-        levels = self.levels(plan)
         totals = []
-        for index, attributes in enumerate(plan.attributes):
+        for index, (attributes, levels) in enumerate(zip(plan.attributes, self.levels(plan), strict=True)):
             states = math.prod(
                 len(item.labels) if not isinstance(item, Numeric) else (count or 0) + item.optional
-                for item, count in zip(attributes, levels[plan.spans[index]], strict=True)
+                for item, count in zip(attributes, levels, strict=True)
             )
             totals.append(states * cost_of(plan, [index]))
         return sum(sorted(totals)[-plan.k :], Fraction(0))

@@ -19,5 +19,5 @@ def answer_ticket(plan: Plan, record: Record, id: bytes) -> Report:  # noqa: A00
     answers = []
     for index in questions_of(plan, id):
         channel = plan.questions[index].channel
-        answers.append((index, channel.answer(inputs[plan.spans[index]], coins)))
+        answers.append((index, channel.answer(plan.seen(index, inputs), coins)))
     return Report(plan, id, tuple(answers))

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from hush.core.channels.alphabet import Alphabet, Signed, Subsets, Symbols
+from hush.core.channels.alphabet import Alphabet, Grouped, Subsets, Symbols
 from hush.core.columnar import WORD_BITS, parts
 from hush.core.plan import Plan
 from hush.errors import ReportError
@@ -116,7 +116,7 @@ class Layout:
                 spare.setdefault(used, []).append(f"(attribute = {index} AND part = {last})")
             if alphabet.weight is not None and last == 0:
                 weights.setdefault(alphabet.weight, []).append(f"attribute = {index}")
-            if isinstance(alphabet, Signed):
+            if isinstance(alphabet, Grouped):
                 signed.append(f"attribute = {index}")
         rules = []
         if spare:

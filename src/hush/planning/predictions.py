@@ -15,12 +15,13 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, ClassVar
 
-from hush.core.channels import Channel, Reading
+from hush.core.channels import Reading, Summed
+from hush.core.channels.squares import Squares, between
 from hush.core.design import design
 from hush.core.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from hush.core.schema import MISSING, Attribute, Numeric, Schema
 from hush.errors import DesignError
-from hush.server.estimates import Scale, category_of
+from hush.server.estimates import Scale, Source, Target, category_of, sources
 from hush.server.intervals import Ratio, Sample, bounds, moments
 from hush.show.rows import R, Rows
 from hush.show.tables import Table, number, percent
@@ -145,14 +146,28 @@ def prospects(plan: Plan, guesses: Guesses | None = None) -> list[Prospect]:
     for name in known:
         plan.schema[name]  # raises an error that lists the names, if there is no such attribute
     found = []
-    for question, attributes, inclusion in zip(plan.questions, plan.attributes, plan.inclusions, strict=True):
-        channel = question.channel
-        for reading in channel.readings([0] * channel.alphabet.size, 0):
-            attribute = attributes[reading.attribute]
-            report, variance = _report(channel, reading, attribute, known.get(attribute.name))
-            share = float(inclusion * reading.share)
-            found.append(Prospect(attribute, reading.symbol, share, report, math.sqrt(variance)))
+    for target in sources(plan):
+        guess = known.get(target.attribute.name)
+        parts = [(float(source.inclusion), source.noise, *_report(source, target, guess)) for source in target.sources]
+        asked = sum(inclusion for inclusion, *_ in parts)
+        report, variance = parts[0][2:]
+        if len(parts) > 1:
+            weights = [inclusion / noise for inclusion, noise, *_ in parts]
+            errors = (
+                (weight / sum(weights)) ** 2 * part[3] / part[0] for weight, part in zip(weights, parts, strict=True)
+            )
+            variance = asked * math.fsum(errors)
+            report = _normal(report, variance)
+        found.append(Prospect(target.attribute, target.symbol, asked, report, math.sqrt(variance)))
     return found
+
+
+def _normal(report: Sample | Ratio, variance: float) -> Sample:
+    """Return a sample of values with this variance, about which no more is known."""
+    mean = report.mean if isinstance(report, Sample) else report.point
+    flat = ((-1.0, variance), (1.0, variance))
+    far = 1e6 * math.sqrt(variance)
+    return Sample(1.0, mean, variance, mean - far, mean + far, False, Squares(flat, flat, 0.0))
 
 
 Report = tuple[Sample | Ratio, float]
@@ -166,20 +181,45 @@ def _times(report: Sample | Ratio, n: float) -> Sample | Ratio:
     return Ratio(replace(report.numerator, n=n), replace(report.denominator, n=n), report.covariance)
 
 
-def _report(channel: Channel, reading: Reading, attribute: Attribute, guess: Any) -> Report:
+def _report(source: Source, target: Target, guess: Any) -> Report:
     """Return the moments of one report, for the guess or the worst population."""
+    attribute, reading = target.attribute, source.reading
     if isinstance(attribute, Numeric):
         populations, missing = _populations(attribute, guess)
-        return max((_of_numbers(channel, reading, ends, missing) for ends in populations), key=itemgetter(1))
+        if isinstance(reading, Summed):
+            return max((_of_sums(reading, ends, missing) for ends in populations), key=itemgetter(1))
+        return max((_of_numbers(source, reading, ends, missing) for ends in populations), key=itemgetter(1))
     if guess is None:
-        low, high = reading.values
-        return _of_two(reading, max((f / _GRID for f in range(_GRID + 1)), key=lambda f: (high - f) * (f - low)))
+        shares = [f / _GRID for f in range(_GRID + 1)]
+        return max((_of_share(reading, share) for share in shares), key=itemgetter(1))
     if not isinstance(guess, Mapping) or not set(guess) <= set(attribute.labels):
         raise DesignError(f"attribute {attribute.name!r}: a guess is a mapping from its categories to shares")
     share = float(guess.get(category_of(attribute, reading.symbol), 0.0))
     if not 0 <= share <= 1:
         raise DesignError(f"attribute {attribute.name!r}: a share must be from 0 to 1")
+    return _of_share(reading, share)
+
+
+def _of_share(reading: Reading | Summed, share: float) -> Report:
+    """Return the moments of a report about a category that a share of the people hold."""
+    if isinstance(reading, Summed):
+        variance = reading.squares.variances(share)[1]
+        return Sample(1.0, share, variance, reading.smallest, reading.largest, False, reading.squares), variance
     return _of_two(reading, share)
+
+
+def _of_sums(reading: Summed, ends: tuple[float, float], missing: float) -> Report:
+    """Return the moments of a report about a number or its absence, for a channel that gives sums."""
+    if reading.symbol is not None:
+        return _of_share(reading, missing)
+    squares, mean = reading.squares, sum(ends) / 2
+    present = sum(between(squares.upper, t) for t in ends) / 2 + squares.bend * mean * mean
+    if reading.presence is None:
+        return Sample(1.0, mean, present, reading.smallest, reading.largest, False, squares), present
+    ((value, presence),) = squares.absent
+    absent = value + mean * mean * presence
+    variance = ((1 - missing) * present + missing * absent) / (1 - missing) ** 2
+    return _normal(Sample(1.0, mean, variance, -1.0, 1.0, False, squares), variance), variance
 
 
 def _populations(attribute: Numeric, guess: Any) -> tuple[list[tuple[float, float]], float]:
@@ -205,8 +245,9 @@ def _of_two(reading: Reading, mean: float) -> Report:
     return moments([1 - up, up], reading.values), (high - mean) * (mean - low)
 
 
-def _of_numbers(channel: Channel, reading: Reading, ends: tuple[float, float], missing: float) -> Report:
+def _of_numbers(source: Source, reading: Reading, ends: tuple[float, float], missing: float) -> Report:
     """Return the moments of a report if half of the present are at either end."""
+    channel = source.channel
     if len(reading.values) == 2:
         return _of_two(reading, missing if reading.symbol is not None else sum(ends) / 2)
     laws = [channel.likelihood((t + 1) / 2) or [] for t in ends]

@@ -9,6 +9,9 @@ twice, or sent malicious reports; for the last see `manipulation`.
 **Ratio estimator** (the default): the average over those who answered the attribute. It is unbiased given their number.
 **Paper's estimator**: the sum divided by n*k/d, the *expected* number who answered, as in Wang et al. (2019). It
 is unbiased too, but adds a variance of (d/k - 1)*mean^2/n without any benefit.
+**Several questions** about one attribute (alone, or in relations with others) are pooled: a weighted average, with
+weights that follow from the plan and the numbers of answers alone. It is unbiased, and its intervals are exact as those
+of its parts, because different people answer different questions.
 
 Points are unbiased and may lie outside the domain, or be negative. `Estimates.clip` and `Estimates.project` remove
 such values, but neither is a default: their results look better and are often closer to the truth, but are biased.
@@ -20,15 +23,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from operator import mul
 from typing import ClassVar, Literal, Self
 
-from hush.core.channels import Reading
+from hush.core.channels import Channel, Reading, Summed
 from hush.core.channels.squares import Squares
 from hush.core.plan import Plan
 from hush.core.schema import MISSING, Attribute, Categorical, Numeric, Schema
+from hush.core.views import Value
 from hush.errors import EstimateError
-from hush.server.intervals import Interval, Ratio, Sample, bounds, ratio, summarise
+from hush.server.intervals import Interval, Pool, Ratio, Sample, bounds, ratio, sample_of, summarise
 from hush.server.tally import Tally
 from hush.show.rows import Rows
 from hush.show.tables import Table, number, percent, within
@@ -160,30 +165,32 @@ def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio
     if not isinstance(level, float) or not 0 < level <= MAX_LEVEL:
         raise EstimateError(f"level must be a number between 0 and {MAX_LEVEL}, such as 0.95")
     rows = []
-    for attribute, reading, n, sample in _targets(tally, estimator):
-        scale = Scale(attribute, reading.symbol)
+    for target in _targets(tally, estimator):
+        attribute, symbol, sample = target.attribute, target.symbol, target.sample
+        scale = Scale(attribute, symbol)
         low, high = scale.bounds(bounds(sample, level))
-        point = scale.value(sample.point if isinstance(sample, Ratio) else sample.mean)
+        point = scale.value(sample.mean if isinstance(sample, Sample) else sample.point)
         stderr = scale.half * sample.stderr
         if not math.isnan(point):  # rounding must not push an end of the interval past the point
             low, high = min(low, point), max(high, point)
-        rows.append(Estimate(attribute.name, category_of(attribute, reading.symbol), point, stderr, low, high, n))
+        rows.append(Estimate(attribute.name, category_of(attribute, symbol), point, stderr, low, high, target.answers))
     return Estimates(rows, level=level, schema=tally.plan.schema)
 
 
 def points(tally: Tally) -> list[float]:
     """Return only the points of `estimate`, for callers that need many estimates and no intervals."""
     found = []
-    for question, attributes, answered, counts in zip(
-        tally.plan.questions, tally.plan.attributes, tally.answered, tally.counts, strict=True
-    ):
-        for reading in question.channel.readings(counts, answered):
+    for target in sources(tally.plan, tally):
+        if len(target.sources) == 1 and isinstance(reading := target.sources[0].reading, Reading):
             if reading.presence is not None:
                 point = ratio(reading.counts, reading.values, reading.presence).point
             else:
                 n = sum(reading.counts)
                 point = math.fsum(map(mul, reading.counts, reading.values)) / n if n else math.nan
-            found.append(Scale(attributes[reading.attribute], reading.symbol).value(point))
+        else:
+            sample = target.pooled()
+            point = sample.mean if isinstance(sample, Sample) else sample.point
+        found.append(Scale(target.attribute, target.symbol).value(point))
     return found
 
 
@@ -197,10 +204,14 @@ def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") 
     if type(reports) is not int or reports < 0:
         raise EstimateError("the number of malicious reports must be a whole number, 0 or more")
     rows = []
-    for attribute, reading, _, sample in _targets(tally, estimator):
-        scale = Scale(attribute, reading.symbol)
-        shift = scale.half * _shift(sample, reading, reports)
-        rows.append(Manipulation(attribute.name, category_of(attribute, reading.symbol), shift))
+    for target in _targets(tally, estimator):
+        parts = target.sample.parts if isinstance(target.sample, Pool) else ((1.0, target.sample),)
+        shifts = [
+            weight * _shift(part, source.reading, reports)
+            for (weight, part), source in zip(parts, target.used, strict=True)
+        ]
+        shift = Scale(target.attribute, target.symbol).half * max(shifts)
+        rows.append(Manipulation(target.attribute.name, category_of(target.attribute, target.symbol), shift))
     return Manipulations(rows, reports=reports)
 
 
@@ -211,18 +222,31 @@ def leverage(plan: Plan) -> Manipulations:
     and if all values are present (if only a share is present, divide by that share).
     """
     rows = []
-    for question, attributes in zip(plan.questions, plan.attributes, strict=True):
-        for reading in question.channel.readings([0] * question.channel.alphabet.size, 0):
-            attribute = attributes[reading.attribute]
-            presence = reading.presence or [0.0] * len(reading.values)
-            # The point of a ratio may lie anywhere in the domain. Its shift is linear in the point, so the ends decide.
-            ranges = []
-            for point in (-1.0, 1.0):
-                mixed = [value - point * here for value, here in zip(reading.values, presence, strict=True)]
-                ranges.append(max(mixed) - min(mixed))
-            shift = Scale(attribute, reading.symbol).half * max(ranges)
-            rows.append(Manipulation(attribute.name, category_of(attribute, reading.symbol), shift))
+    for target in sources(plan):
+        shifts = []
+        asked = sum(float(source.inclusion) for source in target.sources)
+        weights = [float(source.inclusion) / source.noise for source in target.sources]
+        for source, weight in zip(target.sources, weights, strict=True):
+            # A share of the answers comes from this source, and the average gives it this weight.
+            part = weight / sum(weights) * asked / float(source.inclusion)
+            shifts.append(part * _reach(source.reading))
+        shift = Scale(target.attribute, target.symbol).half * max(shifts)
+        rows.append(Manipulation(target.attribute.name, category_of(target.attribute, target.symbol), shift))
     return Manipulations(rows)
+
+
+def _reach(reading: Reading | Summed) -> float:
+    """Return how far one report can move a sum of values, whatever the point of a ratio."""
+    if isinstance(reading, Summed):
+        here = (0.0, 0.0) if reading.presence is None else (reading.presence.smallest, reading.presence.largest)
+        return reading.largest - reading.smallest + here[1] - here[0]
+    presence = reading.presence or [0.0] * len(reading.values)
+    # The point of a ratio may lie anywhere in the domain. Its shift is linear in the point, so the ends decide.
+    ranges = []
+    for point in (-1.0, 1.0):
+        mixed = [value - point * here for value, here in zip(reading.values, presence, strict=True)]
+        ranges.append(max(mixed) - min(mixed))
+    return max(ranges)
 
 
 def _surplus(points: Sequence[float]) -> float:
@@ -237,41 +261,142 @@ def _surplus(points: Sequence[float]) -> float:
     return surplus
 
 
-def _shift(sample: Sample | Ratio, reading: Reading, reports: int) -> float:
+def _shift(sample: Sample | Ratio, reading: Reading | Summed, reports: int) -> float:
     if isinstance(sample, Sample):
         return min(1.0, reports / sample.n) * (sample.largest - sample.smallest) if sample.n else math.inf
     # The ratio r = V/P moves by (dV - r*dP)/(P + dP), where each report changes (V, P) by one output's values.
-    assert reading.presence is not None
     point = sample.point
-    mixed = [value - point * here for value, here in zip(reading.values, reading.presence, strict=True)]
+    if isinstance(reading, Summed):
+        below = sample.denominator
+        reach = sample.numerator.largest - sample.numerator.smallest + abs(point) * (below.largest - below.smallest)
+    else:
+        assert reading.presence is not None
+        mixed = [value - point * here for value, here in zip(reading.values, reading.presence, strict=True)]
+        reach = max(mixed) - min(mixed)
     present = sample.denominator.mean * sample.denominator.n
     left = present - reports * (sample.denominator.largest - sample.denominator.smallest)
-    return reports * (max(mixed) - min(mixed)) / left if left > 0 else math.inf
+    return reports * reach / left if left > 0 else math.inf
 
 
-def _targets(tally: Tally, estimator: Estimator) -> Iterator[tuple[Attribute, Reading, int, Sample | Ratio]]:
+@dataclass(frozen=True)
+class Source:
+    """One question's reading of a target. `inclusion` is the probability that a report is about it.
+
+    `noise` is the variance of one report's value in a public reference population: equal shares of categories, or
+    numbers with mean 0 on the scale [-1, 1]. Weights of a pool follow from it.
+    """
+
+    reading: Reading | Summed
+    channel: Channel
+    inclusion: Fraction
+    noise: float
+
+    @property
+    def n(self) -> int:
+        """The number of reports about the target."""
+        return self.reading.n if isinstance(self.reading, Summed) else sum(self.reading.counts)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A mean (symbol None) or share, and all questions that say something of it."""
+
+    attribute: Attribute
+    symbol: int | None
+    sources: tuple[Source, ...]
+
+    @property
+    def used(self) -> list[Source]:
+        """The sources with answers, or the first if there are none."""
+        return [source for source in self.sources if source.n] or [self.sources[0]]
+
+    @property
+    def answers(self) -> int:
+        """The number of reports about it."""
+        return sum(source.n for source in self.sources)
+
+    def pooled(self) -> Sample | Ratio | Pool:
+        """Return the sample of one source, or the pool of several: weighted by their answers and known noise."""
+        samples = [sample_of(source.reading) for source in self.used]
+        if len(samples) == 1:
+            return samples[0]
+        weights = [source.n / source.noise for source in self.used]
+        return Pool(tuple((weight / sum(weights), sample) for weight, sample in zip(weights, samples, strict=True)))
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A target with its sample, as an estimator reads it."""
+
+    attribute: Attribute
+    symbol: int | None
+    answers: int
+    sample: Sample | Ratio | Pool
+    used: list[Source]
+
+
+def sources(plan: Plan, tally: Tally | None = None) -> list[Target]:
+    """Return every target of the schema that the plan's questions say something of, with all its sources.
+
+    If people answer several questions each, their answers to two of them are not independent. A target is then read
+    from one question alone: the one about it alone, or the first.
+    """
+    found: dict[tuple[str, int | None], list[Source]] = {}
+    alone: dict[str, int] = {}
+    for index, question in enumerate(plan.questions):
+        counts = [0] * question.channel.alphabet.size if tally is None else tally.counts[index]
+        plain = [view.attribute if isinstance(view, Value) else None for view in question.views]
+        if not any(plain):
+            continue
+        for reading in question.channel.readings(counts, 0 if tally is None else tally.answered[index]):
+            name = plain[reading.attribute]
+            if name is None:
+                continue
+            if plan.k > 1 and alone.setdefault(name, plan.question(name)) != index:
+                continue
+            seen = plan.attributes[index][reading.attribute]
+            source = Source(reading, question.channel, plan.inclusions[index] * reading.share, _noise(reading, seen))
+            found.setdefault((name, reading.symbol), []).append(source)
+    order = {name: place for place, name in enumerate(plan.schema.names)}
+    keys = sorted(found, key=lambda key: order[key[0]])  # stable: within an attribute as its channel lists them
+    return [Target(plan.schema[name], symbol, tuple(found[name, symbol])) for name, symbol in keys]
+
+
+def _noise(reading: Reading | Summed, attribute: Attribute) -> float:
+    """Return the variance of one report's value in the reference population."""
+    x = 0.0
+    if reading.symbol is not None:
+        x = 0.5 if isinstance(attribute, Numeric) else 1 / len(attribute.labels)
+    if reading.squares is not None:
+        return sum(reading.squares.variances(x)) / 2
+    assert isinstance(reading, Reading)
+    smallest, largest = min(reading.values), max(reading.values)
+    return (largest - x) * (x - smallest)
+
+
+def _targets(tally: Tally, estimator: Estimator) -> Iterator[_Read]:
     if estimator not in ("ratio", "paper"):
         raise EstimateError('estimator must be "ratio" or "paper"')
-    plan = tally.plan
-    for question, attributes, asked, answered, counts in zip(
-        plan.questions, plan.attributes, plan.inclusions, tally.answered, tally.counts, strict=True
-    ):
-        for reading in question.channel.readings(counts, answered):
-            n = sum(reading.counts)  # the reports about this attribute
-            inclusion = asked * reading.share
-            if reading.presence is not None:
-                # Both estimators agree: their divisors cancel in the ratio.
-                sample: Sample | Ratio = ratio(reading.counts, reading.values, reading.presence, reading.squares)
-            elif estimator == "ratio" or inclusion == 1:
-                sample = summarise(reading.counts, reading.values, reading.squares)
-            else:
-                # People who were not asked count as 0, the others as 1/inclusion times their value.
-                weight = float(1 / inclusion)
-                scaled = [0.0, *(weight * value for value in reading.values)]
-                ends = (-1.0, 1.0) if reading.symbol is None else (0.0, 1.0)
-                squares = reading.squares or Squares.of_two(reading.values, ends)
-                sample = summarise([tally.reports - n, *reading.counts], scaled, squares.scaled(weight))
-            yield attributes[reading.attribute], reading, n, sample
+    for target in sources(tally.plan, tally):
+        used = target.used
+        one = used[0]
+        if len(target.sources) == 1 and estimator == "paper" and one.inclusion != 1 and one.reading.presence is None:
+            sample: Sample | Ratio | Pool = _by_paper(tally, one)
+        else:
+            # Both estimators agree on a ratio: their divisors cancel. Pooled sources are read by the ratio estimator.
+            sample = target.pooled()
+        yield _Read(target.attribute, target.symbol, target.answers, sample, used)
+
+
+def _by_paper(tally: Tally, source: Source) -> Sample:
+    """Return the sample of all people: who were not asked count as 0, the others as 1/inclusion times their value."""
+    reading, weight = source.reading, float(1 / source.inclusion)
+    if isinstance(reading, Summed):
+        raise EstimateError('estimator="paper" is for questions about one attribute: use "ratio"')
+    scaled = [0.0, *(weight * value for value in reading.values)]
+    ends = (-1.0, 1.0) if reading.symbol is None else (0.0, 1.0)
+    squares = reading.squares or Squares.of_two(reading.values, ends)
+    return summarise([tally.reports - source.n, *reading.counts], scaled, squares.scaled(weight))
 
 
 def category_of(attribute: Attribute, symbol: int | None) -> str | int | None:

@@ -36,6 +36,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from operator import mul
 
+from hush.core.channels import Reading, Summed
 from hush.core.channels.squares import Squares
 from hush.server.binomial import lower_bound, normal, student, upper_bound
 
@@ -83,6 +84,33 @@ def summarise(counts: Sequence[int], values: Sequence[float], squares: Squares |
     return Sample(n, mean, variance, smallest, largest, two_valued, squares)
 
 
+def sample_of(reading: Reading | Summed) -> Sample | Ratio:
+    """Return the sample of a reading: a mean, or the mean of the present."""
+    if isinstance(reading, Reading):
+        if reading.presence is not None:
+            return ratio(reading.counts, reading.values, reading.presence, reading.squares)
+        return summarise(reading.counts, reading.values, reading.squares)
+    top = _of_averages(reading.n, reading.mean, reading.square, reading.smallest, reading.largest, reading.squares)
+    present = reading.presence
+    if present is None:
+        return top
+    bottom = _of_averages(reading.n, present.mean, present.square, present.smallest, present.largest, None)
+    covariance = math.nan
+    if reading.n > 1 and present.product is not None:
+        covariance = (present.product - top.mean * bottom.mean) * reading.n / (reading.n - 1)
+    return Ratio(top, bottom, covariance)
+
+
+def _of_averages(
+    n: int, mean: float | None, square: float | None, smallest: float, largest: float, squares: Squares | None
+) -> Sample:
+    """Return the sample with these averages of a value and of its square."""
+    if mean is None or square is None:
+        return Sample(0, math.nan, math.nan, smallest, largest, False, squares)
+    variance = max(square - mean * mean, 0.0) * n / (n - 1) if n > 1 else math.nan
+    return Sample(n, mean, variance, smallest, largest, False, squares)
+
+
 def moments(law: Sequence[float], values: Sequence[float], squares: Squares | None = None) -> Sample:
     """Return the expected sample of one value, given the probability of each: its moments are those of the law."""
     mean = math.fsum(map(mul, law, values))
@@ -90,8 +118,10 @@ def moments(law: Sequence[float], values: Sequence[float], squares: Squares | No
     return Sample(1.0, mean, second, min(values), max(values), len(set(values)) == 2, squares)
 
 
-def bounds(sample: Sample | Ratio, level: float) -> Interval:
+def bounds(sample: Sample | Ratio | Pool, level: float) -> Interval:
     """Return the interval of a mean, or of a ratio of means."""
+    if isinstance(sample, Pool):
+        return pool_interval(sample, level)
     return ratio_interval(sample, level) if isinstance(sample, Ratio) else interval(sample, level)
 
 
@@ -191,6 +221,96 @@ class Ratio:
         """Return the variance of (value - x*presence)."""
         linear = self.numerator.variance - 2 * x * self.covariance + x**2 * self.denominator.variance
         return max(linear, 0.0)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A weighted average of independent estimates of the same target: from questions that ask different people.
+
+    The weights add up to 1. They depend on the plan and on the numbers of answers, never on what was answered: so the
+    average is unbiased like its parts.
+    """
+
+    parts: tuple[tuple[float, Sample | Ratio], ...]
+
+    @property
+    def n(self) -> float:
+        """The number of all answers."""
+        return sum(_top(part).n for _, part in self.parts)
+
+    @property
+    def point(self) -> float:
+        """The average; for a mean of the present, NaN if their estimated share is not above 0."""
+        present = self._sum(lambda part: part.denominator.mean if isinstance(part, Ratio) else 1.0)
+        return self._sum(lambda part: _top(part).mean) / present if present > 0 else math.nan
+
+    @property
+    def stderr(self) -> float:
+        """The standard error, to first order for a mean of the present."""
+        x = self.point
+        if math.isnan(x) or self.n < 2:
+            return math.inf
+        present = self._sum(lambda part: part.denominator.mean if isinstance(part, Ratio) else 1.0)
+        return math.sqrt(self.variance(x)) / present
+
+    def _sum(self, of: Callable[[Sample | Ratio], float]) -> float:
+        return math.fsum(weight * of(part) for weight, part in self.parts)
+
+    def away(self, x: float) -> float:
+        """Return the average of (value - x*presence): its expectation is 0 if x is true."""
+        return self._sum(lambda part: _top(part).mean - x * (part.denominator.mean if isinstance(part, Ratio) else 1.0))
+
+    def variance(self, x: float, most: bool = False) -> float:
+        """Return the variance of the average if x is true: as seen, but at least (or at most) what channels allow."""
+        total = []
+        for weight, part in self.parts:
+            top = _top(part)
+            if top.two_valued:
+                inside = min(max(x, top.smallest), top.largest)
+                value = (top.largest - inside) * (inside - top.smallest)
+            else:
+                seen = part.spread(x) if isinstance(part, Ratio) else part.variance
+                assert top.squares is not None
+                first, last = top.squares.ends
+                value = max(seen, top.squares.variances(min(max(x, first), last))[most])
+            total.append(weight * weight * value / top.n)
+        return math.fsum(total)
+
+
+def _top(sample: Sample | Ratio) -> Sample:
+    return sample.numerator if isinstance(sample, Ratio) else sample
+
+
+def pool_interval(pool: Pool, level: float) -> Interval:
+    """Return an interval for the mean of a pool: every x for which its average is plausible, as for one sample.
+
+    The variances are those that the channels have if x is true, so the interval is Wilson's for shares.
+    """
+    first = min(_ends(part)[0] for _, part in pool.parts)
+    last = max(_ends(part)[1] for _, part in pool.parts)
+    if pool.n < 3 or math.isnan(pool.point):
+        return -math.inf, math.inf
+    t2, unmet = student(level, pool.n - 1) ** 2, -math.log1p(-level)
+    spread = math.fsum(weight * weight / _top(part).n for weight, part in pool.parts)
+    smallest = min(_top(part).smallest for _, part in pool.parts)
+    largest = max(_top(part).largest for _, part in pool.parts)
+    point = pool.point
+
+    def plausible(x: float) -> bool:
+        away = pool.away(x)
+        room = last - point if x > point else point - first
+        doubt = t2 * pool.variance(x) + unmet * abs(away) * max(room, 0.0) * spread
+        return away * away <= min(doubt, t2 * pool.variance(x, most=True))
+
+    if any(isinstance(part, Ratio) for _, part in pool.parts):
+        middle = min(max(point, first), last)
+        return _edge(plausible, middle, first), _edge(plausible, middle, last)
+    return _edge(plausible, point, smallest), _edge(plausible, point, largest)
+
+
+def _ends(sample: Sample | Ratio) -> Interval:
+    known = _top(sample).squares
+    return (0.0, 1.0) if known is None else known.ends
 
 
 def ratio(

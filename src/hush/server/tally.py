@@ -18,7 +18,7 @@ from hush.errors import TallyError
 if TYPE_CHECKING:
     import altair as alt
 
-VERSION = 1
+VERSION = 2
 MAX_REPORTS = 1 << 62
 
 
@@ -161,8 +161,9 @@ class Tally:
         outer, design, tally = codec.fields(value, ("hush", "plan", "tally"), TallyError, "a tally")
         names = ("hush", "plan", "reports", "answered", "counts")
         version, plan_id, reports, answered, counts = codec.fields(tally, names, TallyError, "the counts of a tally")
-        if any(type(number) is not int or number != VERSION for number in (outer, version)):
-            raise TallyError(f"this is not a tally of version {VERSION}")
+        for number in (outer, version):
+            if type(number) is not int or number != VERSION:
+                raise TallyError(codec.other_version(number, VERSION, "a tally"))
         plan = cls._planned(design, plan)
         if plan_id != plan.id:
             raise TallyError("this tally belongs to another plan")
@@ -201,8 +202,8 @@ class Tally:
     def decode(cls, plan: Plan, data: bytes) -> Tally:
         """Read the binary form of a tally of this plan. Anything else is a TallyError."""
         cursor = codec.Cursor(data, TallyError, "the tally")
-        if cursor.take(1)[0] != VERSION:
-            raise TallyError(f"this is not a tally of version {VERSION}")
+        if (version := cursor.take(1)[0]) != VERSION:
+            raise TallyError(codec.other_version(version, VERSION, "a tally"))
         if cursor.take(32) != bytes.fromhex(plan.id):
             raise TallyError("this tally belongs to another plan")
         reports = cursor.varint()

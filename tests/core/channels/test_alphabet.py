@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hush import ReportError, TallyError
-from hush.core.channels import Alphabet, Output, Signed, Subsets, Symbols
+from hush.core.channels import Alphabet, Grouped, Output, Subsets, Symbols
 from hush.core.channels.alphabet import members
 
 
@@ -51,7 +51,7 @@ def test_counts_are_checked() -> None:
 
 def test_how_many_outputs_there_are() -> None:
     assert (Symbols(5).outputs, Subsets(5).outputs, Subsets(5, 2).outputs) == (5, 32, 10)
-    assert Signed(10, 2).outputs == 40  # two of five dimensions, two signs each
+    assert Grouped(10, 2, 2).outputs == 40  # two of five dimensions, two signs each
     assert Subsets(3, 3).outputs == 1
 
 
@@ -73,9 +73,9 @@ GOOD: list[tuple[Alphabet, Output]] = [
     (Subsets(5), (0,)),
     (Subsets(5), (0, 1, 2, 3, 4)),
     (Subsets(5, 2), (3, 4)),
-    (Signed(6, 2), (0, 2)),
-    (Signed(6, 2), (1, 2)),
-    (Signed(6, 3), (1, 3, 5)),
+    (Grouped(6, 2, 2), (0, 2)),
+    (Grouped(6, 2, 2), (1, 2)),
+    (Grouped(6, 3, 2), (1, 3, 5)),
 ]
 BAD: list[tuple[Alphabet, Any]] = [
     (Symbols(3), -1),
@@ -94,12 +94,12 @@ BAD: list[tuple[Alphabet, Any]] = [
     (Subsets(5, 2), (1,)),
     (Subsets(5, 2), (1, 2, 3)),
     (Subsets(5, 2), (2, 2)),
-    (Signed(6, 2), (0, 1)),
-    (Signed(6, 2), (4, 5)),
-    (Signed(6, 2), (0,)),
-    (Signed(6, 3), (0, 1, 4)),
-    (Signed(6, 3), (0, 4, 5)),
-    (Signed(6, 2), (5, 6)),
+    (Grouped(6, 2, 2), (0, 1)),
+    (Grouped(6, 2, 2), (4, 5)),
+    (Grouped(6, 2, 2), (0,)),
+    (Grouped(6, 3, 2), (0, 1, 4)),
+    (Grouped(6, 3, 2), (0, 4, 5)),
+    (Grouped(6, 2, 2), (5, 6)),
 ]
 
 
@@ -142,9 +142,9 @@ def test_the_ends_of_counts() -> None:
         (Subsets(2), [0, 0], 7),
         (Subsets(2), [7, 7], 7),
         (Subsets(3, 2), [7, 7, 0], 7),
-        (Signed(4, 1), [2, 2, 2, 1], 7),
-        (Signed(4, 2), [3, 4, 7, 0], 7),
-        (Signed(6, 1), [1, 1, 1, 1, 1, 2], 7),
+        (Grouped(4, 1, 2), [2, 2, 2, 1], 7),
+        (Grouped(4, 2, 2), [3, 4, 7, 0], 7),
+        (Grouped(6, 1, 2), [1, 1, 1, 1, 1, 2], 7),
     ]
     bad: list[tuple[Alphabet, list[int], int]] = [
         (Symbols(2), [-1, 8], 7),
@@ -153,9 +153,9 @@ def test_the_ends_of_counts() -> None:
         (Subsets(2), [0, 8], 7),
         (Subsets(3, 2), [7, 6, 0], 7),
         (Subsets(3, 1), [8, -1, 0], 7),
-        (Signed(4, 2), [4, 4, 6, 0], 7),
-        (Signed(4, 2), [6, 0, 4, 4], 7),
-        (Signed(4, 1), [2, 2, 2, 2], 7),
+        (Grouped(4, 2, 2), [4, 4, 6, 0], 7),
+        (Grouped(4, 2, 2), [6, 0, 4, 4], 7),
+        (Grouped(4, 1, 2), [2, 2, 2, 2], 7),
     ]
     for alphabet, counts, n in good:
         alphabet.check_counts(counts, n)

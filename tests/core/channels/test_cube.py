@@ -8,7 +8,7 @@ from math import comb
 import pytest
 
 from hush import DesignError, Plan, ReportError, Tally, TallyError, design, estimate
-from hush.core.channels import Coins, Cube, Output, Signed, Signs, State
+from hush.core.channels import Coins, Cube, Grouped, Output, Signs, State
 from hush.core.design.joint import cube, person_variance
 from hush.core.design.numeric import duchi, signs
 from hush.core.exact import WORD, exp_bounds, largest_threshold
@@ -76,7 +76,7 @@ def test_its_ends_are_the_mechanisms_of_duchi() -> None:
 
 
 def test_outputs_with_both_signs_are_refused() -> None:
-    alphabet = Signed(8, 2)
+    alphabet = Grouped(8, 2, 2)
     assert alphabet.outputs == 24
     bad: list[Output] = [(0, 1), (6, 7), (1,), (1, 2, 5), (2, 1), (1, 8), (-1, 2), 3]
     for output in bad:
@@ -89,7 +89,7 @@ def test_outputs_with_both_signs_are_refused() -> None:
 
 
 def test_counts_that_no_reports_can_give_are_refused() -> None:
-    alphabet = Signed(6, 2)
+    alphabet = Grouped(6, 2, 2)
     alphabet.check_counts([3, 2, 1, 3, 0, 1], 5)
     for counts in ([3, 3, 1, 2, 0, 1], [3, 2, 1, 3, 0, 0], [6, -1, 1, 3, 0, 1], [5, 0, 5, 0, 0, 1]):
         with pytest.raises(TallyError):

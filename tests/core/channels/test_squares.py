@@ -128,8 +128,8 @@ def test_no_population_leaves_the_bounds(name: str, epsilon: Fraction) -> None:
 def test_the_missing_have_the_variance_that_is_said(name: str) -> None:
     channel = SMALL[name](Fraction(2))
     reading, squares = reading_of(channel)
-    assert squares.missing is not None
-    value, presence = squares.missing
+    assert len(squares.absent) == 1
+    ((value, presence),) = squares.absent
     for x in (Fraction(0), Fraction(1, 2), Fraction(1)):
         assert value + presence * float(x) ** 2 == pytest.approx(variance(channel, reading, {None: Fraction(1)}, x))
     bent = squares.lower[0][1] + squares.bend

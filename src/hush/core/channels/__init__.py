@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from hush.core.channels.additive import Additive
-from hush.core.channels.alphabet import Alphabet, Output, Signed, Subsets, Symbols
-from hush.core.channels.base import Channel, Coins, Reading, State, draw_subset
+from hush.core.channels.alphabet import Alphabet, Grouped, Output, Subsets, Symbols
+from hush.core.channels.base import Channel, Coins, Presence, Reading, State, Summed, draw_subset
 from hush.core.channels.cells import Cells
 from hush.core.channels.cube import Cube
 from hush.core.channels.mixture import Mixture
+from hush.core.channels.rows import Rows
 from hush.core.channels.signs import Signs
 from hush.core.channels.subset import Subset
 from hush.core.channels.unary import Unary
@@ -20,7 +21,7 @@ from hush.core.channels.window import Window
 from hush.errors import PlanError
 
 CHANNELS: dict[str, type[Channel]] = {
-    channel.kind: channel for channel in (Window, Mixture, Subset, Unary, Additive, Signs, Cube, Cells)
+    channel.kind: channel for channel in (Window, Mixture, Subset, Unary, Additive, Signs, Cube, Cells, Rows)
 }
 
 
@@ -40,14 +41,17 @@ __all__ = [
     "Channel",
     "Coins",
     "Cube",
+    "Grouped",
     "Mixture",
     "Output",
+    "Presence",
     "Reading",
-    "Signed",
+    "Rows",
     "Signs",
     "State",
     "Subset",
     "Subsets",
+    "Summed",
     "Symbols",
     "Unary",
     "Window",

@@ -1,8 +1,9 @@
 """The outputs of a channel: how they are checked, written down and counted.
 
 There are two kinds. A `Symbols` output is one of `size` symbols, an integer. A `Subsets` output is a set of
-some of `size` members, a tuple of increasing integers: any set, or only those with `weight` members. In `Signed`
-sets the members come in pairs, minus and plus, and a set has at most one of each pair.
+some of `size` members, a tuple of increasing integers: any set, or only those with `weight` members. In `Grouped`
+sets the members come in groups of equal size, and a set has at most one of each group: the two signs of a dimension, or
+the cells of a row.
 """
 
 from __future__ import annotations
@@ -173,27 +174,29 @@ class Subsets(Alphabet):
 
 
 @dataclass(frozen=True)
-class Signed(Subsets):
-    """A sign for each of `weight` dimensions out of size/2: member 2j is the minus of dimension j, 2j+1 its plus."""
+class Grouped(Subsets):
+    """One member of each of `weight` groups: group j has the members j*group to (j+1)*group - 1."""
+
+    group: int = 2
 
     @property
     def outputs(self) -> int:
-        """How many outputs there are: one per choice of dimensions and signs."""
+        """How many outputs there are: one per choice of groups and of a member of each."""
         assert self.weight is not None
-        return comb(self.size // 2, self.weight) << self.weight
+        return comb(self.size // self.group, self.weight) * int(self.group**self.weight)
 
     def check(self, output: Output) -> None:
-        """Refuse a value that is not such a set, or has both signs of one dimension."""
+        """Refuse a value that is not such a set, or has two members of one group."""
         super().check(output)
         assert isinstance(output, tuple)
-        if any(low // 2 == high // 2 for low, high in pairwise(output)):
-            raise ReportError("an output must not have both signs of one dimension")
+        if any(low // self.group == high // self.group for low, high in pairwise(output)):
+            raise ReportError("an output must not have two members of one group")
 
     def check_counts(self, counts: Sequence[int], n: int) -> None:
-        """Refuse counts of signs that cannot come from n outputs."""
+        """Refuse counts of members that cannot come from n outputs."""
         super().check_counts(counts, n)
-        if any(minus + plus > n for minus, plus in zip(counts[::2], counts[1::2], strict=True)):
-            raise TallyError("no attribute may have more signs than the number who answered")
+        if any(sum(counts[at : at + self.group]) > n for at in range(0, self.size, self.group)):
+            raise TallyError("no group may be counted more often than the number who answered")
 
 
 def members(bits: int) -> tuple[int, ...]:

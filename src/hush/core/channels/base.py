@@ -67,6 +67,41 @@ class Reading:
     share: Fraction = Fraction(1)
 
 
+@dataclass(frozen=True)
+class Summed:
+    """The average of one target over n reports, for a channel whose tally does not count each value of the target.
+
+    A report may have several members that count towards the target (two cells of one row of a table), and a tally
+    counts members, not reports. The average of the values is known all the same. Their mean square follows from the law
+    of the channel: either from the average itself, or from the squares of the members, whose products average to 0.
+
+    `mean` and `square` are averages of value and value^2, None without reports; `smallest` and `largest` bound a value.
+    With `presence` the target is the mean of the present, as in a `Reading`.
+    """
+
+    attribute: int
+    symbol: int | None
+    n: int
+    mean: float | None
+    square: float | None
+    smallest: float
+    largest: float
+    squares: Squares
+    presence: Presence | None = None
+    share: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True)
+class Presence:
+    """Averages of presence, its square, and its product with the value; and the bounds of presence."""
+
+    mean: float | None
+    square: float | None
+    product: float | None
+    smallest: float
+    largest: float
+
+
 class Channel(ABC):
     """The protocol that plan, client, report, tally and estimates rely on."""
 
@@ -148,8 +183,23 @@ class Channel(ABC):
     # -- the server
 
     @abstractmethod
-    def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
-        """Return a reading of each target from the counts of n reports."""
+    def readings(self, counts: Sequence[int], n: int) -> Sequence[Reading | Summed]:
+        """Return a reading of each target of each attribute from the counts of n reports."""
+
+    def chances(self, state: State) -> list[Fraction]:
+        """Return the exact probability that each symbol is the output, or each member in it."""
+        found = [Fraction(0)] * self.alphabet.size
+        for output, probability in self.law(state).items():
+            for member in (output,) if isinstance(output, int) else output:
+                found[member] += probability
+        return found
+
+    def expected(self, inputs: Sequence[Input]) -> list[Fraction]:
+        """Return the exact average of the counts of one report, rounding included."""
+        found = [Fraction(0)] * self.alphabet.size
+        for state, weight in self.rounding(inputs).items():
+            found = [total + weight * chance for total, chance in zip(found, self.chances(state), strict=True)]
+        return found
 
     def likelihood(self, u: float | None) -> list[float] | None:
         """Return the probabilities of all outputs for an input in [0, 1] (or None, missing).

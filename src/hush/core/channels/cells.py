@@ -1,27 +1,27 @@
-"""The cells channel: a few small attributes at once, by randomised response over the cells of their table.
+"""The cells channel: a few small attributes at once, as a set of cells of their table.
 
 Each attribute has a few values: its categories ("missing" among them), or the two signs to which a number is rounded
 at random, plus with probability (1+t)/2. A cell has one value of each attribute; the number of cells, C, is the product
-of their numbers of values. With probability T/2^64 the report is the true cell, otherwise a uniform one of the others.
-So all attributes share the whole epsilon, and the report is about their joint table, not only its margins.
+of their numbers of values. The report is a set of w cells: it contains the true cell with probability T/2^64. So all
+attributes share the whole epsilon, and the report is about their joint table, not only its margins.
 
-**Privacy.** It is the subset channel of the cells with weight 1: the ratio is exactly T*(C-1)/(2^64-T).
+**Privacy.** It is the subset channel of the cells with weight w: the ratio is exactly T*(C-w)/((2^64-T)*w).
 
-**Mean.** A cell is reported with probability p = T/2^64 if it is the true one and q = (1-p)/(C-1) if not. A value of
-an attribute with s values has c = C/s cells. The cell reported has that value with probability p + (c-1)q if it is
-the true value, and cq if it is not. Their difference is p - q, for every attribute. So ((1 if it has the value) -
-cq)/(p - q) is 1 or 0 on average. For a number s = 2, both values together have probability p + (C-1)q = 1, and the
-sign reported times B = 1/(p - q) is unbiased.
+**Mean.** A cell is in the set with probability p if it is the true one and q if not, as in the subset channel. A value
+of an attribute with s values has c = C/s cells. The number X of its cells in the set is p + (c-1)q on average if it is
+the true value, and cq if it is not. Their difference is p - q, for every attribute. So (X - cq)/(p - q) is 1 or 0 on
+average. For a number s = 2, the set has X cells with a plus and w - X with a minus, and (2X - w)/(p - q) is unbiased.
 
-**Variance.** Let P be the probability that the cell reported has the value. The variance is P(1-P)/(p-q)^2 for the
-share of a category, and B^2 - t^2 for a number. `variance` and `worst_variance` are the worst over all attributes, each
-on its own scale; `variance_of` is that of one attribute.
+**Variance.** With the probabilities r_1 and r_0 that two cells are in the set, one of them the true cell or neither
+(`Subset.pairs`), X(X-1) is 2(c-1)r_1 + (c-1)(c-2)r_0 on average if the value is true, and c(c-1)r_0 if not. So the mean
+square of X is linear in the share of the value, and known exactly. `variance` and `worst_variance` are the worst over
+all attributes, each on its own scale; `variance_of` is that of one attribute.
 
-The channel does not report sets of several cells (weight 2 or more): a margin would then have more than two values. And
-a joint report pays for small tables only, with at most about e^eps cells (docs/joint.md); for those, one cell is the
-best weight of the subset channel. Sources: Warner, Randomized Response (1965); Kairouz, Oh and Viswanath, Extremal
-Mechanisms for Local Differential Privacy (2014); Wang, Wu and Hu, Using Randomized Response for Differential Privacy
-Preserving Data Collection (2016), for tables.
+With w near C/(e^eps+1) the cells of the table have the least variance; for margins alone and few cells w = 1 is as
+good. Sources: Warner, Randomized Response (1965); Kairouz, Oh and Viswanath, Extremal Mechanisms for Local Differential
+Privacy (2014); Wang, Wu and Hu, Using Randomized Response for Differential Privacy Preserving Data Collection (2016),
+for tables; Ye and Barg, Optimal Schemes for Discrete Distribution Estimation under Locally Differential Privacy (2018),
+for sets.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from typing import Any, ClassVar
 
 from hush.core import codec
 from hush.core.channels.alphabet import Alphabet, Output
-from hush.core.channels.base import Channel, Coins, Reading, State, exact_t, require, rounding_up, rounds_up
+from hush.core.channels.base import Channel, Coins, Reading, State, Summed, exact_t, require, rounding_up, rounds_up
+from hush.core.channels.squares import Squares
 from hush.core.channels.subset import Subset
 from hush.core.schema import Attribute, Categorical, Input, Numeric
 from hush.errors import PlanError
@@ -46,17 +47,18 @@ MAX_CELLS = 4096
 
 @dataclass(frozen=True)
 class Cells(Channel):
-    """One cell of a table; `threshold`/2^64 is the probability of the true one.
+    """Sets of `weight` cells of a table; `threshold`/2^64 is the probability that the true one is among them.
 
     `sizes` has the number of categories of every attribute, or None for a number. A state is the index of a cell:
     the value of the last attribute changes fastest, and for a number minus comes before plus.
     """
 
     sizes: tuple[int | None, ...]
+    weight: int
     threshold: int
 
     kind: ClassVar[str] = "cells"
-    made: ClassVar[tuple[str, ...]] = ("values", "_whole")
+    made: ClassVar[tuple[str, ...]] = ("values", "whole")
 
     def __post_init__(self) -> None:
         require(
@@ -67,7 +69,7 @@ class Cells(Channel):
             if size is not None:
                 codec.integer(size, 2, MAX_CELLS, PlanError, "the number of categories (null for a number)")
         require(self.cells <= MAX_CELLS, f"a cells channel has at most {MAX_CELLS} cells")
-        Subset(self.cells, 1, self.threshold)  # checks the threshold
+        Subset(self.cells, self.weight, self.threshold)  # checks both
 
     # -- definition
 
@@ -82,14 +84,14 @@ class Cells(Channel):
         return prod(self.values)
 
     @cached_property
-    def _whole(self) -> Subset:
+    def whole(self) -> Subset:
         """The subset channel of all cells: the whole private step happens there."""
-        return Subset(self.cells, 1, self.threshold)
+        return Subset(self.cells, self.weight, self.threshold)
 
     @property
     def alphabet(self) -> Alphabet:
-        """The cells."""
-        return self._whole.alphabet
+        """The sets of cells, or simply the cells if `weight` is 1."""
+        return self.whole.alphabet
 
     def mismatch(self, attributes: Sequence[Attribute]) -> str | None:
         """Return why the channel cannot serve these attributes, or None if it can."""
@@ -122,60 +124,77 @@ class Cells(Channel):
     @property
     def ratio(self) -> Fraction:
         """The largest ratio of one output's probability under two inputs, exactly."""
-        return self._whole.ratio
+        return self.whole.ratio
 
     def states(self) -> Iterator[State]:
         """Every cell."""
-        return self._whole.states()
+        return self.whole.states()
 
     def law(self, state: State) -> dict[Output, Fraction]:
-        """Return the exact probability of every cell."""
-        return self._whole.law(state)
+        """Return the exact probability of every set."""
+        return self.whole.law(state)
+
+    def chances(self, state: State) -> list[Fraction]:
+        """Return the exact probability that the set contains each cell."""
+        return self.whole.chances(state)
 
     @cached_property
     def bound(self) -> Fraction:
-        """B = 1/(p - q): the size of the decoded value of a number."""
-        return 1 / (self._whole.p - self._whole.q)
+        """B = 1/(p - q), by which a count of cells is multiplied."""
+        return 1 / (self.whole.p - self.whole.q)
 
-    def _supports(self, size: int | None) -> tuple[Fraction, Fraction]:
-        """The decoded values of a category (or of a number's plus) in a cell without it, and in one with it."""
+    def _value(self, size: int | None, count: Fraction | int) -> Fraction:
+        """Return the value of a category (or of a number, for the count of plus) if the set has `count` such cells."""
         if size is None:
-            return -self.bound, self.bound
-        false = self.cells // size * self._whole.q
-        return -false * self.bound, (1 - false) * self.bound
-
-    @cached_property
-    def supports(self) -> tuple[tuple[Fraction, Fraction], ...]:
-        """The two values that a target of each attribute may have."""
-        return tuple(self._supports(size) for size in self.sizes)
+            return (2 * count - self.weight) * self.bound
+        return (count - self.cells // size * self.whole.q) * self.bound
 
     def decode(self, output: Output) -> tuple[Fraction, ...]:
         """Return the unbiased value of every target: the mean of a number, the share of every category."""
         self.alphabet.check(output)
-        assert isinstance(output, int)
-        return self._targets(output, self.supports)
+        cells = (output,) if isinstance(output, int) else output
+        found: list[Fraction] = []
+        for j, size in enumerate(self.sizes):
+            counts = [0] * self.values[j]
+            for cell in cells:
+                counts[self.position(cell)[j]] += 1
+            found += [self._value(size, count) for count in (counts[1:] if size is None else counts)]
+        return tuple(found)
 
     def truth(self, state: State) -> tuple[Fraction, ...]:
         """Return the sign of a number; 1 for the true category and 0 for the others."""
         cell = codec.integer(state, 0, self.cells - 1, PlanError, "the state of a cells channel")
-        pairs = [(Fraction(-1 if size is None else 0), Fraction(1)) for size in self.sizes]
-        return self._targets(cell, pairs)
-
-    def _targets(self, cell: int, pairs: Sequence[tuple[Fraction, Fraction]]) -> tuple[Fraction, ...]:
         found: list[Fraction] = []
-        for size, value, pair in zip(self.sizes, self.position(cell), pairs, strict=True):
-            found += [pair[value]] if size is None else [pair[value == category] for category in range(size)]
+        for size, value in zip(self.sizes, self.position(cell), strict=True):
+            found += [Fraction(2 * value - 1)] if size is None else [Fraction(value == other) for other in range(size)]
+        return tuple(found)
+
+    @cached_property
+    def squares(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """The mean square of each attribute's value: without and with a category, or for minus and plus."""
+        found = []
+        p, q, (together, apart) = self.whole.p, self.whole.q, self.whole.pairs
+        for size, values in zip(self.sizes, self.values, strict=True):
+            c = self.cells // values
+            ends = []
+            for true in (0, 1):
+                mean = c * q + true * (p - q)
+                pairs = c * (c - 1) * apart + 2 * true * (c - 1) * (together - apart)
+                square = pairs + mean  # of the number of cells in the set
+                if size is None:
+                    ends.append((4 * square - 4 * self.weight * mean + self.weight**2) * self.bound**2)
+                else:
+                    ends.append((square - 2 * c * q * mean + (c * q) ** 2) * self.bound**2)
+            found.append((ends[0], ends[1]))
         return tuple(found)
 
     def variance_of(self, attribute: int, t: Fraction | float) -> Fraction:
         """Return the exact variance for the attribute at this position. `Channel.variance` defines t."""
-        size = self.sizes[attribute]
-        if size is None:
-            return self.bound**2 - exact_t(t) ** 2
+        without, within = self.squares[attribute]
+        if self.sizes[attribute] is None:
+            return within - exact_t(t) ** 2  # the mean square is the same for both signs
         share = exact_t(t, low=0)
-        false = self.cells // size * self._whole.q
-        true = false + self._whole.p - self._whole.q
-        return (share * true * (1 - true) + (1 - share) * false * (1 - false)) * self.bound**2
+        return share * (within - 1) + (1 - share) * without
 
     def variance(self, t: Fraction | float) -> Fraction:
         """Return the largest variance of an attribute at t. For t < 0 it covers numbers only, if there are any."""
@@ -212,38 +231,57 @@ class Cells(Channel):
         return self.cell(values)
 
     def draw(self, state: State, coins: Coins) -> Output:
-        """Return a cell. One word for the coin, one (rarely more) for another cell."""
-        return self._whole.draw(state, coins)
+        """Return a set of cells, as the subset channel does."""
+        return self.whole.draw(state, coins)
 
     # -- the server
 
-    def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
+    def readings(self, counts: Sequence[int], n: int) -> Sequence[Reading | Summed]:
         """Return the mean of every number and the share of every category."""
         margins = [[0] * size for size in self.values]
         for cell, count in enumerate(counts):
             for margin, value in zip(margins, self.position(cell), strict=True):
                 margin[value] += count
-        found = []
-        for j, (size, margin, (without, within)) in enumerate(zip(self.sizes, margins, self.supports, strict=True)):
-            pair = float(without), float(within)
+        found: list[Reading | Summed] = []
+        for j, (size, margin) in enumerate(zip(self.sizes, margins, strict=True)):
+            if self.weight > 1:
+                shown = margin[1:] if size is None else margin
+                found += [self._summed(j, None if size is None else i, count, n) for i, count in enumerate(shown)]
+                continue
+            pair = float(self._value(size, 0)), float(self._value(size, 1))
             if size is None:
                 found.append(Reading(j, None, margin, pair))
             else:
                 found += [Reading(j, category, (n - count, count), pair) for category, count in enumerate(margin)]
         return found
 
+    def _summed(self, j: int, symbol: int | None, count: int, n: int) -> Summed:
+        """Return the average value of a target of which n sets have `count` cells in all."""
+        size, cells = self.sizes[j], self.cells // self.values[j]
+        most = min(cells, self.weight)
+        least = max(0, self.weight - (self.cells - cells))
+        ends = float(self._value(size, least)), float(self._value(size, most))
+        low, (without, within) = -1.0 if size is None else 0.0, self.squares[j]
+        line = Squares.of([(low, float(without)), (1.0, float(within))])
+        if not n:
+            return Summed(j, symbol, 0, None, None, *ends, line)
+        mean = self._value(size, Fraction(count, n))
+        share = (mean + 1) / 2 if size is None else mean
+        return Summed(j, symbol, n, float(mean), float(without + share * (within - without)), *ends, line)
+
     # -- the plan
 
     def to_json(self) -> dict[str, Any]:
         """Return the channel as JSON values."""
-        return {"kind": self.kind, "sizes": list(self.sizes), "threshold": str(self.threshold)}
+        return {"kind": self.kind, "sizes": list(self.sizes), "weight": self.weight, "threshold": str(self.threshold)}
 
     @classmethod
     def from_json(cls, value: Any) -> Cells:
         """Read a channel back."""
-        sizes, threshold = cls._fields(value, "sizes", "threshold")
+        sizes, weight, threshold = cls._fields(value, "sizes", "weight", "threshold")
         return cls(
             tuple(codec.listed(sizes, PlanError, "the sizes of a cells channel")),
+            weight,
             codec.big(threshold, PlanError, "a threshold"),
         )
 

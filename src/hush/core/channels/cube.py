@@ -40,7 +40,7 @@ from math import comb
 from typing import Any, ClassVar
 
 from hush.core import codec
-from hush.core.channels.alphabet import Output, Signed
+from hush.core.channels.alphabet import Grouped, Output
 from hush.core.channels.base import Coins, Reading, State, draw_subset, require
 from hush.core.channels.signs import SignChannel
 from hush.core.exact import WORD
@@ -81,9 +81,9 @@ class Cube(SignChannel):
     # -- definition
 
     @cached_property
-    def alphabet(self) -> Signed:
+    def alphabet(self) -> Grouped:
         """The signs of `sample` dimensions."""
-        return Signed(2 * self.size, self.sample)
+        return Grouped(2 * self.size, self.sample, 2)
 
     def mismatch(self, attributes: Sequence[Attribute]) -> str | None:
         """Return why the channel cannot serve these attributes, or None if it can."""

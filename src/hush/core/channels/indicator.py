@@ -79,6 +79,11 @@ class Indicator(Channel):
         """The larger of the variances for a category that everybody holds and one that nobody holds."""
         return max(self.variance(0), self.variance(1))
 
+    def chances(self, state: State) -> list[Fraction]:
+        """Return the exact probability that the output supports each category."""
+        true = self._category(state)
+        return [self.p if category == true else self.q for category in range(self.size)]
+
     def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
         """Return the category, with certainty: there is nothing to round."""
         return {inputs[0]: Fraction(1)}

@@ -219,11 +219,11 @@ class Mixture(Channel):
         places = sorted({t for some in knots for t, _ in some})
         points = [(t, self._average(between(some, t) for some in knots)) for t in places]
         known = [part.squares for part in self.parts]
-        missing = [one.missing for one in known if one.missing is not None]
+        missing = [point for one in known for point in one.absent]
         if not missing:
             return Squares.of(points)
         values, presences = map(self._average, zip(*missing, strict=True))
-        return Squares.of(points, self._average(one.bend for one in known), (values, presences))
+        return Squares.of(points, self._average(one.bend for one in known), [(values, presences)])
 
     @cached_property
     def _missing_squares(self) -> Squares:

@@ -13,7 +13,7 @@ value - r*presence has mean 0. Given a present person with input t its mean squa
 because `product` is the same for all t: a value is 0 where the presence differs. All terms but the first are linear in
 t, so envelopes stay envelopes: at mean r the envelope is that of q at r plus r^2 * (present - 2*product), where
 present - 2*product is the `bend`. A missing person has mean 0 and mean square
-E[value^2 | missing] + r^2 * E[presence^2 | missing].
+E[value^2 | missing] + r^2 * E[presence^2 | missing]. So has a person of another group, if the mean is that of a group.
 """
 
 from __future__ import annotations
@@ -29,22 +29,23 @@ Point = tuple[float, float]
 class Squares:
     """Envelopes of the mean square over the means that a population may have, as points (mean, mean square).
 
-    `bend` and `missing` belong to the ratio of an optional attribute. A plain mean has a presence of 1, so its bend is
-    -1. Equality is identity: channels keep their objects, and long lists of points are slow to compare.
+    `bend` and `absent` belong to a ratio: the mean of the present, or of a group. `absent` has E[value^2] and
+    E[presence^2] for each kind of people who are not counted. A plain mean has a presence of 1, so its bend is -1.
+    Equality is identity: channels keep their objects, and long lists of points are slow to compare.
     """
 
     lower: tuple[Point, ...]
     upper: tuple[Point, ...]
     bend: float = -1.0
-    missing: Point | None = None
+    absent: tuple[Point, ...] = ()
 
     @classmethod
-    def of(cls, points: Iterable[Point], bend: float = -1.0, missing: Point | None = None) -> Squares:
+    def of(cls, points: Iterable[Point], bend: float = -1.0, absent: Sequence[Point] = ()) -> Squares:
         """Return the envelopes of a function that is linear between these points, given in increasing order."""
         listed = list(points)
         lower = _convex(listed)
         upper = [(t, -square) for t, square in _convex([(t, -square) for t, square in listed])]
-        return cls(tuple(lower), tuple(upper), bend, missing)
+        return cls(tuple(lower), tuple(upper), bend, tuple(absent))
 
     @classmethod
     def of_two(cls, values: Sequence[float], ends: Point) -> Squares:
@@ -66,10 +67,9 @@ class Squares:
         """Return the least and the largest variance of value - x*presence if the mean (of the present) is x."""
         bend = self.bend * x * x
         least, most = between(self.lower, x) + bend, between(self.upper, x) + bend
-        if self.missing is not None:
-            value, presence = self.missing
-            absent = value + x * x * presence
-            least, most = min(least, absent), max(most, absent)
+        for value, presence in self.absent:
+            square = value + x * x * presence
+            least, most = min(least, square), max(most, square)
         return least, most
 
 

@@ -9,7 +9,9 @@ w/(K-w). So the ratio is exactly T*(K-w)/((2^64-T)*w).
 **Mean.** A category is in the set with probability p = T/2^64 if it is the true one, and with
 q = (p*(w-1) + (1-p)*w)/(K-1) if not. So ((1 if in the set) - q)/(p - q) is 1 or 0 on average.
 
-**Variance.** p(1-p)/(p-q)^2 for the true category and q(1-q)/(p-q)^2 for the others.
+**Variance.** p(1-p)/(p-q)^2 for the true category and q(1-q)/(p-q)^2 for the others. Two categories are in the set
+together with probability p(w-1)/(K-1) if one is the true one, and (p(w-1)(w-2) + (1-p)w(w-1))/((K-1)(K-2)) if neither
+is (`pairs`): so the covariances of all shares are known exactly, and sums of shares have exact variances.
 
 **The same draws.** Floyd's algorithm for w of the others, started one step later and with an empty set, is the
 algorithm for w-1 of them. So the first member is always drawn, and kept if the true category is not in the set.
@@ -69,6 +71,15 @@ class Subset(Indicator):
     def q(self) -> Fraction:
         """The probability that the set contains another given category."""
         return (self.p * (self.weight - 1) + (1 - self.p) * self.weight) / (self.size - 1)
+
+    @cached_property
+    def pairs(self) -> tuple[Fraction, Fraction]:
+        """The probability that the set contains two given categories: the true one and another, or two others."""
+        p, w, others = self.p, self.weight, self.size - 1
+        if self.size == 2:
+            return Fraction(0), Fraction(0)
+        with_true, without = p * (w - 1), p * (w - 1) * (w - 2) + (1 - p) * w * (w - 1)
+        return with_true / others, without / (others * (others - 1))
 
     @property
     def ratio(self) -> Fraction:

@@ -46,25 +46,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from hush.core import codec
 from hush.core.channels.alphabet import Output, Symbols
-from hush.core.channels.base import Channel, Coins, Reading, State, exact_t, require, searchable
+from hush.core.channels.base import Coins, Reading, State, exact_t, require
+from hush.core.channels.levels import Levelled, Levels
 from hush.core.channels.squares import Squares
 from hush.core.exact import WORD
 from hush.core.schema import Attribute, Input, Numeric
 from hush.errors import PlanError
 
-MAX_SIZE = 1 << 15
-MAX_LEVEL = 1 << 30  # so that neighbouring knots stay 2^-47 apart, far more than the 2^-53 of the grid
 ROUNDING = 1 << 24  # the lower bits of a word round the input; the others draw the cell
 GUARD = WORD // ROUNDING
-_UNIT = 1 << 53
 
 
 @dataclass(frozen=True)
-class Window(Channel):
+class Window(Levelled):
     """A window of `width` out of `size` cells; `threshold`/2^64 is the probability of the window.
 
     `levels` are integers, one for each cell, or "even" for equally spaced ones; only their proportions matter.
@@ -73,37 +71,21 @@ class Window(Channel):
     size: int
     width: int
     threshold: int
-    levels: tuple[int, ...] | Literal["even"] = "even"
+    levels: Levels = "even"
     optional: bool = False
 
     kind: ClassVar[str] = "window"
     made: ClassVar[tuple[str, ...]] = ("_steps", "_search")
 
     def __post_init__(self) -> None:
-        size, width, threshold = self.size, self.width, self.threshold
-        codec.integer(size, 2, MAX_SIZE, PlanError, "the size of a window channel")
-        codec.integer(width, 1, size - 1, PlanError, "the width of a window")
+        width, threshold = self.width, self.threshold
+        self._check_levels()
         codec.integer(threshold, 1, WORD - 1, PlanError, "the threshold of a window")
-        require(type(self.optional) is bool, "optional must be true or false")
         require(threshold % (ROUNDING * width) == 0, "2^24 times the width of a window must divide its threshold")
         require(
             (WORD - threshold) % (ROUNDING * self.cells_outside) == 0,
             "2^24 times the cells outside must divide 2^64 minus the threshold",
         )
-        if self.levels != "even":
-            levels = self.levels
-            require(isinstance(levels, tuple) and len(levels) == size, "a window needs one level per cell")
-            for level in levels:
-                codec.integer(level, -MAX_LEVEL, MAX_LEVEL, PlanError, "a level of a window")
-            require(
-                all(a == -b for a, b in zip(levels, reversed(levels), strict=True)),
-                "levels must be antisymmetric",
-            )
-            require(all(a <= b for a, b in pairwise(levels)), "levels must not decrease")
-            require(
-                all(a < b for a, b in pairwise(self._window_sums)),
-                "each window must have a larger sum of levels than the one before",
-            )
         require(self.ratio > 1, "a cell of the window must be likelier than one outside")
 
     # -- definition
@@ -112,11 +94,6 @@ class Window(Channel):
     def cells_outside(self) -> int:
         """How many cells lie outside a window, including those of "missing"."""
         return self.size if self.optional else self.size - self.width
-
-    @property
-    def last(self) -> int:
-        """The last start of a window."""
-        return self.size - self.width
 
     @cached_property
     def alphabet(self) -> Symbols:
@@ -130,18 +107,6 @@ class Window(Channel):
         if attributes[0].optional is not self.optional:
             return "the channel and the attribute must both be optional, or neither"
         return None
-
-    @cached_property
-    def cell_levels(self) -> tuple[int, ...]:
-        """The integers a_y."""
-        if self.levels == "even":
-            return tuple(range(1 - self.size, self.size, 2))
-        return self.levels
-
-    @cached_property
-    def _window_sums(self) -> list[int]:
-        totals = [0, *accumulate(self.cell_levels)]
-        return [totals[s + self.width] - totals[s] for s in range(self.last + 1)]
 
     @cached_property
     def _inside_probability(self) -> Fraction:
@@ -232,22 +197,6 @@ class Window(Channel):
     # -- the device
 
     @cached_property
-    def grid(self) -> tuple[list[float], list[float]]:
-        """Knots on the scale [0, 1], as multiples of 2^-53 rounded down, and the inverses of their gaps.
-
-        Every step is exact in binary floating point or rounded once by IEEE 754, so all languages compute the
-        same grid.
-        """
-        total = self._window_sums[-1]
-        points = [(a + total) * _UNIT // (2 * total) / _UNIT for a in self._window_sums]
-        return points, [1.0 / (b - a) for a, b in pairwise(points)]
-
-    @cached_property
-    def _search(self) -> list[float]:
-        """The grid, filled up for the search."""
-        return [] if self.levels == "even" else searchable(self.grid[0], math.inf)
-
-    @cached_property
     def _steps(self) -> tuple[int, int, int, int, int, int, int]:
         """The first word of outside; then the divisor of `cell`, the summand before and after: inside, outside.
 
@@ -275,17 +224,6 @@ class Window(Channel):
         s, up = self._between(0.5 if u is None else u)
         start = s + ((word & ROUNDING - 1) + 0.5 < up * ROUNDING)
         return None if u is None else start
-
-    def _between(self, u: float) -> tuple[int, float]:
-        """Return the state below an input, and the input's position between it and the next (0 to 1)."""
-        # Any float leads to a state of the channel, so privacy does not depend on earlier computations.
-        if self.levels == "even":
-            position = u * self.last
-            s = int(min(max(0.0, position), self.last - 1.0))  # 0 for NaN
-            return s, position - s
-        points, slopes = self.grid
-        s = min(max(bisect_right(self._search, u) - 1, 0), self.last - 1)
-        return s, (u - points[s]) * slopes[s]
 
     def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
         """Return the exact probability of the one or two states to which an input may be rounded."""
@@ -339,7 +277,7 @@ class Window(Channel):
         here, gone = 1 - missing[0], 1 - missing[-1]
         absent = float(self._outside_probability) * math.fsum(level * level for level in levels)
         # Two values with mean 1 (for somebody present) or 0 have the mean square sum * mean - product.
-        return Squares.of(points, gone - here - here * gone, (absent, -here * gone))
+        return Squares.of(points, gone - here - here * gone, [(absent, -here * gone)])
 
     def likelihood(self, u: float | None) -> list[float]:
         """Return the probabilities of all outputs for an input in [0, 1] (or None, missing)."""

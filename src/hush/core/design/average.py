@@ -69,7 +69,7 @@ def average_variance(channel: Window, prior: Sequence[Fraction]) -> Fraction:
     return total
 
 
-class _Prior:
+class Density:
     """Integrals of a density that is constant on equal bins."""
 
     def __init__(self, shares: Sequence[Fraction]) -> None:
@@ -90,7 +90,7 @@ class _Prior:
         return mass, first
 
 
-def _improved(problem: Problem, levels: Sequence[float], prior: _Prior) -> tuple[float, list[float]]:
+def _improved(problem: Problem, levels: Sequence[float], prior: Density) -> tuple[float, list[float]]:
     """Return the average mean square of levels, and the levels at which its gradient would be 0."""
     size, width, gain, outside, _ = problem
     knots = knots_of(problem, levels)
@@ -132,12 +132,27 @@ def _monotone(problem: Problem, levels: Sequence[float]) -> list[float]:
     return [x / scale for x in full]
 
 
+def fitted(problem: Problem, levels: Sequence[float], density: Density, steps: int) -> tuple[float, list[float]]:
+    """Return the least average mean square that these steps find from these levels, and the levels that have it."""
+    current = _monotone(problem, levels)
+    least, best = math.inf, current
+    for _ in range(steps):
+        average, target = _improved(problem, current, density)
+        if average < least:
+            least, best = average, current
+        if average == math.inf:
+            break
+        moved = [(1 - _DAMPING) * a + _DAMPING * b for a, b in zip(current, target, strict=True)]
+        current = _monotone(problem, moved)
+    return least, best
+
+
 @lru_cache(maxsize=64)
 def averaged(epsilon: Fraction, prior: tuple[Fraction, ...], optional: bool = False, size: int = 0) -> Window:
     """Return the window channel with the least average variance under a prior, as `histogram` returns it."""
     cells = size or default_size(float(epsilon))
     start, levels = worst_case(float(epsilon), cells, optional=optional)
-    density = _Prior(prior)
+    density = Density(prior)
     best = (math.inf, start, levels)
     for width in sorted(
         {max(1, min(cells // 2, round(start * factor))) for factor in (0.5, 0.65, 0.8, 0.9, 1, 1.1, 1.25)}
@@ -145,13 +160,7 @@ def averaged(epsilon: Fraction, prior: tuple[Fraction, ...], optional: bool = Fa
         if math.gcd(width, cells) & (math.gcd(width, cells) - 1):
             continue
         problem = problem_of(float(exp_bounds(epsilon)[0]), cells, width, optional)
-        current = _monotone(problem, levels)
-        for _ in range(_ITERATIONS):
-            average, target = _improved(problem, current, density)
-            if average < best[0]:
-                best = (average, width, current)
-            if average == math.inf:
-                break
-            moved = [(1 - _DAMPING) * a + _DAMPING * b for a, b in zip(current, target, strict=True)]
-            current = _monotone(problem, moved)
+        average, found = fitted(problem, levels, density, _ITERATIONS)
+        if average < best[0]:
+            best = (average, width, found)
     return as_channel(epsilon, best[1], best[2], optional)

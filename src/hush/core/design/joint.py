@@ -14,6 +14,7 @@ from math import prod
 from hush.core.channels import Cells, Cube
 from hush.core.channels.cells import MAX_CELLS
 from hush.core.channels.cube import MAX_SAMPLE, agreeing_corners
+from hush.core.design.categorical import subset
 from hush.core.exact import WORD, exp_bounds, largest_threshold
 from hush.errors import DesignError
 
@@ -50,8 +51,31 @@ def _cubes(epsilon: Fraction, size: int, sample: int) -> Iterator[Cube]:
 
 @lru_cache(maxsize=256)
 def cells(epsilon: Fraction, sizes: tuple[int | None, ...]) -> Cells:
-    """Joint randomised response over the cells of a table. `sizes`: the number of categories, or None for a number."""
+    """Sets of cells of a table, for its margins. `sizes`: the number of categories, or None for a number."""
+    weights = {1, _checked_table(epsilon, sizes)}
+    return min((_cells(epsilon, sizes, weight) for weight in sorted(weights)), key=_margins)
+
+
+def _cells(epsilon: Fraction, sizes: tuple[int | None, ...], weight: int) -> Cells:
+    count = prod(2 if size is None else size for size in sizes)
+    return Cells(sizes, weight, largest_threshold(exp_bounds(epsilon)[0], weight, count - weight))
+
+
+def _margins(channel: Cells) -> Fraction:
+    """Return the sum of the variances of all attributes, for equal shares of categories."""
+    shares = (Fraction(0) if size is None else Fraction(1, size) for size in channel.sizes)
+    return sum((channel.variance_of(j, share) for j, share in enumerate(shares)), Fraction(0))
+
+
+def _checked_table(epsilon: Fraction, sizes: tuple[int | None, ...]) -> int:
+    """Return the weight of least error of the cells."""
     count = prod(2 if size is None else size for size in sizes)
     if not 2 <= count <= MAX_CELLS:
         raise DesignError(f"attributes that are reported together may have at most {MAX_CELLS} cells, not {count}")
-    return Cells(sizes, largest_threshold(exp_bounds(epsilon)[0], 1, count - 1))
+    return subset(epsilon, count).weight
+
+
+@lru_cache(maxsize=1024)
+def table(epsilon: Fraction, sizes: tuple[int, ...]) -> Cells:
+    """The table of two or more categories whose cells have the least total variance."""
+    return _cells(epsilon, sizes, _checked_table(epsilon, sizes))

@@ -218,7 +218,7 @@ def _worst(knots: Sequence[tuple[float, float]]) -> float:
     return largest
 
 
-def _rounded(levels: Sequence[float]) -> tuple[int, ...]:
+def rounded(levels: Sequence[float]) -> tuple[int, ...]:
     """Return integer levels, antisymmetric and nondecreasing."""
     size = len(levels)
     upper = [max(0, round(x / levels[-1] * _LEVEL)) for x in levels[size - size // 2 :]]
@@ -284,7 +284,7 @@ def as_channel(epsilon: Fraction, width: int, levels: Sequence[float], optional:
     """Return the channel with these levels, rounded to integers, and the largest threshold that privacy permits."""
     size = len(levels)
     threshold = aligned_threshold(exp_bounds(epsilon)[0], width, size if optional else size - width, ROUNDING)
-    return Window(size, width, threshold, _rounded(levels), optional)
+    return Window(size, width, threshold, rounded(levels), optional)
 
 
 @lru_cache(maxsize=256)

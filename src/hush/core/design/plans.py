@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
 from hush.core import codec
 from hush.core.design.average import histogram
@@ -14,6 +14,7 @@ from hush.core.design.blocks import blocks_of, importance_of
 from hush.core.design.categorical import CATEGORICAL
 from hush.core.design.choice import Makers, best_k, cube_error, question_weights
 from hush.core.design.numeric import BLOCK, NUMERIC
+from hush.core.design.relations import Relation, Wishes, questions
 from hush.core.plan import MAX_EPSILON, MIN_EPSILON, Plan, Question
 from hush.core.schema import Schema
 from hush.errors import DesignError
@@ -30,8 +31,12 @@ def design(
     categorical: str = "subset",
     k: int | Literal["best", "paper", "weighted", "all"] = "best",
     objective: str | Sequence[float] = "worst",
-    importance: Mapping[str, float] | None = None,
+    importance: Mapping[Any, float] | None = None,
     joint: Sequence[Sequence[str]] = (),
+    relations: Sequence[Relation] | Literal["all"] = (),
+    singles: float = 0.2,
+    bands: Mapping[str, Sequence[float]] | None = None,
+    ranges: Sequence[str] | Mapping[str, int] = (),
     title: str = "",
 ) -> Plan:
     """Choose channels for a schema and an epsilon per person.
@@ -47,11 +52,17 @@ def design(
     objective, for minimax: "worst" minimises the largest variance over all inputs; "uniform", "centre", or a list
     of weights of equal bins of the domain, minimises the average under that public prior.
 
-    importance: how much the error of each attribute counts (1 by default), for k="best" and k="weighted".
+    importance: how much the error of each attribute counts (1 by default), for k="best" and k="weighted"; with
+    relations, also by pairs of names.
 
     joint: lists of neighbouring attributes that are reported together, as cells of one table (docs/joint.md). If the
     objective is a prior and all attributes are numbers that are never missing, hush takes the cube if its error is
     less.
+
+    relations: pairs of names, such as ("education", "income"), or "all"; a third entry names the kind ("table",
+    "means", "association", "moments"). Everybody then answers one question, and a share `singles` of the people one
+    about a single attribute. bands: the cuts of numbers that tables and groups need; they must be public. ranges:
+    numbers whose whole distribution is asked, by a tree of bands. See `hush.core.design.relations`.
     """
     if not isinstance(schema, Schema):
         raise DesignError("the schema must be a Schema: hush.Schema([hush.Numeric(...), ...])")
@@ -65,6 +76,14 @@ def design(
     if prior is not None and numeric != "minimax":
         raise DesignError('an objective other than "worst" is for numeric="minimax"')
     makers = Makers(numeric, categorical, prior)
+    if relations or ranges:
+        if k != "best" or joint or numeric in BLOCK:
+            raise DesignError("with relations or ranges everybody answers one question: leave out k and joint")
+        wishes = Wishes(relations, singles, bands or {}, ranges, _pairs(schema, importance))
+        asked, shares_of_people = questions(schema, makers, total, wishes)
+        return Plan(schema, total, 1, asked, title, shares_of_people)
+    if bands:
+        raise DesignError("bands are for relations: name the relations too")
     weights = importance_of(schema, importance)
     blocks = blocks_of(schema, numeric in BLOCK, joint)
     drawn = None
@@ -84,11 +103,22 @@ def design(
         else:
             chosen = codec.integer(k, 1, len(blocks), DesignError, 'k (if not "best", "paper", "weighted" or "all")')
         shares = [total / chosen] * len(blocks)
-    questions = []
+    made = []
     for block, share in zip(blocks, shares, strict=True):
         channel = makers.channel(block, share)
-        questions.append(Question(tuple(attribute.name for attribute in block), channel))
-    return Plan(schema, total, chosen, tuple(questions), title, drawn)
+        made.append(Question(tuple(attribute.name for attribute in block), channel))
+    return Plan(schema, total, chosen, tuple(made), title, drawn)
+
+
+def _pairs(schema: Schema, importance: Mapping[Any, float] | None) -> dict[object, float]:
+    """Return the importance of attributes and of pairs, with known names."""
+    found: dict[object, float] = {}
+    for key, weight in (importance or {}).items():
+        names = (key,) if isinstance(key, str) else tuple(key)
+        for name in names:
+            schema[name]  # raises an error that lists the names, if there is no such attribute
+        found[names] = weight
+    return found
 
 
 def _budget(epsilon: object) -> Fraction:
