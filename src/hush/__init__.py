@@ -60,6 +60,12 @@ if TYPE_CHECKING:
     from hush.planning.predictions import Guess, Prediction, Predictions, epsilon_needed, people_needed, predict
     from hush.server.distributions import Distribution, distribution
     from hush.server.estimates import Estimate, Estimates, Manipulation, Manipulations, estimate, manipulation
+    from hush.server.relations.associations import Associations, association
+    from hush.server.relations.consistent import Consistent, consistent
+    from hush.server.relations.crosstabs import Crosstab, crosstab
+    from hush.server.relations.groups import Differences, Means, means
+    from hush.server.relations.ranges import Below, Quantile, Quantiles, Shares, below, quantiles
+    from hush.server.relations.rows import Related, Relations
     from hush.server.step import first_round, step
     from hush.server.tally import Tally
 
@@ -99,6 +105,12 @@ _HOMES = {
     "planning.predictions": ["Guess", "Prediction", "Predictions", "epsilon_needed", "people_needed", "predict"],
     "server.estimates": ["Estimate", "Estimates", "Manipulation", "Manipulations", "estimate", "manipulation"],
     "server.distributions": ["Distribution", "distribution"],
+    "server.relations.associations": ["Associations", "association"],
+    "server.relations.consistent": ["Consistent", "consistent"],
+    "server.relations.crosstabs": ["Crosstab", "crosstab"],
+    "server.relations.groups": ["Differences", "Means", "means"],
+    "server.relations.ranges": ["Below", "Quantile", "Quantiles", "Shares", "below", "quantiles"],
+    "server.relations.rows": ["Related", "Relations"],
     "server.step": ["first_round", "step"],
     "server.tally": ["Tally"],
 }
@@ -123,12 +135,17 @@ _MODULES = (
 
 __all__ = [
     "MISSING",
+    "Associations",
     "AuditError",
+    "Below",
     "BudgetError",
     "Categorical",
     "Client",
     "CollectorError",
+    "Consistent",
+    "Crosstab",
     "DesignError",
+    "Differences",
     "Distribution",
     "Estimate",
     "EstimateError",
@@ -142,24 +159,34 @@ __all__ = [
     "LedgerError",
     "Manipulation",
     "Manipulations",
+    "Means",
     "NetworkError",
     "Numeric",
     "Plan",
     "PlanError",
     "Prediction",
     "Predictions",
+    "Quantile",
+    "Quantiles",
     "RecordError",
+    "Related",
+    "Relations",
     "Report",
     "ReportError",
     "Round",
     "Schema",
     "SchemaError",
     "Series",
+    "Shares",
     "StoreError",
     "Tally",
     "TallyError",
     "Training",
+    "association",
     "audit",
+    "below",
+    "consistent",
+    "crosstab",
     "design",
     "distribution",
     "epsilon_needed",
@@ -168,8 +195,10 @@ __all__ = [
     "gradient",
     "held_out",
     "manipulation",
+    "means",
     "people_needed",
     "predict",
+    "quantiles",
     "randomise",
     "step",
 ]

@@ -94,7 +94,7 @@ class Estimates(Rows[Estimate]):
                 low, high = attribute.low, attribute.high
             inside = [min(max(value, low), high) for value in (row.point, row.low, row.high)]
             rows.append(replace(row, point=inside[0], low=inside[1], high=inside[2]))
-        return self._like(rows)
+        return self.like(rows)
 
     def project(self) -> Self:
         """Replace the shares of each categorical attribute by the nearest ones that are nonnegative and add up to 1.
@@ -116,7 +116,7 @@ class Estimates(Rows[Estimate]):
             surplus = _surplus(points)
             groups[name] = [max(point - surplus, 0.0) for point in points]
         remaining = {name: iter(points) for name, points in groups.items()}
-        return self._like(
+        return self.like(
             [replace(row, point=next(remaining[row.attribute])) if row.attribute in remaining else row for row in self]
         )
 

@@ -55,11 +55,11 @@ class Rows(Shown, list[R]):
 
     def __getitem__(self, index: SupportsIndex | slice, /) -> R | Self:
         found = super().__getitem__(index)
-        return self._like(found) if isinstance(index, slice) else found  # type: ignore[arg-type, return-value]
+        return self.like(found) if isinstance(index, slice) else found  # type: ignore[arg-type, return-value]
 
     def copy(self) -> Self:
         """Return a copy."""
-        return self._like(self)
+        return self.like(self)
 
     def of(self, *attributes: str) -> Self:
         """Return the rows of these attributes."""
@@ -68,9 +68,9 @@ class Rows(Shown, list[R]):
             if name not in known:
                 listed = ", ".join(map(repr, [*known][:_SHOWN])) + (", ..." if len(known) > _SHOWN else "")
                 raise SchemaError(f"no attribute is called {name!r}; there are: {listed}")
-        return self._like([row for row in self if row.attribute in attributes])
+        return self.like([row for row in self if row.attribute in attributes])
 
-    def _like(self, rows: list[R]) -> Self:
+    def like(self, rows: list[R]) -> Self:
         """Return other rows with the same properties as these, such as their level."""
         made = type(self)(rows)
         vars(made).update(vars(self))

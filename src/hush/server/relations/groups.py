@@ -1,0 +1,290 @@
+"""Means of a number by group, and the differences between groups.
+
+The rows channel gives, for each group j, an unbiased average X_j of the numbers of its members (0 for all others) and
+F_j of membership. The mean of the group is the quotient m = X_j/F_j.
+
+**Better known shares.** Other questions may say more of the share of a group (`hush.server.relations.margins`). With
+G_j, the pooled share from other questions, m = X_j/(theta*F_j + (1-theta)*G_j) has the least error for
+
+    theta = (f*(F_1 - f)/n + v)/(V/n + v),
+
+where f is the share, F_1 the value of F_j in a report that names row j, V the variance of F_j in one report, and v that
+of G_j: the covariance of X_j and F_j is m*f*(F_1 - f), so m cancels. Theta follows from the laws of the channels, the
+numbers of answers and the estimated shares.
+
+**Intervals** have every m for which the data are plausible, as for all quotients (Fieller 1954): if a group may be
+empty, its mean may be anything in the domain. **Differences** of two groups of one question have exact covariances:
+given a person of group i, the number reported for row j has mean 0 whatever else is reported, so only memberships and
+the own row's number contribute.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from hush.core.channels import Rows
+from hush.core.schema import Categorical, Numeric
+from hush.core.views import Value, View
+from hush.errors import EstimateError
+from hush.server.binomial import normal
+from hush.server.estimates import Scale
+from hush.server.intervals import Ratio, ratio, ratio_interval
+from hush.server.relations.margins import Margin, margin
+from hush.server.relations.rows import Interval, Related, Relations, checked_level, quotient
+from hush.server.relations.sets import simplex
+from hush.server.tally import Tally
+
+
+class Means(Relations):
+    """The means of a number in the groups by another attribute."""
+
+    def __init__(
+        self,
+        rows: Iterable[Related] = (),
+        *,
+        level: float | None = None,
+        simultaneous: bool = False,
+        grouped: Grouped | None = None,
+    ) -> None:
+        super().__init__(rows, level=level, simultaneous=simultaneous)
+        self._grouped = grouped
+
+    def _heading(self) -> str:
+        return f"mean of {self[0].attribute} by {self[0].by}" if self else "mean"
+
+    def _what(self, row: Related) -> str:
+        return str(row.group)
+
+    def differences(self, versus: str | int | None = None) -> Differences:
+        """Return how far the means of groups lie above the mean of one group (or each above each before it).
+
+        An interval that does not contain 0 says that the groups differ.
+        """
+        if self._grouped is None or self.level is None:
+            raise EstimateError("these rows do not know their tally: use those that hush.means returned")
+        labels = [row.group for row in self]
+        if versus is not None and versus not in labels:
+            raise EstimateError(f"no group is called {versus!r}; there are: {', '.join(map(repr, labels))}")
+        pairs = [
+            (i, j)
+            for j in range(len(labels))
+            for i in range(len(labels))
+            if (i > j if versus is None else labels[j] == versus and i != j)
+        ]
+        each = checked_level(self.level, len(pairs), self.simultaneous)
+        found = []
+        for i, j in pairs:
+            point, stderr = self._grouped.difference(i, j)
+            half = normal(each) * stderr
+            row = self[i]
+            name = f"{labels[i]} - {labels[j]}"
+            found.append(
+                Related(row.attribute, None, row.by, name, point, stderr, point - half, point + half, row.answers)
+            )
+        return Differences(found, level=self.level, simultaneous=self.simultaneous)
+
+
+class Differences(Relations):
+    """Differences between the means of two groups."""
+
+    def _heading(self) -> str:
+        return f"difference of {self[0].attribute} by {self[0].by}" if self else "difference"
+
+    def _what(self, row: Related) -> str:
+        return str(row.group)
+
+
+def means(
+    tally: Tally, attribute: str, *, by: str, level: float = 0.95, pooled: bool = True, simultaneous: bool = False
+) -> Means:
+    """Return the mean of a number in every group by a category or by bands, with intervals.
+
+    For an optional number they are the means of the present. `pooled` uses what other questions say of the groups'
+    shares. A group of few people gets a wide interval, at most the whole domain.
+    """
+    if not isinstance(tally, Tally):
+        raise EstimateError("means(tally, attribute, by=...) needs a Tally")
+    found = grouped(tally, attribute, by, pooled)
+    labels = found.labels
+    each = checked_level(level, len(labels), simultaneous)
+    scale = Scale(found.number, None)
+    rows = []
+    for j, label in enumerate(labels):
+        point, stderr, bounds = found.mean(j, each)
+        low, high = scale.bounds(bounds)
+        value = scale.value(point)
+        if not math.isnan(value):
+            low, high = min(low, value), max(high, value)
+        rows.append(Related(attribute, None, by, label, value, scale.half * stderr, low, high, found.answers))
+    return Means(rows, level=level, simultaneous=simultaneous, grouped=found)
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """The counts of a rows question, and the shares of its groups from other questions."""
+
+    channel: Rows
+    counts: tuple[int, ...]
+    n: int
+    number: Numeric
+    labels: tuple[str | int, ...]
+    beside: Margin | None
+
+    @property
+    def answers(self) -> int:
+        """The number of answers to all questions that it comes from."""
+        return self.n + (self.beside.answers if self.beside else 0)
+
+    @cached_property
+    def ratios(self) -> list[Ratio]:
+        """The numerators and denominators of all groups, from this question alone."""
+        readings = self.channel.groups(self.counts, self.n)
+        found = []
+        for one in readings:
+            assert one.presence is not None
+            found.append(ratio(one.counts, one.values, one.presence, one.squares))
+        return found
+
+    @cached_property
+    def _known(self) -> list[tuple[float, float]] | None:
+        """The share of every group from other questions, and its variance."""
+        if self.beside is None:
+            return None
+        size = len(self.labels)
+        return [
+            (point, self.beside.variance([float(i == j) for i in range(size)]))
+            for j, point in enumerate(self.beside.points)
+        ]
+
+    @cached_property
+    def _masses(self) -> list[float]:
+        """The shares of the groups' (present) members that variances use."""
+        if self._known is not None:
+            return simplex([share for share, _ in self._known])
+        found = [max(one.denominator.mean, 0.0) for one in self.ratios]
+        return [share / max(math.fsum(found), 1.0) for share in found]
+
+    @cached_property
+    def _thetas(self) -> list[float]:
+        """The weight of this question's own membership in the denominator of every group."""
+        if self._known is None:
+            return [1.0] * len(self.labels)
+        here = float(self.channel.presences[1])
+        found = []
+        for one, f, (_, variance) in zip(self.ratios, self._masses, self._known, strict=True):
+            found.append((f * (here - f) / self.n + variance) / (one.denominator.variance / self.n + variance))
+        return found
+
+    def _share(self, j: int) -> float:
+        """Return the share of a group: from this question and from others."""
+        own = self.ratios[j].denominator.mean
+        if self._known is None:
+            return own
+        return self._thetas[j] * own + (1 - self._thetas[j]) * self._known[j][0]
+
+    def mean(self, j: int, level: float) -> tuple[float, float, Interval]:
+        """Return the mean of a group on the scale [-1, 1], its standard error and its interval."""
+        one = self.ratios[j]
+        if self._known is None or self.n < 2:
+            return one.point, one.stderr, ratio_interval(one, level)
+        share, theta, (_, variance) = self._share(j), self._thetas[j], self._known[j]
+        if not share > 0:
+            return math.nan, math.inf, (-math.inf, math.inf)
+        top = one.numerator.mean
+
+        def spread(x: float) -> float:
+            return one.spread(x * theta) / self.n + (x * (1 - theta)) ** 2 * variance
+
+        point = top / share
+        return point, math.sqrt(spread(point)) / share, quotient(top, share, spread, level, (-1.0, 1.0))
+
+    def difference(self, i: int, j: int) -> tuple[float, float]:
+        """Return the difference of the means of two groups, and its standard error, on the number's own scale."""
+        scale = Scale(self.number, None).half
+        (x, a, _), (y, b, _) = self.mean(i, 0.95), self.mean(j, 0.95)
+        if math.isnan(x) or math.isnan(y):
+            return math.nan, math.inf
+        variance = a * a + b * b - 2 * self._covariance(i, j, x, y)
+        return scale * (x - y), scale * math.sqrt(max(variance, 0.0))
+
+    def _covariance(self, i: int, j: int, x: float, y: float) -> float:
+        """Return the covariance of the estimated means of two groups."""
+        one, other = self._thetas[i], self._thetas[j]
+        total = self._within(i, j, one * x, other * y, x, y) / self.n
+        if self.beside is not None:
+            total += (1 - one) * x * (1 - other) * y * _covariance_of(self.beside, i, j)
+        return total / (self._share(i) * self._share(j))
+
+    def _within(self, i: int, j: int, b: float, c: float, x: float, y: float) -> float:
+        """Return the covariance of X_i - b*F_i and X_j - c*F_j in one report, for groups with means x and y."""
+        channel = self.channel
+        absent, here = float(channel.presences[0]), float(channel.presences[1])
+        p, q, (together, apart) = float(channel.p), float(channel.q), map(float, channel.pairs)
+        f, g = self._masses[i], self._masses[j]
+        gap = here - absent
+
+        def products(pair: float, first: float, second: float) -> float:
+            """E[F_i*F_j], if the two rows are named with these probabilities, and together with `pair`."""
+            return absent * absent + absent * gap * (first + second) + gap * gap * pair
+
+        both = f * products(together, p, q) + g * products(together, q, p) + (1 - f - g) * products(apart, q, q)
+        # A number of the own row is not 0 on average; given that the own row is named, another is with this chance.
+        other = absent + gap * together / p
+        cross = -c * f * x * other - b * g * y * other
+        means = (f * x - b * f, g * y - c * g)
+        return b * c * both + cross - means[0] * means[1]
+
+
+def _covariance_of(beside: Margin, i: int, j: int) -> float:
+    """Return the covariance of two pooled shares, by the variances of their sum and their difference."""
+    size = len(beside.labels)
+    plus = beside.variance([float(k in (i, j)) for k in range(size)])
+    minus = beside.variance([float(k == i) - float(k == j) for k in range(size)])
+    return (plus - minus) / 4
+
+
+def grouped(tally: Tally, attribute: str, by: str, pooled: bool = True) -> Grouped:
+    """Return the counts for the means of a number by groups."""
+    plan = tally.plan
+    number = plan.schema[attribute]
+    plan.schema[by]  # raises an error that lists the names, if there is no such attribute
+    if not isinstance(number, Numeric):
+        raise EstimateError(f"attribute {attribute!r}: is categorical; use hush.crosstab")
+    asking = [
+        index
+        for index, question in enumerate(plan.questions)
+        if isinstance(question.channel, Rows)
+        and question.views[0].of == (by,)
+        and question.views[1] == Value(attribute)
+    ]
+    if not asking:
+        raise EstimateError(
+            f"attribute {attribute!r}: the plan does not ask it by {by!r}; design it with "
+            f'relations=[({attribute!r}, {by!r}, "means")]'
+        )
+    index = asking[0]
+    channel, groups = plan.questions[index].channel, plan.questions[index].views[0]
+    seen = groups.seen(plan.schema)
+    assert isinstance(channel, Rows)
+    assert isinstance(seen, Categorical)
+    if not tally.answered[index]:
+        raise EstimateError(f"attribute {attribute!r}: nobody has answered the question by {by!r} yet")
+    beside = _others(tally, groups, index) if pooled and plan.k == 1 and not number.optional else None
+    return Grouped(channel, tuple(tally.counts[index]), tally.answered[index], number, seen.labels, beside)
+
+
+def _others(tally: Tally, view: View, index: int) -> Margin | None:
+    """Return the shares of groups from all questions but one, or None if there are none."""
+    try:
+        found = margin(tally, view)
+    except EstimateError:
+        return None
+    parts = [part for part in found.parts if part.question != index]
+    total = sum(part.weight for part in parts)
+    if not parts:
+        return None
+    made = tuple(type(part)(part.question, part.shares, part.cells, part.first, part.weight / total) for part in parts)
+    return Margin(view, found.labels, made)

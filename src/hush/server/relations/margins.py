@@ -1,0 +1,159 @@
+"""The shares of one view of one attribute, pooled from all questions that look at it.
+
+A category (or the bands of a number) may be asked alone, in tables, and as the groups of means. Each such question
+gives unbiased shares of the same items, from other people. Their average, weighted by the inverse of the variance that
+each would have if all shares were equal, is unbiased too: the weights depend on the plan and on the numbers of answers,
+not on what was answered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hush.core.channels import Cells, Rows, Subset, Unary
+from hush.core.plan import Plan
+from hush.core.schema import Categorical, Numeric
+from hush.core.views import Bands, Value, View
+from hush.errors import EstimateError
+from hush.server.relations.sets import Counted, Sums, counted, sums
+from hush.server.tally import Tally
+
+
+@dataclass(frozen=True)
+class Part:
+    """The contribution of one question to a margin: a table has several cells for each item."""
+
+    question: int
+    shares: Counted
+    cells: int  # how many cells of the question belong to one item
+    first: bool  # whether the items are the rows of a table (or all its items), rather than its columns
+    weight: float
+
+    def points(self, size: int) -> list[float]:
+        """Return the unbiased shares of the items."""
+        found = self.shares.points
+        if self.first:
+            return [math.fsum(found[i * self.cells : (i + 1) * self.cells]) for i in range(size)]
+        return [math.fsum(found[i::size]) for i in range(size)]
+
+    def masses(self, size: int) -> list[float]:
+        """Return the shares of the items that variances use."""
+        found = self.shares.shares
+        if self.first:
+            return [math.fsum(found[i * self.cells : (i + 1) * self.cells]) for i in range(size)]
+        return [math.fsum(found[i::size]) for i in range(size)]
+
+    def variance(self, weights: Sequence[float], masses: Sequence[float]) -> float:
+        """Return the variance of a weighted sum of the items' shares."""
+        one = sums(weights, masses)
+        # Each item stands for `cells` cells with the same weight.
+        return self.shares.variance(Sums(self.cells * one.s, self.cells * one.s2, one.f, one.f2))
+
+
+@dataclass(frozen=True)
+class Margin:
+    """The pooled shares of a view."""
+
+    view: View
+    labels: tuple[str | int, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def answers(self) -> int:
+        """The number of answers that it is pooled from."""
+        return sum(part.shares.n for part in self.parts)
+
+    @property
+    def points(self) -> list[float]:
+        """The pooled shares."""
+        size = len(self.labels)
+        found = [part.points(size) for part in self.parts]
+        return [
+            math.fsum(part.weight * points[i] for part, points in zip(self.parts, found, strict=True))
+            for i in range(size)
+        ]
+
+    def masses(self) -> list[float]:
+        """The shares that variances use, from all parts together."""
+        size = len(self.labels)
+        found = [part.masses(size) for part in self.parts]
+        return [
+            math.fsum(part.weight * masses[i] for part, masses in zip(self.parts, found, strict=True))
+            for i in range(size)
+        ]
+
+    def own(self, question: int) -> float:
+        """Return the weight of one question."""
+        return math.fsum(part.weight for part in self.parts if part.question == question)
+
+    def variance(self, weights: Sequence[float], without: int | None = None) -> float:
+        """Return the variance of a weighted sum of the pooled shares (or of its parts except one question's)."""
+        masses = self.masses()
+        return math.fsum(
+            part.weight**2 * part.variance(weights, masses) for part in self.parts if part.question != without
+        )
+
+
+def margin(tally: Tally, view: View, pooled: bool = True, only: int | None = None) -> Margin:
+    """Return the shares of a view, from all questions that look at it (or from one question only)."""
+    plan = tally.plan
+    seen = view.seen(plan.schema)
+    assert isinstance(seen, Categorical)
+    size = len(seen.labels)
+    found = []
+    for index, question in enumerate(plan.questions):
+        if view not in question.views or (only is not None and index != only):
+            continue
+        if only is None and (not tally.answered[index] or (not pooled and len(question.views) > 1)):
+            continue
+        shape = _shape(plan, index, view, size)
+        if shape is None:
+            continue
+        cells, first = shape
+        shares = counted(question.channel, tally.counts[index], tally.answered[index])
+        one = Sums(float(cells), float(cells), 1 / size, 1 / size)  # one item, if all shares are equal
+        noise = shares.law.variance(one)
+        found.append(Part(index, shares, cells, first, shares.n / noise))
+    if plan.k > 1:  # the same people answer several questions: their answers are not independent
+        found = found[:1]
+    total = sum(part.weight for part in found)
+    if not total:
+        raise EstimateError(f"attribute {seen.name!r}: nobody has answered a question about it yet")
+    return Margin(
+        view,
+        seen.labels,
+        tuple(Part(p.question, p.shares, p.cells, p.first, p.weight / total) for p in found),
+    )
+
+
+def _shape(plan: Plan, index: int, view: View, size: int) -> tuple[int, bool] | None:
+    """Return how many cells of a question belong to one item of a view, and whether they are neighbours."""
+    question = plan.questions[index]
+    channel, place = question.channel, question.views.index(view)
+    if isinstance(channel, Subset | Unary):
+        return 1, True
+    if isinstance(channel, Rows) and place == 0:
+        return 1, True
+    if isinstance(channel, Cells) and len(channel.sizes) == 2 and None not in channel.sizes:
+        return channel.cells // size, place == 0
+    return None
+
+
+def grouping(plan: Plan, attribute: str, index: int | None = None) -> View:
+    """Return the view through which a plan groups people by an attribute: its categories, or its bands."""
+    field = plan.schema[attribute]
+    if isinstance(field, Categorical):
+        return Value(attribute)
+    for place, question in enumerate(plan.questions):
+        if index in (None, place):
+            for view in question.views:
+                if isinstance(view, Bands) and view.attribute == attribute and len(question.views) > 1:
+                    return view
+    raise EstimateError(f"attribute {attribute!r}: the plan has no bands of it in a relation")
+
+
+def is_number(plan: Plan, attribute: str) -> bool:
+    """Return whether an attribute is a number."""
+    return isinstance(plan.schema[attribute], Numeric)
