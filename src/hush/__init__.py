@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     )
     from hush.planning.audits import audit
     from hush.planning.predictions import Guess, Prediction, Predictions, epsilon_needed, people_needed, predict
+    from hush.planning.relations import Foreseen, Foresights, foresee
     from hush.server.distributions import Distribution, distribution
     from hush.server.estimates import Estimate, Estimates, Manipulation, Manipulations, estimate, manipulation
     from hush.server.relations.associations import Associations, association
@@ -103,6 +104,7 @@ _HOMES = {
     ],
     "planning.audits": ["audit"],
     "planning.predictions": ["Guess", "Prediction", "Predictions", "epsilon_needed", "people_needed", "predict"],
+    "planning.relations": ["Foreseen", "Foresights", "foresee"],
     "server.estimates": ["Estimate", "Estimates", "Manipulation", "Manipulations", "estimate", "manipulation"],
     "server.distributions": ["Distribution", "distribution"],
     "server.relations.associations": ["Associations", "association"],
@@ -151,6 +153,8 @@ __all__ = [
     "EstimateError",
     "Estimates",
     "Features",
+    "Foreseen",
+    "Foresights",
     "Guess",
     "History",
     "HushError",
@@ -192,6 +196,7 @@ __all__ = [
     "epsilon_needed",
     "estimate",
     "first_round",
+    "foresee",
     "gradient",
     "held_out",
     "manipulation",

@@ -141,7 +141,7 @@ def interval(sample: Sample, level: float) -> Interval:
     known = sample.squares
     assert known is not None
     first, last = known.ends
-    test = _test(sample.n, level)
+    test = tester(sample.n, level)
 
     def plausible(x: float) -> bool:
         # Only the point may lie beyond the domain; there the variance is that at the domain's end.
@@ -171,7 +171,7 @@ def _exact(count: float, n: float, tail: float) -> Interval:
 Test = Callable[[float, float, float, float, float], bool]
 
 
-def _test(n: float, level: float) -> Test:
+def tester(n: float, level: float) -> Test:
     """Return the test in the module's docstring, for an average that is `away` from its expectation."""
     t2, unmet = student(level, n - 1) ** 2, -math.log1p(-level)
 
@@ -340,7 +340,7 @@ def ratio_interval(ratio: Ratio, level: float) -> Interval:
     known = top.squares
     assert known is not None
     first, last = known.ends
-    test = _test(top.n, level)
+    test = tester(top.n, level)
 
     def plausible(x: float) -> bool:
         away = top.mean - x * bottom.mean

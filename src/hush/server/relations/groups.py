@@ -31,9 +31,9 @@ from hush.core.views import Value, View
 from hush.errors import EstimateError
 from hush.server.binomial import normal
 from hush.server.estimates import Scale
-from hush.server.intervals import Ratio, ratio, ratio_interval
+from hush.server.intervals import Ratio, ratio, ratio_interval, tester
 from hush.server.relations.margins import Margin, margin
-from hush.server.relations.rows import Interval, Related, Relations, checked_level, quotient
+from hush.server.relations.rows import Interval, Related, Relations, checked_level, edge
 from hush.server.relations.sets import simplex
 from hush.server.tally import Tally
 
@@ -79,11 +79,11 @@ class Means(Relations):
         for i, j in pairs:
             point, stderr = self._grouped.difference(i, j)
             half = normal(each) * stderr
+            widest = self._grouped.number.high - self._grouped.number.low
+            low, high = (-widest, widest) if math.isnan(point) else (point - half, point + half)
             row = self[i]
             name = f"{labels[i]} - {labels[j]}"
-            found.append(
-                Related(row.attribute, None, row.by, name, point, stderr, point - half, point + half, row.answers)
-            )
+            found.append(Related(row.attribute, None, row.by, name, point, stderr, low, high, row.answers))
         return Differences(found, level=self.level, simultaneous=self.simultaneous)
 
 
@@ -195,11 +195,22 @@ class Grouped:
             return math.nan, math.inf, (-math.inf, math.inf)
         top = one.numerator.mean
 
+        known = one.numerator.squares
+        assert known is not None
+        test = tester(self.n, level)
+
         def spread(x: float) -> float:
-            return one.spread(x * theta) / self.n + (x * (1 - theta)) ** 2 * variance
+            return one.spread(x * theta) + self.n * (x * (1 - theta)) ** 2 * variance
+
+        def plausible(x: float) -> bool:
+            away = top - x * share
+            room = 1 - x - away if away < 0 else away + 1 + x
+            return test(away, spread(x), 0.0, known.variances(x)[1], room)
 
         point = top / share
-        return point, math.sqrt(spread(point)) / share, quotient(top, share, spread, level, (-1.0, 1.0))
+        middle = min(max(point, -1.0), 1.0)
+        stderr = math.sqrt(spread(point) / self.n) / share
+        return point, stderr, (edge(plausible, middle, -1.0), edge(plausible, middle, 1.0))
 
     def difference(self, i: int, j: int) -> tuple[float, float]:
         """Return the difference of the means of two groups, and its standard error, on the number's own scale."""

@@ -9,9 +9,9 @@ parent is shared among them by their variances. The root is known: 1.
 The passes are linear. The share below a cut is a fixed combination of all questions' estimates, so it is unbiased, and
 its variance is exact (`hush.server.relations.sets`). The interval is Wilson's for such sums.
 
-**Quantiles.** A quantile's interval has all values between the cuts whose shares are plausible: from below, the first
-cut at which more than that share may lie below; from above, the first at which surely more does. Its point is where the
-nearest shares that increase reach it. Between two cuts nothing is known: values are taken as even there.
+**Quantiles.** A cut is plausible for a quantile if the interval of the share below it contains the quantile's share.
+The interval of the quantile reaches from the cut before the first plausible one to the cut after the last. Its point is
+where the nearest shares that increase reach it. Between two cuts nothing is known: values are taken as even there.
 """
 
 from __future__ import annotations
@@ -152,11 +152,12 @@ def quantiles(
     rows = []
     for q in shares:
         point = tree.quantile(q)
-        # Cuts below which q may already lie, and cuts below which it need not yet.
-        low = max((cut for cut, (_, high) in zip(tree.cuts, bounds, strict=True) if high < q), default=tree.number.low)
-        high = min(
-            (cut for cut, (low_, _) in zip(tree.cuts, bounds, strict=True) if low_ > q), default=tree.number.high
-        )
+        plausible = [place for place, (low, high) in enumerate(bounds) if low <= q <= high]
+        rejected = [place for place, (_, high) in enumerate(bounds) if high < q]
+        first = plausible[0] if plausible else len(rejected)
+        last = plausible[-1] if plausible else len(rejected) - 1
+        # The quantile lies between two cuts: behind the last that lies below it, and before the first above.
+        low, high = tree.edges[first], tree.edges[last + 2]
         rows.append(Quantile(attribute, None, float(q), point, min(low, point), max(high, point), tree.answers))
     return Quantiles(rows, level=level)
 
@@ -177,6 +178,11 @@ class Tree:
     def answers(self) -> int:
         """The number of answers to all its questions."""
         return sum(level.n for level in self.levels)
+
+    @cached_property
+    def edges(self) -> list[float]:
+        """The cuts, and the ends of the domain."""
+        return [self.number.low, *self.cuts, self.number.high]
 
     @cached_property
     def _missing(self) -> int:
@@ -346,7 +352,7 @@ class Tree:
 
     def quantile(self, q: float) -> float:
         """Return the value that a share q of the present lie below."""
-        edges = [self.number.low, *self.cuts, self.number.high]
+        edges = self.edges
         band = bisect_left(self.rising, q)
         before = self.rising[band - 1] if band else 0.0
         share = self.rising[band] - before
