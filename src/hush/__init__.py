@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from hush.server.relations.consistent import Consistent, consistent
     from hush.server.relations.crosstabs import Crosstab, crosstab
     from hush.server.relations.groups import Differences, Means, means
+    from hush.server.relations.lies import Shift, Shifts, shifts
     from hush.server.relations.ranges import Below, Quantile, Quantiles, Shares, below, quantiles
     from hush.server.relations.rows import Related, Relations
     from hush.server.step import first_round, step
@@ -111,6 +112,7 @@ _HOMES = {
     "server.relations.consistent": ["Consistent", "consistent"],
     "server.relations.crosstabs": ["Crosstab", "crosstab"],
     "server.relations.groups": ["Differences", "Means", "means"],
+    "server.relations.lies": ["Shift", "Shifts", "shifts"],
     "server.relations.ranges": ["Below", "Quantile", "Quantiles", "Shares", "below", "quantiles"],
     "server.relations.rows": ["Related", "Relations"],
     "server.step": ["first_round", "step"],
@@ -182,6 +184,8 @@ __all__ = [
     "SchemaError",
     "Series",
     "Shares",
+    "Shift",
+    "Shifts",
     "StoreError",
     "Tally",
     "TallyError",
@@ -205,6 +209,7 @@ __all__ = [
     "predict",
     "quantiles",
     "randomise",
+    "shifts",
     "step",
 ]
 

@@ -107,6 +107,30 @@ def _copula(tally: Tally, attribute: str, by: str, level: float) -> Related:
     return Related(attribute, None, by, None, point, stderr, low, high, answers)
 
 
+def moved(tally: Tally, attribute: str, by: str, reports: int) -> float:
+    """Return how far malicious reports can have moved an association: all of them in the question of its one bit.
+
+    A bit about one cut alone moves the share below both by no more than that, if the cuts have as many answers.
+    """
+    view = _sides(tally, attribute, by)
+    found = margin(tally, view)
+    reach = max(part.weight / (part.shares.law.p - part.shares.law.q) / part.shares.n for part in found.parts)
+    cuts = dict(zip(view.attributes, view.cuts, strict=True))
+    shares = [_among(tally, Bands(name, (cuts[name],))) for name in (attribute, by)]
+    z = [NormalDist().inv_cdf(min(max(share.point, _LEAST), 1 - _LEAST)) for share in shares]
+    point = _copula(tally, attribute, by, 0.95).point
+    at = both_below(z[0], z[1], point)
+    changes = []
+    for sign in (-1, 1):
+        wanted = at + sign * reports * reach / 2
+
+        def lower(r: float, wanted: float = wanted) -> bool:
+            return both_below(z[0], z[1], r) < wanted
+
+        changes.append(abs((edge(lower, -1.0, 1.0) if lower(-1.0) else -1.0) - point))
+    return max(changes)
+
+
 def _slope_error(a: float, b: float, r: float, error: float) -> float:
     """Return the standard error of r from that of the share below both cuts."""
     step = 1e-4

@@ -212,6 +212,26 @@ class Grouped:
         stderr = math.sqrt(spread(point) / self.n) / share
         return point, stderr, (edge(plausible, middle, -1.0), edge(plausible, middle, 1.0))
 
+    def shift(self, j: int, reports: int) -> float:
+        """Return how far malicious reports can have moved the mean of a group, on the scale [-1, 1]."""
+        one, theta, share = self.ratios[j], self._thetas[j], self._share(j)
+        point = self.mean(j, 0.95)[0]
+        if math.isnan(point):
+            return math.inf
+        reading = self.channel.groups(self.counts, self.n)[j]
+        assert reading.presence is not None
+        mixed = [v - point * theta * g for v, g in zip(reading.values, reading.presence, strict=True)]
+        moved = reports * (max(mixed) - min(mixed)) / self.n
+        less = theta * reports * (one.denominator.largest - one.denominator.smallest) / self.n
+        if self.beside is not None:
+            # A report to another question moves the share that the sum is divided by.
+            law = min(
+                part.shares.n * (part.shares.law.p - part.shares.law.q) / part.weight for part in self.beside.parts
+            )
+            aside = reports * (1 - theta) / law
+            moved, less = max(moved, abs(point) * aside), max(less, aside)
+        return moved / (share - less) if share > less else math.inf
+
     def difference(self, i: int, j: int) -> tuple[float, float]:
         """Return the difference of the means of two groups, and its standard error, on the number's own scale."""
         scale = Scale(self.number, None).half
