@@ -204,12 +204,15 @@ class Grid:
             return math.nan, math.inf, (0.0, 1.0)
 
         def spread(x: float) -> float:
-            return self.variance(i, j, x * min(bottom, 1.0), x * by_row, x * (not by_row))
+            return self.variance(i, j, min(max(x * bottom, 0.0), 1.0), x * by_row, x * (not by_row))
 
         point = top / bottom
-        low, high = quotient(top, bottom, spread, level, (0.0, 1.0))
         stderr = math.sqrt(spread(min(max(point, 0.0), 1.0))) / bottom
-        return point, stderr, (min(low, point), max(high, point))
+        ends = min(point, 0.0) - 1, max(point, 1.0) + 1
+        low, high = quotient(top, bottom, spread, level, ends)
+        if low <= ends[0] or high >= ends[1]:  # the row or column may be empty
+            low, high = min(point, 0.0), max(point, 1.0)
+        return point, stderr, (low, high)
 
 
 def _unit(size: int, at: int) -> list[float]:
