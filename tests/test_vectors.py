@@ -89,8 +89,8 @@ def test_bad_plans_are_refused() -> None:
             Plan.from_json(vector["text"])
 
 
-@pytest.mark.parametrize("name", ["bad-channels", "printable"])
-def test_bad_channels_and_titles_are_refused_beside_good_ones(name: str) -> None:
+@pytest.mark.parametrize("name", ["bad-channels", "bad-views", "printable"])
+def test_bad_channels_views_and_titles_are_refused_beside_good_ones(name: str) -> None:
     for text in FILES[name]["good"]:
         Plan.from_json(text)
     for vector in FILES[name]["bad"]:
