@@ -30,7 +30,7 @@ const additive = (steps) => ({
   reach: 2 * steps,
 });
 
-const rows = (count, weight, size) => ({ ...window(size), kind: "rows", rows: count, weight, threshold: MOST });
+const rows = (count, weight, size, threshold = MOST) => ({ ...window(size), kind: "rows", rows: count, weight, threshold });
 
 /** Bands of x. None of their cuts is whole, so that JSON writes them as it must. */
 const bands = (count) => ({ kind: "bands", of: ["x"], cuts: upTo(count - 1).map((i) => 0.25 + (1.25 * (i + 1)) / count) });
@@ -183,14 +183,14 @@ export const hostile = {
 /** Where a report that favours a record is rare under the other one: plans of the same kind for which it is not. */
 export const frequent = {
   "rows, half of a few": {
-    text: text([category(upTo(7)), number("x", true)], rows(8, 4, 8)),
+    text: text([category(upTo(7)), number("x", true)], rows(8, 4, 8, String(R / 3n))),
     records: [
       { c: 0, x: 1.5 },
       { c: null, x: null },
     ],
   },
   "rows, one of a few": {
-    text: text([category(upTo(1)), number("x", true)], rows(2, 1, 8)),
+    text: text([category(upTo(1)), number("x", true)], rows(2, 1, 8, String(R / 3n))),
     records: [
       { c: 0, x: 1.5 },
       { c: 0, x: 0.25 },

@@ -12,7 +12,7 @@ import { drawing, frequent, hostile, Pool, recordFor } from "./hostile.mjs";
 import { hush } from "./words.mjs";
 
 const { Coins, likelihood, Plan, randomiseFrom } = hush;
-const KNOWN = { ...Object.fromEntries(Object.entries(hostile).filter(([name]) => !/^(subset|cells|rows)/.test(name))), ...frequent };
+const KNOWN = { ...Object.fromEntries(Object.entries(hostile).filter(([name]) => !/^(subset|cells|rows|bands)/.test(name))), ...frequent };
 const TESTS = 2 * Object.keys(hostile).length + 3 * Object.keys(KNOWN).length + 2;
 const FRESH = 120;
 const LEFT = 0.05;
