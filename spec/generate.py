@@ -222,6 +222,9 @@ def plans() -> dict[str, Plan]:
     result["wide"] = design(wide, 1.0)
     for name in ("piecewise", "hybrid", "laplace"):
         result[f"rounding-{name}"] = design(Schema([Numeric("x", 0, 1)]), 2.0, numeric=name, title="rounding")
+    groups = Schema([Categorical("c", ["a", "b", "d"]), Numeric("x", 0, 1)])
+    channel = rows(2, 3, 1, 300, 100)
+    result["rounding-rows"] = Plan(groups, Fraction(2), 1, (Question(groups.names, channel),), "rounding")
     return result
 
 
@@ -235,7 +238,9 @@ def fused(plan: Plan) -> Iterator[tuple[dict[str, Any], list[int]]]:
     head: list[int] = []
     if isinstance(channel, Mixture):
         head, channel = [0], channel.parts[0]
-    steps = channel.last if isinstance(channel, Window) else channel.steps if isinstance(channel, Additive) else 0
+    steps = (
+        channel.steps if isinstance(channel, Additive) else channel.last if isinstance(channel, Window | Rows) else 0
+    )
     pick = SeededCoins(5)
     made = 0
     while steps and made < 12:
@@ -247,7 +252,9 @@ def fused(plan: Plan) -> Iterator[tuple[dict[str, Any], list[int]]]:
         made += 1
         inside = pick.below(channel.threshold >> 24) << 24 if isinstance(channel, Window) else 0
         word = inside + low if isinstance(channel, Window) else int(share * WORD)
-        yield {"x": u}, [*head, word, *(pick.word() for _ in range(14))]
+        # The coin of rows shows the window, where a cell more or less is seen.
+        coin, others = ([0], {"c": "a"}) if isinstance(channel, Rows) else ([], {})
+        yield {"x": u, **others}, [*head, word, *coin, *(pick.word() for _ in range(14))]
 
 
 def record(plan: Plan, pick: Coins, corner: int | None) -> dict[str, Any]:
