@@ -141,10 +141,10 @@ def test_the_same_words_give_the_same_bytes(tmp_path: Path) -> None:
         (r'padStart\(64,"0"', 'padStart(63,"0"'),  # the digits of a unary bit
         (r"\?-1-(\w+):", r"?-\1:"),  # the noise of an additive channel
         (r"(\w+)=>\1>=0", r"\1=>\1>0"),  # ties, of an even number of signs
-        (r"\?\?\w+\)<=", r"??0)<"),  # the side of a number on a cut
-        (r"(\w+)-(\w+\(-\()", r"\1-1-\2"),  # the band of a number
-        (r"\+1\)/2", "+1)/3"),  # the position of a product
-        (r"(\w+)%(\w+),(\w+)=\1\+", r"\1%(\2),\3=1+\1+"),  # a cell outside the window, in rows
+        (r"\?\?(\w+)\)<=", r"??\1)<"),  # the side of a number on a cut
+        (r"(\w+-\w+)\(-\(", r"\1(.1-("),  # the band of a number
+        (r"1\)\+1\)/2", "1)+1)/3"),  # the position of a product
+        (r"(\w+=\w+%\w+,\w+=\w+\+\w+\*\+\(\w+)>=", r"\1>"),  # a cell outside the window, in rows
     ],
 )
 def test_a_broken_client_is_noticed(tmp_path: Path, what: str, instead: str) -> None:
