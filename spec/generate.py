@@ -191,7 +191,12 @@ def on_cuts() -> list[dict[str, Any]]:
 
 def related() -> Plan:
     """A plan as the designer makes it, with relations and a range."""
-    relations = [("age", "income"), ("système", "income"), ("système", "smokes"), ("age", "code")]
+    relations: list[tuple[str, ...]] = [
+        ("age", "income"),
+        ("système", "income"),
+        ("système", "smokes"),
+        ("age", "code"),
+    ]
     relations += [("age", "smokes", "table"), ("age", "income", "moments")]
     return design(MIXED, 1.0, relations=relations, bands={"age": [18, 40, 65]}, ranges={"age": 64}, title="relations")
 

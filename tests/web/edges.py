@@ -279,8 +279,9 @@ def _others() -> Iterator[str]:
         yield text(kinds, cells(*sizes))
         yield text([*kinds[1:], number("b", optional=True)], cells(*sizes))
         yield text([*kinds[1:], category(max((sizes[0] or 2) - 1, 1), "b", optional=True)], cells(*sizes))
-    for weight in (0, 1, 2, 5, 6, 7, "1", 1.0, None):
-        yield text([category(6)], cells(6, weight=weight, threshold=WORD - WORD // 16))
+    weights: list[Any] = [0, 1, 2, 5, 6, 7, "1", 1.0, None]
+    for several in weights:
+        yield text([category(6)], cells(6, weight=several, threshold=WORD - WORD // 16))
     for threshold in (WORD // 3, WORD // 3 + 1):
         yield text([category(6)], cells(6, weight=2, threshold=threshold))
     yield text([number()], cells(2))
@@ -349,7 +350,8 @@ def _views() -> Iterator[str]:
     for optional in (False, True):
         yield seeing(product(0.5, 0.5), window(5, 2, optional=optional), *maybe)
         yield seeing(product(0.5, 0.5, of=["x", "x"]), window(5, 2, optional=optional), *maybe)
-    for odd in (None, [], {}, "value", {"kind": "value"}, {"kind": "toString", "of": ["x"]}, value() | {"cuts": []}):
+    wrong: list[Any] = [None, [], {}, "value", {"kind": "value"}, {"kind": "toString", "of": ["x"]}]
+    for odd in [*wrong, value() | {"cuts": []}]:
         yield seeing([odd], subset())
     yield seeing([bands(0.5), bands(0.5)], cells(2, 2))
     yield seeing([value(), value()], {"kind": "signs", "size": 2, "threshold": str(HALF + 1)})
