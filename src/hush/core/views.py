@@ -182,7 +182,7 @@ class Sides(View):
         def look(inputs: Sequence[Input]) -> Input:
             x, y = inputs[one], inputs[other]
             different = int(((0.5 if x is None else x) <= a) != ((0.5 if y is None else y) <= b))
-            return 2 if x is None or y is None else different
+            return 2 if (x is None) | (y is None) else different  # both are asked, whichever is missing
 
         return look
 
@@ -251,7 +251,7 @@ class Product(View):
             x, y = inputs[one], inputs[other]
             product = ((0.5 if x is None else x) - p) * ((0.5 if y is None else y) - q) / reach
             place = (min(max(product, -1.0), 1.0) + 1.0) / 2.0
-            return None if x is None or y is None else place
+            return None if (x is None) | (y is None) else place
 
         return look
 
