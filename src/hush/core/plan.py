@@ -69,6 +69,11 @@ class Question:
         return tuple(dict.fromkeys(name for view in self.views for name in view.of))
 
     @property
+    def words(self) -> str:
+        """What it looks at, in a few words for people."""
+        return ", ".join(view.words for view in self.views)
+
+    @property
     def plain(self) -> tuple[str, ...] | None:
         """The attributes, if it looks at each as it is; None if it looks through another view."""
         if all(isinstance(view, Value) for view in self.views):

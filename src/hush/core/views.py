@@ -43,6 +43,11 @@ class View(ABC):
     def of(self) -> tuple[str, ...]:
         """The attributes that it looks at."""
 
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What it looks at, in a few words for people."""
+
     @abstractmethod
     def seen(self, schema: Schema) -> Attribute:
         """Return what it gives, as an attribute. A view that does not suit the schema is refused."""
@@ -68,6 +73,11 @@ class Value(View):
     def of(self) -> tuple[str, ...]:
         """The attribute."""
         return (self.attribute,)
+
+    @property
+    def words(self) -> str:
+        """The name of the attribute."""
+        return self.attribute
 
     def seen(self, schema: Schema) -> Attribute:
         """Return the attribute."""
@@ -98,6 +108,11 @@ class Bands(View):
     def of(self) -> tuple[str, ...]:
         """The attribute."""
         return (self.attribute,)
+
+    @property
+    def words(self) -> str:
+        """The attribute, and how many bands there are."""
+        return f"{self.attribute} in {len(self.cuts) + 1} bands"
 
     def seen(self, schema: Schema) -> Attribute:
         """Return the bands as categories, "missing" last if the number is optional."""
@@ -146,6 +161,11 @@ class Sides(View):
         """The two numbers."""
         return self.attributes
 
+    @property
+    def words(self) -> str:
+        """The two numbers, and that their sides are compared."""
+        return f"sides of {' and '.join(self.attributes)}"
+
     def seen(self, schema: Schema) -> Attribute:
         """Return the answer as a category: same, different, or missing if a number may be."""
         first, second = (_number(schema, name) for name in self.attributes)
@@ -162,7 +182,7 @@ class Sides(View):
         def look(inputs: Sequence[Input]) -> Input:
             x, y = inputs[one], inputs[other]
             different = int(((0.5 if x is None else x) <= a) != ((0.5 if y is None else y) <= b))
-            return 2 if x is None or y is None else different
+            return 2 if (x is None) | (y is None) else different  # both are asked, whichever is missing
 
         return look
 
@@ -200,6 +220,11 @@ class Product(View):
         """The two numbers."""
         return self.attributes
 
+    @property
+    def words(self) -> str:
+        """The two numbers as a product."""
+        return " × ".join(self.attributes)
+
     def places(self, schema: Schema) -> tuple[float, float]:
         """Return the positions of the centres in the domains."""
         found = []
@@ -226,7 +251,7 @@ class Product(View):
             x, y = inputs[one], inputs[other]
             product = ((0.5 if x is None else x) - p) * ((0.5 if y is None else y) - q) / reach
             place = (min(max(product, -1.0), 1.0) + 1.0) / 2.0
-            return None if x is None or y is None else place
+            return None if (x is None) | (y is None) else place
 
         return look
 

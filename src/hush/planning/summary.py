@@ -17,7 +17,7 @@ def table(plan: Plan) -> Table:
     """Return a row for each question, and the cost of a whole report. Costs are rounded up."""
     rows = [
         (
-            ", ".join(question.attributes),
+            question.words,
             question.channel.kind,
             up(log_above(question.channel.ratio), 6),
             str(question.channel.alphabet.width),
