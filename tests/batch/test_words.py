@@ -22,6 +22,7 @@ from hush.core.exact import WORD, aligned_threshold, exp_bounds, largest_thresho
 from hush.core.plan import Question
 from hush.testing import SeededStreams
 from tests.batch.dealing import deal, reports_of
+from tests.batch.relating import relating_plans
 from tests.cases import MIXED, any_record, plans, small_cube, uneven_window
 
 
@@ -77,7 +78,7 @@ def small_plans() -> dict[str, Plan]:
     return found
 
 
-PLANS = plans() | more_plans() | small_plans()
+PLANS = plans() | more_plans() | small_plans() | relating_plans()
 
 
 def edges(plan: Plan) -> list[int]:
