@@ -75,7 +75,10 @@ def grouped(channel: Rows) -> Plan:
 def celled(channel: Cells) -> Plan:
     """A plan with one question, about all attributes in reverse order."""
     schema = Schema(
-        [Numeric(f"a{i}", 0, i + 1) if n is None else Categorical(f"a{i}", [*range(n)]) for i, n in enumerate(channel.sizes)]
+        [
+            Numeric(f"a{i}", 0, i + 1) if n is None else Categorical(f"a{i}", [*range(n)])
+            for i, n in enumerate(channel.sizes)
+        ]
     )
     asks = schema.names[::-1]
     turned = Cells(channel.sizes[::-1], channel.weight, channel.threshold)

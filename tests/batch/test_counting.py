@@ -13,9 +13,10 @@ import pytest
 from hush import Categorical, Plan, ReportError, Schema, Tally, batch, design
 from hush.batch.counters import FULL, GROUP, carry
 from hush.batch.counting import Counts
-from hush.batch.reports import report_schema
+from hush.batch.reports import report_schema, row_arrays
 from hush.core.design.categorical import grr, oue, subset
 from hush.core.plan import Question
+from tests.batch.relating import grouped, rows
 from tests.cases import NUMBERS
 
 
@@ -31,11 +32,13 @@ WORDS = plan_of(oue(ONE, 64))
 BOTH = plan_of(oue(ONE, 10), grr(ONE, 3), subset(ONE, 20))
 WIDE = plan_of(subset(ONE, 100), grr(ONE, 3))
 PAIRS = design(NUMBERS, 4.0, numeric="cube")
+SMALL_ROWS = grouped(rows(4, 2, 5, 2))
+ROWS = grouped(rows(9, 3, 17, 5))
 
 
-def table(plan: Plan, rows: Sequence[tuple[int, ...]]) -> pa.Table:
+def table(plan: Plan, found: Sequence[tuple[int, ...]]) -> pa.Table:
     schema = report_schema(plan)
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    columns = list(zip(*found, strict=True)) or [()] * len(schema)
     return pa.table(
         [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
     )
@@ -77,6 +80,12 @@ def members(*positions: int) -> int:
     return word - (1 << 64) if word >> 63 else word
 
 
+def wide(*positions: int) -> list[tuple[int, ...]]:
+    """The rows of a set of up to 192 members, the first question's."""
+    return [(0, part, members(*(i - 64 * part for i in positions if i >> 6 == part))) for part in range(3)]
+
+
+TWO = "a set of the wrong size, or with two members of one group"
 WEIGHT = weight(WIDE)
 FIRST, SECOND = members(*range(WEIGHT - 1)), members(99 - 64)
 
@@ -98,16 +107,43 @@ REFUSALS: list[tuple[Plan, list[tuple[int, ...]], str]] = [
     (
         PAIRS,
         [(0, members(*range(weight(PAIRS))))],
-        "attribute 'a', 'b', 'c', 'd', 'e': a set of the wrong size, or both",
+        f"attribute 'a', 'b', 'c', 'd', 'e': {TWO}",
     ),
+    (SMALL_ROWS, [(0, members(0, 9)), (0, members(4, 9)), (0, members(5, 8))], f"attribute 'c', 'x': {TWO} (1 rows)"),
+    (SMALL_ROWS, [(0, members(0, 5))] * 8 + [(0, members(15, 19))] * 9, f"attribute 'c', 'x': {TWO} (9 rows)"),
+    (SMALL_ROWS, [(0, members(0, 5, 10))], f"attribute 'c', 'x': {TWO} (1 rows)"),
+    # Row 3 has the members 51 to 67: some in the first part, some in the second.
+    (ROWS, wide(0, 51, 63), f"attribute 'c', 'x': {TWO} (1 rows)"),
+    (ROWS, wide(0, 63, 64), f"attribute 'c', 'x': {TWO} (1 rows)"),
+    (ROWS, wide(51, 67, 68), f"attribute 'c', 'x': {TWO} (1 rows)"),
+    (ROWS, [*wide(0, 51, 68), *wide(85, 136, 152), *wide(0, 17, 34)], f"attribute 'c', 'x': {TWO} (1 rows)"),
+    (ROWS, wide(0, 17), f"attribute 'c', 'x': {TWO} (1 rows)"),
+    (ROWS, wide(0, 17, 153), "attribute 'c', 'x': a member that does not exist (1 rows)"),
 ]
 
 
-@pytest.mark.parametrize(("plan", "rows", "message"), REFUSALS, ids=[str(i) for i in range(len(REFUSALS))])
-def test_what_is_no_report_is_refused(plan: Plan, rows: list[tuple[int, ...]], message: str) -> None:
+@pytest.mark.parametrize(("plan", "bad", "message"), REFUSALS, ids=[str(i) for i in range(len(REFUSALS))])
+def test_what_is_no_report_is_refused(plan: Plan, bad: list[tuple[int, ...]], message: str) -> None:
     with pytest.raises(ReportError) as caught:
-        batch.tally(plan, table(plan, rows))
+        batch.tally(plan, table(plan, bad))
     assert str(caught.value).startswith(message)
+    with pytest.raises(ReportError) as caught:
+        batch.tally(plan, table(plan, bad).to_batches(max_chunksize=1))
+    assert str(caught.value).startswith(message)
+    counts = Counts(plan)
+    assert counts.whole(*row_arrays(plan, table(plan, bad).combine_chunks().to_batches()[0])) is None
+
+
+@pytest.mark.parametrize("positions", [(0, 50, 51), (50, 67, 68), (63, 68, 152), (0, 17, 34), (64, 85, 136)])
+def test_sets_with_one_member_of_each_group_are_counted(positions: tuple[int, ...]) -> None:
+    """Beside the bad ones above: neighbours in different groups, also across the parts of a set."""
+    good = table(ROWS, wide(*positions))
+    expected = [int(member in positions) for member in range(153)]
+    assert batch.tally(ROWS, good).counts[0] == expected
+    assert batch.tally(ROWS, good.to_batches(max_chunksize=1)).counts[0] == expected
+    vector = Counts(ROWS).whole(*row_arrays(ROWS, good.to_batches()[0]))
+    assert vector is not None
+    assert vector.tolist() == [1, 1, *expected]
 
 
 @pytest.mark.parametrize("place", [0, 7, 8, 20])
@@ -138,8 +174,10 @@ def test_reports_of_another_plan_or_version_are_refused() -> None:
     good = table(SYMBOLS, [(0, 1)])
     with pytest.raises(ReportError, match="another plan"):
         batch.tally(plan_of(grr(ONE, 5), grr(ONE, 4)), good)
-    with pytest.raises(ReportError, match="version"):
-        batch.tally(SYMBOLS, good.replace_schema_metadata({"hush": "2"}))
+    with pytest.raises(ReportError, match="not reports of version 2"):
+        batch.tally(SYMBOLS, good.replace_schema_metadata({"hush": "3"}))
+    with pytest.raises(ReportError, match="reports of version 1; this hush reads version 2"):
+        batch.tally(SYMBOLS, good.replace_schema_metadata({"hush": "1"}))
     assert batch.tally(SYMBOLS, good.replace_schema_metadata({})).reports == 1
     marked = pa.field("attribute", pa.int16(), metadata={"hush.core.plan": "0" * 64})
     with pytest.raises(ReportError, match="another plan"):

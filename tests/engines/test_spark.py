@@ -199,7 +199,7 @@ def test_the_schema_of_the_stage_is_that_of_reports() -> None:
             {pa.int16(): "smallint", pa.int32(): "int", pa.int64(): "bigint"}[kind]
             for kind in report_schema(plan).types
         ]
-        assert fields[0].metadata == {"hush": "1", "hush.core.plan": plan.id}
+        assert fields[0].metadata == {"hush": "2", "hush.core.plan": plan.id}
 
 
 # -- the page

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hush.batch.draws import ALL, ONE, ZERO
-from hush.batch.native import compiled, inlined, ones, pointer, shifted
+from hush.batch.native import compiled, inlined, lowest, ones, pointer, shifted
 
 Array = np.ndarray[Any, Any]
 
@@ -24,18 +24,19 @@ GROUP = 8  # words that are added together
 LEVELS = 8  # planes for the carries of groups
 PLANES = 3 + LEVELS
 FULL = (1 << LEVELS) - 1  # the number of groups that fit
-ODD = np.uint64(0x5555555555555555)
 ONE_COUNT = np.int32(1)
 
+TWICE = -2  # in place of the group of a member: two members are of one group
 SYMBOL, ANY_SET = -1, -2  # in place of the size of sets: there is no set, or it may have any size
-PAIRS = 1 << 20  # added to the size of a set whose members come in pairs of signs
-MEMBERS = PAIRS - 1
+GROUP_BITS = 20  # the size of a set is below; above is the size of the groups in which its members come, or 0
+MEMBERS = (1 << GROUP_BITS) - 1
+EVEN = np.uint64(0x5555555555555555)
 
 FAULTS = (
     "a question that is not in the plan",
     "a symbol outside the alphabet",
     "a member that does not exist",
-    "a set of the wrong size, or both signs of one dimension",
+    "a set of the wrong size, or with two members of one group",
     "parts that are missing or out of order",
 )
 UNKNOWN, OUTSIDE, SPARE_BITS, WRONG_SET, WRONG_PARTS = range(len(FAULTS))
@@ -160,7 +161,7 @@ def count_words(
             for i in range(GROUP):
                 word = np.uint64(group[i])
                 bad_spare += word & spare != ZERO
-                bad_set += wrong(word, weight, ones(word))
+                bad_set += weight >= 0 and (ones(word) != weight & MEMBERS or groups_of(word, weight, 0, -1) == TWICE)
         add_group(upright, group)
         done += GROUP
         groups[0] += 1
@@ -174,9 +175,23 @@ def count_words(
 
 
 @inlined
-def wrong(word: Any, weight: int, members: int) -> Any:
-    """Return whether a word has both signs of a dimension, or, as the last of its set, completes the wrong size."""
-    return weight >= 0 and (members != weight & MEMBERS or (weight & PAIRS and word & (word >> ONE) & ODD != ZERO))
+def groups_of(word: Any, weight: int, first: int, last: int) -> Any:
+    """Return the group of the last member of a word, or `TWICE` if two members are of one group.
+
+    `first` is the member of the lowest bit, and `last` the group of the last member before it, which may be the same.
+    """
+    group = weight >> GROUP_BITS
+    if group == 2:  # no pair lies in two words
+        return TWICE if word & (word >> ONE) & EVEN != ZERO else last
+    if group:
+        rest = word
+        while rest != ZERO:
+            here = (first + lowest(rest)) // group
+            if here == last:
+                return TWICE
+            last = here
+            rest &= rest - ONE
+    return last
 
 
 @compiled
@@ -200,15 +215,15 @@ def count_rows(
 ) -> None:
     """Count rows of any plan.
 
-    `weights`: `SYMBOL`, `ANY_SET`, or the size of sets, plus `PAIRS` if their members come in pairs of signs. `slots`:
-    the first of a question's upright counters, one for each part. `open_set`: question, parts seen and members of the
-    set whose parts are being read, because they may continue in the next call.
+    `weights`: `SYMBOL`, `ANY_SET`, or the size of sets, with the size of groups above `GROUP_BITS`. `slots`: the first
+    of a question's upright counters, one for each part. `open_set`: question, parts seen, members, and group of the last
+    member of the set whose parts are being read, because they may continue in the next call.
     """
     which, blocks, outputs, found = pointer(attribute), pointer(part), pointer(output), pointer(counts)
     size_of, start_of, rows_of, weight_of = pointer(sizes), pointer(starts), pointer(rows), pointer(weights)
     slot_of, filled, held, upright = pointer(slots), pointer(fills), pointer(waiting), pointer(planes)
     wide, questions = len(part) > 0, np.uint64(len(sizes))
-    opened, seen, members = open_set[0], open_set[1], open_set[2]
+    opened, seen, members, last = open_set[0], open_set[1], open_set[2], open_set[3]
     for i in range(len(attribute)):
         index = np.int64(which[i])
         if np.uint64(index) >= questions:
@@ -232,8 +247,10 @@ def count_rows(
             faults[index, SPARE_BITS] += 1
         if weight >= 0:
             members += ones(word)
-            expected = weight if block == rows_of[index] - 1 else weight & PAIRS | members
-            if wrong(word, expected, members):
+            if block == 0 or last == TWICE:
+                last = -1
+            last = groups_of(word, weight, 64 * block, last)
+            if last == TWICE or (block == rows_of[index] - 1 and members != weight & MEMBERS):
                 faults[index, WRONG_SET] += 1
         opened, seen = index, seen + 1
         if seen == rows_of[index]:
@@ -251,7 +268,7 @@ def count_rows(
                 start = start_of[index] + 64 * block
                 read_out(planes[slot], waiting[slot], 0, counts[start : start + min(size, 64)])
                 groups[slot] = 0
-    open_set[0], open_set[1], open_set[2] = opened, seen, members
+    open_set[0], open_set[1], open_set[2], open_set[3] = opened, seen, members, last
 
 
 @compiled
@@ -278,7 +295,7 @@ def count_whole(
     places = plan[4, :questions]
     answered, counts = vector[1 : 1 + questions], vector[1 + questions :]
     fills, groups = room[0, :slots], room[1, :slots]
-    open_set = np.zeros(3, dtype=np.int64)
+    open_set = np.zeros(4, dtype=np.int64)
     count_rows(
         attribute,
         part,

@@ -15,8 +15,8 @@ from hush.batch.counters import (
     ANY_SET,
     FAULTS,
     GROUP,
+    GROUP_BITS,
     OUTSIDE,
-    PAIRS,
     PLANES,
     SYMBOL,
     WRONG_PARTS,
@@ -66,7 +66,7 @@ class Counts:
         self._waiting = np.zeros((slots, GROUP), dtype=np.uint64)
         self._fills = np.zeros(slots, dtype=np.int64)
         self._groups = np.zeros(slots, dtype=np.int64)
-        self._open = np.zeros(3, dtype=np.int64)
+        self._open = np.zeros(4, dtype=np.int64)
         self._faults = np.zeros((len(alphabets) + 1, len(FAULTS)), dtype=np.int64)
         # For whole batches: the same numbers, in few arrays.
         self._plan = np.zeros((5, len(alphabets) + 1), dtype=np.int64)
@@ -217,4 +217,4 @@ def _weight(alphabet: Any) -> int:
         return SYMBOL
     if alphabet.weight is None:
         return ANY_SET
-    return alphabet.weight + (PAIRS * isinstance(alphabet, Grouped))
+    return alphabet.weight | (alphabet.group << GROUP_BITS if isinstance(alphabet, Grouped) else 0)

@@ -27,6 +27,7 @@ from hush.core.views import Value
 KNOTS = 9  # where the knots of a window begin
 GUIDE_LIMIT = 1 << 17
 
+
 class Code(NamedTuple):
     """A channel for its kernel: kind, integers and floats, and the most words that it reads behind the limit.
 

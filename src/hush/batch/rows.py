@@ -68,9 +68,7 @@ def own_cell(
 
 
 @inlined
-def one_row(
-    z: Array, row: int, named: Any, mine: Any, words: Array, at: int, limit: int, excess: Array
-) -> Any:
+def one_row(z: Array, row: int, named: Any, mine: Any, words: Array, at: int, limit: int, excess: Array) -> Any:
     """Return a cell of one row, the own one or another, and the next position."""
     others = np.int64(z[0]) - 1
     pick, at = below(words, at, limit, np.uint64(others), excess[others])

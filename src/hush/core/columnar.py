@@ -10,6 +10,7 @@ from hush.core.plan import Plan
 from hush.errors import ReportError
 
 VERSION = "2"
+OLDER = ("1",)
 WORD_BITS = 64
 
 
@@ -28,6 +29,10 @@ def marks(plan: Plan) -> dict[str, str]:
 
 def check_marks(plan: Plan, version: str | None, plan_id: str | None) -> None:
     """Refuse another version and another plan. Either may be absent, because engines drop metadata."""
+    if version in OLDER:
+        raise ReportError(
+            f"these are reports of version {version}; this hush reads version {VERSION}: make the plan and its reports anew"
+        )
     if version is not None and version != VERSION:
         raise ReportError(f"these are not reports of version {VERSION}")
     if plan_id is not None and plan_id != plan.id:
