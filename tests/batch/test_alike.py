@@ -30,7 +30,7 @@ NAMES = [
     *("grr", "subset", "subset-64", "subset-65", "subset-200", "all but one", "all but one of 70", "unary-65", "sue"),
     *("cells 3-2 of 2", "cells number-3 of 2", "cells 2-number-70 of 40", "rows 2-1-2-1", "rows 2-1-4-2 optional"),
     *("rows 4-1-8-3 uneven", "rows 4-3-7-2", "rows 5-2-8-3 uneven optional", "rows 33-4-3-2 optional"),
-    *("rows 65-64-2-1", "rows 130-9-8-3 uneven optional", "means by own bands", "means of a product", "table of bands"),
+    *("rows 65-3-4-1", "rows 130-9-8-3 uneven optional", "means by own bands", "means of a product", "table of bands"),
 ]
 VIEWS = [
     *("bands", "bands optional", "bands of many cuts", "sides", "sides optional", "product", "product optional"),
@@ -224,7 +224,7 @@ CHANGES = {
         "    member = np.uint64(j)",
         "    at -= np.int64(flag(np.int64(j) == row))\n    member = np.uint64(j)",
     ),
-    "members listed by a branch": ("rows 65-64-2-1", "some = flag(rest != ZERO)", "some = ONE if rest else ZERO"),
+    "members listed by a branch": ("rows 65-3-4-1", "some = flag(rest != ZERO)", "some = ONE if rest else ZERO"),
     "a set cell by a branch": (
         "cells 3-2 of 2",
         "taken = (found >> pick) & ONE",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -233,3 +234,31 @@ def test_alphabets_of_very_different_sizes_need_no_more_room_than_they_have() ->
     with pytest.raises(ReportError, match=r"attribute 'c0': a symbol outside the alphabet \(1 rows\)"):
         batch.tally(plan, table(plan, [(0, 2)]))
     assert Counts(plan)._symbols.size == 0
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 16, 31, 32, 33, 62, 63, 64, 65, 100, 130, 200])
+def test_sets_are_refused_as_the_alphabet_says(size: int) -> None:
+    """Groups of any size, in parts or across them: the same sets are good for the counters and for the scalar path."""
+    plan = grouped(rows(5, 3, size, 1))
+    alphabet = plan.questions[0].channel.alphabet
+    edges = {place + step for place in range(0, alphabet.size + 1, 64) for step in (-1, 0, 1)}
+    edges |= {place + step for place in range(0, alphabet.size + 1, size) for step in (-1, 0, 1)}
+    near = sorted(edge for edge in edges if 0 <= edge < alphabet.size)
+    generator = random.Random(size)
+    seen = {True: 0, False: 0}
+    counts = Counts(plan)
+    for _ in range(300):
+        chosen = tuple(sorted(generator.sample(near, 3)))
+        bits = sum(1 << member for member in chosen)
+        words = [bits >> 64 * part & (1 << 64) - 1 for part in range(-(-alphabet.size // 64))]
+        output = np.array(words, dtype=np.uint64).view(np.int64)
+        part = np.arange(len(words), dtype=np.int16) if len(words) > 1 else np.empty(0, np.int16)
+        good = counts.whole(np.zeros(len(words), np.int16), part, output) is not None
+        try:
+            alphabet.check(chosen)
+            expected = True
+        except ReportError:
+            expected = False
+        assert good is expected
+        seen[good] += 1
+    assert min(seen.values()) > 20

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hush.batch.draws import ALL, ONE, ZERO
-from hush.batch.native import compiled, inlined, lowest, ones, pointer, shifted
+from hush.batch.native import compiled, inlined, ones, pointer, shifted
 
 Array = np.ndarray[Any, Any]
 
@@ -26,11 +26,8 @@ PLANES = 3 + LEVELS
 FULL = (1 << LEVELS) - 1  # the number of groups that fit
 ONE_COUNT = np.int32(1)
 
-TWICE = -2  # in place of the group of a member: two members are of one group
 SYMBOL, ANY_SET = -1, -2  # in place of the size of sets: there is no set, or it may have any size
-GROUP_BITS = 20  # the size of a set is below; above is the size of the groups in which its members come, or 0
-MEMBERS = (1 << GROUP_BITS) - 1
-EVEN = np.uint64(0x5555555555555555)
+TOPS, STARTS, BEFORE, AFTER = range(4)  # the masks of a part, for sets with at most one member of each group
 
 FAULTS = (
     "a question that is not in the plan",
@@ -148,10 +145,18 @@ def empty_planes(
 
 @compiled
 def count_words(
-    output: Array, size: int, weight: int, answered: Array, counts: Array, planes: Array, groups: Array, faults: Array
+    output: Array,
+    size: int,
+    weight: int,
+    masks: Array,
+    answered: Array,
+    counts: Array,
+    planes: Array,
+    groups: Array,
+    faults: Array,
 ) -> int:
     """Count whole groups of rows of a plan with one question, a set of at most 64 members. Return how many rows."""
-    words, upright = pointer(output), pointer(planes)
+    words, upright, mask = pointer(output), pointer(planes), pointer(masks)
     spare = ALL << np.uint64(size) if size < 64 else ZERO
     bad_spare = bad_set = 0
     done = 0
@@ -161,7 +166,7 @@ def count_words(
             for i in range(GROUP):
                 word = np.uint64(group[i])
                 bad_spare += word & spare != ZERO
-                bad_set += weight >= 0 and (ones(word) != weight & MEMBERS or groups_of(word, weight, 0, -1) == TWICE)
+                bad_set += weight >= 0 and (ones(word) != weight or twice(word, mask))
         add_group(upright, group)
         done += GROUP
         groups[0] += 1
@@ -175,23 +180,9 @@ def count_words(
 
 
 @inlined
-def groups_of(word: Any, weight: int, first: int, last: int) -> Any:
-    """Return the group of the last member of a word, or `TWICE` if two members are of one group.
-
-    `first` is the member of the lowest bit, and `last` the group of the last member before it, which may be the same.
-    """
-    group = weight >> GROUP_BITS
-    if group == 2:  # no pair lies in two words
-        return TWICE if word & (word >> ONE) & EVEN != ZERO else last
-    if group:
-        rest = word
-        while rest != ZERO:
-            here = (first + lowest(rest)) // group
-            if here == last:
-                return TWICE
-            last = here
-            rest &= rest - ONE
-    return last
+def twice(word: Any, mask: Array) -> Any:
+    """Return whether a word has two members of one group (`hush.core.columnar.pieces`)."""
+    return word & ((word | mask[TOPS]) - mask[STARTS]) != ZERO
 
 
 @compiled
@@ -204,6 +195,7 @@ def count_rows(
     rows: Array,
     weights: Array,
     slots: Array,
+    masks: Array,
     answered: Array,
     counts: Array,
     planes: Array,
@@ -215,15 +207,16 @@ def count_rows(
 ) -> None:
     """Count rows of any plan.
 
-    `weights`: `SYMBOL`, `ANY_SET`, or the size of sets, with the size of groups above `GROUP_BITS`. `slots`: the first
-    of a question's upright counters, one for each part. `open_set`: question, parts seen, members, and group of the last
-    member of the set whose parts are being read, because they may continue in the next call.
+    `weights`: `SYMBOL`, `ANY_SET`, or the size of sets. `slots`: the first of a question's upright counters, one for
+    each part. `masks`: for each of these parts the pieces of its groups, and the members of the group that began in an
+    earlier part and of the one that goes on in a later. `open_set`: question, parts seen, members, and whether the group
+    that goes on has one, of the set whose parts are being read, because they may continue in the next call.
     """
     which, blocks, outputs, found = pointer(attribute), pointer(part), pointer(output), pointer(counts)
     size_of, start_of, rows_of, weight_of = pointer(sizes), pointer(starts), pointer(rows), pointer(weights)
     slot_of, filled, held, upright = pointer(slots), pointer(fills), pointer(waiting), pointer(planes)
     wide, questions = len(part) > 0, np.uint64(len(sizes))
-    opened, seen, members, last = open_set[0], open_set[1], open_set[2], open_set[3]
+    opened, seen, members, taken = open_set[0], open_set[1], open_set[2], open_set[3] != 0
     for i in range(len(attribute)):
         index = np.int64(which[i])
         if np.uint64(index) >= questions:
@@ -245,18 +238,20 @@ def count_rows(
         word = np.uint64(outputs[i])
         if size < 64 and word >> np.uint64(size):
             faults[index, SPARE_BITS] += 1
+        slot = slot_of[index] + block
         if weight >= 0:
+            mask = shifted(pointer(masks), 4 * slot)
             members += ones(word)
-            if block == 0 or last == TWICE:
-                last = -1
-            last = groups_of(word, weight, 64 * block, last)
-            if last == TWICE or (block == rows_of[index] - 1 and members != weight & MEMBERS):
+            again = taken and word & mask[BEFORE] != ZERO
+            if again or twice(word, mask) or (block == rows_of[index] - 1 and members != weight):
                 faults[index, WRONG_SET] += 1
+            # A group that fills the whole part goes on with the members that it has.
+            taken = word & mask[AFTER] != ZERO or (taken and mask[BEFORE] & mask[AFTER] != ZERO)
         opened, seen = index, seen + 1
         if seen == rows_of[index]:
             seen = members = 0
+            taken = False
         answered[index] += block == 0
-        slot = slot_of[index] + block
         waits = shifted(held, GROUP * slot)
         waits[filled[slot]] = word
         filled[slot] += 1
@@ -268,7 +263,7 @@ def count_rows(
                 start = start_of[index] + 64 * block
                 read_out(planes[slot], waiting[slot], 0, counts[start : start + min(size, 64)])
                 groups[slot] = 0
-    open_set[0], open_set[1], open_set[2], open_set[3] = opened, seen, members, last
+    open_set[0], open_set[1], open_set[2], open_set[3] = opened, seen, members, np.int64(taken)
 
 
 @compiled
@@ -277,6 +272,7 @@ def count_whole(
     part: Array,
     output: Array,
     plan: Array,
+    masks: Array,
     k: int,
     planes: Array,
     waiting: Array,
@@ -305,6 +301,7 @@ def count_whole(
         rows,
         weights,
         places,
+        masks,
         answered,
         counts,
         planes,

@@ -22,6 +22,22 @@ def parts(plan: Plan) -> list[int]:
     ]
 
 
+def pieces(group: int, first: int, bits: int = WORD_BITS) -> tuple[int, int]:
+    """Cut a word, whose lowest bit is the member `first`, at the ends of groups. Return the tops and starts of the pieces.
+
+    `tops` has the highest bit of each piece, and `starts` the lowest. Then (word | tops) - starts takes 1 from each
+    piece, without borrowing from the next. So a piece with one member or none keeps no member, and one with several
+    keeps some: word & ((word | tops) - starts) is 0 unless the word has two members of one group.
+    """
+    tops = starts = at = 0
+    while at < bits:
+        end = min(at + group - (first + at) % group, bits)
+        starts |= 1 << at
+        tops |= 1 << end - 1
+        at = end
+    return tops, starts
+
+
 def marks(plan: Plan) -> dict[str, str]:
     """Return the metadata that reports of a plan carry."""
     return {"hush": VERSION, "hush.core.plan": plan.id}

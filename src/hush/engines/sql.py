@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hush.core.channels.alphabet import Alphabet, Grouped, Subsets, Symbols
-from hush.core.columnar import WORD_BITS, parts
+from hush.core.columnar import WORD_BITS, parts, pieces
 from hush.core.plan import Plan
 from hush.errors import ReportError
 
@@ -181,18 +181,9 @@ class Layout:
 def _twice(group: int, first: int) -> str:
     """Return the condition that a word, whose lowest bit is the member `first`, has two members of one group.
 
-    Cut the lower 63 bits at the ends of groups. Let `tops` have the highest bit of each piece and `starts` the lowest.
-    Then (word | tops) - starts takes 1 from each piece without borrowing from the next. A piece with no member or one
-    loses all its members by it; one with several keeps some. The sign is left out, because the difference could
-    overflow: its piece is checked apart.
+    `hush.core.columnar.pieces` explains it. The sign is checked apart, because the difference could overflow.
     """
-    tops = starts = 0
-    at = 0
-    while at < WORD_BITS - 1:
-        end = min(at + group - (first + at) % group, WORD_BITS - 1)
-        starts |= 1 << at
-        tops |= 1 << end - 1
-        at = end
+    tops, starts = pieces(group, first, WORD_BITS - 1)
     lower = f"(word & {LOWER})"
     broken = f"({lower} & (({lower} | {tops}) - {starts})) <> 0"
     before = (first + WORD_BITS - 1) % group  # members of the sign's group that come before it
