@@ -111,7 +111,7 @@ REFUSALS: list[tuple[Plan, list[tuple[int, ...]], str]] = [
         f"attribute 'a', 'b', 'c', 'd', 'e': {TWO}",
     ),
     (SMALL_ROWS, [(0, members(0, 9)), (0, members(4, 9)), (0, members(5, 8))], f"attribute 'c', 'x': {TWO} (1 rows)"),
-    (SMALL_ROWS, [(0, members(0, 5))] * 8 + [(0, members(15, 19))] * 9, f"attribute 'c', 'x': {TWO} (9 rows)"),
+    (SMALL_ROWS, [*[(0, members(0, 5))] * 8, *[(0, members(15, 19))] * 9], f"attribute 'c', 'x': {TWO} (9 rows)"),
     (SMALL_ROWS, [(0, members(0, 5, 10))], f"attribute 'c', 'x': {TWO} (1 rows)"),
     # Row 3 has the members 51 to 67: some in the first part, some in the second.
     (ROWS, wide(0, 51, 63), f"attribute 'c', 'x': {TWO} (1 rows)"),

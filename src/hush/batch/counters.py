@@ -208,9 +208,9 @@ def count_rows(
     """Count rows of any plan.
 
     `weights`: `SYMBOL`, `ANY_SET`, or the size of sets. `slots`: the first of a question's upright counters, one for
-    each part. `masks`: for each of these parts the pieces of its groups, and the members of the group that began in an
-    earlier part and of the one that goes on in a later. `open_set`: question, parts seen, members, and whether the group
-    that goes on has one, of the set whose parts are being read, because they may continue in the next call.
+    each part. `masks`: for each of these parts the pieces of its groups, the members of the group that began in an
+    earlier part, and those of the group that goes on in a later one. `open_set`: question, parts seen, members, and
+    whether the group that goes on has one, of the set whose parts are being read: they may continue in the next call.
     """
     which, blocks, outputs, found = pointer(attribute), pointer(part), pointer(output), pointer(counts)
     size_of, start_of, rows_of, weight_of = pointer(sizes), pointer(starts), pointer(rows), pointer(weights)

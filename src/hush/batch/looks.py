@@ -147,7 +147,7 @@ def bands_look(scene: Any) -> None:
     optional, last, levels = np.uint64(f[0]), np.uint64(f[1]), np.int64(f[2])
     for i in range(len(scene.people)):
         u, missing = placed(source[people[i]], low, span)
-        band = 0
+        band: Any = 0
         for level in range(levels - 1, -1, -1):
             band += np.int64(flag(f[2 + band + (1 << level)] < u)) << level
         found[i] = np.int64(either(flag(missing) & optional, last, np.uint64(band)))

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hush.batch.looks import Array, Bounds, Look, bounds_of, encode_view
+from hush.batch.draws import Array
+from hush.batch.looks import Bounds, Look, bounds_of, encode_view
 from hush.core.channels import Additive, Cells, Channel, Cube, Mixture, Rows, Signs, Subset, Unary, Window
 from hush.core.channels.levels import Levelled
 from hush.core.channels.window import ROUNDING

@@ -1,7 +1,7 @@
 """The draws of the rows channel, compiled: a category and a number at once. `hush.batch.draws` has the conventions.
 
-The number is rounded and the own cell drawn first; then the rows that the report names; then a cell of each. `z` and `f`
-are the integers and floats of a channel in `hush.batch.program`.
+The number is rounded and the own cell drawn first; then the rows that the report names; then a cell of each. `z` and
+`f` are the integers and floats of a channel in `hush.batch.program`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GUIDE = 12  # where the guide of the knots begins
 
 
 @inlined
-def members_of(z: Array) -> int:
+def members_of(z: Array) -> Any:
     """Return how many words the set of a report takes."""
     return (np.int64(z[0] * z[9]) + 63) >> 6
 
@@ -126,7 +126,8 @@ def many_rows(
     found: Array,
 ) -> Any:
     """Write a set of cells of any number of rows as bits, and return the next position."""
-    size, weight = np.int64(z[0]), np.int64(z[1])
+    size: Any = np.int64(z[0])
+    weight: Any = np.int64(z[1])
     parts = (size + 63) >> 6
     for part in range(parts):
         marks[part] = ZERO
@@ -145,7 +146,9 @@ def many_rows(
 @inlined
 def list_members(marks: Array, parts: int, count: int, chosen: Array) -> None:
     """List the `count` members of a set in order. Each step lists one or goes on to the next word, without a branch."""
-    part, at, rest = 0, 0, marks[0]
+    part: Any = 0
+    at: Any = 0
+    rest = marks[0]
     for _ in range(count + parts - 1):
         some = flag(rest != ZERO)
         chosen[at] = np.uint64(64 * part + lowest(rest | TOP))  # overwritten by the next member if there is none

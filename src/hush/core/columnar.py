@@ -23,11 +23,11 @@ def parts(plan: Plan) -> list[int]:
 
 
 def pieces(group: int, first: int, bits: int = WORD_BITS) -> tuple[int, int]:
-    """Cut a word, whose lowest bit is the member `first`, at the ends of groups. Return the tops and starts of the pieces.
+    """Cut a word, whose lowest bit is the member `first`, at the ends of groups, and return two masks of the pieces.
 
-    `tops` has the highest bit of each piece, and `starts` the lowest. Then (word | tops) - starts takes 1 from each
-    piece, without borrowing from the next. So a piece with one member or none keeps no member, and one with several
-    keeps some: word & ((word | tops) - starts) is 0 unless the word has two members of one group.
+    The first one, `tops`, has the highest bit of each piece, and the second, `starts`, the lowest. (word | tops) -
+    starts takes 1 from each piece, without borrowing from the next. So a piece with one member or none keeps no member,
+    and one with several keeps some: word & ((word | tops) - starts) is 0 unless the word has two members of one group.
     """
     tops = starts = at = 0
     while at < bits:
@@ -47,7 +47,8 @@ def check_marks(plan: Plan, version: str | None, plan_id: str | None) -> None:
     """Refuse another version and another plan. Either may be absent, because engines drop metadata."""
     if version in OLDER:
         raise ReportError(
-            f"these are reports of version {version}; this hush reads version {VERSION}: make the plan and its reports anew"
+            f"these are reports of version {version}; this hush reads version {VERSION}: "
+            "make the plan and its reports anew"
         )
     if version is not None and version != VERSION:
         raise ReportError(f"these are not reports of version {VERSION}")
