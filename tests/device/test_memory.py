@@ -16,7 +16,7 @@ from hush.core.coins import Coins
 from hush.core.exact import WORD, exp_bounds
 from hush.core.report import Report
 from hush.core.schema import Input
-from hush.device.memory import ask, cost_of, define, level, new, recall
+from hush.device.memory import Levels, ask, cost_of, define, level, new, recall
 from hush.testing import SeededCoins
 from tests.cases import Branches, branches, plans
 
@@ -46,8 +46,12 @@ Law = dict[tuple[tuple[int, Output], ...], Fraction]
 
 
 def answers(coins: Coins, plan: Plan, week: Week, notes: Notes, levels: int = 3) -> tuple[tuple[int, Output], ...]:
-    numbers = [levels if isinstance(item, Numeric) else None for item in plan.schema.attributes]
-    return recall(coins, plan, ask(coins, plan, week, numbers, notes), notes)
+    return recall(coins, plan, ask(coins, plan, week, levels_of(plan, levels), notes), notes)
+
+
+def levels_of(plan: Plan, levels: int = 3) -> Levels:
+    """So many levels for each number that a question sees."""
+    return tuple(tuple(levels if isinstance(item, Numeric) else None for item in seen) for seen in plan.attributes)
 
 
 def transcripts(plan: Plan, history: Sequence[Week], lost: str = "") -> Law:
@@ -328,8 +332,7 @@ def test_every_channel_can_be_repeated(name: str) -> None:
     plan = plans()[name]
     coins, notes = SeededCoins(3), Notes()
     record = [0 if not isinstance(item, Numeric) else 0.5 for item in plan.schema.attributes]
-    numbers = [3 if isinstance(item, Numeric) else None for item in plan.schema.attributes]
-    first = ask(coins, plan, record, numbers, notes)
+    first = ask(coins, plan, record, levels_of(plan), notes)
     assert new(first, notes) == [item.index for item in first]
     found = recall(coins, plan, first, notes)
     assert new(first, notes) == []
@@ -347,14 +350,14 @@ def test_a_state_has_all_attributes_of_its_question() -> None:
     assert [question.attributes for question in plan.questions] == [("c", "x"), ("d", "y")]
     for x, y in product((0.0, 0.3, 0.75, 1.0), repeat=2):
         notes = Notes()
-        first, second = ask(SeededCoins(6), plan, [1, x, 2, y], [None, 5, None, 3], notes)
+        first, second = ask(SeededCoins(6), plan, [1, x, 2, y], ((None, 5), (None, 3)), notes)
         kept = [int(value) for (kind, _, _), value in notes.kept.items() if kind == "dither"]
         levels = [level(x, 5, kept[0]), level(y, 3, kept[1])]
         assert [first.state, second.state] == [f"[1,{levels[0]}]", f"[2,{levels[1]}]"]
         assert first.inputs == (1, levels[0] / 4)
         assert second.inputs == (2, levels[1] / 2)
     both = design(Schema([Numeric("x", 0, 1, optional=True)]), 1.0)
-    (missing,) = ask(SeededCoins(7), both, [None], [3], Notes())
+    (missing,) = ask(SeededCoins(7), both, [None], ((3,),), Notes())
     assert (missing.inputs, missing.state) == ((None,), "[null]")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hush import Categorical, Numeric, PlanError
-from hush.core.channels import Additive, Cells, Channel, Cube, Mixture, Reading, Signs, Subset, Unary, Window
+from hush.core.channels import Additive, Cells, Channel, Cube, Mixture, Reading, Rows, Signs, Subset, Summed, Unary, Window
 from hush.core.channels.base import draw_subset, exact_t, rounding_up, rounds_up
 from hush.core.channels.window import ROUNDING
 from hush.core.design.categorical import grr
@@ -44,9 +44,9 @@ ACCEPTED: dict[str, Make] = {
     "cube, most": lambda: Cube(1024, 64, 64, LAST),
     "cube, least agreement": lambda: Cube(64, 64, 33, LAST),
     "cube, odd": lambda: Cube(3, 3, 2, LAST),
-    "cells, least": lambda: Cells((2,), HALF + 1),
-    "cells, most": lambda: Cells((4096,), LAST),
-    "cells, most attributes": lambda: Cells((2,) * 12, LAST),
+    "cells, least": lambda: Cells((2,), 1, HALF + 1),
+    "cells, most": lambda: Cells((4096,), 1, LAST),
+    "cells, most attributes": lambda: Cells((2,) * 12, 1, LAST),
     "additive, least": lambda: Additive(((1, 1),), (1, 1), 2),
     "additive, most": lambda: Additive(((4096, (1 << 52) - 1),), decays_of(Fraction(4), 4096, 1 << 15), 1 << 15),
     "additive, two runs": lambda: Additive(((4095, 2), (1, 1)), (WORD // 3, HALF), 4096),
@@ -93,14 +93,14 @@ REFUSED: dict[str, Make] = {
     "cube, less than half": lambda: Cube(3, 3, 1, LAST),
     "cube, more than all": lambda: Cube(3, 3, 4, LAST),
     "cube, always": lambda: Cube(3, 3, 3, WORD),
-    "cells, as likely": lambda: Cells((2,), HALF),
-    "cells, none": lambda: Cells((), LAST),
-    "cells, a list": lambda: Cells([2, 2], LAST),  # type: ignore[arg-type]
-    "cells, too many attributes": lambda: Cells((2,) * 13, LAST),
-    "cells, one category": lambda: Cells((1, 4), LAST),
-    "cells, too many": lambda: Cells((4097,), LAST),
-    "cells, too many together": lambda: Cells((64, 65), LAST),
-    "cells, always": lambda: Cells((2,), WORD),
+    "cells, as likely": lambda: Cells((2,), 1, HALF),
+    "cells, none": lambda: Cells((), 1, LAST),
+    "cells, a list": lambda: Cells([2, 2], 1, LAST),  # type: ignore[arg-type]
+    "cells, too many attributes": lambda: Cells((2,) * 13, 1, LAST),
+    "cells, one category": lambda: Cells((1, 4), 1, LAST),
+    "cells, too many": lambda: Cells((4097,), 1, LAST),
+    "cells, too many together": lambda: Cells((64, 65), 1, LAST),
+    "cells, always": lambda: Cells((2,), 1, WORD),
     "additive, no runs": lambda: Additive((), (1, 1), 2),
     "additive, a run of nothing": lambda: Additive(((0, 2), (1, 1)), (1, 1), 2),
     "additive, a run too long": lambda: Additive(((4097, 1),), (1, 1), 4097),
@@ -219,6 +219,10 @@ def test_readings_of_a_typical_crowd_are_the_truth(name: str, epsilon: Fraction)
         assert len(readings) == len(truth)
         assert [(r.attribute, r.symbol) for r in readings] == places(channel, name)
         for reading, expected in zip(readings, truth, strict=True):
+            if isinstance(reading, Summed):
+                assert reading.n == n
+                assert reading.mean == pytest.approx(float(expected), abs=1e-12 * abs(reading.largest))
+                continue
             assert len(reading.counts) == len(reading.values)
             assert sum(reading.counts) == n * reading.share
             loose = 1e-12 * max(map(abs, reading.values))
@@ -364,7 +368,7 @@ def test_missing_is_a_state_of_optional_channels_alone() -> None:
 
 
 def test_a_share_is_not_negative() -> None:
-    channel = Cells((None, 3), LAST)
+    channel = Cells((None, 3), 1, LAST)
     assert channel.variance_of(0, -0.5) > 0
     with pytest.raises(ValueError, match="t must be"):
         channel.variance_of(1, -0.5)
@@ -372,7 +376,7 @@ def test_a_share_is_not_negative() -> None:
 
 def test_the_worst_share_may_be_none_or_all() -> None:
     """A bit that is nearly certain for the true category is worst for those who do not hold it, and conversely."""
-    for channel, worst in ((Unary(4, LAST, HALF), 0), (Unary(4, HALF, 1), 1), (Cells((3,), LAST - HALF // 8), 1)):
+    for channel, worst in ((Unary(4, LAST, HALF), 0), (Unary(4, HALF, 1), 1), (Cells((3,), 1, LAST - HALF // 8), 1)):
         assert channel.worst_variance == channel.variance(worst) > channel.variance(1 - worst)
 
 
