@@ -368,7 +368,7 @@ def test_what_is_known_of_the_variance_is_of_the_values_that_are_averaged() -> N
     tally = filled(plans()["hybrid"], 30)
     seen = 0
     for target, other in zip(_targets(tally, "ratio"), _targets(tally, "paper"), strict=True):
-        reading, sample, paper = target.used[0].reading, target.sample, other.sample
+        reading, sample, paper = target.parts[0][2], target.sample, other.sample
         if reading.squares is not None:
             assert isinstance(sample, Sample)
             assert isinstance(paper, Sample)
