@@ -237,7 +237,7 @@ class Product(View):
 
 def labels(cuts: Sequence[float]) -> list[str]:
     """Return the names of the bands between cuts."""
-    shown = [_short(cut) for cut in cuts]
+    shown = [short(cut) for cut in cuts]
     between = [f"{low} to {high}" for low, high in pairwise(shown)]
     return [f"up to {shown[0]}", *between, f"above {shown[-1]}"]
 
@@ -304,6 +304,6 @@ def _joined(names: tuple[str, str]) -> str:
     return " × ".join(name[:60] for name in names)
 
 
-def _short(cut: float) -> str:
-    """Return a cut as people write it: 24, not 24.0."""
+def short(cut: float) -> str:
+    """Return a number as people write it: 24, not 24.0."""
     return str(int(cut)) if cut.is_integer() and abs(cut) < 1e15 else repr(cut)

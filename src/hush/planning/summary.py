@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from hush.core.exact import log_above
-from hush.core.plan import Plan
+from hush.core.plan import Plan, Question
 from hush.core.report import sizes
+from hush.core.views import Bands, Product, Sides, View, short
 from hush.show.tables import Table, number, up
 
 WEAK = 4
 """Above this epsilon a report is mostly the answer. As in web/pages/words.ts."""
 
 
+def sees(question: Question) -> str:
+    """Return what a question sees of a record, in words."""
+    return ", ".join(map(_words, question.views))
+
+
+def _words(view: View) -> str:
+    if isinstance(view, Bands):
+        return f"{view.attribute} in {len(view.cuts) + 1} bands"
+    if isinstance(view, Sides):
+        one, other = map(short, view.cuts)
+        return f"{' and '.join(view.attributes)}: same side of {one} and {other}?"
+    if isinstance(view, Product):
+        one, other = view.attributes
+        return f"{one} squared" if one == other else f"{one} × {other}"
+    return ", ".join(view.of)
+
+
 def table(plan: Plan) -> Table:
-    """Return a row for each question, and the cost of a whole report. Costs are rounded up."""
-    rows = [
-        (
-            ", ".join(question.attributes),
-            question.channel.kind,
-            up(log_above(question.channel.ratio), 6),
-            str(question.channel.alphabet.width),
-            number(float(question.channel.worst_variance)),
+    """Return a row for each question, and the cost of a whole report. Costs are rounded up.
+
+    Questions about ever more bands of one number, as those of a range, share a row.
+    """
+    rows = []
+    for group in _groups(plan.questions):
+        channels = [question.channel for question in group]
+        rows.append(
+            (
+                _together(group),
+                channels[0].kind,
+                up(max(log_above(channel.ratio) for channel in channels), 6),
+                _range([str(channel.alphabet.width) for channel in channels]),
+                _range([number(float(channel.worst_variance)) for channel in channels]),
+            )
         )
-        for question in plan.questions
-    ]
     low, high = sizes(plan)
     tells = "mostly tells the answer" if plan.k == 1 else "tells much about the answers together"
     weak = (f"Weak: above epsilon = {WEAK} a report {tells}.",) if Fraction(plan.epsilon) > WEAK else ()
@@ -36,3 +60,35 @@ def table(plan: Plan) -> Table:
         f"Plan {plan.id}" + (f" {plan.title!r}" if plan.title else ""),
     )
     return Table(("question", "channel", "epsilon", "bytes", "worst variance"), rows, texts=2, notes=notes)
+
+
+def _groups(questions: Sequence[Question]) -> list[list[Question]]:
+    """Return the questions in their order, those of one tree of bands together."""
+    groups: list[list[Question]] = []
+    for question in questions:
+        if groups and _refines(groups[-1][-1], question):
+            groups[-1].append(question)
+        else:
+            groups.append([question])
+    return groups
+
+
+def _refines(one: Question, other: Question) -> bool:
+    """Say whether the other question has all cuts of the one, and more, of the same number."""
+    (first, *rest), (second, *more) = one.views, other.views
+    if rest or more or not isinstance(first, Bands) or not isinstance(second, Bands):
+        return False
+    same = first.attribute == second.attribute and one.channel.kind == other.channel.kind
+    return same and set(first.cuts) < set(second.cuts)
+
+
+def _together(group: Sequence[Question]) -> str:
+    if len(group) == 1:
+        return sees(group[0])
+    views = [view for question in group for view in question.views if isinstance(view, Bands)]
+    return f"{views[0].attribute} in {', '.join(str(len(view.cuts) + 1) for view in views)} bands"
+
+
+def _range(texts: Sequence[str]) -> str:
+    """Return the first and the last of increasing numbers, or the only one."""
+    return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"

@@ -21,7 +21,7 @@ from hush.collector.http.documents import (
 from hush.core.exact import log_digits
 from hush.core.plan import Plan
 from hush.core.schema import Attribute, Numeric, Schema
-from hush.errors import EstimateError
+from hush.errors import EstimateError, PlanError
 from hush.planning.predictions import Prospect, by_target
 from hush.server.distributions import distribution
 from hush.server.estimates import Estimate, leverage, manipulation
@@ -123,7 +123,10 @@ def manipulations(tally: Tally, share: float) -> Manipulations:
 
 def spread(tally: Tally, attribute: str) -> DistributionDocument:
     """Return the likeliest distribution of a number, or why there is none."""
-    answers = tally.answered[tally.plan.question(attribute)]
+    try:
+        answers = tally.answered[tally.plan.question(attribute)]
+    except PlanError as error:  # it is asked through bands, sides or products only
+        return DistributionDocument(tally.plan.id, attribute, tally.reports, 0, [], [], str(error))
     document = partial(DistributionDocument, tally.plan.id, attribute, tally.reports, answers)
     try:
         found = distribution(tally, attribute, bins=BINS)
