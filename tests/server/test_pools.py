@@ -216,12 +216,12 @@ def alarms(covered: dict[Any, int], surveys: int, most: float) -> list[Any]:
 @pytest.mark.parametrize(("n", "most"), [(4000, 0.965), (400, 0.985)])
 def test_intervals_of_pools_cover_as_they_say(n: int, most: float) -> None:
     """At the level 0.95. With few people those of shares are wider, as Clopper and Pearson's are."""
-    assert alarms(simulated(n, 400, 2), 400, most) == []
+    assert alarms(simulated(n, 200, 2), 200, most) == []
 
 
 def test_intervals_that_are_too_narrow_are_noticed() -> None:
-    """The twin: shorter by two fifths."""
-    assert len(alarms(simulated(4000, 400, 2, narrower=0.6), 400, 0.965)) == 8
+    """The twin: half as wide."""
+    assert len(alarms(simulated(4000, 200, 2, narrower=0.5), 200, 0.965)) == 8
 
 
 def test_many_surveys_cover_as_they_say() -> None:
