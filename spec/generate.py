@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hush.core import codec
-from hush.core.channels import Additive, Cube, Mixture, Grouped, Window
+from hush.core.channels import Additive, Cube, Grouped, Mixture, Window
 from hush.core.channels.window import ROUNDING
 from hush.core.coins import Coins
 from hush.core.design import design

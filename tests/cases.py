@@ -264,7 +264,9 @@ RELATED = Schema(
 def related_plan() -> Plan:
     """Questions that share attributes: every kind of view, rows with and without missing numbers, sets of cells."""
     wishes = [("edu", "age"), ("edu", "region"), ("region", "hours"), ("age", "hours"), ("age", "hours", "moments")]
-    return design(RELATED, 1.0, relations=[*wishes, ("age", "edu", "table")], bands={"age": [24, 40]}, ranges={"age": 8})
+    return design(
+        RELATED, 1.0, relations=[*wishes, ("age", "edu", "table")], bands={"age": [24, 40]}, ranges={"age": 8}
+    )
 
 
 def plans() -> dict[str, Plan]:

@@ -20,10 +20,10 @@ import hush
 from hush import Categorical, DesignError, HushError, Numeric, Plan, PlanError, Schema, SchemaError, design
 from hush.core.channels import Cells, Mixture, Signs, Subset, Unary, Window
 from hush.core.channels.window import ROUNDING
-from hush.core.exact import WORD
 from hush.core.design.numeric import duchi
+from hush.core.exact import WORD
 from hush.core.plan import MAX_QUESTIONS, Question
-from hush.core.views import Bands, Product, Sides, Value
+from hush.core.views import Bands, Sides, Value
 from tests.cases import MIXED, NUMBERS, exp_floor, plans
 
 PLANS = plans()
@@ -535,12 +535,17 @@ def test_an_attribute_that_is_seen_through_views_alone_has_no_question_as_it_is(
     schema = Schema([Numeric("x", 0, 1), Numeric("y", 0, 1)])
     coin = Subset(2, 1, WORD // 2 + 1)
     asks = ([Bands("x", (0.5,))], [Sides(("x", "y"), (0.5, 0.5))], [Value("y")])
-    plan = Plan(schema, Fraction(1), 1, tuple(Question(a, c) for a, c in zip(asks, (coin, coin, duchi(Fraction(1))), strict=True)))
+    plan = Plan(
+        schema,
+        Fraction(1),
+        1,
+        tuple(Question(a, c) for a, c in zip(asks, (coin, coin, duchi(Fraction(1))), strict=True)),
+    )
     assert plan.question("y") == 2
     assert [question.plain for question in plan.questions] == [None, None, ("y",)]
     assert [question.attributes for question in plan.questions] == [("x",), ("x", "y"), ("y",)]
     for method in (plan.question, plan.channel, lambda name: plan.law(name, 0.5)):
-        with pytest.raises(PlanError, match="'x'.*bands, sides or products only"):
+        with pytest.raises(PlanError, match=r"'x'.*bands, sides or products only"):
             method("x")
 
 

@@ -193,7 +193,12 @@ def test_a_view_that_does_not_suit_the_schema_is_refused(view: View, rule: str) 
 
 
 def test_unknown_attributes_are_named() -> None:
-    for view in (Value("x"), Bands("x", (1.0,)), Sides(("age", "x"), (40.0, 1.0)), Product(("x", "x"), (1.0, 1.0), 1.0)):
+    for view in (
+        Value("x"),
+        Bands("x", (1.0,)),
+        Sides(("age", "x"), (40.0, 1.0)),
+        Product(("x", "x"), (1.0, 1.0), 1.0),
+    ):
         with pytest.raises(SchemaError, match="'x'"):
             view.seen(SCHEMA)
 
@@ -245,10 +250,14 @@ def test_every_field_of_a_view_is_checked(view: View) -> None:
     for junk in junks:
         with pytest.raises(PlanError):
             views.from_json(junk)
-    for field, junk in product(values, [None, -1, True, 1.5, "", "x", [], [[]], {}, [None], [1, 2, 3], ["a", "b", "c"]]):
-        with pytest.raises(PlanError):
-            if views.from_json(values | {field: junk}).to_json() == values | {field: junk}:
-                raise PlanError("nothing was silently mended")
+    for field, junk in product(
+        values, [None, -1, True, 1.5, "", "x", [], [[]], {}, [None], [1, 2, 3], ["a", "b", "c"]]
+    ):
+        try:
+            changed = views.from_json(values | {field: junk})
+        except PlanError:
+            continue
+        assert changed.to_json() == values | {field: junk}  # nothing was silently mended
 
 
 def test_views_differ_by_all_that_they_say() -> None:

@@ -178,7 +178,7 @@ SHARED = Plan(
 
 
 def test_questions_that_share_a_number_count_the_states_that_they_see() -> None:
-    """All pairs of histories of two weeks whose questions see the same patterns: each state costs its channel's ratio."""
+    """All pairs of histories of two weeks with the same patterns: each state costs its channel's ratio."""
     records = [(0.125, 0), (0.375, 0), (0.375, 1), (0.75, 1)]
     laws = {history: transcripts(SHARED, history) for history in product(records, repeat=2)}
 

@@ -494,6 +494,6 @@ def test_an_attribute_defined_otherwise_is_refused_whatever_looks_at_it(series: 
     series.randomise(related_weekly(0), LIFE)
     other = Schema([Numeric("age", 16, 97), *RELATED.attributes[1:]])
     plan = design(other, 1.0, relations=[("age", "edu")], title="week 1")
-    with pytest.raises(LedgerError, match="'age'.*another definition"):
+    with pytest.raises(LedgerError, match=r"'age'.*another definition"):
         series.randomise(plan, LIFE)
     assert series.ledger.spent == 1

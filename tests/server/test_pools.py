@@ -259,7 +259,9 @@ def test_one_answer_to_a_question_does_not_end_all_doubt() -> None:
     for extra in ([1000, 1000, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1000, 1000, 1000, 1]):
         for row, single in zip(estimate(typical(PLAN, extra)), estimate(wide), strict=True):
             assert row.stderr > 0
-            assert row.high - row.low > 0.5 * (single.high - single.low) / math.sqrt(max(row.answers / single.answers, 1))
+            assert row.high - row.low > 0.5 * (single.high - single.low) / math.sqrt(
+                max(row.answers / single.answers, 1)
+            )
 
 
 def test_a_pool_of_nobody_has_the_bounds_of_the_domain() -> None:
@@ -272,7 +274,11 @@ def test_a_pool_of_nobody_has_the_bounds_of_the_domain() -> None:
 def test_relations_of_a_design_are_estimated() -> None:
     plan = related_plan()
     rows = estimate(Tally(plan))
-    assert [(row.attribute, row.category) for row in rows][:3] == [("age", None), ("hours", None), ("hours", "(missing)")]
+    assert [(row.attribute, row.category) for row in rows][:3] == [
+        ("age", None),
+        ("hours", None),
+        ("hours", "(missing)"),
+    ]
     assert len(rows) == 1 + 2 + 3 + 3
     asked = {target.attribute.name: len(target.sources) for target in sources(plan)}
     assert asked == {"age": 2, "hours": 2, "edu": 4, "region": 3}

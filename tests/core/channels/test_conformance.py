@@ -407,7 +407,9 @@ def broken_twin(channel: Channel) -> Channel:
     return from_json(values)
 
 
-@pytest.mark.parametrize("name", ["duchi", "grr-5", "subset-9", "signs-5", "cube-4-3-2", "cells-4-3", "cells-sets-2-3", "rows-4-2-3-1"])
+@pytest.mark.parametrize(
+    "name", ["duchi", "grr-5", "subset-9", "signs-5", "cube-4-3-2", "cells-4-3", "cells-sets-2-3", "rows-4-2-3-1"]
+)
 def test_the_exact_check_catches_a_threshold_that_is_too_high(name: str) -> None:
     channel = broken_twin(SMALL[name](Fraction(1)))
     assert largest_ratio(channel, [*channel.states()]) > exp_floor(Fraction(1))

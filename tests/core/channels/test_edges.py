@@ -13,7 +13,20 @@ from typing import Any
 import pytest
 
 from hush import Categorical, Numeric, PlanError
-from hush.core.channels import Additive, Cells, Channel, Cube, Mixture, Reading, Rows, Signs, Subset, Summed, Unary, Window
+from hush.core.channels import (
+    Additive,
+    Cells,
+    Channel,
+    Cube,
+    Mixture,
+    Reading,
+    Rows,
+    Signs,
+    Subset,
+    Summed,
+    Unary,
+    Window,
+)
 from hush.core.channels.base import draw_subset, exact_t, rounding_up, rounds_up
 from hush.core.channels.window import ROUNDING
 from hush.core.design.categorical import grr
