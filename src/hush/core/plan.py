@@ -62,6 +62,8 @@ class Question:
         object.__setattr__(self, "channel", channel)
         if not self.views or not all(isinstance(view, View) for view in self.views):
             raise PlanError("a question is about one or more attributes or views")
+        if len(set(self.views)) < len(self.views):  # a pool would count its answers twice
+            raise PlanError(f"{_named(self)}: a question must not look through the same view twice")
 
     @property
     def attributes(self) -> tuple[str, ...]:

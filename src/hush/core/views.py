@@ -163,8 +163,9 @@ class Sides(View):
 
     @property
     def words(self) -> str:
-        """The two numbers, and that their sides are compared."""
-        return f"sides of {' and '.join(self.attributes)}"
+        """The two numbers, and the cuts that they are compared with."""
+        one, other = map(short, self.cuts)
+        return f"{' and '.join(self.attributes)}: same side of {one} and {other}?"
 
     def seen(self, schema: Schema) -> Attribute:
         """Return the answer as a category: same, different, or missing if a number may be."""
@@ -222,8 +223,9 @@ class Product(View):
 
     @property
     def words(self) -> str:
-        """The two numbers as a product."""
-        return " × ".join(self.attributes)
+        """The two numbers as a product, or one of them squared."""
+        one, other = self.attributes
+        return f"{one} squared" if one == other else f"{one} × {other}"
 
     def places(self, schema: Schema) -> tuple[float, float]:
         """Return the positions of the centres in the domains."""
@@ -262,7 +264,7 @@ class Product(View):
 
 def labels(cuts: Sequence[float]) -> list[str]:
     """Return the names of the bands between cuts."""
-    shown = [_short(cut) for cut in cuts]
+    shown = [short(cut) for cut in cuts]
     between = [f"{low} to {high}" for low, high in pairwise(shown)]
     return [f"up to {shown[0]}", *between, f"above {shown[-1]}"]
 
@@ -329,6 +331,6 @@ def _joined(names: tuple[str, str]) -> str:
     return " × ".join(name[:60] for name in names)
 
 
-def _short(cut: float) -> str:
-    """Return a cut as people write it: 24, not 24.0."""
+def short(cut: float) -> str:
+    """Return a number as people write it: 24, not 24.0."""
     return str(int(cut)) if cut.is_integer() and abs(cut) < 1e15 else repr(cut)
