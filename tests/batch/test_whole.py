@@ -17,10 +17,12 @@ from hush.core.columnar import parts
 from hush.device.randomise import randomise, randomise_from
 from hush.errors import ReportError
 from hush.testing import SeededCoins
+from tests.batch.relating import SHAPES, grouped
 from tests.collector.served import ALL, FEW, PLAN, WIDE, record_of, rows
 
 CUBE = hush.design(hush.Schema([hush.Numeric(f"x{i}", -1, 1) for i in range(5)]), 2.0, title="cube", numeric="cube")
-PLANS = {plan.title: plan for plan in (PLAN, ALL, WIDE, FEW, CUBE)}
+OTHERS = {"rows": grouped(SHAPES["rows 4-3-7-2"]), "wide rows": grouped(SHAPES["rows 9-3-17-5"])}
+PLANS = {plan.title: plan for plan in (PLAN, ALL, WIDE, FEW, CUBE)} | OTHERS
 Array = np.ndarray[Any, Any]
 
 
@@ -28,6 +30,8 @@ def table_of(plan: hush.Plan, people: int) -> tuple[Array, Array, Array]:
     if plan is CUBE:
         columns: dict[str, Any] = {f"x{i}": np.linspace(-1, 1, people) for i in range(5)}
         table = hush.batch.randomise(plan, columns)
+    elif plan in OTHERS.values():
+        table = hush.batch.randomise(plan, {"c": np.arange(people) % 4, "x": np.linspace(-3, 5, people)})
     else:
         table = rows(plan, people)
     names = table.schema.names
@@ -77,6 +81,8 @@ def test_one_step_that_looks_at_nothing_is_caught(monkeypatch: pytest.MonkeyPatc
 
 
 def record(plan: hush.Plan) -> dict[str, Any]:
+    if plan in OTHERS.values():
+        return {"c": 1, "x": 0.5}
     return {f"x{i}": 0.5 for i in range(5)} if plan is CUBE else record_of(plan)
 
 
@@ -132,6 +138,18 @@ def test_binary_reports_are_read_as_one_by_one(title: str, monkeypatch: pytest.M
         assert found[0].tolist() == vector.tolist()
         assert found[1] == [report.id for report in expected]
     assert min(good, bad) > 20
+
+
+@pytest.mark.parametrize("pair", [(51, 63), (63, 64), (64, 67)])
+def test_binary_reports_with_two_cells_of_one_row_are_refused(pair: tuple[int, int]) -> None:
+    """Row 3 has the members 51 to 67, in two words. A report names three rows."""
+    plan = OTHERS["wide rows"]
+    data = bytearray(randomise(plan, record(plan)).encode())
+    width = plan.questions[0].channel.alphabet.width
+    for members, good in (((0, *pair), False), ((0, pair[0], 68), True)):
+        data[-width:] = sum(1 << member for member in members).to_bytes(width, "little")
+        assert (as_rows(plan, bytes(data)) is not None) is good
+        assert (one_by_one(plan, bytes(data)) is not None) is good
 
 
 def test_what_is_wrong_is_said_by_the_report() -> None:

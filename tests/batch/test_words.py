@@ -15,7 +15,7 @@ import pytest
 from hush import Categorical, Numeric, Plan, Schema, Tally, batch, design
 from hush.batch import engine
 from hush.batch.columns import encode
-from hush.core.channels import Additive, Subset, Window
+from hush.core.channels import Additive, Rows, Subset, Window
 from hush.core.channels.window import ROUNDING
 from hush.core.design.categorical import oue, subset
 from hush.core.design.numeric import laplace, signs
@@ -23,7 +23,7 @@ from hush.core.exact import WORD, aligned_threshold, exp_bounds, largest_thresho
 from hush.core.plan import Question
 from hush.testing import SeededStreams
 from tests.batch.dealing import deal, reports_of
-from tests.batch.relating import relating_plans
+from tests.batch.relating import grouped, relating_plans, rows
 from tests.cases import MIXED, any_record, plans, small_cube, uneven_window
 
 
@@ -119,6 +119,15 @@ def test_a_chunk_is_the_scalar_path_word_for_word(name: str, awkward: bool) -> N
     streams = SeededStreams(11, edges(plan) if awkward else ())
     table = batch._randomise_from(streams, plan, encode(plan.schema, columns_of(plan, records)), 1, True)
     assert reports_of(plan, table) == deal(plan, records, streams.stream(0))
+
+
+@pytest.mark.parametrize("channel", [rows(4096, 4095, 2, 1), rows(4096, 2, 15, 4, optional=True), rows(2, 1, 32767, 9)])
+def test_the_largest_rows_fit(channel: Rows) -> None:
+    plan = grouped(channel)
+    records = people(plan, 4, 5)
+    table = batch._randomise_from(SeededStreams(11), plan, encode(plan.schema, columns_of(plan, records)), 1, True)
+    assert reports_of(plan, table) == deal(plan, records, SeededStreams(11).stream(0))
+    assert batch.tally(plan, table).reports == 4
 
 
 @pytest.mark.parametrize("name", STOPPED)

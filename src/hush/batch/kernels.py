@@ -29,14 +29,12 @@ from hush.batch.draws import (
     unit,
 )
 from hush.batch.native import blend, compiled, flag, floats_at, inlined, lesser, pointer, shifted, shorts_at
-from hush.batch.rows import few_rows, many_rows, members_of, one_row, own_cell
+from hush.batch.rows import SET, WIDEST, row_kernel, rows_kernel, small_rows_kernel
 from hush.batch.windows import even_state, knot_state, part_of, rounded, window_cell
 
-SCRATCH = 6144  # words of working memory for a kernel
+SCRATCH = WIDEST + SET + 4097  # words of working memory for a kernel: a rows channel needs the most
 BLOCK = 512  # people whose windows are drawn together
 FEW = 3 * BLOCK // 8  # the same for mixtures, which keep more data for each person
-SET = 80  # words: enough for a set of 4097 members
-WIDEST = 1024  # words: enough for the cells of any rows channel
 
 
 class Job(NamedTuple):
@@ -327,66 +325,6 @@ def cells_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
         if at > limit:
             return done, start
         for part in range((size + 63) >> 6):
-            output[places[done] + part] = np.int64(found[part])
-        done += 1
-    return done, at
-
-
-@compiled
-def row_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Rows channels whose reports name one row, with a cell of it."""
-    people, places, output = job.people, job.places, job.output
-    z, f, stream, spare = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.excess)
-    categories, numbers = shorts_at(job.columns[0]), floats_at(job.columns[1])
-    low, span = job.lows[1], job.spans[1]
-    while done < len(people):
-        start, person = at, people[done]
-        row = np.int64(categories[person])
-        named, mine, at = own_cell(z, f, numbers[person], low, span, stream, at, limit, spare)
-        value, at = one_row(z, row, named, mine, stream, at, limit, spare)
-        if at > limit:
-            return done, start
-        output[places[done]] = value
-        done += 1
-    return done, at
-
-
-@compiled
-def small_rows_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Rows channels of at most 64 rows: the named rows are one word."""
-    people, places, output, found = job.people, job.places, job.output, pointer(job.scratch)
-    z, f, stream, spare = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.excess)
-    categories, numbers = shorts_at(job.columns[0]), floats_at(job.columns[1])
-    low, span, parts = job.lows[1], job.spans[1], members_of(z)
-    while done < len(people):
-        start, person = at, people[done]
-        row = np.int64(categories[person])
-        named, mine, at = own_cell(z, f, numbers[person], low, span, stream, at, limit, spare)
-        at = few_rows(z, row, named, mine, stream, at, limit, spare, found)
-        if at > limit:
-            return done, start
-        for part in range(parts):
-            output[places[done] + part] = np.int64(found[part])
-        done += 1
-    return done, at
-
-
-@compiled
-def rows_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Rows channels of more than 64 rows."""
-    people, places, output, work = job.people, job.places, job.output, pointer(job.scratch)
-    z, f, stream, spare = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.excess)
-    categories, numbers = shorts_at(job.columns[0]), floats_at(job.columns[1])
-    low, span, parts = job.lows[1], job.spans[1], members_of(z)
-    found, marks, chosen = work, shifted(work, WIDEST), shifted(work, WIDEST + SET)
-    while done < len(people):
-        start, person = at, people[done]
-        row = np.int64(categories[person])
-        named, mine, at = own_cell(z, f, numbers[person], low, span, stream, at, limit, spare)
-        at = many_rows(z, row, named, mine, stream, at, limit, spare, marks, chosen, found)
-        if at > limit:
-            return done, start
-        for part in range(parts):
             output[places[done] + part] = np.int64(found[part])
         done += 1
     return done, at

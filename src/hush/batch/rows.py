@@ -1,4 +1,6 @@
-"""The draws of the rows channel, compiled: a category and a number at once. `hush.batch.draws` has the conventions.
+"""The draws and kernels of the rows channel: a category and a number at once.
+
+`hush.batch.draws` and `hush.batch.kernels` have the conventions.
 
 The number is rounded and the own cell drawn first; then the rows that the report names; then a cell of each. `z` and
 `f` are the integers and floats of a channel in `hush.batch.program`.
@@ -25,10 +27,12 @@ from hush.batch.draws import (
     quotient,
     rounds_up,
 )
-from hush.batch.native import compiled, flag, inlined, lowest, shifted
+from hush.batch.native import compiled, flag, floats_at, inlined, lowest, pointer, shifted, shorts_at
 from hush.batch.windows import even_state, knot_state
 
 GUIDE = 12  # where the guide of the knots begins
+SET = 80  # words: enough for a set of 4097 members
+WIDEST = 1024  # words: enough for the cells of any rows channel
 
 
 @inlined
@@ -68,7 +72,7 @@ def own_cell(
 
 
 @inlined
-def one_row(z: Array, row: int, named: Any, mine: Any, words: Array, at: int, limit: int, excess: Array) -> Any:
+def one_row(z: Array, row: Any, named: Any, mine: Any, words: Array, at: int, limit: int, excess: Array) -> Any:
     """Return a cell of one row, the own one or another, and the next position."""
     others = np.int64(z[0]) - 1
     pick, at = below(words, at, limit, np.uint64(others), excess[others])
@@ -91,7 +95,7 @@ def add_cell(
 
 @compiled
 def few_rows(
-    z: Array, row: int, named: Any, mine: Any, words: Array, at: int, limit: int, excess: Array, found: Array
+    z: Array, row: Any, named: Any, mine: Any, words: Array, at: int, limit: int, excess: Array, found: Array
 ) -> Any:
     """Write a set of cells of at most 64 rows as bits, and return the next position. The rows are one word."""
     size, weight = np.int64(z[0]), np.int64(z[1])
@@ -114,7 +118,7 @@ def few_rows(
 @compiled
 def many_rows(
     z: Array,
-    row: int,
+    row: Any,
     named: Any,
     mine: Any,
     words: Array,
@@ -155,3 +159,63 @@ def list_members(marks: Array, parts: int, count: int, chosen: Array) -> None:
         at += np.int64(some)
         part += np.int64(some ^ ONE)
         rest = either(some, rest & (rest - ONE), marks[part])
+
+
+@compiled
+def row_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Rows channels whose reports name one row, with a cell of it."""
+    people, places, output = job.people, job.places, job.output
+    z, f, stream, spare = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.excess)
+    categories, numbers = shorts_at(job.columns[0]), floats_at(job.columns[1])
+    low, span = job.lows[1], job.spans[1]
+    while done < len(people):
+        start, person = at, people[done]
+        row = np.int64(categories[person])
+        named, mine, at = own_cell(z, f, numbers[person], low, span, stream, at, limit, spare)
+        value, at = one_row(z, row, named, mine, stream, at, limit, spare)
+        if at > limit:
+            return done, start
+        output[places[done]] = value
+        done += 1
+    return done, at
+
+
+@compiled
+def small_rows_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Rows channels of at most 64 rows: the named rows are one word."""
+    people, places, output, found = job.people, job.places, job.output, pointer(job.scratch)
+    z, f, stream, spare = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.excess)
+    categories, numbers = shorts_at(job.columns[0]), floats_at(job.columns[1])
+    low, span, parts = job.lows[1], job.spans[1], members_of(z)
+    while done < len(people):
+        start, person = at, people[done]
+        row = np.int64(categories[person])
+        named, mine, at = own_cell(z, f, numbers[person], low, span, stream, at, limit, spare)
+        at = few_rows(z, row, named, mine, stream, at, limit, spare, found)
+        if at > limit:
+            return done, start
+        for part in range(parts):
+            output[places[done] + part] = np.int64(found[part])
+        done += 1
+    return done, at
+
+
+@compiled
+def rows_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Rows channels of more than 64 rows."""
+    people, places, output, work = job.people, job.places, job.output, pointer(job.scratch)
+    z, f, stream, spare = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.excess)
+    categories, numbers = shorts_at(job.columns[0]), floats_at(job.columns[1])
+    low, span, parts = job.lows[1], job.spans[1], members_of(z)
+    found, marks, chosen = work, shifted(work, WIDEST), shifted(work, WIDEST + SET)
+    while done < len(people):
+        start, person = at, people[done]
+        row = np.int64(categories[person])
+        named, mine, at = own_cell(z, f, numbers[person], low, span, stream, at, limit, spare)
+        at = many_rows(z, row, named, mine, stream, at, limit, spare, marks, chosen, found)
+        if at > limit:
+            return done, start
+        for part in range(parts):
+            output[places[done] + part] = np.int64(found[part])
+        done += 1
+    return done, at
