@@ -198,10 +198,10 @@ def crosstab(
             counted,
             rows,
             columns,
-            shares=shares,
+            shares=shares,  # type: ignore[arg-type]
             level=level,
             pooled=not alone,
-            simultaneous=simultaneous,  # type: ignore[arg-type]
+            simultaneous=simultaneous,
         )
         if remedy:
             found = consistent.consistent(counted, remedy).crosstab(rows, columns, level=level)  # type: ignore[arg-type]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from hush.core.exact import log_above
-from hush.core.plan import Plan
+from hush.core.plan import Plan, Question
 from hush.core.report import sizes
+from hush.core.views import Bands, Product, Sides, View
 from hush.show.tables import Table, number, up
 
 WEAK = 4
@@ -17,7 +18,7 @@ def table(plan: Plan) -> Table:
     """Return a row for each question, and the cost of a whole report. Costs are rounded up."""
     rows = [
         (
-            ", ".join(question.attributes),
+            asked(question),
             question.channel.kind,
             up(log_above(question.channel.ratio), 6),
             str(question.channel.alphabet.width),
@@ -36,3 +37,18 @@ def table(plan: Plan) -> Table:
         f"Plan {plan.id}" + (f" {plan.title!r}" if plan.title else ""),
     )
     return Table(("question", "channel", "epsilon", "bytes", "worst variance"), rows, texts=2, notes=notes)
+
+
+def asked(question: Question) -> str:
+    """Say what a question asks about: its attributes, and how it looks at them."""
+    return ", ".join(map(_seen, question.views))
+
+
+def _seen(view: View) -> str:
+    if isinstance(view, Bands):
+        return f"{view.attribute} in {len(view.cuts) + 1} bands"
+    if isinstance(view, Sides):
+        return f"{' and '.join(view.of)} on the same side"
+    if isinstance(view, Product):
+        return " × ".join(view.of)
+    return view.of[0]

@@ -14,6 +14,7 @@ from hush.collector.http.documents import (
     MarginRow,
     Margins,
     QuestionStatement,
+    RelationStatement,
     ShiftRow,
     Statement,
     finite,
@@ -23,8 +24,10 @@ from hush.core.plan import Plan
 from hush.core.schema import Attribute, Numeric, Schema
 from hush.errors import EstimateError
 from hush.planning.predictions import Prospect, by_target
+from hush.planning.summary import asked
 from hush.server.distributions import distribution
 from hush.server.estimates import Estimate, leverage, manipulation
+from hush.server.relations.related import related
 from hush.server.tally import Tally
 
 MAX_DIGITS = 2000  # of a ratio that is written down
@@ -47,7 +50,12 @@ def statement(plan: Plan) -> Statement:
             logs[ratio] = log_digits(ratio)
         questions.append(
             QuestionStatement(
-                list(question.attributes), question.channel.kind, _written(ratio), logs[ratio], str(inclusion)
+                list(question.attributes),
+                asked(question),
+                question.channel.kind,
+                _written(ratio),
+                logs[ratio],
+                str(inclusion),
             )
         )
     factor = plan.ratio
@@ -69,6 +77,7 @@ def statement(plan: Plan) -> Statement:
         sentences,
         [_described(attribute) for attribute in plan.schema.attributes],
         questions,
+        [RelationStatement(*one) for one in related(plan)],
         moved,
     )
 
