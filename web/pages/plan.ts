@@ -6,6 +6,7 @@ import { Collection } from "./collection.js";
 import { choose } from "./controls.js";
 import type { EstimateRow, Estimates, Manipulations, Margins, PlanEntry, Statement, Timeline } from "./documents.js";
 import { button, byId, html } from "./elements.js";
+import { Relations } from "./relations.js";
 import { Section } from "./section.js";
 import { cost, percent, ratio, save, say, whole } from "./text.js";
 
@@ -89,13 +90,7 @@ class Attributes {
     private readonly plan: string,
     private readonly statement: Statement,
   ) {
-    for (const question of statement.questions) {
-      const asked = ratio(question.inclusion);
-      const who = asked === 1 ? "Everybody is asked" : `${percent(asked)} of people are asked`;
-      const together = question.attributes.length > 1 ? " together with others" : "";
-      const sentence = `${who}${together}, and an answer costs ε = ${cost(question.epsilon, statement.allowed)} at most.`;
-      for (const name of question.attributes) this.costs.set(name, sentence);
-    }
+    for (const { name } of statement.attributes) this.costs.set(name, askedAbout(name, statement));
     const all = statement.attributes.length;
     this.nodes = [...(all > MOST_SECTIONS ? [this.filter(all)] : []), this.none, this.list, this.more];
     this.arrange(MOST_SECTIONS);
@@ -154,6 +149,19 @@ class Attributes {
   }
 }
 
+/** Who is asked about an attribute, and the cost of an answer. */
+function askedAbout(name: string, { questions, allowed, k }: Statement): string {
+  const asking = questions.filter(({ attributes }) => attributes.includes(name));
+  const shares = asking.map(({ inclusion }) => ratio(inclusion));
+  // Where everybody answers one question, nobody answers two of these.
+  const asked = k === 1 ? shares.reduce((sum, share) => sum + share, 0) : Math.max(0, ...shares);
+  const who = asked > 1 - 1e-9 ? "Everybody is asked" : `${percent(asked)} of people are asked`;
+  const others = asking.filter(({ attributes }) => attributes.length > 1).length;
+  const together = others === 0 ? "" : others === asking.length ? " together with others" : " alone or together with others";
+  const dearest = asking.reduce((most, { epsilon }) => (Number(epsilon) > Number(most) ? epsilon : most), "0");
+  return `${who}${together}, and an answer costs ε = ${cost(dearest, allowed)} at most.`;
+}
+
 /** Show a plan, and keep it current. */
 export async function showPlan(view: HTMLElement, plan: string, listener: Pick<Listener, "state" | "refused">): Promise<void> {
   warm();
@@ -163,12 +171,14 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
   let level = "0.95";
   const heading = new Heading(plan, title, statement, [
     ["estimates", "Estimates"],
+    ...(statement.relations.length > 0 ? ([["relations", "Relations"]] as const) : []),
     ["timeline", "Reports over time"],
     ["margins", "Promised and achieved"],
     ["privacy", "Cost of each answer"],
     ["manipulation", "If some people lie"],
   ]);
   const attributes = new Attributes(plan, statement);
+  const relations = new Relations(plan, statement.relations, level);
   const collection = new Collection(statement, title, connect);
 
   /** The interface's own file, so that there is only one format. */
@@ -193,6 +203,7 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
       chosen: level,
       changed: (value) => {
         level = value;
+        relations.choose(level);
         connect();
       },
     }),
@@ -207,6 +218,7 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
       controls,
       ...attributes.nodes,
     ),
+    ...relations.nodes,
     ...collection.blocks.map((block) => block.root),
   );
 
@@ -217,8 +229,10 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
       ...listener,
       event(name, data) {
         if (name === "plan") heading.show(data as PlanEntry);
-        else if (name === "estimates") attributes.show(data as Estimates);
-        else if (name === "margins") collection.showMargins(data as Margins);
+        else if (name === "estimates") {
+          attributes.show(data as Estimates);
+          relations.update((data as Estimates).reports);
+        } else if (name === "margins") collection.showMargins(data as Margins);
         else if (name === "manipulation") collection.showLiars(data as Manipulations);
         else if (name === "timeline") collection.showTimeline(data as Timeline);
       },

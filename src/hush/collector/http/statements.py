@@ -22,7 +22,7 @@ from hush.collector.http.documents import (
 from hush.core.exact import log_digits
 from hush.core.plan import Plan
 from hush.core.schema import Attribute, Numeric, Schema
-from hush.errors import EstimateError
+from hush.errors import EstimateError, PlanError
 from hush.planning.predictions import Prospect, by_target
 from hush.planning.summary import asked
 from hush.server.distributions import distribution
@@ -132,7 +132,10 @@ def manipulations(tally: Tally, share: float) -> Manipulations:
 
 def spread(tally: Tally, attribute: str) -> DistributionDocument:
     """Return the likeliest distribution of a number, or why there is none."""
-    answers = tally.answered[tally.plan.question(attribute)]
+    try:
+        answers = tally.answered[tally.plan.question(attribute)]
+    except PlanError as error:  # it is asked through bands, or with others, alone
+        return DistributionDocument(tally.plan.id, attribute, tally.reports, 0, [], [], str(error))
     document = partial(DistributionDocument, tally.plan.id, attribute, tally.reports, answers)
     try:
         found = distribution(tally, attribute, bins=BINS)
