@@ -10,7 +10,8 @@ import { Fresh } from "./fresh.js";
 import { column, percent, say, whole, type Write } from "./text.js";
 
 const MOST_RELATIONS = 12; // at once, unless the reader wants more
-const MOST_TEXTS = 12; // columns of a table that are wide enough for texts
+/** How many columns of a heat map are wide enough for texts. */
+const most = (): number => (matchMedia("(min-width: 56rem)").matches ? 12 : 5);
 const PARTS: Record<string, string> = { all: "all people", rows: "each row", columns: "each column" };
 const WHAT: Record<string, string> = { means: "means", differences: "differences" };
 
@@ -139,7 +140,7 @@ class Shown {
       ],
       rows: cells,
       level,
-      values: large ? [] : rows.map((row) => cell(row, across <= MOST_TEXTS, write)),
+      values: large ? [] : rows.map((row) => cell(row, across <= most(), write)),
       note: large ? `${note} There are too many cells for a picture.` : note,
     });
   }
