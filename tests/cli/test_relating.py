@@ -71,7 +71,7 @@ def test_names_with_signs_of_ours_are_meant_whole() -> None:
         (["--relation", "education"], "two names of attributes"),
         (["--relation", "education,shoe"], "'shoe'"),
         (["--relation", "age,education,median"], "table, means, association, moments"),
-        (["--relation", "age,education,table"], "attribute 'age': give its bands"),
+        (["--relation", "age,education,table"], "attribute 'age': give its bands, such as --bands NAME=18,40,65"),
         (["--relation", "all", "--relation", "age,hours"], "leave out the others"),
         (["--singles", "0.5"], "--singles is for plans with --relation or --range"),
         (["--bands", "age=24"], "name the relations too"),

@@ -118,18 +118,19 @@ def plan(
     from hush.core.design import design
 
     fields = files.read_schema(schema)
-    made = design(
-        fields,
-        epsilon,
-        numeric=numeric,
-        categorical=categorical,
-        k=int(k) if k.isdecimal() and len(k) < 9 else k,  # type: ignore[arg-type]  # anything else is refused there
-        objective=[number(part, "--objective") for part in objective.split(",")] if "," in objective else objective,
-        importance=dict(_importance(text, fields.names) for text in importance),
-        joint=[names.split(",") for names in joint],
-        **relating.wished(fields, relation, singles, bands, range_),
-        title=title,
-    )
+    with relating.designing():
+        made = design(
+            fields,
+            epsilon,
+            numeric=numeric,
+            categorical=categorical,
+            k=int(k) if k.isdecimal() and len(k) < 9 else k,  # type: ignore[arg-type]  # anything else is refused there
+            objective=[number(part, "--objective") for part in objective.split(",")] if "," in objective else objective,
+            importance=dict(_importance(text, fields.names) for text in importance),
+            joint=[names.split(",") for names in joint],
+            **relating.wished(fields, relation, singles, bands, range_),
+            title=title,
+        )
     if output:
         _keep(made.to_json().encode(), Path(output), overwrite, schema)  # its SHA-256 is the plan's id
     if machine:

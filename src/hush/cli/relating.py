@@ -91,6 +91,18 @@ def wished(
     }
 
 
+@contextmanager
+def designing() -> Iterator[None]:
+    """Turn the advice of a design's error into that of the command line."""
+    from hush.errors import DesignError
+
+    try:
+        yield
+    except DesignError as error:
+        text, wanted, _ = str(error).partition("such as bands=")
+        raise DesignError(text + "such as --bands NAME=18,40,65" if wanted else text) from None
+
+
 def _bands(text: str) -> tuple[str, list[float]]:
     name, equals, cuts = text.rpartition("=")
     if not equals:
