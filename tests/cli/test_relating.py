@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import json
 import math
@@ -223,7 +224,7 @@ def test_a_tally_of_another_plan_is_refused() -> None:
 
 def test_the_lists_of_the_help_are_those_of_the_library() -> None:
     assert commands.KINDS == relations.KINDS
-    assert hush.design.__kwdefaults__["singles"] == commands.SINGLES
+    assert inspect.signature(hush.design).parameters["singles"].default == commands.SINGLES
     assert relations.BRANCHES**relations.DEPTH == 256
     assert "[256 bands]" in run("plan", "--help").output
 
