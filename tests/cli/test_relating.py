@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import hush
-from hush.cli import relating as commands
+from hush.cli import wishes
 from hush.core.design import relations
 from tests import relating
 from tests.cli.test_commands import refused, run
@@ -223,8 +223,8 @@ def test_a_tally_of_another_plan_is_refused() -> None:
 
 
 def test_the_lists_of_the_help_are_those_of_the_library() -> None:
-    assert commands.KINDS == relations.KINDS
-    assert inspect.signature(hush.design).parameters["singles"].default == commands.SINGLES
+    assert wishes.KINDS == relations.KINDS
+    assert inspect.signature(hush.design).parameters["singles"].default == wishes.SINGLES
     assert relations.BRANCHES**relations.DEPTH == 256
     assert "[256 bands]" in run("plan", "--help").output
 

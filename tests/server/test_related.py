@@ -16,7 +16,7 @@ def test_every_relation_is_listed_once() -> None:
     assert [tuple(one) for one in related(PLAN)] == list(relating.RELATIONS)
 
 
-def test_what_is_listed_can_be_estimated_and_nothing_else() -> None:
+def test_listed_relations_can_be_estimated_and_no_others() -> None:
     counted = relating.tally()
     listed = {tuple(one) for one in related(PLAN)}
     asking = {

@@ -19,7 +19,7 @@ export class Fresh {
     block.onSight = () => this.refresh();
   }
 
-  /** There are so many reports now. */
+  /** The number of reports has changed. */
   update(reports: number): void {
     this.reports = reports;
     this.refresh();

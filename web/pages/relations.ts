@@ -56,7 +56,7 @@ export class Relations {
     say(this.more, `Show ${whole(Math.min(left, MOST_RELATIONS))} more of ${whole(this.relations.length)} relations`);
   }
 
-  /** There are so many reports now. */
+  /** The number of reports has changed. */
   update(reports: number): void {
     this.reports = reports;
     for (const { fresh } of this.shown) fresh.update(reports);

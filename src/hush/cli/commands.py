@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from hush.cli import collecting, completing, completion, doctor, relating, serving
+from hush.cli import collecting, completing, completion, doctor, relating, serving, wishes
 from hush.cli.program import (
     ATTRIBUTES,
     JSON,
@@ -79,7 +79,7 @@ CATEGORICAL = ("subset", "grr", "oue", "sue")
     help="How much an attribute counts (1); with relations, also a pair: NAME,NAME=WEIGHT.",
 )
 @click.option("--joint", multiple=True, metavar="NAME,NAME", help="Neighbouring attributes to report together.")
-@relating.wishes
+@wishes.options
 @click.option("--title", default="", help="Part of the plan: another title is another collection.")
 @click.option(
     "-o", "--output", metavar="FILE", shell_complete=completing.files, help="Write the plan here, as canonical JSON."
@@ -118,7 +118,7 @@ def plan(
     from hush.core.design import design
 
     fields = files.read_schema(schema)
-    with relating.designing():
+    with wishes.designing():
         made = design(
             fields,
             epsilon,
@@ -128,7 +128,7 @@ def plan(
             objective=[number(part, "--objective") for part in objective.split(",")] if "," in objective else objective,
             importance=dict(_importance(text, fields.names) for text in importance),
             joint=[names.split(",") for names in joint],
-            **relating.wished(fields, relation, singles, bands, range_),
+            **wishes.wished(fields, relation, singles, bands, range_),
             title=title,
         )
     if output:

@@ -244,7 +244,7 @@ class RelatedRow(msgspec.Struct):
 class RelationDocument(msgspec.Struct):
     """Rows about two attributes, from `reports` reports; or why there are none.
 
-    `what` is what they are: shares of "all", "rows" or "columns"; "means" or "differences"; "copula" or "moments".
+    `what` names them: shares of "all", "rows" or "columns"; "means" or "differences"; "copula" or "moments".
     """
 
     plan: str
