@@ -30,6 +30,11 @@ GROUPS = {
         *("Tally", "estimate", "Estimate", "Estimates", "distribution", "Distribution"),
         *("manipulation", "Manipulation", "Manipulations"),
     ],
+    "Relations": [
+        *("crosstab", "Crosstab", "means", "Means", "Differences", "association", "Associations"),
+        *("quantiles", "Quantile", "Quantiles", "below", "Below", "Shares", "consistent", "Consistent"),
+        *("Related", "Relations"),
+    ],
     "Trainings": ["Training", "Features", "Round", "first_round", "step", "gradient", "held_out"],
     "Errors": ["HushError"],
 }
@@ -42,7 +47,10 @@ MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "hush.engines.spark": ("count and randomise in Spark", ("tally", "randomise_once", "randomise")),
     "hush.learn.simulate": ("simulated trainings", ("LinearRegression", "LogisticRegression", "LinearSVC")),
     "hush.planning.audits": ("results of an audit", ()),
-    "hush.plots": ("pictures", ("margins", "law", "estimates", "save")),
+    "hush.plots": (
+        "pictures",
+        ("margins", "law", "estimates", "crosstab", "means", "differences", "quantiles", "below", "save"),
+    ),
     "hush.testing": ("seeded randomness for tests", ("SeededCoins", "ListedCoins", "RecordedCoins")),
 }
 HEAD = "<!-- Written by docs/api_pages.py from the docstrings: change those, then run `python docs/api_pages.py`. -->\n"

@@ -20,6 +20,9 @@ from hush.core.schema import Categorical, Numeric, Schema
 from hush.device.randomise import randomise_from
 from hush.plots import panels
 from hush.server.estimates import estimate
+from hush.server.relations.crosstabs import crosstab
+from hush.server.relations.groups import means
+from hush.server.relations.ranges import below, quantiles
 from hush.server.tally import Tally
 from hush.testing import SeededCoins
 
@@ -68,12 +71,24 @@ def draw(folder: Path = IMAGES) -> None:
     tally, coins = Tally(plan), SeededCoins(2019)  # so that the picture stays the same
     tally.update(randomise_from(coins, plan, person) for person in people(20_000, seed=2019))
     plots.save(plots.estimates(estimate(tally), SCHEMA), folder / "estimates.svg")
+    related(folder)
     plots.save(year(), folder / "over-time.svg")
     plots.save(odds(), folder / "odds.svg")
     plots.save(crowds(), folder / "crowds.svg")
     plots.save(funnel(), folder / "funnel.svg")
     plots.save(by_group(), folder / "by-group.svg")
     plots.save(load(json.loads(LOADED.read_text())), folder / "load.svg")
+
+
+def related(folder: Path) -> None:
+    """Draw a table, means by group and the range of a number."""
+    pairs = [("satisfied", "system"), ("screen hours", "age", "means")]
+    plan = design(SCHEMA, 2.0, relations=pairs, bands={"age": [30, 45, 60]}, ranges={"age": 64})
+    tally, coins = Tally(plan), SeededCoins(2019)
+    tally.update(randomise_from(coins, plan, person) for person in people(50_000, seed=2019))
+    plots.save(crosstab(tally, "satisfied", "system").plot(), folder / "crosstab.svg")
+    plots.save(means(tally, "screen hours", by="age").plot(), folder / "means.svg")
+    plots.save(below(tally, "age").plot(quantiles(tally, "age")), folder / "below.svg")
 
 
 def year() -> Any:

@@ -99,6 +99,7 @@ KEPT = (
     "test_whole.py::test_one_step_counts_and_refuses_as_several_do[all four]",
     "test_words.py::test_threads_change_nothing[default]",
     "browser/test_embedding.py::test_the_page_of_the_package",
+    "browser/test_relations.py::test_a_table_is_a_heat_map",
     "browser/test_form.py::test_filled_by_keyboard_explained_and_sent_once",
     "test_sqlite_file.py::test_a_running_collector_acknowledges_only_what_is_found_again[deleted]",
     "cli/test_collecting.py::test_a_signal_to_end_leaves_nothing_behind[15-nameless]",

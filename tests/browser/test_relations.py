@@ -1,159 +1,190 @@
-"""Plans with relations, in a real browser: each attribute is asked once, and each question says what it looks at."""
+"""Relations on the dashboard, in a real browser: tables, means by group, associations and quantiles, as they change."""
 
 from __future__ import annotations
 
-import re
+import csv
+import io
 from collections.abc import Iterator
-from dataclasses import replace
-from fractions import Fraction
-from typing import Any
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright (extra: dev)")
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 import hush
 from hush.collector import formats
-from tests.browser.surveys import CHECK, OFTEN, SEND, shown_bytes
-from tests.browser.visits import Visit, check_accessible
+from tests import relating
+from tests.browser.test_dashboard import QUICK, downloaded
+from tests.browser.visits import Visit, check_accessible, check_width
 from tests.collector.served import Served, anybody, serving
+from tests.relating import PLAN
 
-SCHEMA = hush.Schema(
-    [
-        hush.Numeric("age", 0, 120),
-        hush.Numeric("income", 0, 200_000, out_of_range="clip", optional=True),
-        hush.Categorical("smoker", ["yes", "no"]),
-        hush.Categorical("town", ["north", "south", "west"]),
-    ]
-)
-RELATED = hush.design(
-    SCHEMA,
-    1.0,
-    relations=[("age", "income"), ("age", "income", "moments"), ("smoker", "income"), ("smoker", "town")],
-    bands={"age": [30, 60]},
-    ranges={"age": 64},
-    title="Relations",
-)
-APART = hush.design(
-    hush.Schema([hush.Numeric("height", 0, 1), hush.Numeric("weight", 0, 1)]),
-    1.0,
-    relations=[("height", "weight")],
+BANDED = hush.design(  # a number in bands alone, and names that could be read as HTML
+    hush.Schema([hush.Numeric("<b>n</b>", 0, 10), hush.Categorical("c", ["<img src=x onerror=alert(1)>", "b"])]),
+    4.0,
+    title="bands alone",
+    relations=[("<b>n</b>", "c", "table")],
+    bands={"<b>n</b>": [2, 5]},
     singles=0,
-    title="Sides only",
 )
-RECORD: dict[str, Any] = {"age": 41, "income": 31415, "smoker": "yes", "town": "west"}
+MANY = hush.design(
+    hush.Schema([hush.Categorical(f"c{i}", ["a", "b"]) for i in range(6)]), 4.0, title="many", relations="all"
+)
 
 
-def mostly(words: str) -> hush.Plan:
-    """Return the plan as one that asks nearly everybody one question."""
-    (asked,) = [index for index, question in enumerate(RELATED.questions) if question.words == words]
-    weights = tuple(OFTEN if index == asked else 1 for index in range(len(RELATED.questions)))
-    return replace(RELATED, weights=weights, title=words)
-
-
-ASKED = {
-    words: mostly(words)
-    for words in ("age in 16 bands", "sides of age and income", "age × income", "smoker, income", "smoker, town")
-}
+def count(served: Served, tally: hush.Tally, number: int) -> None:
+    head = {"content-type": formats.TALLY, "hush-batch": f"{number:032x}"}
+    assert served.client.post(served.path("tally", tally.plan), content=tally.encode(), headers=head).status_code == 202
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    plans = (RELATED, APART, *ASKED.values())
-    folder = tmp_path_factory.mktemp("relations")
-    with serving(folder, anybody(stream_interval=0.05), plans=plans, trainings={}) as found:
-        for plan, record in ((RELATED, RECORD), (APART, {"height": 0.3, "weight": 0.8})):
-            for _ in range(40):
-                answer = found.post(plan, hush.randomise(plan, record).encode(), formats.REPORT)
-                assert answer.status_code == 202
+    with serving(tmp_path_factory.mktemp("relations"), QUICK, plans=(PLAN, BANDED, MANY), trainings={}) as found:
+        count(found, relating.tally(), 1)
+        banded = hush.Tally(BANDED)
+        banded.update(hush.randomise(BANDED, {"<b>n</b>": 4.0, "c": "b"}) for _ in range(400))
+        count(found, banded, 2)
+        assert found.client.get("/pages/vega.js", timeout=120).status_code == 200
         yield found
 
 
-def fill(page: Page) -> None:
-    page.get_by_role("spinbutton", name="age").fill("41")
-    page.get_by_role("spinbutton", name="income").fill("31415")
-    page.get_by_label("yes").check()
-    page.get_by_label("west").check()
-    page.get_by_role("button", name=CHECK).click()
-    page.get_by_test_id("example").wait_for()
+def dashboard(visit: Visit, served: Served, plan: hush.Plan = PLAN) -> Page:
+    page = visit.open(f"{served.url}/dashboard?plan={plan.id}")
+    expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "live", timeout=30_000)
+    return page
 
 
-def chance(plan: hush.Plan, index: int, output: Any, record: dict[str, Any]) -> float:
-    """Return the exact probability of an output for a record."""
-    channel = plan.questions[index].channel
-    states = channel.rounding(plan.seen(index, plan.schema.encode(record)))
-    return float(sum((weight * channel.law(state)[output] for state, weight in states.items()), Fraction(0)))
+def relation(page: Page, kind: str, attribute: str, by: str = "") -> Locator:
+    """Return the part of a relation, in sight."""
+    found = page.locator(f'[data-relation="{kind}|{attribute}|{by}"]')
+    found.scroll_into_view_if_needed()
+    return found
 
 
-@pytest.mark.parametrize("words", ASKED)
-def test_each_attribute_is_asked_once_and_the_report_explained(visit: Visit, served: Served, words: str) -> None:
-    plan = ASKED[words]
-    page = visit.open(f"{served.url}/?plan={plan.id}")
-    expect(page.get_by_test_id("form").locator(".field, fieldset")).to_have_count(len(SCHEMA))
-    told = f"about 1 of {len(plan.questions)} things that can be asked about your answers"
-    expect(page.locator(".promise")).to_contain_text(told)
-    fill(page)
-    expect(page.get_by_test_id("answers").locator("dt")).to_have_text(list(SCHEMA.names))
+def numbers(block: Locator) -> list[list[str]]:
+    """Return the table that a reader can save."""
+    found = downloaded(block.page, block.get_by_test_id("download-csv"))
+    return list(csv.reader(io.StringIO(found)))[1:]
+
+
+def test_a_table_is_a_heat_map(visit: Visit, served: Served) -> None:
+    page = dashboard(visit, served)
+    block = relation(page, "table", "education", "children")
+    cells = block.locator("svg [aria-roledescription='rect mark']")
+    expect(cells).to_have_count(9, timeout=30_000)
+    rows = hush.crosstab(relating.tally(), "education", "children")
+    assert [[float(cell) for cell in line[2:]] for line in numbers(block)] == [[r.point, r.low, r.high] for r in rows]
+    texts = block.locator("svg text").all_text_contents()
+    assert sum(text.startswith("±") for text in texts) == 9, "every cell has its margin"
+    block.get_by_test_id("parts").select_option("rows")
+    of_rows = hush.crosstab(relating.tally(), "education", "children", shares="rows")
+    first = block.locator("tbody tr").first.locator("td").nth(1)
+    expect(first).to_contain_text(f"{100 * of_rows[0].point:.0f}"[:1])
+    expect(block.get_by_test_id("note")).to_contain_text("answers")
+    assert [float(line[2]) for line in numbers(block)] == [row.point for row in of_rows]
+    assert "±" in downloaded(page, block.get_by_test_id("download-svg"), "education-by-children-95.svg")
+
+
+def test_means_by_group_and_their_differences(visit: Visit, served: Served) -> None:
+    page = dashboard(visit, served)
+    block = relation(page, "means", "hours", "age")
+    dots = block.locator("svg [aria-roledescription=point]")
+    expect(dots).to_have_count(4, timeout=30_000)
+    rows = hush.means(relating.tally(), "hours", by="age")
+    assert [(line[0], float(line[1])) for line in numbers(block)] == [(row.group, row.point) for row in rows]
+    block.get_by_test_id("what").select_option("differences")
+    expect(dots).to_have_count(6)
+    expect(block.get_by_test_id("note")).to_contain_text("does not contain 0")
+    found = [(line[0].removeprefix("'"), float(line[1])) for line in numbers(block)]
+    assert found == [(row.group, row.point) for row in rows.differences()]
+
+
+def test_associations_and_quantiles(visit: Visit, served: Served) -> None:
+    page = dashboard(visit, served)
+    block = relation(page, "association", "age", "hours")
+    expect(block.locator("svg")).to_be_visible(timeout=30_000)
+    (line,) = numbers(block)
+    assert float(line[1]) == hush.association(relating.tally(), "age", "hours")[0].point
+    block = relation(page, "range", "age")
+    expect(block.locator("svg [aria-roledescription=point]")).to_have_count(5, timeout=30_000)
+    rows = hush.quantiles(relating.tally(), "age")
+    assert [[float(cell) for cell in line] for line in numbers(block)] == [
+        [row.share, row.point, row.low, row.high] for row in rows
+    ]
+
+
+def test_another_level_and_new_reports_are_followed(visit: Visit, served: Served) -> None:
+    page = dashboard(visit, served)
+    block = relation(page, "means", "hours", "education")
+    block.locator("tbody tr").first.wait_for()
+    page.get_by_test_id("level").select_option("0.99")
+    expect(block.locator("caption")).to_contain_text("99 % intervals")
+    tally = served.tally(PLAN)
+    wide = hush.means(tally, "hours", by="education", level=0.99)
+    assert [float(line[2]) for line in numbers(block)] == [row.low for row in wide]
+    answers = wide[0].answers
+    expect(block.get_by_test_id("note")).to_have_text(f"From {answers:,} answers.")
+    extra = relating.tally(400, seed=7)
+    count(served, extra, 3)
+    now = hush.means(tally + extra, "hours", by="education")[0].answers
+    assert now > answers
+    expect(block.get_by_test_id("note")).to_have_text(f"From {now:,} answers.")
+
+
+def test_nothing_is_shown_before_enough_have_answered(visit: Visit, tmp_path: Path) -> None:
+    settings = anybody(stream_interval=0.1, reveal_least=20)
+    with serving(tmp_path, settings, plans=(PLAN,), trainings={}) as served:
+        count(served, relating.tally(19), 1)
+        assert served.client.get("/pages/vega.js", timeout=120).status_code == 200
+        page = dashboard(visit, served)
+        for kind, attribute, by in relating.RELATIONS:
+            block = relation(page, kind, attribute, by or "")
+            expect(block.get_by_test_id("note")).to_have_text("Nobody has answered this yet.")
+            expect(block.get_by_test_id("table")).to_be_hidden()
+        page.close()  # before the collector, as it would try to connect again
+
+
+def test_an_attribute_in_bands_alone_says_where_it_is(visit: Visit, served: Served) -> None:
+    page = dashboard(visit, served, BANDED)
+    part = page.locator('[data-testid="attribute"][data-attribute="<b>n</b>"]')
+    part.scroll_into_view_if_needed()
+    for name in ("mean", "distribution"):
+        expect(part.get_by_test_id(name).get_by_test_id("note")).to_contain_text("see Relations")
+    block = relation(page, "table", "<b>n</b>", "c")
+    expect(block.locator("svg [aria-roledescription='rect mark']")).to_have_count(6, timeout=30_000)
+    assert page.locator("main b, main img, main script").count() == 0
+
+
+def test_a_plan_with_many_relations_is_shown_in_parts(visit: Visit, served: Served) -> None:
+    page = dashboard(visit, served, MANY)
+    blocks = page.locator("[data-relation]")
+    expect(blocks).to_have_count(12)
+    page.get_by_test_id("more-relations").click()
+    expect(blocks).to_have_count(15)
+    expect(page.get_by_test_id("more-relations")).to_be_hidden()
+
+
+@pytest.mark.parametrize(("dark", "phone"), [(False, False), (True, True)])
+def test_it_is_accessible(browser: Browser, served: Served, screens: Path, dark: bool, phone: bool) -> None:
+    visit = Visit(browser, dark=dark, phone=phone)
+    page = dashboard(visit, served)
+    for kind, attribute, by in relating.RELATIONS:
+        block = relation(page, kind, attribute, by or "")
+        expect(block.locator("svg")).to_be_visible(timeout=30_000)
     check_accessible(page)
-    page.get_by_role("button", name=SEND).click()
-    page.get_by_test_id("done").wait_for()
-    ((index, output),) = hush.Report.decode(plan, shown_bytes(page)).answers
-    expect(page.locator(".asked")).to_have_text(re.compile(f"^This report is about (the )?{re.escape(words)} only\\.$"))
-    says = page.locator(".says").all_text_contents()
-    assert len(says) == len(plan.questions[index].attributes)
-    exact = chance(plan, index, output, RECORD)
-    for sentence in says:
-        (own,) = re.findall(r"by you with probability ([\d.,]+)\u00a0%", sentence)
-        assert float(own) / 100 == pytest.approx(exact, rel=0.05)  # two digits
-    for number in re.findall(r"someone who answers ([\d.,]+) with probability ([\d.,]+)\u00a0%", says[0]):
-        if "age" in plan.questions[index].attributes:
-            value = chance(plan, index, output, RECORD | {"age": float(number[0])})
-            assert float(number[1]) / 100 == pytest.approx(value, rel=0.05)
-    check_accessible(page)
-    assert served.tally(plan).reports == 1
+    check_width(page)
+    expect(page.get_by_test_id("parts").get_by_role("link", name="Relations")).to_have_attribute("href", "#relations")
+    relation(page, "table", "education", "children")
+    page.screenshot(path=screens / f"relations-{'dark' if dark else 'light'}.png")
+    visit.close()
 
 
-def test_the_dashboard_says_who_is_asked_what(visit: Visit, served: Served) -> None:
-    page = visit.open(f"{served.url}/dashboard?plan={RELATED.id}")
-    expect(page.get_by_test_id("report-count")).to_have_text("40")
-    shares = {
-        name: sum(
-            (
-                share
-                for share, asked in zip(RELATED.inclusions, RELATED.questions, strict=True)
-                if name in asked.attributes
-            ),
-            Fraction(0),
-        )
-        for name in SCHEMA.names
-    }
-    for name, share in shares.items():
-        count = sum(name in question.attributes for question in RELATED.questions)
-        section = page.locator(f'[data-testid="attribute"][data-attribute="{name}"]')
-        told = section.locator("p").first.text_content() or ""
-        (percent,) = re.findall(r"([\d.]+)\s% of people are asked, each in one of (?:\d+) questions", told)
-        assert float(percent) == pytest.approx(100 * float(share), rel=6e-3)
-        assert f"each in one of {count} questions, and an answer costs ε = 1 at most." in told
-    table = page.get_by_test_id("privacy")
-    table.scroll_into_view_if_needed()
-    rows = table.locator("tbody tr")
-    expect(rows).to_have_count(len(RELATED.questions) + 1)
-    expect(table.locator("tbody th")).to_have_text(["each person", *(question.words for question in RELATED.questions)])
-    assert len({question.words for question in RELATED.questions}) == len(RELATED.questions)
-
-
-def test_an_attribute_that_is_never_asked_as_it_is(visit: Visit, served: Served) -> None:
-    """It has no mean and no distribution, and the page does not say that nobody has answered."""
-    page = visit.open(f"{served.url}/dashboard?plan={APART.id}")
-    expect(page.get_by_test_id("report-count")).to_have_text("40")
-    section = page.locator('[data-testid="attribute"][data-attribute="height"]')
-    for part in ("mean", "distribution"):
-        block = section.get_by_test_id(part)
-        block.scroll_into_view_if_needed()
-        expect(block).to_contain_text("in bands or together with others only")
-    expect(section).not_to_contain_text("Nobody has answered")
-    answer = served.client.get(f"/plans/{APART.id}/distribution?attribute=height")
-    assert answer.status_code == 200
-    assert answer.json()["why"] == "the questions look at it in bands or together with others only"
+def test_a_plan_without_relations_has_no_such_part(visit: Visit, tmp_path: Path) -> None:
+    plain = hush.design(relating.SCHEMA, 1.0, title="plain")
+    with serving(tmp_path, QUICK, plans=(plain,), trainings={}) as served:
+        page = dashboard(visit, served, plain)
+        expect(page.get_by_test_id("parts").get_by_role("link")).to_have_count(5)
+        expect(page.get_by_test_id("relations")).to_have_count(0)
+        page.close()

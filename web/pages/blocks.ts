@@ -21,6 +21,8 @@ export interface Content {
   columns: readonly Column[];
   rows: readonly (readonly Cell[])[];
   values?: Values;
+  /** The panel that draws it, if it is not that of the block. */
+  kind?: string;
   note?: string;
   /** The probability of its intervals: captions and files are named after it. */
   level?: number;
@@ -226,7 +228,7 @@ export class Block {
     const values = content.values ?? [];
     if (this.figure !== undefined) this.figure.hidden = values.length === 0;
     if (values.length === 0) this.unfold();
-    if (this.chart !== undefined && values.length > 0) void this.chart.draw(values);
+    if (this.chart !== undefined && values.length > 0) void this.chart.draw(values, content.kind);
   }
 
   private fill(columns: readonly Column[], rows: readonly (readonly Cell[])[]): void {
@@ -269,9 +271,9 @@ export class Block {
   }
 
   private async saveSvg(): Promise<void> {
-    const values = this.content?.values;
+    const { values, kind } = this.content ?? {};
     if (this.chart === undefined || values === undefined) return;
-    save(this.file("svg"), "image/svg+xml", await this.chart.svg(values, this.title));
+    save(this.file("svg"), "image/svg+xml", await this.chart.svg(values, this.title, kind));
   }
 }
 

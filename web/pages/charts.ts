@@ -123,7 +123,7 @@ export interface Drawing {
 
 /** A chart at a place of the page. It is made when it is first drawn, and redrawn when colours change. */
 export class Chart {
-  private shown: { view: View; finalize: () => void; theme: string } | undefined;
+  private shown: { view: View; finalize: () => void; theme: string; kind: string } | undefined;
   private turn: Promise<void> = Promise.resolve();
 
   constructor(
@@ -131,22 +131,22 @@ export class Chart {
     private readonly drawing: Drawing,
   ) {}
 
-  /** Show values. Calls are taken one after the other. */
-  draw(values: Values): Promise<void> {
-    this.turn = this.turn.then(() => this.drawn(values)).catch(() => undefined);
+  /** Show values, by another panel if one is named. Calls are taken one after the other. */
+  draw(values: Values, kind = this.drawing.kind): Promise<void> {
+    this.turn = this.turn.then(() => this.drawn(values, kind)).catch(() => undefined);
     return this.turn;
   }
 
-  private async drawn(values: Values): Promise<void> {
+  private async drawn(values: Values, kind: string): Promise<void> {
     const theme = document.documentElement.dataset["theme"] ?? "light";
-    if (this.shown?.theme === theme) {
+    if (this.shown?.theme === theme && this.shown.kind === kind) {
       await this.shown.view.data("rows", values).runAsync();
       return;
     }
     this.shown?.finalize();
     this.shown = undefined;
-    const made = await embedded(this.where, this.drawing, values, theme, {});
-    this.shown = { ...made, theme };
+    const made = await embedded(this.where, { ...this.drawing, kind }, values, theme, {});
+    this.shown = { ...made, theme, kind };
   }
 
   clear(): void {
@@ -158,9 +158,9 @@ export class Chart {
   }
 
   /** Return a picture for a document: light, of a fixed width, with a title. */
-  async svg(values: Values, title: string): Promise<string> {
+  async svg(values: Values, title: string, kind = this.drawing.kind): Promise<string> {
     const aside = document.createElement("div");
-    const { view, finalize } = await embedded(aside, this.drawing, values, "light", { width: 640, title });
+    const { view, finalize } = await embedded(aside, { ...this.drawing, kind }, values, "light", { width: 640, title });
     try {
       return await view.toSVG();
     } finally {

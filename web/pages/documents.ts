@@ -36,12 +36,18 @@ export interface Attribute {
 
 export interface Question {
   attributes: string[];
+  asks: string;
   channel: string;
   ratio: string | null;
   epsilon: string;
   inclusion: string;
   /** What it looks at, in words. */
-  asks: string;
+}
+
+export interface Relation {
+  kind: "table" | "means" | "association" | "moments" | "range";
+  attribute: string;
+  by: string | null;
 }
 
 export interface Statement {
@@ -54,6 +60,7 @@ export interface Statement {
   sentences: string[];
   attributes: Attribute[];
   questions: Question[];
+  relations: Relation[];
 }
 
 export interface Margins {
@@ -75,6 +82,31 @@ export interface Distribution {
   answers: number;
   edges: number[];
   shares: number[];
+  why: string | null;
+}
+
+export interface RelatedRow {
+  category: string | number | null;
+  group: string | number | null;
+  point: number | null;
+  low: number | null;
+  high: number | null;
+  answers: number;
+}
+
+export interface Related {
+  reports: number;
+  level: number;
+  rows: RelatedRow[];
+  why: string | null;
+}
+
+export interface Range {
+  reports: number;
+  level: number;
+  answers: number;
+  quantiles: { share: number; point: number | null; low: number; high: number }[];
+  below: { cut: number; point: number | null; low: number; high: number }[];
   why: string | null;
 }
 

@@ -6,6 +6,7 @@ import { Collection } from "./collection.js";
 import { choose } from "./controls.js";
 import type { EstimateRow, Estimates, Manipulations, Margins, PlanEntry, Statement, Timeline } from "./documents.js";
 import { button, byId, html } from "./elements.js";
+import { Relations } from "./relations.js";
 import { Section } from "./section.js";
 import { cost, percent, ratio, save, say, whole } from "./text.js";
 
@@ -171,12 +172,14 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
   let level = "0.95";
   const heading = new Heading(plan, title, statement, [
     ["estimates", "Estimates"],
+    ...(statement.relations.length > 0 ? ([["relations", "Relations"]] as const) : []),
     ["timeline", "Reports over time"],
     ["margins", "Promised and achieved"],
     ["privacy", "Cost of each answer"],
     ["manipulation", "If some people lie"],
   ]);
   const attributes = new Attributes(plan, statement);
+  const relations = new Relations(plan, statement.relations, level);
   const collection = new Collection(statement, title, connect);
 
   /** The interface's own file, so that there is only one format. */
@@ -201,6 +204,7 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
       chosen: level,
       changed: (value) => {
         level = value;
+        relations.choose(level);
         connect();
       },
     }),
@@ -215,6 +219,7 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
       controls,
       ...attributes.nodes,
     ),
+    ...relations.nodes,
     ...collection.blocks.map((block) => block.root),
   );
 
@@ -225,8 +230,10 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
       ...listener,
       event(name, data) {
         if (name === "plan") heading.show(data as PlanEntry);
-        else if (name === "estimates") attributes.show(data as Estimates);
-        else if (name === "margins") collection.showMargins(data as Margins);
+        else if (name === "estimates") {
+          attributes.show(data as Estimates);
+          relations.update((data as Estimates).reports);
+        } else if (name === "margins") collection.showMargins(data as Margins);
         else if (name === "manipulation") collection.showLiars(data as Manipulations);
         else if (name === "timeline") collection.showTimeline(data as Timeline);
       },

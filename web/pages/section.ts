@@ -1,15 +1,15 @@
 // The part of the page about one attribute: its mean and distribution, or its shares.
 
-import { Failure, get } from "./api.js";
+import { get } from "./api.js";
 import { Block, type Cell, type Column, numeric, text } from "./blocks.js";
 import { MOST_BARS } from "./charts.js";
 import type { Attribute, Distribution, EstimateRow } from "./documents.js";
 import { html } from "./elements.js";
+import { Fresh } from "./fresh.js";
 import { column, largest, number, percents, whole } from "./text.js";
 
-const REFRESH = 3000; // milliseconds between two questions for one distribution
 const NONE = "Nobody has answered this yet.";
-const UNSEEN = "The questions look at this in bands or together with others only.";
+const ELSEWHERE = "The plan asks about it in bands or with another attribute only: see Relations.";
 
 const ESTIMATES: Column[] = [
   { name: "estimate", text: true },
@@ -26,9 +26,8 @@ export class Section {
   private readonly mean: Block | undefined;
   private readonly shares: Block | undefined;
   private readonly spread: Block | undefined;
-  private asked = { reports: -1, at: 0, busy: false };
-  private reports = 0;
-  private unseen = false;
+  private readonly fresh: Fresh | undefined;
+  private elsewhere = false;
 
   constructor(
     private readonly plan: string,
@@ -62,7 +61,8 @@ export class Section {
         description: `The likeliest distribution of ${name}, as bars. The table has the numbers.`,
         file: `${name}-distribution`,
       });
-      this.spread.onSight = () => this.refresh();
+      const { spread } = this;
+      this.fresh = new Fresh(spread, () => this.fetchSpread(spread));
     }
     if (attribute.kind === "categorical" || attribute.optional) {
       const what = attribute.kind === "numeric" ? "share of missing" : "shares";
@@ -87,16 +87,15 @@ export class Section {
   }
 
   update(rows: readonly EstimateRow[], reports: number, level: number): void {
-    this.reports = reports;
-    // What is estimated has a row, also before the first answer.
-    const why = (estimated: (row: EstimateRow) => boolean): string => (rows.some(estimated) ? NONE : UNSEEN);
     const known = rows.filter((row) => row.point !== null);
+    this.elsewhere = rows.length === 0 && reports > 0;
+    if (this.elsewhere) {
+      for (const block of this.blocks) block.empty(ELSEWHERE);
+      return;
+    }
     const mean = known.find((row) => row.category === null);
     if (this.mean !== undefined) {
-      const none = why((row) => row.category === null);
-      this.unseen = none === UNSEEN;
-      if (this.unseen) this.spread?.empty(UNSEEN);
-      if (mean === undefined) this.mean.empty(none);
+      if (mean === undefined) this.mean.empty(NONE);
       else {
         const { low: start, high: end } = this.attribute;
         this.mean.update({
@@ -109,7 +108,7 @@ export class Section {
     }
     const shares = known.filter((row) => row.category !== null);
     if (this.shares !== undefined) {
-      if (shares.length === 0) this.shares.empty(why((row) => row.category !== null));
+      if (shares.length === 0) this.shares.empty(NONE);
       else {
         const largest = new Set([...shares].sort((a, b) => (b.point ?? 0) - (a.point ?? 0)).slice(0, MOST_BARS));
         const drawn = shares.filter((row) => largest.has(row));
@@ -123,58 +122,35 @@ export class Section {
         });
       }
     }
-    this.refresh();
-  }
-
-  /** Ask for the distribution if it is in sight, at most once in `REFRESH`. */
-  private refresh(): void {
-    const { spread, asked } = this;
-    if (spread === undefined || this.unseen || !spread.inSight || asked.busy || asked.reports === this.reports) return;
-    const rest = asked.at + REFRESH - Date.now();
-    asked.busy = true;
-    setTimeout(
-      () => {
-        void this.fetchSpread(spread).finally(() => {
-          asked.at = Date.now();
-          asked.busy = false;
-          if (asked.reports !== this.reports) this.refresh();
-        });
-      },
-      Math.max(0, rest),
-    );
+    this.fresh?.update(reports);
   }
 
   private async fetchSpread(spread: Block): Promise<void> {
     const { name } = this.attribute;
-    try {
-      const found = await get<Distribution>(`/plans/${this.plan}/distribution?attribute=${encodeURIComponent(name)}`);
-      this.asked.reports = this.reports; // it may be a little older, and is then asked for with the next reports
-      if (found.why !== null) {
-        spread.empty(found.answers === 0 ? NONE : `There is none: ${found.why}.`);
-        return;
-      }
-      const bins = found.shares.map((share, index) => ({
-        start: found.edges[index] ?? 0,
-        end: found.edges[index + 1] ?? 0,
-        share,
-      }));
-      const width = Math.abs((found.edges[1] ?? 0) - (found.edges[0] ?? 0));
-      const edge = column(width, 2);
-      const part = percents(largest(found.shares));
-      spread.update({
-        columns: [{ name: "from" }, { name: "to" }, { name: "share" }],
-        rows: bins.map((bin) => [
-          numeric(bin.start, edge),
-          numeric(bin.end, edge),
-          numeric(bin.share, part),
-        ]),
-        values: bins,
-        note: `The likeliest distribution, from ${whole(found.answers)} answers. It has no intervals: its shape is only a hint.`,
-      });
-    } catch (error) {
-      this.asked.reports = this.reports;
-      spread.empty(error instanceof Failure ? error.message : "It could not be loaded.");
+    const found = await get<Distribution>(`/plans/${this.plan}/distribution?attribute=${encodeURIComponent(name)}`);
+    if (this.elsewhere) return;
+    if (found.why !== null) {
+      spread.empty(found.answers === 0 ? NONE : `There is none: ${found.why}.`);
+      return;
     }
+    const bins = found.shares.map((share, index) => ({
+      start: found.edges[index] ?? 0,
+      end: found.edges[index + 1] ?? 0,
+      share,
+    }));
+    const width = Math.abs((found.edges[1] ?? 0) - (found.edges[0] ?? 0));
+    const edge = column(width, 2);
+    const part = percents(largest(found.shares));
+    spread.update({
+      columns: [{ name: "from" }, { name: "to" }, { name: "share" }],
+      rows: bins.map((bin) => [
+        numeric(bin.start, edge),
+        numeric(bin.end, edge),
+        numeric(bin.share, part),
+      ]),
+      values: bins,
+      note: `The likeliest distribution, from ${whole(found.answers)} answers. It has no intervals: its shape is only a hint.`,
+    });
   }
 
   remove(): void {

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hush.cli import completing
-from hush.cli.program import ATTRIBUTES, JSON, OVERWRITE, PICTURE, PLAN, RESULT, Refused, as_it_is, as_json, program
+from hush.cli import completing, results
+from hush.cli.program import ATTRIBUTES, JSON, OVERWRITE, PICTURE, PLAN, RESULT, as_it_is, as_json, program
+from hush.cli.results import CSV, EXPECTED, LEVEL, TALLY
 
 if TYPE_CHECKING:
     from hush.core.plan import Plan
-    from hush.server.estimates import Estimate
     from hush.server.tally import Tally
 
 THREADS = click.option("--threads", type=click.IntRange(1), metavar="N", help="How many threads (one for each core).")
@@ -182,14 +181,9 @@ def _dataframe(plan: Plan, paths: list[str]) -> Any:
 
 
 @program.command()
-@click.argument("tally", metavar="TALLY.json", shell_complete=completing.files)
-@click.option(
-    "--plan",
-    metavar="PLAN.json",
-    shell_complete=completing.files,
-    help="Refuse a tally of any other plan.",
-)
-@click.option("--level", type=float, default=0.95, show_default=True, help="Probability of the intervals.")
+@TALLY
+@EXPECTED
+@LEVEL
 @click.option(
     "--estimator",
     type=click.Choice(["ratio", "paper"]),
@@ -205,7 +199,7 @@ def _dataframe(plan: Plan, paths: list[str]) -> Any:
 @ATTRIBUTES
 @PICTURE
 @JSON
-@click.option("--csv", "commas", is_flag=True, help="Print CSV, not a table.")
+@CSV
 def estimate(
     tally: str,
     plan: str | None,
@@ -224,12 +218,9 @@ def estimate(
       hush estimate tally.json --picture estimates.svg
       hush estimate tally.json --remedy project --csv
     """
-    from hush.cli import files
     from hush.server import estimates
 
-    if machine and commas:
-        raise Refused("give either --json or --csv")
-    counted = files.read_tally(tally, files.read_plan(plan) if plan else None)
+    counted = results.read(tally, plan, machine=machine, commas=commas)
     schema = counted.plan.schema
     for name in attributes:
         schema[name]  # raises, and lists the known ones
@@ -237,32 +228,9 @@ def estimate(
     if remedy:
         rows = rows.clip() if remedy == "clip" else rows.project()
     rows = rows.of(*attributes) if attributes else rows
-    if machine:
-        about = {"plan": counted.plan.id, "reports": counted.reports, "level": level}
-        as_json({**about, "estimator": estimator, "remedy": remedy, "rows": [_plain(row) for row in rows]})
-    elif commas:
-        _print_csv(rows)
-    else:
-        from hush.cli import printing
-
-        printing.show_estimates(rows, counted)
+    about = {"level": level, "estimator": estimator, "remedy": remedy}
+    results.put(rows, counted, about, machine=machine, commas=commas)
     if picture:
         from hush import plots
 
         plots.save(plots.estimates(rows, schema), picture)
-
-
-def _plain(row: Estimate) -> dict[str, Any]:
-    """Return an estimate as JSON values: unknown numbers are null, as JSON has neither NaN nor infinity."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in vars(row).items()
-    }
-
-
-def _print_csv(rows: list[Estimate]) -> None:
-    from hush.server.estimates import Estimate
-    from hush.show import csv
-
-    names = list(Estimate.__dataclass_fields__)
-    click.echo(csv.table(names, (_plain(row).values() for row in rows), end="\n"), nl=False)

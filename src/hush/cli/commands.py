@@ -6,15 +6,28 @@ Those about many people are in `collecting`.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from hush.cli import collecting, completing, completion, doctor, serving
-from hush.cli.program import ATTRIBUTES, JSON, OVERWRITE, PICTURE, PLAN, WRONG, Refused, as_it_is, as_json, program
+from hush.cli import collecting, completing, completion, doctor, relating, serving, wishes
+from hush.cli.program import (
+    ATTRIBUTES,
+    JSON,
+    OVERWRITE,
+    PICTURE,
+    PLAN,
+    WRONG,
+    Refused,
+    as_it_is,
+    as_json,
+    number,
+    program,
+)
 
-__all__ = ["collecting", "completion", "doctor", "program", "serving"]
+__all__ = ["collecting", "completion", "doctor", "program", "relating", "serving"]
 
 # As in `hush.core.design`, which would have to be loaded for the help; a test compares.
 NUMERIC = (
@@ -59,8 +72,14 @@ CATEGORICAL = ("subset", "grr", "oue", "sue")
     shell_complete=completing.words("worst", "uniform", "centre"),
     help="For minimax: worst, uniform, centre, or weights of equal bins such as 1,4,1.",
 )
-@click.option("--importance", multiple=True, metavar="NAME=WEIGHT", help="How much an attribute counts (1).")
+@click.option(
+    "--importance",
+    multiple=True,
+    metavar="NAME=WEIGHT",
+    help="How much an attribute counts (1); with relations, also a pair: NAME,NAME=WEIGHT.",
+)
 @click.option("--joint", multiple=True, metavar="NAME,NAME", help="Neighbouring attributes to report together.")
+@wishes.options
 @click.option("--title", default="", help="Part of the plan: another title is another collection.")
 @click.option(
     "-o", "--output", metavar="FILE", shell_complete=completing.files, help="Write the plan here, as canonical JSON."
@@ -76,6 +95,10 @@ def plan(
     objective: str,
     importance: tuple[str, ...],
     joint: tuple[str, ...],
+    relation: tuple[str, ...],
+    singles: float | None,
+    bands: tuple[str, ...],
+    range_: tuple[str, ...],
     title: str,
     output: str | None,
     overwrite: bool,
@@ -89,21 +112,25 @@ def plan(
     \b
     Example:
       hush plan schema.json --epsilon 1.0 --title "spring survey" -o plan.json
+      hush plan schema.json --epsilon 1.0 --relation education,region --relation income,education --range income
     """
     from hush.cli import files
     from hush.core.design import design
 
-    made = design(
-        files.read_schema(schema),
-        epsilon,
-        numeric=numeric,
-        categorical=categorical,
-        k=int(k) if k.isdecimal() and len(k) < 9 else k,  # type: ignore[arg-type]  # anything else is refused there
-        objective=[_number(part, "--objective") for part in objective.split(",")] if "," in objective else objective,
-        importance=dict(_pair(text) for text in importance),
-        joint=[names.split(",") for names in joint],
-        title=title,
-    )
+    fields = files.read_schema(schema)
+    with wishes.designing():
+        made = design(
+            fields,
+            epsilon,
+            numeric=numeric,
+            categorical=categorical,
+            k=int(k) if k.isdecimal() and len(k) < 9 else k,  # type: ignore[arg-type]  # anything else is refused there
+            objective=[number(part, "--objective") for part in objective.split(",")] if "," in objective else objective,
+            importance=dict(_importance(text, fields.names) for text in importance),
+            joint=[names.split(",") for names in joint],
+            **wishes.wished(fields, relation, singles, bands, range_),
+            title=title,
+        )
     if output:
         _keep(made.to_json().encode(), Path(output), overwrite, schema)  # its SHA-256 is the plan's id
     if machine:
@@ -127,18 +154,12 @@ def _keep(text: bytes, path: Path, overwrite: bool, schema: str) -> None:
         file.write(text)
 
 
-def _number(text: str, option: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise Refused(f"{option}: {text!r} is not a number") from None
-
-
-def _pair(text: str) -> tuple[str, float]:
+def _importance(text: str, known: Sequence[str]) -> tuple[Any, float]:
     name, equals, weight = text.rpartition("=")
     if not equals:
         raise Refused("--importance is written NAME=WEIGHT")
-    return name, _number(weight, "--importance")
+    pair = tuple(name.split(","))
+    return pair if len(pair) == 2 and name not in known else name, number(weight, "--importance")
 
 
 @program.command()

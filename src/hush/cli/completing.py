@@ -42,8 +42,22 @@ def words(*choices: str) -> Completer:
 
 
 def attributes(ctx: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem[str]]:
-    """Complete the names of attributes, if the plan or tally before them can be read."""
+    """Complete the names of attributes, if the plan, tally or schema before them can be read."""
     return _starting((item["name"] for item in _attributes(ctx)), start)
+
+
+def relations(*kinds: str) -> Completer:
+    """Return a completion of two names of attributes and a kind, with commas between them."""
+
+    def complete(ctx: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem[str]]:
+        names = [item["name"] for item in _attributes(ctx)]
+        *before, _ = start.split(",")
+        if len(before) == 2:
+            return _starting((",".join([*before, kind]) for kind in kinds), start)
+        found = [",".join([*before, name]) for name in names if name not in before]
+        return _starting(found if before else ["all", *found], start)
+
+    return complete
 
 
 def values(ctx: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem[str]]:
@@ -72,17 +86,20 @@ def _given(ctx: click.Context, name: str) -> str | None:
 
 
 def _attributes(ctx: click.Context) -> list[dict[str, Any]]:
-    """Return the attributes of the plan or tally that precedes the word to complete."""
+    """Return the attributes of the plan, tally or schema that precedes the word to complete."""
     import json
     from pathlib import Path
 
-    for name in ("plan", "tally"):
+    for name in ("plan", "tally", "schema"):
         path = _given(ctx, name)
         try:
             if not path or not Path(path).is_file() or Path(path).stat().st_size > MOST:
                 continue
             value = json.loads(Path(path).read_bytes())
-            found = value.get("plan", value)["schema"]
+            if name == "schema":
+                found = value if isinstance(value, list) else value["attributes"]
+            else:
+                found = value.get("plan", value)["schema"]
             return [item for item in found if isinstance(item.get("name"), str)]
         except Exception:  # noqa: BLE001, S112 - any file may be named there
             continue

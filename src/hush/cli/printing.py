@@ -11,7 +11,6 @@ from rich.console import Console, RenderableType
 
 from hush.cli import streams
 from hush.planning.laws import Row
-from hush.server.estimates import Estimates
 from hush.server.tally import Tally
 from hush.show.tables import Shown, Table, chance, sure, up
 
@@ -45,7 +44,7 @@ def _text(item: RenderableType, **options: bool) -> str:
     return held.get()
 
 
-def show_estimates(rows: Estimates, tally: Tally) -> None:
+def show_estimates(rows: Shown, tally: Tally) -> None:
     """Print estimates, and their source."""
     show(rows)
     title = f" {tally.plan.title!r}" if tally.plan.title else ""

@@ -189,6 +189,14 @@ def as_it_is(text: str) -> None:
     click.echo(text.encode(), nl=sys.stdout.isatty())
 
 
+def number(text: str, option: str) -> float:
+    """Read a number within the value of an option."""
+    try:
+        return float(text)
+    except ValueError:
+        raise Refused(f"{option}: {text!r} is not a number") from None
+
+
 JSON = click.option("--json", "machine", is_flag=True, help="Print JSON, not a table.")
 RESULT = click.option("--json", "machine", is_flag=True, help="Print JSON, not a sentence.")
 OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")

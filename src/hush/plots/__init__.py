@@ -1,4 +1,4 @@
-"""Pictures of a collection: margins before anybody is asked, the law of one report, and estimates in the end.
+"""Pictures of a collection: margins before anybody is asked, the law of one report, estimates and relations in the end.
 
 Each function returns an Altair chart, computed from the exact channels. `save` writes it as SVG or PNG, without a
 browser or a network. The functions need `pip install 'hush-ldp[plot]'`.
@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, cast
 
 from hush.core.design import design
 from hush.core.plan import Plan
@@ -19,15 +19,28 @@ from hush.errors import DesignError, EstimateError
 from hush.planning import laws
 from hush.planning.predictions import Guesses, Prediction, by_target, predict
 from hush.plots import panels
-from hush.plots.panels import BLUE, COLOURS, MAX_BARS, RED, SHORT
+from hush.plots.panels import BLUE, COLOURS, MAX_BARS, RED, SHORT, styled
+from hush.plots.relations import below, crosstab, differences, means, quantiles
 from hush.server.distributions import Distribution
 from hush.server.estimates import Estimate, Estimates
 from hush.show.tables import percent
 
 import altair as alt  # isort: skip - after hush.plots.panels, whose error explains how to install it
 
-T = TypeVar("T", alt.Chart, alt.VConcatChart)
-Chart = alt.Chart | alt.VConcatChart | alt.FacetChart
+Chart = alt.Chart | alt.LayerChart | alt.VConcatChart | alt.FacetChart
+
+__all__ = [
+    "below",
+    "crosstab",
+    "differences",
+    "distribution",
+    "estimates",
+    "law",
+    "margins",
+    "means",
+    "quantiles",
+    "save",
+]
 
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 PEOPLE = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -93,7 +106,7 @@ def margins(
         f"at epsilon = {plan.epsilon:g}. Both axes are logarithmic.",
     )
     together: alt.VConcatChart = alt.vconcat(*blocks, spacing=24).properties(title=title)
-    return _styled(together)
+    return styled(together)
 
 
 def _panels(values: list[dict[str, Any]], order: list[str], field: str, label: str, title: str) -> alt.FacetChart:
@@ -167,7 +180,7 @@ def law(plan: Plan, attribute: str, values: Sequence[object] = ()) -> alt.Chart:
             width=560, height=220, title=alt.Title(f"What one report says about {attribute!r}", subtitle=subtitle)
         )
     )
-    return _styled(chart)
+    return styled(chart)
 
 
 def estimates(rows: Sequence[Estimate], schema: Schema, *, level: float | None = None) -> alt.VConcatChart:
@@ -195,14 +208,14 @@ def estimates(rows: Sequence[Estimate], schema: Schema, *, level: float | None =
         subtitle=f"Estimates with {percent(level, 'intervals')}, each from those who answered.",
     )
     together: alt.VConcatChart = alt.vconcat(*panels, spacing=20).properties(title=title)
-    return _styled(together)
+    return styled(together)
 
 
 def distribution(found: Distribution) -> alt.Chart:
     """Draw the distribution of a number: a bar for each bin."""
     bins = zip(found.edges, found.edges[1:], found.shares, strict=False)
     values = [{"start": start, "end": end, "share": share} for start, end, share in bins]
-    return _styled(cast(alt.Chart, panels.distribution(alt.InlineData(values=values), found.attribute)))
+    return styled(cast(alt.Chart, panels.distribution(alt.InlineData(values=values), found.attribute)))
 
 
 def _mean(row: Estimate, field: Numeric) -> panels.Panel:
@@ -232,12 +245,6 @@ def _value_label(value: object) -> str:
     if value is None:
         return MISSING
     return f"{value:,.12g}" if isinstance(value, float) else str(value)
-
-
-def _styled(chart: T) -> T:
-    styled: Any = chart.copy()
-    styled.config = alt.Config.from_dict(panels.theme("light"))
-    return cast(T, styled)
 
 
 def save(chart: Chart, path: str | Path) -> None:

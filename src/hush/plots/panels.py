@@ -1,4 +1,4 @@
-"""One panel each for a mean, shares, a distribution, margins, reports over time, and the rounds of a training.
+"""One panel each for means, shares, a distribution, relations, margins, reports over time, and rounds of a training.
 
 A panel is a specification for data of a known form. It does not fix the source of the data: pictures of the command
 line contain theirs, and the collector's dashboard passes new data by name again and again. It does not fix the colours
@@ -8,7 +8,7 @@ either: marks name a style, and a theme defines its look. Needs `pip install 'hu
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 try:
     import altair as alt
@@ -17,6 +17,7 @@ except ModuleNotFoundError as error:
 
 Data = alt.InlineData | alt.NamedData
 Width = int | Literal["container"]
+C = TypeVar("C", alt.Chart, alt.LayerChart, alt.VConcatChart)
 Panel = alt.Chart | alt.LayerChart | alt.FacetChart
 
 MAX_BARS = 32
@@ -26,6 +27,8 @@ NAME = "rows"
 BLUE, RED = "#2b6cb0", "#c2410c"
 COLOURS = (BLUE, RED, "#4d7c0f", "#7e22ce", "#0f766e", "#a16207")
 LIGHT_COLOURS = ("#8cc1ff", "#ffa262", "#a5d86e", "#d8b4fe", "#5eead4", "#fcd34d")  # for dark surfaces
+SHADES = {"light": ("#f3f7fc", "#8cc1ff"), "dark": ("#1c2330", "#1d5796")}
+"""The cells of tables, from none to the largest share. Texts of the theme are readable on all of them."""
 SHORT = "format(datum.value, datum.value < 1000 ? '~g' : '~s')"  # Vega's: 20000 as 20k
 
 CLOCK = """[
@@ -78,6 +81,77 @@ def distribution(data: Data, title: str, width: Width = 480) -> Panel:
         .properties(width=width, height=140)
     )
     return chart
+
+
+def table(data: Data, title: str, width: Width = 480) -> Panel:
+    """Draw a table as a heat map. Rows: row, column, point, share, margin; the last two are texts.
+
+    The colours of both themes leave the texts readable on every cell. A cell without a point has no colour.
+    """
+    top = alt.Axis(title=title, orient="top", domain=False, ticks=False, labelAngle=0, labelLimit=110)
+    base = alt.Chart(data).encode(
+        x=alt.X("column:N", sort=None, axis=top),
+        y=alt.Y("row:N", sort=None, title=None, axis=alt.Axis(domain=False, ticks=False, labelLimit=140)),
+    )
+    tooltip = [
+        alt.Tooltip("row:N"),
+        alt.Tooltip("column:N"),
+        alt.Tooltip("share:N", title="estimate"),
+        alt.Tooltip("margin:N"),
+    ]
+    cells = (
+        base.transform_filter("isValid(datum.point)")
+        .mark_rect(tooltip=True)
+        .encode(color=alt.Color("point:Q", scale=alt.Scale(domainMin=0, clamp=True), legend=None), tooltip=tooltip)
+    )
+    shares = base.mark_text(style="label", dy=-6, fontSize=12).encode(text="share:N", tooltip=tooltip)
+    margins = base.mark_text(style="label", dy=9, fontSize=10).encode(text="margin:N", tooltip=tooltip)
+    return alt.layer(cells, shares, margins).properties(width=width, height=alt.Step(36))
+
+
+def groups(data: Data, title: str, width: Width = 480) -> Panel:
+    """Draw the means of groups as dots with their intervals, in the order of the rows. Rows: what, point, low, high."""
+    return alt.layer(*_dots(data, title)).properties(width=width, height=alt.Step(22))
+
+
+def differences(data: Data, title: str, width: Width = 480) -> Panel:
+    """Draw differences between groups likewise, with a line at 0: an interval beside it shows a difference."""
+    zero = alt.Chart(data).mark_rule(style="track", strokeWidth=3).encode(x=alt.datum(0))
+    return alt.layer(zero, *_dots(data, title)).properties(width=width, height=alt.Step(22))
+
+
+def _dots(data: Data, title: str) -> list[alt.Chart]:
+    base = alt.Chart(data).encode(y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(labelLimit=180)))
+    x = alt.X("low:Q", scale=alt.Scale(zero=False), axis=_numbers(title))
+    lines = (
+        base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+        .mark_rule(style="interval", strokeWidth=2)
+        .encode(x=x, x2="high:Q")
+    )
+    dots = (
+        base.transform_filter("isValid(datum.point)")
+        .mark_point(style="estimate", filled=True, size=70, opacity=1)
+        .encode(x="point:Q", tooltip=_tooltip(",.6~g"))
+    )
+    return [lines, dots]
+
+
+def below(data: Data, title: str, width: Width = 480) -> Panel:
+    """Draw the shares below cuts as a line with a band, and quantiles as dots.
+
+    Rows of kind "below": value, share, low, high (shares). Rows of kind "quantile": value, share, start, end (values).
+    """
+    x = alt.X("value:Q", scale=alt.Scale(zero=False, nice=False), axis=_numbers(title))
+    y = alt.Y("share:Q", axis=alt.Axis(title="share below", format="~%", tickCount=5))
+    base = alt.Chart(data)
+    curve = base.transform_filter("datum.kind == 'below'")
+    tooltip = [alt.Tooltip("value:Q", format=",.6~g"), alt.Tooltip("share:Q", title="share below", format=".2~%")]
+    band = curve.mark_area(style="interval", opacity=0.25).encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
+    line = curve.mark_line(style="estimate", strokeWidth=2).encode(x=x, y=y, tooltip=tooltip)
+    marked = base.transform_filter("datum.kind == 'quantile'")
+    lines = marked.mark_rule(style="interval", strokeWidth=2).encode(x=alt.X("start:Q"), x2="end:Q", y=y)
+    dots = marked.mark_point(style="estimate", filled=True, size=70, opacity=1).encode(x=x, y=y, tooltip=tooltip)
+    return alt.layer(band, line, lines, dots).properties(width=width, height=220)
 
 
 def timeline(data: Data, title: str, width: Width = 480) -> Panel:
@@ -148,6 +222,10 @@ PANELS: dict[str, tuple[Callable[[Data, str, Width], Panel], str]] = {
     "mean": (mean, "mean"),
     "shares": (shares, "share"),
     "distribution": (distribution, "value"),
+    "table": (table, ""),
+    "groups": (groups, "mean"),
+    "differences": (differences, "difference"),
+    "below": (below, "value"),
     "timeline": (timeline, "reports"),
     "promises": (promises, "margin, as a part of the scale"),
     "loss": (loss, "loss of held-out people"),
@@ -185,13 +263,21 @@ def theme(name: Literal["light", "dark"]) -> dict[str, Any]:
         "legend": {"labelColor": text, "titleColor": text},
         "header": {"labelColor": text, "titleColor": text},
         "title": {"anchor": "start", "fontSize": 15, "color": text, "subtitleColor": quiet, "offset": 12},
-        "range": {"category": list(colours)},
+        "range": {"category": list(colours), "heatmap": list(SHADES[name])},
         "style": {
             "estimate": {"color": colours[0]},
             "interval": {"color": colours[1]},
             "track": {"color": track},
+            "label": {"color": text},
         },
     }
+
+
+def styled(chart: C) -> C:
+    """Return a chart of its own, in light colours."""
+    made: Any = chart.copy()
+    made.config = alt.Config.from_dict(theme("light"))
+    return cast(C, made)
 
 
 def _numbers(title: str) -> alt.Axis:

@@ -31,6 +31,7 @@ from hush.collector.http.metrics import Metrics
 from hush.collector.http.openapi import openapi
 from hush.collector.http.plans import PlanHandlers
 from hush.collector.http.preparing import Preparing
+from hush.collector.http.relation_views import RelationViews
 from hush.collector.http.reports import ReportHandlers
 from hush.collector.http.training_views import TrainingViews
 from hush.collector.http.trainings import TrainingHandlers
@@ -57,6 +58,7 @@ class Collector:
             reports,
             TrainingHandlers(store, settings, find, self._visible, self.desk),
             Views(store, find, self._visible),
+            RelationViews(find, self._visible),
             TrainingViews(store, find, self._visible),
             ChartHandlers(self._visible),
             HealthHandlers(store, settings, self._gate, self.desk, self._visible),

@@ -10,6 +10,7 @@ import msgspec
 
 from hush.collector.stores.base import HeldPlan, Live
 from hush.server.estimates import Estimate
+from hush.server.relations.rows import Related
 from hush.show import csv
 
 
@@ -137,11 +138,19 @@ class QuestionStatement(msgspec.Struct):
     """
 
     attributes: list[str]
+    asks: str
     channel: str
     ratio: str | None
     epsilon: str
     inclusion: str
-    asks: str
+
+
+class RelationStatement(msgspec.Struct):
+    """A relation that a plan asks about: "table", "means", "association", "moments", or "range" (without `by`)."""
+
+    kind: str
+    attribute: str
+    by: str | None
 
 
 class Leverage(msgspec.Struct):
@@ -165,6 +174,7 @@ class Statement(msgspec.Struct):
     sentences: list[str]
     attributes: list[AttributeStatement]
     questions: list[QuestionStatement]
+    relations: list[RelationStatement]
     leverage: list[Leverage]
 
 
@@ -218,6 +228,68 @@ class DistributionDocument(msgspec.Struct):
     why: str | None
 
 
+class RelatedRow(msgspec.Struct):
+    """A share of a table, the mean of a group, a difference or an association. Numbers that do not exist are null."""
+
+    attribute: str
+    category: str | int | None
+    by: str
+    group: str | int | None
+    point: float | None
+    stderr: float | None
+    low: float | None
+    high: float | None
+    answers: int
+
+
+class RelationDocument(msgspec.Struct):
+    """Rows about two attributes, from `reports` reports; or why there are none.
+
+    `what` names them: shares of "all", "rows" or "columns"; "means" or "differences"; "copula" or "moments".
+    """
+
+    plan: str
+    attribute: str
+    by: str
+    what: str
+    reports: int
+    level: float
+    rows: list[RelatedRow]
+    why: str | None
+
+
+class QuantileRow(msgspec.Struct):
+    """The value that a share of the people lie below."""
+
+    share: float
+    point: float | None
+    low: float
+    high: float
+
+
+class BelowRow(msgspec.Struct):
+    """The share of people with at most the value `cut`."""
+
+    cut: float
+    point: float | None
+    stderr: float | None
+    low: float
+    high: float
+
+
+class RangeDocument(msgspec.Struct):
+    """Quantiles of a number and the shares below its cuts, from `answers` answers; or why there are none."""
+
+    plan: str
+    attribute: str
+    reports: int
+    level: float
+    answers: int
+    quantiles: list[QuantileRow]
+    below: list[BelowRow]
+    why: str | None
+
+
 class TimelineDocument(msgspec.Struct):
     """Reports by the time at which they were shown, in spans of `width` seconds from `start` (seconds since 1970).
 
@@ -245,9 +317,9 @@ class Health(msgspec.Struct):
     status: str
 
 
-def as_csv(rows: Sequence[EstimateRow]) -> str:
-    """Return estimates as CSV."""
-    names = EstimateRow.__struct_fields__
+def as_csv(rows: Sequence[msgspec.Struct], kind: type[msgspec.Struct] = EstimateRow) -> str:
+    """Return rows of one kind as CSV."""
+    names = kind.__struct_fields__
     return csv.table(names, ([getattr(row, name) for name in names] for row in rows))
 
 
@@ -272,3 +344,9 @@ def estimate_row(row: Estimate) -> EstimateRow:
     """Return an estimate as a document."""
     point, stderr, low, high = map(finite, (row.point, row.stderr, row.low, row.high))
     return EstimateRow(row.attribute, row.category, point, stderr, low, high, row.answers)
+
+
+def related_row(row: Related) -> RelatedRow:
+    """Return an estimate of a relation as a document."""
+    point, stderr, low, high = map(finite, (row.point, row.stderr, row.low, row.high))
+    return RelatedRow(row.attribute, row.category, row.by, row.group, point, stderr, low, high, row.answers)

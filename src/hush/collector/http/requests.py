@@ -40,6 +40,22 @@ VIEW = Parameter("view", "string", "which events are sent", "estimates", ("estim
 SHARE = Parameter("share", "number", "the share of reports that liars sent", 0.01, limits={"minimum": 0, "maximum": 1})
 ATTRIBUTE = Parameter("attribute", "string", "the name of a numeric attribute", None, required=True)
 
+EITHER = Parameter("attribute", "string", "the name of an attribute", None, required=True)
+BY = Parameter("by", "string", "the name of another attribute", None, required=True)
+PARTS = Parameter("shares", "string", "of all people, of each row or of each column", "all", ("all", "rows", "columns"))
+WHAT = Parameter(
+    "what", "string", "the means of groups, or the differences of all pairs of them", "means", ("means", "differences")
+)
+METHOD = Parameter("method", "string", "how to estimate an association", "copula", ("copula", "moments"))
+
+
+def named(request: Request, parameter: Parameter) -> str:
+    """Return the attribute that a request names."""
+    found = request.query_params.get(parameter.name)
+    if found is None:
+        raise Refused("bad-request", f"name an attribute, as in ?{parameter.name}=age")
+    return found
+
 
 def address(request: Request) -> str:
     """Return the address of the sender, or nothing if it is unknown."""

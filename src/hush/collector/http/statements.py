@@ -14,6 +14,7 @@ from hush.collector.http.documents import (
     MarginRow,
     Margins,
     QuestionStatement,
+    RelationStatement,
     ShiftRow,
     Statement,
     finite,
@@ -26,6 +27,7 @@ from hush.errors import EstimateError
 from hush.planning.predictions import Prospect, by_target
 from hush.server.distributions import distribution
 from hush.server.estimates import Estimate, leverage, manipulation
+from hush.server.relations.related import related
 from hush.server.tally import Tally
 
 MAX_DIGITS = 2000  # of a ratio that is written down
@@ -49,11 +51,11 @@ def statement(plan: Plan) -> Statement:
         questions.append(
             QuestionStatement(
                 list(question.attributes),
+                question.words,
                 question.channel.kind,
                 _written(ratio),
                 logs[ratio],
                 str(inclusion),
-                question.words,
             )
         )
     factor = plan.ratio
@@ -75,6 +77,7 @@ def statement(plan: Plan) -> Statement:
         sentences,
         [_described(attribute) for attribute in plan.schema.attributes],
         questions,
+        [RelationStatement(*one) for one in related(plan)],
         moved,
     )
 

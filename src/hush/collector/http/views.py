@@ -181,9 +181,7 @@ class Views:
     )
     async def distribution(self, request: Request) -> Response:
         """Answer with the distribution of a number. It may be slightly old, and gives its number of answers."""
-        name = request.query_params.get("attribute")
-        if name is None:
-            raise Refused("bad-request", "name an attribute, as in ?attribute=age")
+        name = requests.named(request, ATTRIBUTE)
         tally = await self._visible.tally(request)
         try:
             tally.plan.schema[name]

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from hush.core.channels import Cells
 from hush.core.schema import Categorical
@@ -29,6 +29,9 @@ from hush.server.relations.rows import Interval, Related, Relations, checked_lev
 from hush.server.relations.sets import Counted, Sums, counted
 from hush.server.tally import Tally
 from hush.show.tables import Table, within
+
+if TYPE_CHECKING:
+    import altair as alt
 
 Shares = Literal["all", "rows", "columns"]
 _WIDE = 8  # columns of a table that fit side by side
@@ -54,6 +57,12 @@ class Crosstab(Relations):
         margin = "" if self.level is None else f", with margins of {100 * self.level:g} %"
         notes = (f"Per cent {what}{margin}. From {self[0].answers:,} answers.",) if self else ()
         return Table(names, [(str(name), *cells) for name, cells in lines.items()], notes=(*notes, *self._notes()))
+
+    def plot(self) -> alt.LayerChart:
+        """Draw it as a heat map, as an Altair chart. Needs `pip install 'hush-ldp[plot]'`."""
+        from hush import plots
+
+        return plots.crosstab(self)
 
     def _heading(self) -> str:
         return "cell"

@@ -24,6 +24,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from hush.core.channels import Rows
 from hush.core.schema import Categorical, Numeric
@@ -36,6 +37,9 @@ from hush.server.relations.margins import Margin, margin
 from hush.server.relations.rows import Interval, Related, Relations, checked_level, edge
 from hush.server.relations.sets import simplex
 from hush.server.tally import Tally
+
+if TYPE_CHECKING:
+    import altair as alt
 
 
 class Means(Relations):
@@ -57,6 +61,12 @@ class Means(Relations):
 
     def _what(self, row: Related) -> str:
         return str(row.group)
+
+    def plot(self) -> alt.LayerChart:
+        """Draw the means with their intervals, as an Altair chart. Needs `pip install 'hush-ldp[plot]'`."""
+        from hush import plots
+
+        return plots.means(self)
 
     def differences(self, versus: str | int | None = None) -> Differences:
         """Return how far the means of groups lie above the mean of one group (or each above each before it).
@@ -89,6 +99,12 @@ class Means(Relations):
 
 class Differences(Relations):
     """Differences between the means of two groups."""
+
+    def plot(self) -> alt.LayerChart:
+        """Draw the differences with their intervals, as an Altair chart. Needs `pip install 'hush-ldp[plot]'`."""
+        from hush import plots
+
+        return plots.differences(self)
 
     def _heading(self) -> str:
         return f"difference of {self[0].attribute} by {self[0].by}" if self else "difference"

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hush.core.channels import Subset, Unary
 from hush.core.schema import Numeric
@@ -33,6 +33,9 @@ from hush.server.relations.sets import Counted, Sums, counted, simplex
 from hush.server.tally import Tally
 from hush.show.rows import Rows
 from hush.show.tables import Table, number, percent, within
+
+if TYPE_CHECKING:
+    import altair as alt
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,12 @@ class Quantiles(Rows[Quantile]):
             point, low, high = map(within(row.low, row.high), (row.point, row.low, row.high))
             shown.append((row.attribute, f"{100 * row.share:g} % below", point, f"{low} .. {high}", f"{row.answers:,}"))
         return Table(("attribute", "quantile", "value", percent(self.level, "interval"), "answers"), shown, texts=2)
+
+    def plot(self) -> alt.LayerChart:
+        """Draw them with their intervals, as an Altair chart. Needs `pip install 'hush-ldp[plot]'`."""
+        from hush import plots
+
+        return plots.quantiles(self)
 
 
 @dataclass(frozen=True)
@@ -114,6 +123,15 @@ class Shares(Rows[Below]):
             shown.append((row.attribute, f"up to {number(row.cut)}", point, f"{low} .. {high}", f"{row.answers:,}"))
         return Table(("attribute", "share", "value", percent(self.level, "interval"), "answers"), shown, texts=2)
 
+    def plot(self, quantiles: Quantiles | None = None) -> alt.LayerChart:
+        """Draw them with a band of intervals, and perhaps quantiles, as an Altair chart.
+
+        It needs `pip install 'hush-ldp[plot]'`.
+        """
+        from hush import plots
+
+        return plots.below(self, quantiles)
+
 
 def below(
     tally: Tally,
@@ -130,7 +148,7 @@ def below(
         if cut not in tree.cuts:
             nearest = min(tree.cuts, key=lambda known: abs(known - cut))
             raise EstimateError(
-                f"attribute {attribute!r}: the plan has no cut at {cut:g}, the nearest is at {nearest:g}"
+                f"attribute {attribute!r}: the plan has no cut at {cut!r}, the nearest is at {nearest!r}"
             )
     each = checked_level(level, len(wanted), simultaneous)
     rows = []
@@ -301,11 +319,11 @@ class Tree:
             gone = [(point - self._wholes[cut]) * one.n / self.answers for one in self.levels]
         masses = self._masses
         base = self._variance(self._forms[cut], gone, masses) / present**2
-        inside = min(max(point, 0.0), 1.0)
+        inside, sampled = min(max(point, 0.0), 1.0), self._sampled(cut)
 
         def variance(x: float) -> float:
             # The variance changes with the share below the cut as that of a sample of people does, if little else.
-            return max(base + (x * (1 - x) - inside * (1 - inside)) * self._sampled(cut), 0.05 * base)
+            return max(base + (x * (1 - x) - inside * (1 - inside)) * sampled, 0.05 * base)
 
         return point, math.sqrt(base), score(point, variance, level, (0.0, 1.0))
 

@@ -1,0 +1,64 @@
+"""Prints rows of estimates as a table, as JSON or as CSV."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hush.cli import completing
+from hush.cli.program import Refused, as_json
+
+if TYPE_CHECKING:
+    from hush.server.tally import Tally
+    from hush.show.rows import Row, Rows
+
+TALLY = click.argument("tally", metavar="TALLY.json", shell_complete=completing.files)
+EXPECTED = click.option(
+    "--plan",
+    metavar="PLAN.json",
+    shell_complete=completing.files,
+    help="Refuse a tally of any other plan.",
+)
+LEVEL = click.option("--level", type=float, default=0.95, show_default=True, help="Probability of the intervals.")
+CSV = click.option("--csv", "commas", is_flag=True, help="Print CSV, not a table.")
+
+
+def read(tally: str, plan: str | None, *, machine: bool, commas: bool) -> Tally:
+    """Read the tally of a command that prints rows, of a plan if one is given."""
+    from hush.cli import files
+
+    if machine and commas:
+        raise Refused("give either --json or --csv")
+    return files.read_tally(tally, files.read_plan(plan) if plan else None)
+
+
+def put(rows: Rows[Any], counted: Tally, about: dict[str, Any], *, machine: bool, commas: bool) -> None:
+    """Print rows and their source; `about` has the options that made them, for JSON."""
+    if machine:
+        source = {"plan": counted.plan.id, "reports": counted.reports}
+        as_json({**source, **about, "rows": [plain(row) for row in rows]})
+    elif commas:
+        print_csv(rows)
+    else:
+        from hush.cli import printing
+
+        printing.show_estimates(rows, counted)
+
+
+def plain(row: Row) -> dict[str, Any]:
+    """Return a row as JSON values: unknown numbers are null, as JSON has neither NaN nor infinity."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in vars(row).items()
+    }
+
+
+def print_csv(rows: Sequence[Row]) -> None:
+    """Print rows as CSV, under the names of their fields."""
+    from hush.show import csv
+
+    names = list(vars(rows[0]))
+    click.echo(csv.table(names, (plain(row).values() for row in rows), end="\n"), nl=False)

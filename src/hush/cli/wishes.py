@@ -1,0 +1,108 @@
+"""The options of `hush plan` for relations and ranges, as `hush.design` takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hush.cli import completing
+from hush.cli.program import Refused, number
+
+if TYPE_CHECKING:
+    from hush.core.schema import Schema
+
+F = TypeVar("F", bound=Callable[..., None])
+
+# As in `hush.core.design.relations`, which would have to be loaded for the help; a test compares.
+KINDS = ("table", "means", "association", "moments")
+SINGLES = 0.2
+
+
+def options(command: F) -> F:
+    """Add the options of a plan that asks about relations."""
+    for option in reversed(
+        (
+            click.option(
+                "--relation",
+                multiple=True,
+                metavar="NAME,NAME[,KIND]",
+                shell_complete=completing.relations(*KINDS),
+                help=f"Ask two together: {', '.join(KINDS[:-1])} or {KINDS[-1]} (repeatable; all: every pair).",
+            ),
+            click.option(
+                "--singles",
+                type=float,
+                help=f"With relations: the share of people who are asked one attribute alone. [default: {SINGLES}]",
+            ),
+            click.option(
+                "--bands",
+                multiple=True,
+                metavar="NAME=CUTS",
+                shell_complete=completing.attributes,
+                help="Public cuts of a number in tables and groups: age=24,40,60 (repeatable).",
+            ),
+            click.option(
+                "--range",
+                "range_",
+                multiple=True,
+                metavar="NAME[=BANDS]",
+                shell_complete=completing.attributes,
+                help="Ask the whole distribution of a number, for quantiles (repeatable) [256 bands].",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def wished(
+    schema: Schema, relation: Sequence[str], singles: float | None, bands: Sequence[str], ranges: Sequence[str]
+) -> dict[str, Any]:
+    """Return these options as `hush.design` takes them."""
+    if singles is not None and not (relation or ranges):
+        raise Refused("--singles is for plans with --relation or --range")
+    cuts = dict(_bands(text) for text in bands)
+    trees = dict(_range(schema, text) for text in ranges)
+    if len(cuts) < len(bands) or len(trees) < len(ranges):
+        raise Refused("--bands and --range: name every attribute once")
+    if "all" in relation and len(relation) > 1:
+        raise Refused("--relation all has every pair: leave out the others")
+    return {
+        "relations": "all" if "all" in relation else [tuple(text.split(",")) for text in relation],
+        "singles": SINGLES if singles is None else singles,
+        "bands": cuts,
+        "ranges": trees,
+    }
+
+
+@contextmanager
+def designing() -> Iterator[None]:
+    """Turn the advice of a design's error into that of the command line."""
+    from hush.errors import DesignError
+
+    try:
+        yield
+    except DesignError as error:
+        text, wanted, _ = str(error).partition("such as bands=")
+        raise DesignError(text + "such as --bands NAME=18,40,65" if wanted else text) from None
+
+
+def _bands(text: str) -> tuple[str, list[float]]:
+    name, equals, cuts = text.rpartition("=")
+    if not equals:
+        raise Refused("--bands is written NAME=CUTS, such as age=24,40,60")
+    return name, [number(cut, "--bands") for cut in cuts.split(",")]
+
+
+def _range(schema: Schema, text: str) -> tuple[str, int]:
+    from hush.core.design.relations import BRANCHES, DEPTH
+
+    name, equals, count = text.rpartition("=")
+    if text in schema.names or not equals:
+        return text, BRANCHES**DEPTH
+    if not count.isdecimal() or len(count) > 9:
+        raise Refused("--range is written NAME or NAME=BANDS, such as age=64")
+    return name, int(count)

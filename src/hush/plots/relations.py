@@ -1,0 +1,104 @@
+"""Pictures of relations: tables as heat maps, means by group, and the shares below the cuts of a number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+from hush.errors import DesignError
+from hush.plots import panels
+from hush.plots.panels import MAX_BARS, styled
+from hush.server.relations.crosstabs import Crosstab
+from hush.server.relations.groups import Differences, Means
+from hush.server.relations.ranges import Quantiles, Shares
+from hush.server.relations.rows import Related
+from hush.show.tables import percent, within
+
+import altair as alt  # isort: skip - after hush.plots.panels, whose error explains how to install it
+
+WIDE = 86  # pixels of a column with a share and its margin in it
+MOST = 12  # columns with texts: more of them are too narrow
+OF = {"all": "of all people", "rows": "of each row", "columns": "of each column"}
+
+
+def crosstab(rows: Crosstab) -> alt.LayerChart:
+    """Draw a table as a heat map: in each cell the share in per cent, and its margin."""
+    across = list(dict.fromkeys(row.group for row in rows))
+    down = list(dict.fromkeys(row.category for row in rows))
+    if max(len(across), len(down)) > MAX_BARS:
+        raise DesignError(f"a table of {len(down)} rows and {len(across)} columns is too large: {MAX_BARS} at most")
+    values = [_cell(row, len(across) <= MOST) for row in rows]
+    first = rows[0]
+    width = WIDE * len(across) if len(across) <= MOST else 40 * len(across)
+    title = alt.Title(
+        f"{first.attribute} by {first.by}",
+        subtitle=f"Per cent {OF[rows.shares]}, with {percent(rows.level, 'margins')}.",
+    )
+    chart = cast(alt.LayerChart, panels.table(alt.InlineData(values=values), first.by, width))
+    return styled(chart.properties(title=title))
+
+
+def _cell(row: Related, texts: bool) -> dict[str, Any]:
+    """Return a cell of a heat map: its share with two digits for the margin, as tables have it."""
+    write = within(100 * row.low, 100 * row.high)
+    known = math.isfinite(row.point)
+    return {
+        "row": str(row.category),
+        "column": str(row.group),
+        "point": row.point if known else None,
+        "share": write(100 * row.point) if texts and known else "",
+        "margin": f"±{write(50 * (row.high - row.low))}" if texts and known else "unknown" if texts else "",
+    }
+
+
+def means(rows: Means) -> alt.LayerChart:
+    """Draw the means of groups, as dots with their intervals."""
+    return _grouped(rows, "groups", f"Mean of {rows[0].attribute} by {rows[0].by}")
+
+
+def differences(rows: Differences) -> alt.LayerChart:
+    """Draw the differences between groups, with a line at 0."""
+    return _grouped(rows, "differences", f"Differences of {rows[0].attribute} by {rows[0].by}")
+
+
+def _grouped(rows: Means | Differences, panel: str, heading: str) -> alt.LayerChart:
+    if len(rows) > 2 * MAX_BARS:
+        raise DesignError(f"{len(rows)} groups are too many to read: {2 * MAX_BARS} at most")
+    values = [
+        {"what": str(row.group), "point": _finite(row.point), "low": _finite(row.low), "high": _finite(row.high)}
+        for row in rows
+    ]
+    title = alt.Title(heading, subtitle=f"With {percent(rows.level, 'intervals')}.")
+    make, _ = panels.PANELS[panel]
+    chart = cast(alt.LayerChart, make(alt.InlineData(values=values), rows[0].attribute, 480))
+    return styled(chart.properties(title=title))
+
+
+def below(rows: Shares, quantiles: Quantiles | None = None) -> alt.LayerChart:
+    """Draw the shares of people below the cuts of a number, with a band of intervals; and quantiles upon them."""
+    values = [{"kind": "below", "value": row.cut, "share": row.point, "low": row.low, "high": row.high} for row in rows]
+    return _ranged(
+        values + _marks(quantiles or ()), rows[0].attribute, f"How {rows[0].attribute} is spread", rows.level
+    )
+
+
+def quantiles(rows: Quantiles) -> alt.LayerChart:
+    """Draw quantiles of a number with their intervals: the share below each value."""
+    return _ranged(_marks(rows), rows[0].attribute, f"Quantiles of {rows[0].attribute}", rows.level)
+
+
+def _marks(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    return [
+        {"kind": "quantile", "value": row.point, "share": row.share, "start": row.low, "end": row.high} for row in rows
+    ]
+
+
+def _ranged(values: list[dict[str, Any]], name: str, heading: str, level: float | None) -> alt.LayerChart:
+    title = alt.Title(heading, subtitle=f"The share of people up to each value, with {percent(level, 'intervals')}.")
+    chart = cast(alt.LayerChart, panels.below(alt.InlineData(values=values), name, 480))
+    return styled(chart.properties(title=title))
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
