@@ -23,7 +23,7 @@ from hush.core.channels.window import ROUNDING
 from hush.core.design.numeric import duchi
 from hush.core.exact import WORD
 from hush.core.plan import MAX_QUESTIONS, Question
-from hush.core.views import Bands, Sides, Value
+from hush.core.views import Bands, Sides, Value, View
 from tests.cases import MIXED, NUMBERS, exp_floor, plans
 
 PLANS = plans()
@@ -534,7 +534,7 @@ def test_a_question_is_about_views_of_the_schema() -> None:
 def test_an_attribute_that_is_seen_through_views_alone_has_no_question_as_it_is() -> None:
     schema = Schema([Numeric("x", 0, 1), Numeric("y", 0, 1)])
     coin = Subset(2, 1, WORD // 2 + 1)
-    asks = ([Bands("x", (0.5,))], [Sides(("x", "y"), (0.5, 0.5))], [Value("y")])
+    asks: tuple[list[View | str], ...] = ([Bands("x", (0.5,))], [Sides(("x", "y"), (0.5, 0.5))], [Value("y")])
     plan = Plan(
         schema,
         Fraction(1),

@@ -37,15 +37,16 @@ def _score(channel: Channel, one: list[Input], other: list[Input]) -> Score:
         here, there = (channel.state(inputs, SystemCoins()) for inputs in (one, other))
         return lambda output: (here in _members(output)) - (there in _members(output))
     if isinstance(channel, Rows):
-        here, there = (_cells(channel, inputs) for inputs in (one, other))
-        return lambda output: len(here & {*_members(output)}) - len(there & {*_members(output)})
+        near, far = (_cells(channel, inputs) for inputs in (one, other))
+        return lambda output: len(near & {*_members(output)}) - len(far & {*_members(output)})
     laws = [channel.likelihood(_number(inputs)) or [] for inputs in (one, other)]
     return lambda output: laws[0][_members(output)[0]] - laws[1][_members(output)[0]]
 
 
 def _cells(channel: Rows, inputs: list[Input]) -> set[int]:
     """The cells that are likelier under these inputs."""
-    row, start = channel.state(inputs, SystemCoins())  # type: ignore[misc]
+    state: Any = channel.state(inputs, SystemCoins())
+    row, start = state
     first = channel.size if start is None else start
     inside = range(first, channel.group if start is None else first + channel.width)
     return {row * channel.group + cell for cell in inside}

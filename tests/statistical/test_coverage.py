@@ -30,7 +30,7 @@ from experiments.coverage import RESULTS, Cell, cells, least_binomial
 from experiments.crowds import Array, Target, channel, missings, populations
 
 from hush import MISSING, Categorical, Numeric, Schema, Tally, design, estimate, randomise
-from hush.core.channels import Symbols
+from hush.core.channels import Reading, Symbols
 from hush.core.schema import Attribute
 from hush.server import intervals
 from hush.server.intervals import interval, summarise
@@ -169,7 +169,9 @@ def test_estimates_of_a_plan_with_four_questions(estimator: Any) -> None:
         cell = crowd("minimax", False, 4.0, 300, "all at low", asked=asked, estimator=estimator)
         target, _, counts = replace(cell, estimator="paper", runs=40).draw(np.random.default_rng(9))
         if estimator == "ratio":
-            target = Target.of(plan.channel("x").readings([0] * (counts.shape[1] - 1), 0)[0], target.truth)
+            reading = plan.channel("x").readings([0] * (counts.shape[1] - 1), 0)[0]
+            assert isinstance(reading, Reading)
+            target = Target.of(reading, target.truth)
         for row in counts:
             answered, rest = int(row[:-1].sum()), int(row[-1])
             others = [[rest, *[0] * (size - 1)] for size in (2, 3, 4)]
@@ -208,12 +210,14 @@ def test_a_report_has_one_of_two_values(name: str) -> None:
         counts = [0] * found.alphabet.size
         found.alphabet.count(counts, output)
         for index, reading in enumerate(found.readings(counts, 1)):
+            assert isinstance(reading, Reading)
             assert sorted(reading.counts) in ([0, 1], [0, 0])
             kept = chances.setdefault(index, [Fraction(0), Fraction(0)])
             kept[0] += chance * sum(reading.counts)
             kept[1] += chance * reading.counts[1]
     for index, reading in enumerate(found.readings([0] * found.alphabet.size, 0)):
         asked, high = chances[index]
+        assert isinstance(reading, Reading)
         low_value, high_value = reading.values
         assert asked == reading.share
         assert low_value + float(high / asked) * (high_value - low_value) == pytest.approx(

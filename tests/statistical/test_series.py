@@ -15,7 +15,7 @@ import pytest
 from experiments.crowds import Target
 
 from hush import Categorical, Numeric, Schema, Tally, design, estimate
-from hush.core.channels import Channel
+from hush.core.channels import Channel, Reading
 from hush.core.exact import WORD
 from hush.core.report import Report
 from hush.device.memory import ask, level, recall
@@ -38,7 +38,9 @@ def skewed(rng: np.random.Generator) -> Any:
 
 def covered(channel: Channel, law: Any, mean: float, runs: int) -> float:
     """Return how often the interval of 3000 people covers a mean in [0, 1]."""
-    target = Target.of(channel.readings([0] * channel.alphabet.size, 0)[0], 2 * mean - 1)
+    reading = channel.readings([0] * channel.alphabet.size, 0)[0]
+    assert isinstance(reading, Reading)
+    target = Target.of(reading, 2 * mean - 1)
     return float(target.covers(np.random.default_rng(2019).multinomial(3000, law, size=runs), 0.95).mean())
 
 
@@ -76,7 +78,7 @@ def test_weeks_of_twenty_thousand_devices() -> None:
     for _ in range(3):
         tally, truth = Tally(plan), {"good": 0.0, "fair": 0.0, "bad": 0.0, None: 0.0}
         for person, memory in zip(people, memories, strict=True):
-            asked = ask(coins, plan, person, (None, 3), memory)
+            asked = ask(coins, plan, person, ((None,), (3,)), memory)
             tally.add(Report(plan, bytes(16), recall(coins, plan, asked, memory)))
             truth[schema.attributes[0].labels[int(person[0])]] += 1 / len(people)  # type: ignore[union-attr, index]
             truth[None] += person[1] / len(people)

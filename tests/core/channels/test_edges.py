@@ -301,7 +301,8 @@ def places(channel: Channel, name: str) -> list[tuple[int, int | None]]:
         symbols = [[None] if size is None else range(size) for size in channel.sizes]
         return [(j, symbol) for j, each in enumerate(symbols) for symbol in each]
     if isinstance(channel, Rows):
-        return [(0, j) for j in range(channel.rows)] + [(1, None)] + [(1, 0)] * channel.optional
+        shares: list[tuple[int, int | None]] = [(0, j) for j in range(channel.rows)]
+        return [*shares, (1, None), *[(1, 0)] * channel.optional]
     if isinstance(channel, Signs | Cube):
         return [(j, None) for j in range(channel.size)]
     return [(0, None), (0, 0)] if name.endswith("optional") else [(0, None)]

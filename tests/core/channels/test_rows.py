@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hush.core.channels import Cells, Channel, Output, Reading, Rows, Summed
-from hush.core.coins import Coins
+from hush.core.channels.base import Coins as ChannelCoins
 from hush.core.design import groups
 from hush.core.exact import WORD
 from hush.testing import ListedCoins, SeededCoins
@@ -38,7 +38,8 @@ def test_the_sampler_has_the_law_exactly(shape: tuple[int, int, int, int], optio
     """Every path is followed, from every state of one row and from one state of every other."""
     channel = small_rows(Fraction(2), *shape, optional)
     for state in channel.states():
-        row, start = state  # type: ignore[misc]
+        assert isinstance(state, tuple)
+        row, start = state
         if row == 1 or start == 0:
             assert branches(lambda coins, state=state: channel.draw(state, coins)) == channel.law(state)  # type: ignore[misc]
 
@@ -46,7 +47,7 @@ def test_the_sampler_has_the_law_exactly(shape: tuple[int, int, int, int], optio
 class Careless(Rows):
     """Its cell beside the window may lie in the window after all."""
 
-    def draw(self, state: Any, coins: Coins) -> Output:
+    def draw(self, state: Any, coins: ChannelCoins) -> Output:
         row, start = state
         return super().draw((row, min(start + 1, self.last)), coins)
 
@@ -67,7 +68,7 @@ def test_all_states_take_the_same_words(name: str) -> None:
         coins = ListedCoins(words)
         channel.draw(state, coins)
         left.add(coins.left)
-    for u in [0.0, 0.4, 1.0] + [None] * channel.optional:  # type: ignore[list-item]
+    for u in [0.0, 0.4, 1.0] + [None] * channel.optional:
         for row in (0, channel.rows - 1):
             coins = ListedCoins(words)
             channel.state([row, u], coins)
@@ -211,7 +212,8 @@ def test_the_variance_is_that_of_the_sum_over_all_rows(name: str, epsilon: Fract
     channel = rows_of(name, epsilon)
     worst = Fraction(0)
     for state in channel.states():
-        row, start = state  # type: ignore[misc]
+        assert isinstance(state, tuple)
+        row, start = state
         if start is None:
             continue
         t = channel.truth(state)[channel.rows + row]

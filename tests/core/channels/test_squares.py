@@ -70,6 +70,7 @@ def test_values_that_are_rarely_asked_for_count_more() -> None:
 
 def reading_of(channel: Channel, target: int = 0) -> tuple[Reading, Squares]:
     reading = channel.readings([0] * channel.alphabet.size, 0)[target]
+    assert isinstance(reading, Reading)
     assert reading.squares is not None
     return reading, reading.squares
 
