@@ -139,6 +139,10 @@ def plan(
     from hush.cli import printing
 
     printing.show(made.table())
+    if relation or range_:
+        from hush.planning.relations import needs
+
+        printing.say("", *needs(made))
     if output:
         printing.say(f"Written to {output}.")
 
@@ -198,7 +202,7 @@ def predict(
       hush predict plan.json --margin 0.5 --attribute age
     """
     from hush.cli import files
-    from hush.planning import predictions
+    from hush.planning import predictions, relations
 
     if (people is None) == (margin is None):
         raise Refused("give either --people, or --margin to learn how many are needed")
@@ -223,12 +227,18 @@ def predict(
         assert people is not None
         rows = predictions.predict(made, people, level=level, guesses=known)
         rows = rows.of(*attributes) if attributes else rows
+        related = relations.foresee(made, people, level=level, guesses=known)
+        if attributes:
+            related = related.like([row for row in related if {row.attribute, row.by} & set(attributes)])
         if machine:
-            as_json({"plan": made.id, "people": people, "level": level, "rows": [vars(row) for row in rows]})
+            found = {"rows": [vars(row) for row in rows], "relations": [vars(row) for row in related]}
+            as_json({"plan": made.id, "people": people, "level": level, **found})
         else:
             from hush.cli import printing
 
             printing.show(rows)
+            if related:
+                printing.show(related)
     if picture:
         from hush import plots
 

@@ -39,6 +39,12 @@ PART = 0.05
 _MISSING = 0.2  # the share of missing values of an optional number
 _GRID = 48  # positions of a number in the assumed population
 _REFERENCE = 10**8
+_SINGLE = {
+    "associations": "association",
+    "tables": "table",
+    "means by group": "relation with means by group",
+    "ranges": "range",
+}
 
 
 @dataclass(frozen=True)
@@ -92,14 +98,24 @@ def foresee(plan: Plan, people: int, *, level: float = 0.95, guesses: Guesses | 
     """Return the precision to expect of every relation and range of a plan, from this many people."""
     if type(people) is not int or people < 1:
         raise DesignError("people must be a whole number, 1 or more")
+    if not any(map(_relates, plan.questions)):
+        return Foresights((), people=people, level=level)
     tally = expected(plan, people, guesses)
     rows = []
     for index, question in enumerate(plan.questions):
-        found = _foreseen(tally, question, level)
+        found = _foreseen(tally, question, level) if _relates(question) else None
         if found is not None:
             attribute, by, what, stderr, margin = found
             rows.append(Foreseen(attribute, None, by, what, stderr, margin, tally.answered[index]))
     return Foresights(rows, people=people, level=level)
+
+
+def _relates(question: Question) -> bool:
+    """Say whether a question is about a relation or a range."""
+    if question.plain is None:
+        return True
+    channel = question.channel
+    return isinstance(channel, Rows) or (isinstance(channel, Cells) and len(channel.sizes) == 2)
 
 
 def _foreseen(tally: Tally, question: Question, level: float) -> tuple[str, str, str, float, float] | None:
@@ -242,7 +258,8 @@ def needs(plan: Plan, *, level: float = 0.95) -> list[str]:
     found = []
     for what, people in wanted.items():
         goal_text = f"{100 * PART:g} % of the domain" if what == "means by group" else f"{100 * POINTS:g} points"
-        found.append(f"{len(people)} {what}: margins of {goal_text} need about {_rough(max(people))} people.")
+        named = what if len(people) > 1 else _SINGLE[what]
+        found.append(f"{len(people)} {named}: margins of {goal_text} need about {_rough(max(people))} people.")
     return found
 
 
