@@ -295,11 +295,11 @@ class Tree:
             gone = [(point - self._wholes[cut]) * one.n / self.answers for one in self.levels]
         masses = self._masses
         base = self._variance(self._forms[cut], gone, masses) / present**2
-        inside = min(max(point, 0.0), 1.0)
+        inside, sampled = min(max(point, 0.0), 1.0), self._sampled(cut)
 
         def variance(x: float) -> float:
             # The variance changes with the share below the cut as that of a sample of people does, if little else.
-            return max(base + (x * (1 - x) - inside * (1 - inside)) * self._sampled(cut), 0.05 * base)
+            return max(base + (x * (1 - x) - inside * (1 - inside)) * sampled, 0.05 * base)
 
         return point, math.sqrt(base), score(point, variance, level, (0.0, 1.0))
 
