@@ -39,7 +39,7 @@ POINTS = {2: 8, 3: 6, 4: 5, 5: 4}
 """How many numbers people may have, for each number of groups: patterns grow fast."""
 
 STEPS = 120
-CLOSE = 1e-3
+CLOSE = 2e-3
 RIDGE = 1e-9
 
 

@@ -34,7 +34,7 @@ def design(epsilon: float, singles: float) -> hush.Plan:
 
 def truths(population: Population) -> list[float]:
     """Return the mean of every group."""
-    groups, number = people.codes(population, GROUPS), population.columns[NUMBER]
+    groups, number = population.columns[GROUPS], population.columns[NUMBER]
     return [float(number[groups == index].mean(dtype=float)) for index in range(len(people.EDUCATION))]
 
 

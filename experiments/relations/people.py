@@ -21,7 +21,6 @@ AGES = [25, 35, 50, 65]  # the first ages of the groups but the youngest
 HOURS = [1, 35, 41]
 INCOMES = [1, 15_000, 35_000, 60_000, 100_000]
 EDUCATION = ["no high school", "high school", "some college", "bachelor", "master or more"]
-REGIONS = ["Northeast", "Midwest", "South", "West"]
 NORTHEAST = [9, 23, 25, 33, 34, 36, 42, 44, 50]
 MIDWEST = [17, 18, 19, 20, 26, 27, 29, 31, 38, 39, 46, 55]
 SOUTH = [1, 5, 10, 11, 12, 13, 21, 22, 24, 28, 37, 40, 45, 47, 48, 51, 54]
@@ -35,18 +34,20 @@ NUMBERS = {
     "schooling": (0.0, 25.0),
     "persons": (0.0, 20.0),
 }
-CATEGORIES: dict[str, list[str] | int] = {
+CATEGORIES = {
     "age group": 5,
     "sex": 2,
     "race": 5,
-    "education": EDUCATION,
+    "education": 5,
     "marriage": 5,
     "work": 5,
     "hours group": 4,
     "income group": 6,
     "insured": 2,
-    "region": REGIONS,
+    "region": 4,
 }
+"""How many values each category has: 0, 1, 2, ..."""
+
 TARGET = "income group"
 ABOVE = 3  # the first income group above 35,000
 
@@ -58,7 +59,7 @@ def people(bench: Bench) -> Population:
         raw = _synthetic() if bench.data is None else _persons(bench.data)
         name = "synthetic" if bench.data is None else "ACS 2024"
         columns = {name: np.clip(raw[name], *bounds).astype(np.float32) for name, bounds in NUMBERS.items()}
-        columns |= {name: _labelled(name, column) for name, column in _small(raw).items()}
+        columns |= _small(raw)
         return Population(name, schema([*NUMBERS, *CATEGORIES]), columns)
 
     population: Population = bench.population("relations", make)
@@ -67,36 +68,18 @@ def people(bench: Bench) -> Population:
 
 def schema(names: list[str]) -> hush.Schema:
     """Return the schema of some attributes."""
-    found: list[hush.Numeric | hush.Categorical] = []
-    for name in names:
-        found.append(hush.Numeric(name, *NUMBERS[name]) if name in NUMBERS else hush.Categorical(name, values(name)))
-    return hush.Schema(found)
-
-
-def values(name: str) -> list[str] | list[int]:
-    """Return the values of a category."""
-    given = CATEGORIES[name]
-    return list(range(given)) if isinstance(given, int) else given
-
-
-def codes(population: Population, name: str) -> Array:
-    """Return the indexes of a category's values."""
-    column = population.columns[name]
-    if column.dtype.kind in "iu":
-        return column
-    order = np.argsort(values(name))
-    return np.asarray(order[np.searchsorted(np.asarray(values(name))[order], column)])
+    return hush.Schema(
+        [
+            hush.Numeric(name, *NUMBERS[name]) if name in NUMBERS else hush.Categorical(name, range(CATEGORIES[name]))
+            for name in names
+        ]
+    )
 
 
 def sample(population: Population, names: list[str], n: int, rng: np.random.Generator) -> dict[str, Array]:
     """Return some attributes of n people, each drawn from all of them."""
     who = rng.integers(0, len(population), n)
     return {name: population.columns[name][who] for name in names}
-
-
-def _labelled(name: str, column: Array) -> Array:
-    given = CATEGORIES[name]
-    return column.astype(np.int8) if isinstance(given, int) else np.asarray(given)[column]
 
 
 def _small(raw: dict[str, Array]) -> dict[str, Array]:

@@ -21,7 +21,7 @@ from experiments.surveys import survey
 MADE = 60_000
 TESTED = 100_000
 ORDERS = (1, 2, 3)
-SIZES = [len(people.values(name)) for name in NAMES]
+SIZES = list(people.CATEGORIES.values())
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def accuracy(learnt: Array, tested: Array) -> float:
 
 def coded(population: Population) -> Array:
     """Return the categories of everybody as indexes."""
-    return np.stack([people.codes(population, name) for name in NAMES]).astype(np.int8)
+    return np.stack([population.columns[name] for name in NAMES])
 
 
 def measured(job: Records, population: Population, codes: Array, truth: Truth) -> dict[str, float]:
@@ -82,8 +82,7 @@ def measured(job: Records, population: Population, codes: Array, truth: Truth) -
     alone = np.stack([rng.permutation(column) for column in real])
     tally = survey(design(job.epsilon, 0.0), people.sample(population, NAMES, job.n, rng), rng)
     made = hush.synthesise(tally, MADE, seed=job.run)
-    columns = {name: np.asarray(made[name].to_pylist()) for name in NAMES}
-    records = coded(Population("made up", people.schema(NAMES), columns))
+    records = np.stack([made[name].to_numpy() for name in NAMES])
     found: dict[str, float] = {}
     for name, some in (("made up", records), ("people", real), ("independent", alone)):
         for order in ORDERS:

@@ -37,10 +37,10 @@ def design(epsilon: float, singles: float) -> hush.Plan:
 
 def truths(population: Population) -> dict[tuple[str, str], Array]:
     """Return all tables of everybody."""
-    codes = {name: people.codes(population, name).astype(np.int64) for name in NAMES}
+    codes = {name: population.columns[name].astype(np.int64) for name in NAMES}
     found = {}
     for one, other in combinations(NAMES, 2):
-        rows, columns = len(people.values(one)), len(people.values(other))
+        rows, columns = people.CATEGORIES[one], people.CATEGORIES[other]
         counts = np.bincount(codes[one] * columns + codes[other], minlength=rows * columns)
         found[one, other] = counts.reshape(rows, columns) / len(population)
     return found
