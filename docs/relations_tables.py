@@ -41,7 +41,9 @@ def halves() -> str:
     found = _found()
 
     def at(what: str, epsilon: float) -> float:
-        return next(value for (part, name, _, e), (value, _) in found.items() if (part, name, e) == ("halves", what, epsilon))
+        return next(
+            value for (part, name, _, e), (value, _) in found.items() if (part, name, e) == ("halves", what, epsilon)
+        )
 
     body = []
     for name, top, bottom in (
@@ -64,7 +66,9 @@ def tables() -> str:
             for epsilon in EPSILONS:
                 if (part, "raw", n, epsilon) in found:
                     cells = [f"{found[part, name, n, epsilon][0]:.4f}" for name in names]
-                    body.append([f"{n:,}{label}", f"{epsilon:g}", *cells, _percent(found[part, "coverage", n, epsilon])])
+                    body.append(
+                        [f"{n:,}{label}", f"{epsilon:g}", *cells, _percent(found[part, "coverage", n, epsilon])]
+                    )
     return _lines(["people", "epsilon", *names, "coverage"], body)
 
 
@@ -90,7 +94,9 @@ def associations() -> str:
         for epsilon in EPSILONS:
             if ("associations", "rmse", n, epsilon) in found:
                 errors = [f"{found['associations', name, n, epsilon][0]:.3f}" for name in ("stderr", "rmse")]
-                body.append([f"{n:,}", f"{epsilon:g}", *errors, _percent(found["associations", "coverage", n, epsilon])])
+                body.append(
+                    [f"{n:,}", f"{epsilon:g}", *errors, _percent(found["associations", "coverage", n, epsilon])]
+                )
     return _lines(["people", "epsilon", "standard error", "error", "coverage"], body)
 
 
@@ -117,7 +123,9 @@ def ranges() -> str:
             part = f"ranges, {number}"
             errors = [f"{found[part, name, n, epsilon][0]:.3f}" for name in ("EM", "tree", "nonnegative", "margin")]
             body.append([number, f"{epsilon:g}", *errors, _percent(found[part, "coverage", n, epsilon])])
-    return _lines(["number", "epsilon", "window and EM", "tree", "nonnegative", "margin in the middle", "coverage"], body)
+    return _lines(
+        ["number", "epsilon", "window and EM", "tree", "nonnegative", "margin in the middle", "coverage"], body
+    )
 
 
 def records() -> str:

@@ -141,4 +141,3 @@ def decoded(channel: Subset, truth: Array, rng: np.random.Generator) -> Array:
     keys[np.arange(len(truth)), truth] = np.where(inside, -1, 2)
     ranks = np.argsort(np.argsort(keys, axis=1), axis=1)
     return (ranks < channel.weight).astype(float)
-

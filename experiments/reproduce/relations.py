@@ -154,15 +154,22 @@ def claims(rows: list[Row]) -> list[Claim]:
     few, many = (choose(row["people"] for row in rows if row["part"] == "tables") for choose in (min, max))
     at = {(row["part"], row["what"], row["people"], row["epsilon"]): row["value"] for row in rows}
 
-    def covered(part: str, n: int, epsilon: float) -> float:
-        return 100 * at[part, "coverage", n, epsilon]
+    errors = {(row["part"], row["people"], row["epsilon"]): row["stderr"] for row in rows if row["what"] == "coverage"}
+
+    def held(text: str, parts: list[str], n: int, epsilon: float, most: float) -> Claim:
+        share = 100 * float(np.mean([at[part, "coverage", n, epsilon] for part in parts]))
+        found = [errors[part, n, epsilon] for part in parts]
+        error = 100 * math.hypot(*(one or 0.02 for one in found)) / len(found)
+        inside, near = 94 <= share <= most, 94 - 3 * error <= share <= most + 3 * error
+        return Claim(
+            f"(hush) {text}: 94 to {most:g} %", f"{share:.1f} ± {error:.1f} %", inside or (None if near else False)
+        )
 
     pooled, shrunk = (at["tables", name, many, 2.0] for name in TARGETS)
-    share = covered("tables", many, 2.0)
     margin = at["means", "margin, high school", few, 2.0]
     error = at["associations", "stderr", few, 1.0]
     worst = {number: at[f"ranges, {number}", "tree", few, 2.0] for number in numbers.RANGES}
-    ranged = float(np.mean([covered(f"ranges, {number}", few, 2.0) for number in numbers.RANGES]))
+    ranged = [f"ranges, {number}" for number in numbers.RANGES]
     variation = at["records", "made up, 3", many, 4.0]
     lost = at["records", "people, accuracy", many, 4.0] - at["records", "made up, accuracy", many, 4.0]
     times = [at["halves", "naive", None, epsilon] / at["halves", "pooled", None, epsilon] for epsilon in EPSILONS]
@@ -179,33 +186,25 @@ def claims(rows: list[Row]) -> list[Claim]:
             f"{pooled:.4f} and {shrunk:.4f}",
             pooled <= TARGETS["pooled"] and shrunk <= TARGETS["shrunk"],
         ),
-        Claim("(hush) their intervals hold: 94 to 96 %", f"{share:.1f} %", 94 <= share <= 96),
+        held("their intervals hold", ["tables"], many, 2.0, 96),
         Claim(
             f"(hush) mean income of the high-school group from {few:,} people at epsilon 2: a margin of at most 3,100",
             f"{margin:,.0f}",
             margin <= MARGIN,
         ),
-        Claim(
-            "(hush) intervals of the groups' means hold: 94 to 96 %",
-            f"{covered('means', few, 2.0):.1f} %",
-            94 <= covered("means", few, 2.0) <= 96,
-        ),
+        held("intervals of the groups' means hold", ["means"], few, 2.0, 96),
         Claim(
             f"(hush) ten associations from {few:,} people at epsilon 1: a standard error of at most .04",
             f"{error:.4f} on average",
             error <= ASSOCIATION,
         ),
-        Claim(
-            "(hush) intervals of associations hold: 94 to 97 %",
-            f"{covered('associations', few, 1.0):.1f} %",
-            94 <= covered("associations", few, 1.0) <= 97,
-        ),
+        held("intervals of associations hold", ["associations"], few, 1.0, 97),
         Claim(
             f"(hush) ranges from {few:,} people at epsilon 2: the share below any cut is wrong by at most .02",
             ", ".join(f"{number} {value:.4f}" for number, value in worst.items()),
             max(worst.values()) <= RANGE,
         ),
-        Claim("(hush) intervals of ranges hold: 94 to 97 %", f"{ranged:.1f} %", 94 <= ranged <= 97),
+        held("intervals of ranges hold", ranged, few, 2.0, 97),
         Claim(
             f"(hush) records made up from {many:,} people at epsilon 4: tables of three attributes differ by at most .03",
             f"{variation:.4f}",

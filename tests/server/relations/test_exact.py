@@ -72,7 +72,11 @@ def test_the_law_of_sets(channel: Channel) -> None:
     for state, share in law.items():
         assert isinstance(state, int | tuple)
         truth[state if isinstance(state, int) else state[0]] += share  # type: ignore[index]
-    p, q = (Fraction(x) for x in (channel.whole.p, channel.whole.q)) if isinstance(channel, Cells) else (channel.p, channel.q)  # type: ignore[attr-defined]
+    p, q = (
+        (Fraction(x) for x in (channel.whole.p, channel.whole.q))
+        if isinstance(channel, Cells)
+        else (channel.p, channel.q)
+    )  # type: ignore[attr-defined]
     total = sum(weights)
 
     def value(output: Output) -> Fraction:
@@ -219,6 +223,8 @@ def test_the_bivariate_normal_against_scipy() -> None:
         exact = stats.multivariate_normal.cdf([a, b], cov=[[1, r], [r, 1]], abseps=1e-10, releps=1e-10)
         assert both_below(a, b, r) == pytest.approx(exact, abs=1e-8)
         step = 1e-5
-        assert slope(a, b, r) == pytest.approx((both_below(a, b, r + step) - both_below(a, b, r - step)) / (2 * step), rel=1e-5)
+        assert slope(a, b, r) == pytest.approx(
+            (both_below(a, b, r + step) - both_below(a, b, r - step)) / (2 * step), rel=1e-5
+        )
         ahead = both_below(a + step, b, r) - both_below(a - step, b, r)
         assert given(a, b, r) == pytest.approx(ahead / (2 * step) / NormalDist().pdf(a), rel=1e-5)

@@ -113,7 +113,8 @@ def test_ranges(tally: hush.Tally) -> None:
         truth = share(lambda r, cut=row.cut: r[2] <= cut / 40)  # type: ignore[misc]
         assert row.point == pytest.approx(truth, abs=1e-8), row.cut
     assert fitted(tally, "hours").bands == pytest.approx(
-        [share(lambda r, i=i: i / 64 < r[2] <= (i + 1) / 64 or (i == 0 and r[2] == 0)) for i in range(64)], abs=1e-8  # type: ignore[misc]
+        [share(lambda r, i=i: i / 64 < r[2] <= (i + 1) / 64 or (i == 0 and r[2] == 0)) for i in range(64)],
+        abs=1e-8,  # type: ignore[misc]
     )
 
 
