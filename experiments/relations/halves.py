@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -89,7 +89,7 @@ def hush_mean(epsilon: float) -> float:
     share = 1 / SIZE
     own = 0.0
     knots = [(float(t), float(square)) for t, square in channel.knots]
-    for (left, low), (right, high) in zip(knots, knots[1:], strict=False):
+    for (left, low), (right, high) in pairwise(knots):
         own += (right - left) / 2 * (low + high) / 2
     return (share * own + (1 - share) * float(channel.elsewhere)) / share**2
 

@@ -4,8 +4,8 @@ A person has one of G groups and a number t, here one of m points of [-1, 1]. A 
 decoded values must be unbiased for X_j = t in the own group and 0 in others, and for membership F_j. The error is the
 sum over all groups of Var(X_j) + Var(F_j)/4, averaged over a prior of the inputs.
 
-**Extreme reports.** It is enough to look at reports with p(y|x) = q_y*z_y(x), where z_y(x) is 1 or E = e^epsilon (Kairouz,
-Oh and Viswanath 2014). With the best decoding the sum of mean squares is tr(Phi' M^-1 Phi), where the columns of Phi
+**Extreme reports.** It is enough to look at reports with p(y|x) = q_y*z_y(x), where z_y(x) is 1 or E = e^epsilon
+(Kairouz, Oh and Viswanath 2014). With the best decoding the sum of mean squares is tr(Phi' M^-1 Phi), where the columns of Phi
 are the X_j and F_j, and M is the sum of q_y*z z'/(prior z). It is convex in q.
 
 **The bound.** For all U, tr(Phi' M^-1 Phi) >= 2 tr(U'Phi) - tr(U'M U). Take multipliers v with v z >= |U'z|^2/(prior z)
@@ -17,8 +17,8 @@ linear program, whose own dual is a channel: the best one against U.
 best channel against it, add that one to the mixture, and find the best mixture: an optimal design on a simplex, by the
 multiplicative algorithm (Silvey, Titterington and Torsney 1978). It ends when both bounds are close.
 
-**Symmetry.** Groups and the sign of t may be exchanged. So patterns are multisets of G rows of m bits, M has a block for
-the average over groups and one for differences between groups, and v depends on |t| alone.
+**Symmetry.** Groups and the sign of t may be exchanged. So patterns are multisets of G rows of m bits, M has a block
+for the average over groups and one for differences between groups, and v depends on |t| alone.
 """
 
 from __future__ import annotations

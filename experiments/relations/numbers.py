@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from statistics import NormalDist
 
 import numpy as np
@@ -129,7 +129,7 @@ def nonnegative(tree: Tree) -> Array:
     for one, places in zip(tree.levels, tree.places, strict=True):
         edges = [0, *(place + 1 for place in places), bands]
         sums = np.zeros((len(edges) - 1, bands))
-        for band, (low, high) in enumerate(zip(edges, edges[1:], strict=False)):
+        for band, (low, high) in enumerate(pairwise(edges)):
             sums[band, low:high] = 1
         weight = np.sqrt(one.n * (one.law.p - one.law.q) ** 2 / (one.law.q * (1 - one.law.q)))
         matrix.append(weight * sums)

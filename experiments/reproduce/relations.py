@@ -206,7 +206,7 @@ def claims(rows: list[Row]) -> list[Claim]:
         ),
         held("intervals of ranges hold", ranged, few, 2.0, 97),
         Claim(
-            f"(hush) records made up from {many:,} people at epsilon 4: tables of three attributes differ by at most .03",
+            f"(hush) records made up from {many:,} people at epsilon 4: three-way tables differ by at most .03",
             f"{variation:.4f}",
             variation <= VARIATION,
         ),

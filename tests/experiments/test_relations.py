@@ -1,4 +1,4 @@
-"""The experiments on relations: their simulator has the laws of the channels, their limit is one, their figure is whole."""
+"""The experiments on relations: their simulator has the laws of the channels, and their limit is one."""
 
 from __future__ import annotations
 

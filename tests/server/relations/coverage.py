@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from experiments.relations.numbers import association_of
 from experiments.surveys import Array, survey
 
 import hush
-from experiments.relations.numbers import association_of
 
 LEVEL = 0.95
 TEAMS = (0.56, 0.3, 0.1, 0.04)
