@@ -153,8 +153,9 @@ def limits() -> str:
     for part in groups:
         cells = []
         for epsilon in EPSILONS:
-            low, high, error, ratio = (found[part, name, None, epsilon][0] for name in ("low", "high", "rows", "ratio"))
-            cells.append(f"{ratio:.3f} ({error:.4g}; {low:.4g} .. {high:.4g})")
+            names = ("ratio", "ratio, even", "low", "high")
+            ratio, even, low, high = (found[part, name, None, epsilon][0] for name in names)
+            cells.append(f"{ratio:.3f}, {even:.3f} ({low:.4g} .. {high:.4g})")
         body.append([part.removeprefix("limit, "), *cells])
     return _lines(["", *(f"epsilon {epsilon:g}" for epsilon in EPSILONS)], body)
 

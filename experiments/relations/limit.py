@@ -5,8 +5,8 @@ decoded values must be unbiased for X_j = t in the own group and 0 in others, an
 sum over all groups of Var(X_j) + Var(F_j)/4, averaged over a prior of the inputs.
 
 **Extreme reports.** It is enough to look at reports with p(y|x) = q_y*z_y(x), where z_y(x) is 1 or E = e^epsilon
-(Kairouz, Oh and Viswanath 2014). With the best decoding the sum of mean squares is tr(Phi' M^-1 Phi), where the columns of Phi
-are the X_j and F_j, and M is the sum of q_y*z z'/(prior z). It is convex in q.
+(Kairouz, Oh and Viswanath 2014). With the best decoding the sum of mean squares is tr(Phi' M^-1 Phi), where the columns
+of Phi are the X_j and F_j, and M is the sum of q_y*z z'/(prior z). It is convex in q.
 
 **The bound.** For all U, tr(Phi' M^-1 Phi) >= 2 tr(U'Phi) - tr(U'M U). Take multipliers v with v z >= |U'z|^2/(prior z)
 for all patterns z. As the q_y z_y add up to 1 for each input, tr(U'M U) is at most the sum of all v. So with
@@ -33,7 +33,10 @@ import numpy as np
 
 from experiments.reproduce.population import Array
 from hush.core.channels import Rows
-from hush.core.design.groups import MEMBERSHIP, rows
+from hush.core.design.average import Density, fitted
+from hush.core.design.groups import MEMBERSHIP, _Shape, default_size, rows
+from hush.core.design.minimax import rounded
+from hush.core.exact import exp_bounds, largest_threshold
 
 POINTS = {2: 8, 3: 6, 4: 5, 5: 4}
 """How many numbers people may have, for each number of groups: patterns grow fast."""
@@ -41,6 +44,7 @@ POINTS = {2: 8, 3: 6, 4: 5, 5: 4}
 STEPS = 120
 CLOSE = 2e-3
 RIDGE = 1e-9
+BINS = 401  # of the density of people at a few points
 
 
 @dataclass(frozen=True)
@@ -155,3 +159,23 @@ def measured(job: Limit) -> dict[str, float]:
     """Return the bracket of the limit, and the error of the rows channel that hush takes."""
     found = limit(job)
     return {"low": found.low, "high": found.high, "rows": error(rows(Fraction(job.epsilon), job.groups), job)}
+
+
+def designed(job: Limit) -> float:
+    """Return the error of the best rows channel that is designed for these points, and not for all numbers alike."""
+    t, prior = grid(POINTS[job.groups], job.halved)
+    shares = [0.0] * BINS
+    for x, share in zip(t, prior, strict=True):
+        shares[min(int((x + 1) / 2 * BINS), BINS - 1)] += share
+    density = Density([Fraction(share) for share in shares])
+    bound = exp_bounds(Fraction(job.epsilon))[0]
+    size = default_size(job.epsilon)
+    found = []
+    for weight in range(1, job.groups):
+        for width in range(size // 6, 2 * size // 3 + 1):
+            threshold = largest_threshold(bound, weight * width, job.groups * size - weight * width)
+            shape = _Shape(float(bound), job.groups, weight, size, width, False)
+            square, levels = fitted(shape.problem, shape.levels, density, 12)
+            if math.isfinite(square):
+                found.append(error(Rows(job.groups, weight, size, width, threshold, rounded(levels)), job))
+    return min(found)
