@@ -173,6 +173,8 @@ def claims(rows: list[Row]) -> list[Claim]:
     margin = at["means", "margin, high school", few, 2.0]
     error = at["associations", "stderr", few, 1.0]
     worst = {number: at[f"ranges, {number}", "tree", few, 2.0] for number in numbers.RANGES}
+    fitted = [at[f"ranges, {number}", "nonnegative", few, 2.0] for number in numbers.RANGES]
+    remedy = f"a fit without negative shares has {max(fitted):.4f} at most, and no intervals"
     ranged = [f"ranges, {number}" for number in numbers.RANGES]
     variation = at["records", "made up, 3", many, 4.0]
     lost = at["records", "people, accuracy", many, 4.0] - at["records", "made up, accuracy", many, 4.0]
@@ -202,12 +204,14 @@ def claims(rows: list[Row]) -> list[Claim]:
             f"(hush) ten associations from {few:,} people at epsilon 1: a standard error of at most .04",
             f"{error:.4f} on average",
             error <= ASSOCIATION,
+            "" if error <= ASSOCIATION else "the cut of schooling lies far from the middle of these people",
         ),
         held("intervals of associations hold", ["associations"], few, 1.0, 97),
         Claim(
             f"(hush) ranges from {few:,} people at epsilon 2: the share below any cut is wrong by at most .02",
             ", ".join(f"{number} {value:.4f}" for number, value in worst.items()),
             max(worst.values()) <= RANGE,
+            "" if max(worst.values()) <= RANGE else "the average over surveys lies near .02; " + remedy,
         ),
         held("intervals of ranges hold", ranged, few, 2.0, 97),
         Claim(
