@@ -30,6 +30,10 @@ GROUPS = {
         *("Tally", "estimate", "Estimate", "Estimates", "distribution", "Distribution"),
         *("manipulation", "Manipulation", "Manipulations"),
     ],
+    "Relations": [
+        *("crosstab", "Crosstab", "means", "Means", "Differences", "association", "Associations", "Related", "Relations"),
+        *("below", "Shares", "Below", "quantiles", "Quantiles", "Quantile", "consistent", "Consistent", "synthesise"),
+    ],
     "Trainings": ["Training", "Features", "Round", "first_round", "step", "gradient", "held_out"],
     "Errors": ["HushError"],
 }

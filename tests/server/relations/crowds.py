@@ -8,10 +8,9 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import hush
-from hush.core.schema import Input
 
-People = Mapping[tuple[Input, ...], Fraction]
-"""The share of the people with each inputs of a whole record."""
+People = Mapping[Any, Fraction]
+"""The share of the people with each tuple of inputs of a whole record."""
 
 MANY = 10**15  # people of an expected tally: rounding counts to whole numbers must not matter
 
@@ -31,6 +30,6 @@ def expected(plan: hush.Plan, people: People, n: int = MANY) -> hush.Tally:
     return hush.Tally(plan, sum(asked), asked, counts)
 
 
-def shares(weights: Sequence[int], records: Sequence[tuple[Any, ...]]) -> dict[tuple[Input, ...], Fraction]:
+def shares(weights: Sequence[int], records: Sequence[tuple[Any, ...]]) -> dict[Any, Fraction]:
     """Return people in proportion to weights."""
     return {record: Fraction(weight, sum(weights)) for record, weight in zip(records, weights, strict=True)}

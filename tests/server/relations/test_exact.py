@@ -67,16 +67,13 @@ def test_the_law_of_sets(channel: Channel) -> None:
     items = channel.cells if isinstance(channel, Cells) else items
     weights = [Fraction((5 * i * i + 2 * i) % 7 - 2, 3) for i in range(items)]
     people = shares([1 + i * i for i in range(len(states))], [(i,) for i in range(len(states))])
-    law = {states[record[0]]: share for record, share in people.items()}  # type: ignore[index]
+    law = {states[record[0]]: share for record, share in people.items()}
     truth = [Fraction(0)] * items
     for state, share in law.items():
         assert isinstance(state, int | tuple)
-        truth[state if isinstance(state, int) else state[0]] += share  # type: ignore[index]
-    p, q = (
-        (Fraction(x) for x in (channel.whole.p, channel.whole.q))
-        if isinstance(channel, Cells)
-        else (channel.p, channel.q)
-    )  # type: ignore[attr-defined]
+        truth[state if isinstance(state, int) else state[0]] += share
+    one: Any = channel.whole if isinstance(channel, Cells) else channel
+    p, q = one.p, one.q
     total = sum(weights)
 
     def value(output: Output) -> Fraction:
@@ -141,8 +138,8 @@ def test_the_variance_of_cells_and_parts(epsilon: float, by: str) -> None:
                 moved[q][k] += 0.25
                 slopes[k] = (read(moved, i, j, x, y) - start) / 0.25
             total += float(slopes @ covariances[q] @ slopes) / tally.answered[q]
-        share = float(sum(p for r, p in CROWD.items() if (r["abc".index(by)], r["abc".index(other)]) == (i, j)))
-        assert grid.variance(i, j, share, x, y) == pytest.approx(total, rel=1e-6)
+        known = float(sum(p for r, p in CROWD.items() if (r["abc".index(by)], r["abc".index(other)]) == (i, j)))
+        assert grid.variance(i, j, known, x, y) == pytest.approx(total, rel=1e-6)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
@@ -169,8 +166,8 @@ def test_the_covariance_of_two_groups(epsilon: float, groups: int) -> None:
     masses = [Fraction(0)] * groups
     for record, share in people.items():
         for state, weight in channel.rounding(list(record)).items():
-            means[record[0]] += share * weight * channel.truth(state)[groups + record[0]]  # type: ignore[index]
-            masses[record[0]] += share * weight  # type: ignore[index]
+            means[record[0]] += share * weight * channel.truth(state)[groups + record[0]]
+            masses[record[0]] += share * weight
             for output, chance in channel.law(state).items():
                 one, other = parts(output)
                 first += share * weight * chance * one

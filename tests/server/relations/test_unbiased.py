@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -42,28 +44,28 @@ def tally(request: pytest.FixtureRequest) -> hush.Tally:
     return expected(plan, PEOPLE)
 
 
-def share(wanted: object) -> float:
-    return float(sum(part for record, part in PEOPLE.items() if wanted(record)))  # type: ignore[operator]
+def share(wanted: Callable[..., bool]) -> float:
+    return float(sum(part for record, part in PEOPLE.items() if wanted(record)))
 
 
-def mean(place: int, low: float, high: float, wanted: object) -> float:
-    total = sum(part * record[place] for record, part in PEOPLE.items() if wanted(record))  # type: ignore[operator]
+def mean(place: int, low: float, high: float, wanted: Callable[..., bool]) -> float:
+    total = sum(part * record[place] for record, part in PEOPLE.items() if wanted(record))
     return low + (high - low) * float(total) / share(wanted)
 
 
 @pytest.mark.parametrize("pooled", [False, True])
 def test_cells_and_shares_of_rows_and_columns(tally: hush.Tally, pooled: bool) -> None:
-    def truth(i: int, j: int, whole: object = lambda _: True) -> float:
+    def truth(i: int, j: int, whole: Callable[..., bool] = lambda _: True) -> float:
         return share(lambda r: (r[0], r[1]) == (i, j)) / share(whole)
 
     places = list(product(range(3), range(3)))
     cells = hush.crosstab(tally, "team", "happy", pooled=pooled)
     assert [row.point for row in cells] == pytest.approx([truth(i, j) for i, j in places], abs=NEAR)
     rows = hush.crosstab(tally, "team", "happy", shares="rows", pooled=pooled)
-    expect = [truth(i, j, lambda r, i=i: r[0] == i) for i, j in places]  # type: ignore[misc]
+    expect = [truth(i, j, lambda r, i=i: r[0] == i) for i, j in places]
     assert [row.point for row in rows] == pytest.approx(expect, abs=NEAR)
     columns = hush.crosstab(tally, "team", "happy", shares="columns", pooled=pooled)
-    expect = [truth(i, j, lambda r, j=j: r[1] == j) for i, j in places]  # type: ignore[misc]
+    expect = [truth(i, j, lambda r, j=j: r[1] == j) for i, j in places]
     assert [row.point for row in columns] == pytest.approx(expect, abs=NEAR)
 
 
@@ -73,12 +75,12 @@ def test_a_table_from_the_other_side_is_turned(tally: hush.Tally) -> None:
     assert found == pytest.approx({(row.group, row.category): row.point for row in other}, abs=NEAR)
     bands = [lambda u: u <= 5 / 40, lambda u: 5 / 40 < u <= 0.5, lambda u: u > 0.5]
     for row, (i, j) in zip(one, product(range(3), range(3)), strict=True):
-        assert row.point == pytest.approx(share(lambda r, i=i, j=j: bands[i](r[2]) and r[1] == j), abs=NEAR)  # type: ignore[misc]
+        assert row.point == pytest.approx(share(lambda r, i=i, j=j: bands[i](r[2]) and r[1] == j), abs=NEAR)
 
 
 @pytest.mark.parametrize("pooled", [False, True])
 def test_means_and_differences(tally: hush.Tally, pooled: bool) -> None:
-    truth = [mean(3, -1, 3, lambda r, i=i: r[0] == i) for i in range(3)]  # type: ignore[misc]
+    truth = [mean(3, -1, 3, lambda r, i=i: r[0] == i) for i in range(3)]
     found = hush.means(tally, "pay", by="team", pooled=pooled)
     assert [row.point for row in found] == pytest.approx(truth, abs=1e-6)
     gaps = {"b - a": truth[1] - truth[0], "c - a": truth[2] - truth[0], "c - b": truth[2] - truth[1]}
@@ -98,8 +100,8 @@ def test_associations(tally: hush.Tally) -> None:
 
 
 def test_moments(tally: hush.Tally) -> None:
-    def average(of: object) -> float:
-        return float(sum(part * of(r) for r, part in PEOPLE.items()))  # type: ignore[operator]
+    def average(of: Callable[[Any], Any]) -> float:
+        return float(sum(part * of(r) for r, part in PEOPLE.items()))
 
     x, y, xy = average(lambda r: r[2]), average(lambda r: r[3]), average(lambda r: r[2] * r[3])
     xx, yy = average(lambda r: r[2] ** 2), average(lambda r: r[3] ** 2)
@@ -110,17 +112,17 @@ def test_moments(tally: hush.Tally) -> None:
 
 def test_ranges(tally: hush.Tally) -> None:
     for row in hush.below(tally, "hours"):
-        truth = share(lambda r, cut=row.cut: r[2] <= cut / 40)  # type: ignore[misc]
+        truth = share(lambda r, cut=row.cut: r[2] <= cut / 40)
         assert row.point == pytest.approx(truth, abs=1e-8), row.cut
     assert fitted(tally, "hours").bands == pytest.approx(
         [share(lambda r, i=i: i / 64 < r[2] <= (i + 1) / 64 or (i == 0 and r[2] == 0)) for i in range(64)],
-        abs=1e-8,  # type: ignore[misc]
+        abs=1e-8,
     )
 
 
 def test_margins(tally: hush.Tally) -> None:
     found = margin(tally, Value("team"))
     assert len(found.parts) == 4  # alone, in a table, and twice as groups
-    assert found.points == pytest.approx([share(lambda r, i=i: r[0] == i) for i in range(3)], abs=NEAR)  # type: ignore[misc]
+    assert found.points == pytest.approx([share(lambda r, i=i: r[0] == i) for i in range(3)], abs=NEAR)
     bands = margin(tally, Bands("hours", (5.0, 20.0)))
     assert bands.points[0] == pytest.approx(share(lambda r: r[2] <= 5 / 40), abs=NEAR)
