@@ -29,6 +29,7 @@ import numpy as np
 
 from experiments.cached import watched
 from experiments.crowds import People, Target, channel, law, missings, populations
+from hush.core.channels import Reading
 from hush.server.intervals import proportion
 
 RESULTS = Path(__file__).parent / "results" / "coverage.json"
@@ -67,6 +68,7 @@ class Cell:
         """Return the target, the probabilities of its outputs, and what crowds reported."""
         found = channel(self.kind, self.optional, self.epsilon)
         reading = found.readings([0] * found.alphabet.size, 0)[self.target == "missing"]
+        assert isinstance(reading, Reading)  # channels of one number have no sums over several cells
         target = Target.of(reading, self.people.mean if self.target == "mean" else self.people.missing)
         shares = law(self.kind, self.optional, self.epsilon, self.people)
         if self.asked == 1:

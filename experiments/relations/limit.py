@@ -137,7 +137,9 @@ def _mixed(atoms: list[tuple[Array, Array]], weights: Array, patterns: _Patterns
     for _ in range(400):
         matrices = [np.tensordot(weights, stack, 1) + little for stack in stacks]
         solved = [np.linalg.solve(matrices[b], phi) for _, b, phi in patterns.parts]
-        gains = sum(w * (stacks[b] @ u) @ u for (w, b, _), u in zip(patterns.parts, solved, strict=True))
+        gains = np.zeros(len(atoms))
+        for (factor, b, _), u in zip(patterns.parts, solved, strict=True):
+            gains += factor * (stacks[b] @ u) @ u
         value = float(sum(w * phi @ u for (w, _, phi), u in zip(patterns.parts, solved, strict=True)))
         if gains.max() < value * (1 + 1e-5):
             break
