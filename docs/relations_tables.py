@@ -33,7 +33,8 @@ def _lines(head: list[str], body: list[list[str]]) -> str:
 
 
 def _percent(value: tuple[float, float | None]) -> str:
-    return f"{100 * value[0]:.1f} %"
+    error = "" if value[1] is None else f" ± {100 * value[1]:.1f}"
+    return f"{100 * value[0]:.1f}{error} %"
 
 
 def halves() -> str:

@@ -70,7 +70,8 @@ def associated(job: Associations, population: Population) -> dict[str, object]:
         pair: association_of(columns[pair[0]], columns[pair[1]], (people.CUTS[pair[0]], people.CUTS[pair[1]]))
         for pair in PAIRS
     }
-    errors, squares, inside, first = [], [], [], []
+    errors, squares, inside = [], [], []
+    first: list[list[object]] = []
     for _ in range(job.runs):
         tally = survey(associations(job.epsilon), people.sample(population, NAMES, job.n, rng), rng)
         for pair, known in truth.items():

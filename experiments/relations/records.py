@@ -39,7 +39,7 @@ def table(codes: Array, places: tuple[int, ...]) -> Array:
     cells = np.zeros(codes.shape[1], np.int64)
     for place in places:
         cells = cells * SIZES[place] + codes[place]
-    return np.bincount(cells, minlength=prod(SIZES[place] for place in places)) / codes.shape[1]
+    return np.asarray(np.bincount(cells, minlength=prod(SIZES[place] for place in places)) / codes.shape[1])
 
 
 Truth = dict[tuple[int, ...], Array]

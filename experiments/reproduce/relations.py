@@ -84,9 +84,8 @@ def _means(bench: Bench, scale: Scale) -> Iterator[Row]:
         for place, group in enumerate(people.EDUCATION):
             for name in ("truth", "margin", "rmse"):
                 yield _row(part, f"{name}, {group}", job.n, job.epsilon, one[name][place])
-        coverage = float(np.mean(one["coverage"]))
-        error = math.sqrt(coverage * (1 - coverage) / (job.runs * len(people.EDUCATION)))
-        yield _row(part, "coverage", job.n, job.epsilon, coverage, error)
+        error = _binomial(job.runs * len(people.EDUCATION))
+        yield _row(part, "coverage", job.n, job.epsilon, float(np.mean(one["coverage"])), error)
 
 
 def _numbers(bench: Bench, scale: Scale) -> Iterator[Row]:
@@ -97,7 +96,7 @@ def _numbers(bench: Bench, scale: Scale) -> Iterator[Row]:
     for job, one in found.items():
         for name in ("stderr", "rmse"):
             yield _row("associations", name, job.n, job.epsilon, one[name])
-        error = math.sqrt(one["coverage"] * (1 - one["coverage"]) / (job.runs * len(numbers.PAIRS)))
+        error = _binomial(job.runs * len(numbers.PAIRS))
         yield _row("associations", "coverage", job.n, job.epsilon, one["coverage"], error)
         for pair, truth, point, low, high in one["first"]:
             for name, value in (("truth", truth), ("point", point), ("margin", (high - low) / 2)):
@@ -146,6 +145,11 @@ def _limits(bench: Bench) -> Iterator[Row]:
         yield _row(part, "designed", None, job.epsilon, designed[job])
         yield _row(part, "ratio", None, job.epsilon, designed[job] / one["low"])
         yield _row(part, "ratio, even", None, job.epsilon, one["rows"] / one["low"])
+
+
+def _binomial(intervals: int) -> float:
+    """Return the standard error of the coverage of so many intervals, if 95 % of them cover."""
+    return math.sqrt(0.95 * 0.05 / intervals)
 
 
 def _mean(values: list[float]) -> tuple[float, float | None]:

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("scipy")
 
-from experiments.relations import halves, limit, people
+from experiments.relations import halves, limit, people, records
 from experiments.reproduce import relations
 from experiments.reproduce.frame import Bench, Row, Settings
 from experiments.surveys import encoded, survey
@@ -98,8 +98,8 @@ def figure(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
     patch = pytest.MonkeyPatch()
     patch.setattr(people, "MADE_UP", 20_000)
     patch.setattr(limit, "POINTS", {2: 3})
-    patch.setattr(relations.records, "TESTED", 2000)
-    patch.setattr(relations.records, "MADE", 2000)
+    patch.setattr(records, "TESTED", 2000)
+    patch.setattr(records, "MADE", 2000)
     settings = Settings(runs=2, people=4000, quick=True)
     found = relations.compute(Bench(settings, tmp_path_factory.mktemp("cache"), 1))
     patch.undo()

@@ -77,7 +77,7 @@ def test_the_law_of_sets(channel: Channel) -> None:
     total = sum(weights)
 
     def value(output: Output) -> Fraction:
-        return (sum(weights[i] for i in members(channel, output)) - q * total) / (p - q)
+        return Fraction((sum(weights[i] for i in members(channel, output)) - q * total) / (p - q))
 
     mean, variance = moments(law, channel, value)
     assert mean == sum(w * f for w, f in zip(weights, truth, strict=True))  # unbiased
