@@ -33,7 +33,7 @@ GROUPS = {
     "Relations": [
         *("crosstab", "Crosstab", "means", "Means", "Differences", "association", "Associations"),
         *("quantiles", "Quantile", "Quantiles", "below", "Below", "Shares", "consistent", "Consistent"),
-        *("Related", "Relations"),
+        *("Related", "Relations", "foresee", "Foreseen", "Foresights", "shifts", "Shift", "Shifts", "synthesise"),
     ],
     "Trainings": ["Training", "Features", "Round", "first_round", "step", "gradient", "held_out"],
     "Errors": ["HushError"],

@@ -42,7 +42,7 @@ def _figures(wanted: Any) -> str:
         heading = first["title"] if first["paper"] == "beyond" else f"{first['paper']}: {first['title']}"
         parts += [f"## {heading}", _about_figure(first["about"], by_kind)]
         for kind, content in by_kind.items():
-            about = _about(kind, name, content["settings"])
+            about = _about(kind, name, content)
             parts.append(f"![{heading}, {about}](reproduction/{kind}/{name}.svg)")
             parts.append(f"*{about[0].upper()}{about[1:]}; the numbers: [{name}.csv](reproduction/{kind}/{name}.csv).*")
         parts.append(_table(by_kind, "stderr" in rows(next(iter(by_kind)), name)[0]))
@@ -64,9 +64,11 @@ def _about_figure(about: str, by_kind: dict[str, Any]) -> str:
     return f"{text} {fate}" if "\n" not in text else f"{text}\n\n{fate}"
 
 
-def _about(kind: str, name: str, settings: dict[str, Any]) -> str:
+def _about(kind: str, name: str, content: dict[str, Any]) -> str:
     """Say what numbers are from: some are of people, others are computed from channels alone."""
-    fields = rows(kind, name)[0]
+    fields, settings = rows(kind, name)[0], content["settings"]
+    if "surveys" in content:  # of several kinds, which the figure itself describes
+        return f"{KINDS[kind]}, {content['surveys']}"
     if "folds" in fields or "fold" in fields:
         times = f"{settings['repeats']} x {settings['folds']}-fold cross-validation"
         return f"{KINDS[kind]}, {times}, at most {settings['learners']:,} people"

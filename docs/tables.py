@@ -24,6 +24,7 @@ import joint_tables  # noqa: E402  # a neighbour, not a part of the package
 import learning_tables  # noqa: E402
 import mutants_tables  # noqa: E402
 import promise_tables  # noqa: E402
+import relations_tables  # noqa: E402
 import reproduction_tables  # noqa: E402
 import series_tables  # noqa: E402
 import speed_tables  # noqa: E402
@@ -158,6 +159,7 @@ PAGES = {
     "learning-figures.md": learning_tables.TABLES,
     "reproduction.md": reproduction_tables.TABLES,
     "beyond.md": reproduction_tables.BEYOND_TABLES,
+    "relations.md": relations_tables.TABLES,
     "mutants.md": mutants_tables.TABLES,
     "threat-model.md": stopwatch_tables.TABLES,
     "decisions/0008-intervals.md": coverage_tables.TABLES,

@@ -68,7 +68,7 @@ class Cell:
         """Return the target, the probabilities of its outputs, and what crowds reported."""
         found = channel(self.kind, self.optional, self.epsilon)
         reading = found.readings([0] * found.alphabet.size, 0)[self.target == "missing"]
-        assert isinstance(reading, Reading)
+        assert isinstance(reading, Reading)  # channels of one number have no sums over several cells
         target = Target.of(reading, self.people.mean if self.target == "mean" else self.people.missing)
         shares = law(self.kind, self.optional, self.epsilon, self.people)
         if self.asked == 1:

@@ -17,6 +17,7 @@ SLOW: dict[str, str] = {
     "test_reproduce_figures.py": "tiny runs of all figures",
     "test_limit.py": "solves linear programs",
     "test_theory.py": "draws the pictures of the theory",
+    "experiments/test_relations.py": "surveys about every kind of relation, and limits by linear programs",
     "test_mutants.py": "breaks sources, and runs tests on them",
     "test_notebook.py": "starts a kernel of Jupyter",
     "test_sessions.py": "types every command of the pages that are told as sessions",
@@ -37,6 +38,7 @@ SLOW: dict[str, str] = {
     "test_duckdb.py::test_damaged_files": "damages every byte of a file",
     "test_estimators.py::test_known_weights_are_found_again": "trains every model on many people",
     "test_minimax.py::test_a_prior_is_made_use_of": "searches for designs under every prior",
+    "relations/test_coverage.py": "surveys about relations by the hundred, for every kind of interval",
     # Browsers
     "browser/": "Chromium",
     "web/test_browser.py": "Chromium",
@@ -110,6 +112,8 @@ KEPT = (
     "statistical/test_float_attack.py",
     "statistical/test_sampler.py::test_a_broken_twin",
     "test_demo.py::test_the_truth_is_exact",
+    "experiments/test_relations.py::test_the_rows_channel_is_close_to_it",
+    "relations/test_coverage.py::test_intervals_hold[means alone-2.0]",
     "test_docs.py::test_code_blocks_run[README.md]",
     "test_minimax.py::test_a_prior_is_made_use_of[1-",
 )

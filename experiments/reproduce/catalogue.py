@@ -28,6 +28,7 @@ BEYOND = (
     "joint_reports",
     "gradients",
     "fewer_people",
+    "relations",
 )
 NAMES = (*PAPER, *BEYOND)
 

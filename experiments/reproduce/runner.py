@@ -48,6 +48,7 @@ def write(folder: Path, name: str, figure: Any, bench: Bench, rows: list[Row], c
         "about": inspect.getdoc(figure),
         "paper": figure.PAPER,
         "settings": asdict(bench.settings),
+        **({"surveys": figure.SURVEYS} if hasattr(figure, "SURVEYS") else {}),
         "real": bench.data is not None,
         "claims": [asdict(claim) for claim in claims],
     }

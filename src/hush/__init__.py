@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hush import server as server
     from hush import show as show
     from hush import testing as testing
+    from hush.batch.synthesis import synthesise
     from hush.core.design import design
     from hush.core.plan import Plan
     from hush.core.report import Report
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "batch.synthesis": ["synthesise"],
     "core.design": ["design"],
     "core.plan": ["Plan"],
     "core.report": ["Report"],
@@ -211,6 +213,7 @@ __all__ = [
     "randomise",
     "shifts",
     "step",
+    "synthesise",
 ]
 
 

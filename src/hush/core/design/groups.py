@@ -68,14 +68,13 @@ def rows(epsilon: Fraction, groups: int, optional: bool = False, size: int = 0) 
     cells = size or default_size(float(epsilon))
     bound = exp_bounds(epsilon)[0]
     best: _Shape | None = None
-    for weight in range(1, groups // 2 + 1):
+    for weight in range(1, groups):  # beyond half of three rows, too: a report has room for 1/(e^epsilon + 1) of all
         here = _best_width(float(bound), groups, weight, cells, optional)
         if best is None or here.error < best.error:
             best = here
         elif weight > best.sizes[1] + 1:  # the error has one minimum
             break
-    if best is None:  # two groups
-        best = _best_width(float(bound), groups, 1, cells, optional)
+    assert best is not None
     _, weight, _, width = best.sizes
     best.fit(60)
     total = cells + width * optional
