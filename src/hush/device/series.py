@@ -5,11 +5,11 @@ device that is asked repeatedly draws one answer for each *state* that it is eve
 it whenever that state comes back (memoisation; Erlingsson, Pihur and Korolova, RAPPOR, 2014). Only a new state costs.
 
 - The questions (k of d) are drawn once for each device and kept: new ones each week would in the end cover all.
-- The state of a category is the category. The state of a number is one of a few evenly spaced *levels*. Missing is a
-  state too. A number x in [0, 1] becomes level floor(x*(g-1) + u) of g, where u in [0, 1) is drawn once for the
-  attribute and kept (the alpha-point rounding of Ding, Kulkarni and Yekhanin, Collecting Telemetry Data Privately,
-  2017). Over u this is right on average, and a person's level changes only if x passes one of the person's own
-  thresholds.
+- The state of a category is the category, and that of a number in bands its band. The state of a number is one of a few
+  evenly spaced *levels*. Missing is a state too. A number x in [0, 1] becomes level floor(x*(g-1) + u) of g, where u in
+  [0, 1) is drawn once for the attribute and kept (the alpha-point rounding of Ding, Kulkarni and Yekhanin, Collecting
+  Telemetry Data Privately, 2017). Over u this is right on average, and a person's level changes only if x passes one of
+  the person's own thresholds.
 
 **Privacy.** The states of a question form a *pattern*: which weeks have equal states, and which do not. With m
 different states the answers are a function of m independent draws, one for each state. So for two histories with the
@@ -20,9 +20,10 @@ however many weeks there are: m times epsilon, and once epsilon if nothing chang
 different states. No factor bounds the odds between a constant history and one that changes. To hide changes too, use
 fresh reports (`Ledger.randomise`), at T times epsilon. For a number, the pattern is that of its levels, which depends
 on u too: the promise holds given u, for any u; that includes all numbers that do not move. If it is known how a number
-moves (an age), the time at which it passes a threshold can reveal the number itself. If the cap is reached, the device
-falls silent. That depends on the pattern alone, but the people who change most fall silent first, and estimates then
-describe the others: choose a cap of at least `Series.most`.
+moves (an age), the time at which it passes a threshold can reveal the number itself. The cuts of bands are public: a
+change of band shows that the number passed one of them. If the cap is reached, the device falls silent. That depends on
+the pattern alone, but the people who change most fall silent first, and estimates then describe the others: choose a
+cap of at least `Series.most`.
 
 **The file.** It must record which answer belongs to which state, so it reveals its owner's states. Hashing or
 encrypting them with a key in the same file would hide nothing from anyone who has the file.
