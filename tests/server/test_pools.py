@@ -18,6 +18,7 @@ from hush.core.channels import Channel, Output
 from hush.core.design.categorical import grr
 from hush.core.plan import Question
 from hush.core.views import Bands
+from hush.planning.predictions import Guess, predict
 from hush.server import estimates
 from hush.server.binomial import at_least, at_most
 from hush.server.estimates import leverage, points, sources
@@ -376,3 +377,24 @@ def test_the_papers_estimator_pools_as_the_other() -> None:
     tally = typical(PLAN, [1000] * 8)
     assert [*estimate(tally, estimator="paper")] == [*estimate(tally)]
     assert estimates.manipulation(tally, 3, estimator="paper")[0] == manipulation(tally, 3)[0]
+
+
+def test_predictions_of_pools_come_true() -> None:
+    """From expected counts: shares exactly, means to within a tenth and never too low; the worst case is worse."""
+    n = 10**6
+    tally = typical(PLAN, [round(n * float(p)) for p in PLAN.inclusions])
+    guesses: dict[str, Any] = {"g": {"a": 0.625, "b": 0.375}, "h": {1: 0.75, 2: 0.25}}
+    for name in ("x", "y"):
+        present = [(float(share), record[name]) for share, record in PEOPLE if record[name] is not None]
+        here = math.fsum(share for share, _ in present)
+        mean = math.fsum(share * value for share, value in present) / here
+        spread = math.sqrt(math.fsum(share * (value - mean) ** 2 for share, value in present) / here)
+        guesses[name] = Guess(mean, spread, 1 - here)
+    rows = zip(estimate(tally), predict(PLAN, n, guesses=guesses), predict(PLAN, n), strict=True)
+    for row, guessed, worst in rows:
+        assert (row.attribute, row.category) == (guessed.attribute, guessed.category)
+        assert guessed.answers == pytest.approx(row.answers, rel=1e-4)
+        most = 1.1 if row.category is None else 1.001
+        for said, found in ((guessed.stderr, row.stderr), (guessed.margin, (row.high - row.low) / 2)):
+            assert 0.999 * found <= said <= most * found
+        assert worst.stderr >= guessed.stderr
