@@ -14,6 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hush.collector.settings import Role
+from hush.core import report
+from hush.server import tally
 
 Handler = Callable[[Request], Awaitable[Response]]
 Method = TypeVar("Method", bound=Callable[[Any, Request], Awaitable[Response]])
@@ -23,7 +25,7 @@ REPORT_SCHEMA = {
     "type": "object",
     "description": "A report as in spec/wire.md",
     "properties": {
-        "hush": {"const": 1},
+        "hush": {"const": report.VERSION},
         "plan": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
         "id": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
         "answers": {
@@ -45,7 +47,7 @@ REPORT_SCHEMA = {
 COUNTS_SCHEMA = {
     "type": "object",
     "properties": {
-        "hush": {"const": 1},
+        "hush": {"const": tally.VERSION},
         "plan": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
         "reports": {"type": "integer", "minimum": 0},
         "answered": {"type": "array", "items": {"type": "integer", "minimum": 0}},
@@ -57,7 +59,7 @@ COUNTS_SCHEMA = {
 TALLY_SCHEMA = {
     "type": "object",
     "description": "A tally as in spec/wire.md, with its plan",
-    "properties": {"hush": {"const": 1}, "plan": {"type": "object"}, "tally": COUNTS_SCHEMA},
+    "properties": {"hush": {"const": tally.VERSION}, "plan": {"type": "object"}, "tally": COUNTS_SCHEMA},
     "required": ["hush", "plan", "tally"],
     "additionalProperties": False,
 }
