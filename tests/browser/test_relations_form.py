@@ -55,7 +55,13 @@ def mostly(words: str) -> hush.Plan:
 
 ASKED = {
     words: mostly(words)
-    for words in ("age in 16 bands", "sides of age and income", "age × income", "smoker, income", "smoker, town")
+    for words in (
+        "age in 16 bands",
+        "age and income: same side of 60 and 100000?",
+        "age × income",
+        "smoker, income",
+        "smoker, town",
+    )
 }
 
 
@@ -152,8 +158,10 @@ def test_an_attribute_that_is_never_asked_as_it_is(visit: Visit, served: Served)
     for part in ("mean", "distribution"):
         block = section.get_by_test_id(part)
         block.scroll_into_view_if_needed()
-        expect(block).to_contain_text("in bands or together with others only")
+        expect(block).to_contain_text("in bands or with another attribute only")
     expect(section).not_to_contain_text("Nobody has answered")
     answer = served.client.get(f"/plans/{APART.id}/distribution?attribute=height")
     assert answer.status_code == 200
-    assert answer.json()["why"] == "the questions look at it in bands or together with others only"
+    assert answer.json()["why"] == (
+        "attribute 'height': the questions look at it in bands or together with others only"
+    )

@@ -24,6 +24,9 @@ NAMES = {
     "Question": "QuestionStatement",
     "Distribution": "DistributionDocument",
     "Timeline": "TimelineDocument",
+    "Relation": "RelationStatement",
+    "Related": "RelationDocument",
+    "Range": "RangeDocument",
 }
 """Interfaces of the pages that are called otherwise than the documents."""
 
@@ -62,6 +65,8 @@ def test_documents_of_the_pages_are_those_of_the_collector(name: str) -> None:
     assert found
     if name == "Attribute":
         assert found.pop("kind") == '"numeric" | "categorical"'
+    if name == "Relation":
+        assert found.pop("kind") == '"table" | "means" | "association" | "moments" | "range"'
     assert {field: known.get(field) for field in found} == found
 
 

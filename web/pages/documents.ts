@@ -106,7 +106,7 @@ export interface Range {
   level: number;
   answers: number;
   quantiles: { share: number; point: number | null; low: number; high: number }[];
-  below: { cut: number; point: number | null; low: number; high: number }[];
+  below: { cut: number; point: number | null; stderr: number | null; low: number; high: number }[];
   why: string | null;
 }
 

@@ -134,7 +134,7 @@ def spread(tally: Tally, attribute: str) -> DistributionDocument:
     """Return the likeliest distribution of a number, or why there is none."""
     plan = tally.plan
     if attribute in plan.schema.names and not any(Value(attribute) in question.views for question in plan.questions):
-        why = "the questions look at it in bands or together with others only"
+        why = f"attribute {attribute!r}: the questions look at it in bands or together with others only"
         return DistributionDocument(plan.id, attribute, tally.reports, 0, [], [], why)
     answers = tally.answered[plan.question(attribute)]
     document = partial(DistributionDocument, plan.id, attribute, tally.reports, answers)
