@@ -43,5 +43,5 @@ def test_a_number_that_is_seen_through_views_alone_has_no_distribution() -> None
     """It says why, as for channels that report too little."""
     found = statements.spread(Tally(PLANS["no singles"]), "age")
     assert (found.edges, found.shares, found.answers) == ([], [], 0)
-    assert "bands, sides or products only" in str(found.why)
+    assert "in bands or together with others only" in str(found.why)
     assert "nobody has answered" in str(statements.spread(Tally(PLANS["relations"]), "age").why)
