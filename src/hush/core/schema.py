@@ -169,9 +169,7 @@ class Numeric:
         _, name, low, high, rule, optional, scale, unit = codec.fields(value, names, SchemaError, "a numeric attribute")
         for bound in (low, high, *([] if unit is None else [unit])):
             if type(bound) is not float or math.copysign(1, bound) != math.copysign(1, bound + 0.0):
-                raise SchemaError(
-                    "a bound or unit of a numeric attribute must be written as a float, and 0 without a sign"
-                )
+                raise SchemaError("bounds and the unit of a number must be written as floats, and 0 without a sign")
         return cls(name, low, high, rule, optional, scale, unit)
 
 

@@ -53,7 +53,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The shares of a ladder's states from n reports, "missing" last: unbiased with covariances, and best nonnegative."""
+    """The shares of a ladder's states from n reports, "missing" last: unbiased ones, and the best nonnegative ones."""
 
     channel: Ladder
     number: Numeric
@@ -95,13 +95,13 @@ class Fitted:
 
     def value(self, weights: Sequence[float]) -> float:
         """Return the weighted sum of the unbiased shares."""
-        return sum(map(mul, weights, self.shares))
+        return math.fsum(map(mul, weights, self.shares))
 
     def variance(self, weights: Sequence[float]) -> float:
         """Return the variance of a weighted sum of the unbiased shares."""
         values = [sum(map(mul, weights, column)) for column in zip(*self._inverse, strict=True)]
-        mean = sum(map(mul, values, self._seen))
-        square = sum(r * value * value for r, value in zip(self._mixed, values, strict=True))
+        mean = math.fsum(map(mul, values, self._seen))
+        square = math.fsum(r * value * value for r, value in zip(self._mixed, values, strict=True))
         return max(square - mean * mean, 0.0) / self.n
 
     @cached_property
@@ -128,7 +128,12 @@ class Fitted:
     def places(self) -> list[float]:
         """The knots on the number's own scale."""
         low, high = self.number.low, self.number.high
-        return [low + (high - low) * float(place) for place in self.channel.places]
+        found = [low + (high - low) * float(place) for place in self.channel.places]
+        origin = min(max(0.0, low), high)
+        nearest = min(range(len(found)), key=lambda s: abs(found[s] - origin))
+        if abs(found[nearest] - origin) < 1e-9 * (high - low):  # integer knots miss it by a rounding error
+            found[nearest] = origin
+        return found
 
     @cached_property
     def origin(self) -> int:
@@ -143,7 +148,7 @@ class Fitted:
         return [side for side in found if len(side.states) > 1]
 
     def survival(self, side: Side, rung: int) -> list[float]:
-        """Return the weights of the states in the survival of a rung: how much of it lies between them and the origin."""
+        """Return the weights of the states in the survival of a rung: the part of it between each and the origin."""
         near, far = (self.places[state] for state in side.states[rung : rung + 2])
         width = far - near
         found = []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 from hush.core.channels.ladder import Ladder
 from hush.core.channels.window import ROUNDING
@@ -55,7 +56,7 @@ def _ladder(epsilon: Fraction, low: float, high: float, unit: float | None, opti
 def _width(epsilon: float, states: int, optional: bool) -> int:
     """Return the width of a window, near the share that is best, for which an aligned threshold exists."""
     share = _WIDTHS[-1][1]
-    for (left, a), (right, b) in zip(_WIDTHS, _WIDTHS[1:], strict=False):
+    for (left, a), (right, b) in pairwise(_WIDTHS):
         if epsilon <= right:
             share = a + (b - a) * max(epsilon - left, 0.0) / (right - left)
             break
