@@ -139,17 +139,19 @@ def predict(plan: Plan, people: int, *, level: float = 0.95, guesses: Guesses | 
         raise DesignError("people must be a whole number, 1 or more")
     _check_level(level)
     rows = [one.prediction(people, level) for one in prospects(plan, guesses)]
-    rows += _wide(plan, people, level, dict(guesses or {}))
+    rows += _wide(plan, people, level, dict(guesses or {}), range(len(plan.questions)))
     order = {name: place for place, name in enumerate(plan.schema.names)}
     rows.sort(key=lambda row: order[row.attribute])
     return Predictions(rows, people=people, level=level)
 
 
-def _wide(plan: Plan, people: int, level: float, guesses: Mapping[str, Any]) -> list[Prediction]:
-    """Return the precision of the clipped means of wide numbers."""
+def _wide(
+    plan: Plan, people: int, level: float, guesses: Mapping[str, Any], indexes: Sequence[int]
+) -> list[Prediction]:
+    """Return the precision of the clipped means of wide numbers, among these questions."""
     found = []
-    for question, attributes, inclusion in zip(plan.questions, plan.attributes, plan.inclusions, strict=True):
-        channel, number = question.channel, attributes[0]
+    for index in indexes:
+        channel, number, inclusion = plan.questions[index].channel, plan.attributes[index][0], plan.inclusions[index]
         if not isinstance(channel, Ladder) or not isinstance(number, Numeric):
             continue
         guess = guesses.get(number.name)
@@ -307,8 +309,17 @@ def people_needed(
     # Categories with the same guess have the same margin.
     distinct = list({(one.inclusion, one.report, Scale(one.attribute, one.symbol).half): one for one in asked}.values())
 
+    known = dict(guesses or {})
+    wide = [
+        index
+        for index, (question, attributes) in enumerate(zip(plan.questions, plan.attributes, strict=True))
+        if isinstance(question.channel, Ladder) and attribute in (None, attributes[0].name)
+    ]
+
     def enough(people: int) -> bool:
-        return all(one.prediction(people, level).margin <= margin for one in distinct)
+        if not all(one.prediction(people, level).margin <= margin for one in distinct):
+            return False
+        return all(row.margin <= margin for row in _wide(plan, people, level, known, wide))
 
     few, many = 0, 1
     while not enough(many):

@@ -34,7 +34,7 @@ from hush.core.schema import MISSING, Attribute, Categorical, Numeric, Schema
 from hush.core.views import Value
 from hush.errors import EstimateError
 from hush.server.intervals import Interval, Pool, Ratio, Sample, bounds, ratio, sample_of, summarise
-from hush.server.ladders import Fitted, clipped
+from hush.server.ladders import Fitted, clipped, reach
 from hush.server.tally import Tally
 from hush.show.rows import Rows
 from hush.show.tables import Table, number, percent, within
@@ -267,6 +267,18 @@ def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") 
         ]
         shift = Scale(target.attribute, target.symbol).half * max(shifts)
         rows.append(Manipulation(target.attribute.name, category_of(target.attribute, target.symbol), shift))
+    for index in _ladders(tally):
+        channel, number = tally.plan.questions[index].channel, tally.plan.attributes[index][0]
+        assert isinstance(channel, Ladder)
+        assert isinstance(number, Numeric)
+        n = tally.answered[index]
+        shift = math.inf
+        if n > 1:
+            # A malicious report also helps to choose where numbers are clipped: beyond this bound, at the stated clip.
+            shift = reports * reach(Fitted(channel, number, tuple(tally.counts[index]), n)) / n
+        rows.append(Manipulation(number.name, None, shift))
+    order = {name: place for place, name in enumerate(tally.plan.schema.names)}
+    rows.sort(key=lambda row: order[row.attribute])
     return Manipulations(rows, reports=reports)
 
 

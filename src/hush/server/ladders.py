@@ -97,9 +97,13 @@ class Fitted:
         """Return the weighted sum of the unbiased shares."""
         return math.fsum(map(mul, weights, self.shares))
 
+    def values(self, weights: Sequence[float]) -> list[float]:
+        """Return what each output adds to a weighted sum of the shares."""
+        return [math.fsum(map(mul, weights, column)) for column in zip(*self._inverse, strict=True)]
+
     def variance(self, weights: Sequence[float]) -> float:
         """Return the variance of a weighted sum of the unbiased shares."""
-        values = [sum(map(mul, weights, column)) for column in zip(*self._inverse, strict=True)]
+        values = self.values(weights)
         mean = math.fsum(map(mul, values, self._seen))
         square = math.fsum(r * value * value for r, value in zip(self._mixed, values, strict=True))
         return max(square - mean * mean, 0.0) / self.n
@@ -218,6 +222,18 @@ def clipped(fit: Fitted, level: float) -> Clipped:
     low, high = max(point - half, ends[0]), min(point + half, ends[1])
     beyond = _beyond(fit, ends[0], ends[1], level)
     return Clipped(ends[0], ends[1], point, error, (min(low, point), max(high, point)), beyond, fit.n)
+
+
+def reach(fit: Fitted) -> float:
+    """Return how far one report can move the clipped mean, times the number of reports."""
+    weights = [0.0] * len(fit.shares)
+    for side in fit.sides:
+        up = fit.places[side.states[1]] > fit.places[side.states[0]]
+        for rung, length in enumerate(side.lengths(fit.places)[: fit.used(side)]):
+            for state, weight in enumerate(fit.survival(side, rung)):
+                weights[state] += (length if up else -length) * weight
+    values = fit.values(weights)
+    return (max(values) - min(values)) / (1 - fit.missing)
 
 
 def _beyond(fit: Fitted, low: float, high: float, level: float) -> float:
