@@ -160,9 +160,8 @@ def _wide(
         n = max(round(people * float(inclusion)), 2)
         missing = (0.5 if guess is None else guess.missing) if number.optional else 0.0
         mean, spread = (None, 0.0) if guess is None else (guess.mean, guess.spread)
-        one = precision(channel, number, n, level, mean, spread, missing)
-        low, high = one.interval
-        found.append(Prediction(number.name, None, one.stderr, (high - low) / 2, people * float(inclusion)))
+        error, margin = precision(channel, number, n, level, mean, spread, missing)
+        found.append(Prediction(number.name, None, error, margin, people * float(inclusion)))
     return found
 
 
