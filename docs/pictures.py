@@ -8,11 +8,14 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import altair as alt
 
 from hush import design, plots
+from hush.core.design.categorical import subset
+from hush.core.design.joint import table
 from hush.core.schema import Categorical, Numeric, Schema
 from hush.device.randomise import randomise_from
 from hush.plots import panels
@@ -69,6 +72,7 @@ def draw(folder: Path = IMAGES) -> None:
     plots.save(odds(), folder / "odds.svg")
     plots.save(crowds(), folder / "crowds.svg")
     plots.save(funnel(), folder / "funnel.svg")
+    plots.save(by_group(), folder / "by-group.svg")
     plots.save(load(json.loads(LOADED.read_text())), folder / "load.svg")
 
 
@@ -141,6 +145,46 @@ def crowds() -> alt.Chart:
         alt.Y("margin:Q", scale=alt.Scale(type="log"), axis=points),
         alt.Title("How many people it takes", subtitle="95 % intervals, the worst population; both axes logarithmic."),
     )
+
+
+def people_for_a_pair(epsilon: float, margin: float = 0.03) -> tuple[float, float]:
+    """Return how many people a 5 x 5 table needs: one question about the pair, and two with half of epsilon each.
+
+    The cells have equal shares. Two answers of one person are multiplied, as the noise of both is independent.
+    """
+    cost, share = Fraction(epsilon), Fraction(1, 25)
+    pair = table(cost, (5, 5)).whole
+    together = pair.variance(share) + share * (1 - share)
+    half = subset(cost / 2, 5)
+    without, within = half.supports
+    hit = half.p * within**2 + (1 - half.p) * without**2  # the mean square of a decoded category, if it is the true one
+    miss = half.q * within**2 + (1 - half.q) * without**2
+    f = Fraction(1, 5)
+    apart = share * hit**2 + 2 * (f - share) * hit * miss + (1 - 2 * f + share) * miss**2 - share**2
+    z = NormalDist().inv_cdf(0.975)
+    return float(together) * (z / margin) ** 2, float(apart) * (z / margin) ** 2
+
+
+def by_group() -> Any:
+    """Draw how many people a table needs, asked in one question or in two."""
+    rows = []
+    for epsilon in (1.0, 2.0, 4.0):
+        one, two = people_for_a_pair(epsilon)
+        for way, people in (("one question about the pair", one), ("two questions, half of epsilon each", two)):
+            rows.append({"epsilon": f"epsilon {epsilon:g}", "way": way, "people": people, "label": f"{people:,.0f}"})
+    colour = alt.Color("way:N", legend=alt.Legend(orient="top", title=None, labelLimit=300), sort=None)
+    x = alt.X("people:Q", scale=alt.Scale(type="log", domain=[100, 1e6]), axis=alt.Axis(title="people", format="~s"))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        y=alt.Y("epsilon:N", title=None, sort=None), yOffset=alt.YOffset("way:N", sort=None), x=x
+    )
+    bars = base.mark_bar(clip=True).encode(x2=alt.datum(100), color=colour)
+    words = base.mark_text(align="left", dx=4).encode(text="label:N")
+    title = alt.Title(
+        "Ask about the pair", subtitle="People needed for margins of 3 points in a table of 5 x 5 cells. Logarithmic."
+    )
+    chart = alt.layer(bars, words).properties(width=520, height=170, title=title)
+    chart.config = alt.Config.from_dict(panels.theme("light"))
+    return chart
 
 
 def funnel() -> Any:

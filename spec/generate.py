@@ -6,25 +6,29 @@ Other implementations are held to the same files. They are made by this one, who
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
-from math import comb
+from math import comb, prod
 from pathlib import Path
 from typing import Any
 
 from hush.core import codec
-from hush.core.channels import Additive, Cube, Mixture, Grouped, Window
+from hush.core.channels import Additive, Cells, Cube, Grouped, Mixture, Rows, Subset, Window
+from hush.core.channels.levels import Levels
 from hush.core.channels.window import ROUNDING
 from hush.core.coins import Coins
 from hush.core.design import design
 from hush.core.design.categorical import grr
 from hush.core.design.joint import cells
-from hush.core.design.numeric import decays_of
+from hush.core.design.minimax import minimax
+from hush.core.design.numeric import decays_of, duchi
 from hush.core.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
 from hush.core.plan import Plan, Question
-from hush.core.report import Report
+from hush.core.report import Report, index_width
 from hush.core.schema import Attribute, Categorical, Numeric, Schema
+from hush.core.views import Bands, Product, Sides
 from hush.device.randomise import randomise_from
 from hush.server.tally import Tally
 from hush.testing import ListedCoins, RecordedCoins, SeededCoins
@@ -76,6 +80,127 @@ def joint() -> Plan:
     return Plan(schema, Fraction(4), 1, (block, Question(("z",), grr(Fraction(4), 2))), "joint")
 
 
+def rows(epsilon: float, g: int, w: int, n: int, width: int, levels: Levels = "even", optional: bool = False) -> Rows:
+    """A rows channel with the largest threshold."""
+    inside, cells_of_all = w * width, g * (n + width * optional)
+    threshold = largest_threshold(exp_bounds(Fraction(epsilon))[0], inside, cells_of_all - inside)
+    return Rows(g, w, n, width, threshold, levels, optional)
+
+
+def table(epsilon: float, weight: int, *sizes: int | None) -> Cells:
+    """A cells channel of sets, with the largest threshold."""
+    count = prod(size or 2 for size in sizes)
+    return Cells(sizes, weight, largest_threshold(exp_bounds(Fraction(epsilon))[0], weight, count - weight))
+
+
+def subset_of(epsilon: float, size: int, weight: int = 1) -> Subset:
+    """A subset channel with the largest threshold."""
+    return Subset(size, weight, largest_threshold(exp_bounds(Fraction(epsilon))[0], weight, size - weight))
+
+
+GROUPS = Schema(
+    [
+        Categorical("three", ["a", "b", "c"]),
+        Categorical("many", range(70)),
+        Categorical("smokes", ["yes", "no"], optional=True),
+        Numeric("x", 0, 10),
+        Numeric("y", -1.5, 2.25, out_of_range="clip"),
+        Numeric("income", 0, 1e6, optional=True),
+    ]
+)
+
+
+def grouped() -> Plan:
+    """Numbers by category: small and large groups and sets, even levels and others, optional or not."""
+    uneven = (-1000, -700, -650, -10, 10, 650, 700, 1000)
+    questions = (
+        Question(("three", "x"), rows(1, 3, 1, 2, 1)),
+        Question(("many", "x"), rows(1, 70, 20, 8, 3, uneven)),
+        Question(("smokes", "y"), rows(1, 3, 2, 16, 5)),
+        Question(("three", "income"), rows(1, 3, 1, 8, 3, uneven, optional=True)),
+        Question(("many", "income"), rows(1, 70, 69, 3, 1, optional=True)),
+        Question((Bands("income", (1e3, 5e5)), "income"), rows(1, 4, 2, 2, 1, (-1, 1), optional=True)),
+        Question((Bands("y", (0.0,)), "x"), rows(1, 2, 1, 300, 100)),
+    )
+    return Plan(GROUPS, Fraction(7), 7, questions, "rows")
+
+
+def tables() -> Plan:
+    """Sets of cells."""
+    questions = (
+        Question(("three", "many"), table(1, 57, 3, 70)),
+        Question(("smokes", "x", "three"), table(1, 2, 3, None, 3)),
+        Question(("x", "y"), table(1, 3, None, None)),
+        Question((Bands("income", (0.0, 1e3)), Bands("x", (5.0,))), table(1, 2, 4, 2)),
+    )
+    return Plan(GROUPS, Fraction(3), 3, questions, "sets of cells")
+
+
+SEEN = Schema(
+    [
+        Numeric("x", 0, 10),
+        Numeric("y", -1.5, 2.25, out_of_range="clip"),
+        Numeric("income", 0, 1e6, optional=True),
+        Numeric("far", -1000, 1000),
+    ]
+)
+CUTS = {
+    "x": (0.0, 0.1, 0.3, 2.5, 7.0),
+    "y": (-1.5, 0.7),
+    "income": (1e3, 5e5, 999999.9),
+    "far": (0.1, 0.30000000000000004),
+}
+
+
+def views() -> Plan:
+    """Every kind of view, of numbers that may be missing and others."""
+    number, maybe = minimax(Fraction(1), optional=False), minimax(Fraction(1), optional=True)
+    pairs = (("x", "y"), ("income", "x"), ("far", "income"), ("x", "x"), ("income", "income"))
+    optional = {name: SEEN[name].optional for name in SEEN.names}
+    questions = [
+        Question((Bands(name, cuts),), subset_of(1, len(cuts) + 1 + optional[name])) for name, cuts in CUTS.items()
+    ]
+    for one, other in pairs:
+        missing = optional[one] or optional[other]
+        sides = Sides((one, other), (CUTS[one][1], CUTS[other][-1]))
+        questions.append(Question((sides,), subset_of(1, 2 + missing)))
+        centres = (CUTS[one][-1], CUTS[other][1])
+        product = Product((one, other), centres, 0.3 if missing else 1.0)
+        questions.append(Question((product,), maybe if missing else number))
+    questions.append(Question((Product(("far", "y"), (1000.0, -1.5), 2.0**-20),), number))
+    questions.append(
+        Question(("y", Bands("y", (1.0,)), Product(("x", "y"), (10.0, 0.0), 0.5)), table(1, 1, None, 2, None))
+    )
+    return Plan(SEEN, Fraction(16), 16, tuple(questions), "views")
+
+
+def on_cuts() -> list[dict[str, Any]]:
+    """Records on cuts, next to them, at the ends, and with missing numbers."""
+    columns = []
+    for name, cuts in CUTS.items():
+        attribute = SEEN[name]
+        assert isinstance(attribute, Numeric)
+        found: list[float | None] = [attribute.low, attribute.high, *([None, None] if attribute.optional else [])]
+        for cut in cuts:
+            near = [math.nextafter(cut, -math.inf), cut, math.nextafter(cut, math.inf)]
+            found += [value for value in near if attribute.low <= value <= attribute.high]
+        columns.append(found)
+    count = max(len(column) for column in columns)
+    return [dict(zip(CUTS, [column[i % len(column)] for column in columns], strict=True)) for i in range(count)]
+
+
+def related() -> Plan:
+    """A plan as the designer makes it, with relations and a range."""
+    relations: list[tuple[str, ...]] = [
+        ("age", "income"),
+        ("système", "income"),
+        ("système", "smokes"),
+        ("age", "code"),
+    ]
+    relations += [("age", "smokes", "table"), ("age", "income", "moments")]
+    return design(MIXED, 1.0, relations=relations, bands={"age": [18, 40, 65]}, ranges={"age": 64}, title="relations")
+
+
 def plans() -> dict[str, Plan]:
     """One plan for each file."""
     signs = {d: Schema([Numeric(f"x{i}", -1, 1) for i in range(d)]) for d in (5, 4, 70)}
@@ -92,6 +217,7 @@ def plans() -> dict[str, Plan]:
         result[f"cube-{d}"] = design(signs[d], epsilon, numeric="cube")
     result["cube-64"] = largest_cube()
     result["cells"] = joint()
+    result |= {"rows": grouped(), "cells-sets": tables(), "views": views(), "relations": related()}
     for name in ("duchi", "piecewise", "hybrid"):
         result[f"optional-{name}"] = design(OPTIONAL, 1.5, numeric=name)
     result["levels"] = levelled()
@@ -101,6 +227,9 @@ def plans() -> dict[str, Plan]:
     result["wide"] = design(wide, 1.0)
     for name in ("piecewise", "hybrid", "laplace"):
         result[f"rounding-{name}"] = design(Schema([Numeric("x", 0, 1)]), 2.0, numeric=name, title="rounding")
+    groups = Schema([Categorical("c", ["a", "b", "d"]), Numeric("x", 0, 1)])
+    channel = rows(2, 3, 1, 300, 100)
+    result["rounding-rows"] = Plan(groups, Fraction(2), 1, (Question(groups.names, channel),), "rounding")
     return result
 
 
@@ -114,7 +243,9 @@ def fused(plan: Plan) -> Iterator[tuple[dict[str, Any], list[int]]]:
     head: list[int] = []
     if isinstance(channel, Mixture):
         head, channel = [0], channel.parts[0]
-    steps = channel.last if isinstance(channel, Window) else channel.steps if isinstance(channel, Additive) else 0
+    steps = (
+        channel.steps if isinstance(channel, Additive) else channel.last if isinstance(channel, Window | Rows) else 0
+    )
     pick = SeededCoins(5)
     made = 0
     while steps and made < 12:
@@ -126,7 +257,9 @@ def fused(plan: Plan) -> Iterator[tuple[dict[str, Any], list[int]]]:
         made += 1
         inside = pick.below(channel.threshold >> 24) << 24 if isinstance(channel, Window) else 0
         word = inside + low if isinstance(channel, Window) else int(share * WORD)
-        yield {"x": u}, [*head, word, *(pick.word() for _ in range(14))]
+        # The coin of rows shows the window, where a cell more or less is seen.
+        coin, others = ([0], {"c": "a"}) if isinstance(channel, Rows) else ([], {})
+        yield {"x": u, **others}, [*head, word, *coin, *(pick.word() for _ in range(14))]
 
 
 def record(plan: Plan, pick: Coins, corner: int | None) -> dict[str, Any]:
@@ -176,6 +309,10 @@ def good(plan: Plan) -> list[tuple[dict[str, Any], Report]]:
         report = randomise_from(coins, plan, values)
         assert randomise_from(ListedCoins(coins.words), plan, values) == report
         result.append((_vector(values, coins.words, report), report))
+    for number, values in enumerate(on_cuts() if plan.title == "views" else ()):
+        coins = RecordedCoins(SeededCoins(100 + number))
+        report = randomise_from(coins, plan, values)
+        result.append((_vector(values, coins.words, report), report))
     for values, words in fused(plan) if "rounding" in plan.title else ():
         coins = RecordedCoins(ListedCoins(words))
         report = randomise_from(coins, plan, values)
@@ -216,7 +353,8 @@ def bad_reports(plan: Plan, report: Report) -> Iterator[dict[str, str]]:
     data = report.encode()
     index = report.answers[0][0]
     yield {"why": "empty", "report": ""}
-    yield {"why": "wrong version", "report": (bytes([2]) + data[1:]).hex()}
+    yield {"why": "version 1", "report": (bytes([1]) + data[1:]).hex()}
+    yield {"why": "a later version", "report": (bytes([3]) + data[1:]).hex()}
     yield {"why": "wrong plan", "report": (data[:1] + bytes([data[1] ^ 1]) + data[2:]).hex()}
     yield {"why": "cut short", "report": data[:-1].hex()}
     yield {"why": "trailing byte", "report": (data + b"\0").hex()}
@@ -236,12 +374,21 @@ def bad_reports(plan: Plan, report: Report) -> Iterator[dict[str, str]]:
             yield {"why": "output outside the alphabet", "report": encoded.hex()}
 
 
-def both_signs(plan: Plan, report: Report) -> Iterator[dict[str, str]]:
-    """Bytes of the right number of signs, two of them for one attribute."""
-    alphabet = plan.questions[report.answers[-1][0]].channel.alphabet
-    if isinstance(alphabet, Grouped) and alphabet.weight is not None and alphabet.weight > 1:
-        pair = alphabet.pack((0, 1, *range(2, 2 * alphabet.weight - 2, 2)))
-        yield {"why": "both signs of an attribute", "report": (report.encode()[: -alphabet.width] + pair).hex()}
+def two_of_one(plan: Plan, report: Report) -> Iterator[dict[str, str]]:
+    """Bytes of the right number of members, two of them of one group: both signs of an attribute, cells of one row."""
+    data = report.encode()
+    at = len(data)
+    width = index_width(plan)
+    for index, _ in reversed(report.answers):
+        alphabet = plan.questions[index].channel.alphabet
+        end, at = at, at - alphabet.width
+        if isinstance(alphabet, Grouped) and alphabet.weight is not None and alphabet.weight > 1:
+            step = alphabet.group
+            for first in {0, step - 2}:
+                others = range(step, step * (alphabet.weight - 1), step)
+                pair = alphabet.pack((first, first + 1, *others))
+                yield {"why": "two members of one group", "report": (data[:at] + pair + data[end:]).hex()}
+        at -= width
 
 
 def valid(plan: Plan, data: bytes) -> bool:
@@ -258,8 +405,9 @@ def bad_json(report: Report) -> Iterator[dict[str, str]]:
     values = json.loads(report.to_json())
     answers = values["answers"]
     changes: dict[str, dict[str, Any]] = {
-        "wrong version": {"hush": 2},
-        "version as text": {"hush": "1"},
+        "version 1": {"hush": 1},
+        "a later version": {"hush": 3},
+        "version as text": {"hush": "2"},
         "wrong plan": {"plan": "0" * 64},
         "short id": {"id": values["id"][:-2]},
         "upper-case id": {"id": "ABCDEF" + values["id"][6:]},
@@ -277,7 +425,7 @@ def bad_json(report: Report) -> Iterator[dict[str, str]]:
     for why, change in changes.items():
         yield {"why": why, "text": json.dumps(values | change)}
     yield {"why": "missing field", "text": json.dumps({key: values[key] for key in ("hush", "plan", "id")})}
-    yield {"why": "repeated key", "text": report.to_json()[:-1] + ',"hush":1}'}
+    yield {"why": "repeated key", "text": report.to_json()[:-1] + ',"hush":2}'}
     yield {"why": "not JSON", "text": report.to_json()[:-1]}
 
 
@@ -294,7 +442,7 @@ def vectors(name: str, plan: Plan) -> dict[str, Any]:
         "good": [vector for vector, _ in cases],
         "tally": {"json": codec.dump(json.loads(tally.to_json())["tally"]), "binary": tally.encode().hex()},
         "bad_records": [*bad_records(plan)],
-        "bad_reports": [*bad_reports(plan, cases[4][1]), *both_signs(plan, cases[4][1])],
+        "bad_reports": [*bad_reports(plan, cases[4][1]), *two_of_one(plan, cases[4][1])],
         "bad_json": [*bad_json(cases[4][1])],
     }
 
@@ -339,8 +487,11 @@ def bad_plans() -> dict[str, Any]:
             changed("weights too few", "weights", to=[1]),
             changed("weight of nothing", "weights", to=[0, 1]),
             changed("weights as text", "weights", to=["1", "1"]),
-            changed("wrong version", "hush", to=2),
+            changed("version 1", "hush", to=1),
+            changed("a later version", "hush", to=3),
+            changed("no questions", "questions", to=[]),
             changed("question missing", "questions", to=values["questions"][:1]),
+            changed("question twice", "questions", to=[*values["questions"], values["questions"][0]]),
             changed("categories do not fit", "schema", 1, "values", to=["a", "b", "c"]),
             changed("low not below high", "schema", 0, "low", to=1.0),
             changed("repeated category", "schema", 1, "values", to=["a", "a"]),
@@ -359,7 +510,10 @@ def bad_channels() -> dict[str, Any]:
         "unary": design(Schema([letter]), 1.0, categorical="oue"),
         "signs": design(Schema(numbers), 1.0, numeric="duchi-multi"),
         "cube": design(Schema(numbers), 4.0, numeric="cube"),
-        "cells": Plan(Schema([number, letter]), Fraction(2), 1, (Question(("x", "c"), cells(Fraction(2), (None, 3))),)),
+        "cells": Plan(Schema([number, letter]), Fraction(2), 1, (Question(("x", "c"), table(2, 2, None, 3)),)),
+        "rows": Plan(
+            Schema([letter, maybe]), Fraction(1), 1, (Question(("c", "x"), rows(1, 3, 2, 4, 2, "even", True)),)
+        ),
     }
     texts = {kind: json.loads(plan.to_json()) for kind, plan in made.items()}
     channels = {kind: text["questions"][0]["channel"] for kind, text in texts.items()}
@@ -396,8 +550,30 @@ def bad_channels() -> dict[str, Any]:
         ("cube", "corners near that are not", {"agree": channels["cube"]["sample"] // 2}),
         ("cube", "a sample larger than the cube", {"sample": 5, "agree": 5}),
         ("cells", "a threshold that breaks epsilon", {"threshold": str(int(channels["cells"]["threshold"]) + 1)}),
+        ("cells", "a threshold that hides nothing", {"threshold": str(WORD // 3)}),
+        ("cells", "sets of nothing", {"weight": 0}),
+        ("cells", "sets of everything", {"weight": 6}),
+        ("cells", "a weight as text", {"weight": "2"}),
+        ("cells", "no sizes", {"sizes": []}),
         ("cells", "a number for a category", {"sizes": [None, None]}),
         ("cells", "a category for a number", {"sizes": [2, 3]}),
+        ("rows", "a threshold that breaks epsilon", {"threshold": str(int(channels["rows"]["threshold"]) + 1)}),
+        ("rows", "a threshold that hides nothing", {"threshold": str(WORD // 9 * 2)}),
+        ("rows", "one row", {"rows": 1, "weight": 1}),
+        ("rows", "another number of rows", {"rows": 4, "threshold": str(WORD // 4)}),
+        ("rows", "sets of nothing", {"weight": 0}),
+        ("rows", "a cell of every row", {"weight": 3}),
+        ("rows", "one cell", {"size": 1, "width": 1}),
+        ("rows", "a window of nothing", {"width": 0}),
+        ("rows", "a window as wide as all", {"width": 4}),
+        ("rows", "more cells than a rows channel has", {"size": 32768, "width": 16384}),
+        ("rows", "levels too few", {"levels": [-1, 0, 1]}),
+        ("rows", "levels not antisymmetric", {"levels": [-2, -1, 1, 3]}),
+        ("rows", "levels that decrease", {"levels": [-1, -2, 2, 1]}),
+        ("rows", "windows with equal sums", {"levels": [-1, 0, 0, 1], "width": 1}),
+        ("rows", "levels by another name", {"levels": "odd"}),
+        ("rows", "optional as a number", {"optional": 1}),
+        ("rows", "for a number that is never missing", {"optional": False}),
     ]
     bad = []
     for kind, why, change in changes:
@@ -408,13 +584,140 @@ def bad_channels() -> dict[str, Any]:
         "a category": ([letter], "additive"),
         "an optional number": ([maybe], "additive"),
     }
+    for names in (["x", "c"], ["c"], ["c", "c"], ["x", "x"], ["c", "x", "x"]):
+        question = texts["rows"]["questions"][0] | {"views": [{"kind": "value", "of": [name]} for name in names]}
+        bad.append((f"rows: for {', '.join(names)}", texts["rows"] | {"questions": [question]}))
+    without = {key: value for key, value in channels["cells"].items() if key != "weight"}
+    question = texts["cells"]["questions"][0] | {"channel": without}
+    bad.append(("cells: without a weight, as in version 1", texts["cells"] | {"questions": [question]}))
     for what, (attributes, kind) in fits.items():
-        schema, question = Schema(attributes), texts[kind]["questions"][0] | {"attributes": [attributes[0].name]}
+        view = {"kind": "value", "of": [attributes[0].name]}
+        schema, question = Schema(attributes), texts[kind]["questions"][0] | {"views": [view]}
         bad.append((f"{kind}: for {what}", texts[kind] | {"schema": schema.to_json(), "questions": [question]}))
     return {
         "about": "plans with a channel that must be refused, beside plans that are good",
         "good": [plan.to_json() for plan in made.values()],
         "bad": [{"why": why, "text": codec.dump(values)} for why, values in bad],
+    }
+
+
+def viewed() -> Plan:
+    """A small plan with a view of every kind."""
+    schema = Schema(
+        [Numeric("age", 0, 120), Numeric("income", 0, 200_000, optional=True), Categorical("city", ["a", "b", "c"])]
+    )
+    questions = (
+        Question(("age",), duchi(Fraction(1))),
+        Question((Bands("income", (50_000.0, 100_000.0)),), subset_of(1, 4)),
+        Question((Sides(("age", "income"), (40.0, 50_000.0)),), subset_of(1, 3)),
+        Question((Product(("age", "income"), (60.0, 100_000.0), 0.25),), duchi(Fraction(1), optional=True)),
+        Question(("city", Bands("age", (0.0,))), table(1, 2, 3, 2)),
+    )
+    return Plan(schema, Fraction(1), 1, questions)
+
+
+def bad_views() -> dict[str, Any]:
+    """Plans that must not load because of what a question looks at: each differs from a good one in one place."""
+    plan = viewed()
+    bands, sides, product = 1, 2, 3
+    value: dict[str, Any] = {"kind": "value", "of": ["age"]}
+    ages: dict[str, Any] = {"kind": "bands", "of": ["age"], "cuts": [40.0]}
+    changes: list[tuple[str, int, dict[str, Any]]] = [
+        ("unknown kind", 0, {"kind": "square"}),
+        ("kind as a list", 0, {"kind": ["value"]}),
+        ("a value of nothing", 0, {"of": []}),
+        ("a value of two attributes", 0, {"of": ["age", "income"]}),
+        ("an attribute that is not there", 0, {"of": ["nobody"]}),
+        ("an attribute by its number", 0, {"of": [0]}),
+        ("an attribute without a list", 0, {"of": "age"}),
+        ("a value with cuts", 0, {"cuts": [1.0]}),
+        ("bands of a category", bands, {"of": ["city"]}),
+        ("bands of two numbers", bands, {"of": ["age", "income"]}),
+        ("bands of nothing", bands, {"of": []}),
+        ("no cuts", bands, {"cuts": []}),
+        ("cuts that decrease", bands, {"cuts": [100_000.0, 50_000.0]}),
+        ("equal cuts", bands, {"cuts": [50_000.0, 50_000.0]}),
+        ("cuts too close to each other", bands, {"cuts": [5e-324, 1e-323]}),
+        ("a cut at the upper end", bands, {"cuts": [50_000.0, 200_000.0]}),
+        ("a cut above the upper end", bands, {"cuts": [50_000.0, 1e300]}),
+        ("a cut below the lower end", bands, {"cuts": [-1.0, 50_000.0]}),
+        ("a cut of minus 0", bands, {"cuts": [-0.0, 50_000.0]}),
+        ("a cut as text", bands, {"cuts": ["1.0", 50_000.0]}),
+        ("a cut that is missing", bands, {"cuts": [None, 50_000.0]}),
+        ("a cut that is true", bands, {"cuts": [True, 50_000.0]}),
+        ("cuts without a list", bands, {"cuts": 50_000.0}),
+        ("cuts in an object", bands, {"cuts": {"0": 1.0, "1": 2.0}}),
+        ("more bands than the channel has", bands, {"cuts": [1.0, 2.0, 3.0]}),
+        ("a reach of bands", bands, {"reach": 1.0}),
+        ("sides of one number", sides, {"of": ["age"]}),
+        ("sides of a category", sides, {"of": ["age", "city"]}),
+        ("sides of a category first", sides, {"of": ["city", "income"]}),
+        ("sides of an attribute that is not there", sides, {"of": ["age", "nobody"]}),
+        ("sides with one cut", sides, {"cuts": [40.0]}),
+        ("sides with three cuts", sides, {"cuts": [40.0, 50_000.0, 1.0]}),
+        ("sides with a cut at the upper end", sides, {"cuts": [120.0, 50_000.0]}),
+        ("sides with cuts of each other", sides, {"cuts": [50_000.0, 40.0]}),
+        ("sides with a cut of minus 0", sides, {"cuts": [40.0, -0.0]}),
+        ("sides with a cut below the lower end", sides, {"cuts": [40.0, -1.0]}),
+        ("a product of one number", product, {"of": ["age"]}),
+        ("a product with a category", product, {"of": ["age", "city"]}),
+        ("a product that is never missing", product, {"of": ["age", "age"], "centres": [60.0, 60.0]}),
+        ("one centre", product, {"centres": [60.0]}),
+        ("three centres", product, {"centres": [60.0, 60.0, 60.0]}),
+        ("a centre above the domain", product, {"centres": [120.5, 100_000.0]}),
+        ("a centre below the domain", product, {"centres": [60.0, -0.5]}),
+        ("a centre of minus 0", product, {"centres": [-0.0, 100_000.0]}),
+        ("a centre as text", product, {"centres": ["60.0", 100_000.0]}),
+        ("a reach of 0", product, {"reach": 0.0}),
+        ("a reach below 2^-20", product, {"reach": math.nextafter(2.0**-20, 0)}),
+        ("a reach above 1", product, {"reach": math.nextafter(1.0, 2)}),
+        ("a negative reach", product, {"reach": -0.25}),
+        ("a reach as text", product, {"reach": "0.25"}),
+        ("a reach that is missing", product, {"reach": None}),
+        ("a product with cuts", product, {"cuts": [1.0, 1.0]}),
+    ]
+    bad = []
+    for why, at, change in changes:
+        text = json.loads(plan.to_json())
+        text["questions"][at]["views"][0] |= change
+        bad.append((why, text))
+    lists: list[tuple[str, Any]] = [
+        ("views without a list", value),
+        ("no views", []),
+        ("a name in place of a view", ["age"]),
+        ("a view that is missing", [None]),
+        ("a view more than the channel serves", [value, value]),
+        ("bands for a number", [ages]),
+    ]
+    for why, found in lists:
+        text = json.loads(plan.to_json())
+        text["questions"][0]["views"] = found
+        bad.append((why, text))
+    twice = json.loads(plan.to_json())
+    twice["questions"][2] = twice["questions"][1]
+    bad.append(("two questions with equal views", twice))
+    old = json.loads(plan.to_json())
+    del old["questions"][0]["views"]
+    old["questions"][0]["attributes"] = ["age"]
+    bad.append(("attributes in place of views, as in version 1", old))
+    unasked = json.loads(plan.to_json())
+    del unasked["questions"][4]
+    bad.append(("an attribute that no question looks at", unasked))
+    wide = json.loads(plan.to_json())
+    wide["schema"][1] |= {"low": -1000.0, "high": 0.1}
+    wide["questions"][1]["views"][0]["cuts"] = [-1.0, math.nextafter(0.1, 0)]
+    wide["questions"][2]["views"][0]["cuts"][1] = 0.0
+    wide["questions"][3]["views"][0]["centres"][1] = 0.0
+    bad.append(("a cut that counts as the upper end", wide))
+    fine = json.loads(codec.dump(wide))
+    fine["questions"][1]["views"][0]["cuts"][1] = 0.09
+    ends = json.loads(plan.to_json())
+    ends["questions"][1]["views"][0]["cuts"] = [0.0, math.nextafter(200_000.0, 0)]
+    ends["questions"][3]["views"][0] |= {"centres": [0.0, 200_000.0], "reach": 2.0**-20}
+    return {
+        "about": "plans with views that must be refused, beside plans that are good",
+        "good": [plan.to_json(), codec.dump(fine), codec.dump(ends)],
+        "bad": [{"why": why, "text": codec.dump(text)} for why, text in bad],
     }
 
 
@@ -464,6 +767,7 @@ def files() -> dict[str, dict[str, Any]]:
     return result | {
         "bad-plans": bad_plans(),
         "bad-channels": bad_channels(),
+        "bad-views": bad_views(),
         "printable": printables(),
         "coins": coins(),
         "exp": exponentials(),

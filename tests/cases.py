@@ -9,9 +9,11 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from hush import Categorical, Numeric, Plan, Schema, design
-from hush.core.channels import Additive, Channel, Cube, Mixture, Output, Window
+from hush.core.channels import Additive, Cells, Channel, Cube, Mixture, Output, Rows, Window
+from hush.core.channels.levels import Levels
 from hush.core.channels.window import ROUNDING
 from hush.core.coins import Coins
+from hush.core.design import groups
 from hush.core.design.categorical import grr, oue, subset, sue
 from hush.core.design.joint import cells, cube
 from hush.core.design.numeric import (
@@ -72,6 +74,20 @@ def small_cube(epsilon: Fraction, size: int, sample: int, agree: int) -> Cube:
     return Cube(size, sample, agree, largest_threshold(exp_bounds(epsilon)[0], near, (1 << sample) - near))
 
 
+def small_rows(
+    epsilon: Fraction, rows: int, weight: int, size: int, width: int, optional: bool = False, levels: Levels = "even"
+) -> Rows:
+    """A rows channel whose law can be listed."""
+    inside, all_ = weight * width, rows * (size + width * optional)
+    threshold = largest_threshold(exp_bounds(epsilon)[0], inside, all_ - inside)
+    return Rows(rows, weight, size, width, threshold, levels, optional)
+
+
+def small_cells(epsilon: Fraction, sizes: tuple[int | None, ...], weight: int) -> Cells:
+    count = math.prod(2 if size is None else size for size in sizes)
+    return Cells(sizes, weight, largest_threshold(exp_bounds(epsilon)[0], weight, count - weight))
+
+
 SMALL: dict[str, Callable[[Fraction], Channel]] = {
     "duchi": duchi,
     "duchi-optional": lambda e: duchi(e, True),
@@ -107,6 +123,16 @@ SMALL: dict[str, Callable[[Fraction], Channel]] = {
     "cells-number-3": lambda e: cells(e, (None, 3)),
     "cells-2-number-number": lambda e: cells(e, (2, None, None)),
     "cells-numbers": lambda e: cells(e, (None, None)),
+    "cells-sets-2-3": lambda e: small_cells(e, (2, 3), 2),
+    "cells-sets-3-3": lambda e: small_cells(e, (3, 3), 4),
+    "cells-sets-numbers-2": lambda e: small_cells(e, (None, None, 2), 3),
+    "rows-2-1-2-1": lambda e: small_rows(e, 2, 1, 2, 1),
+    "rows-3-1-5-2": lambda e: small_rows(e, 3, 1, 5, 2),
+    "rows-4-2-3-1": lambda e: small_rows(e, 4, 2, 3, 1),
+    "rows-3-2-4-2-uneven": lambda e: small_rows(e, 3, 2, 4, 2, levels=(-10, -9, 9, 10)),
+    "rows-2-1-3-2-optional": lambda e: small_rows(e, 2, 1, 3, 2, True),
+    "rows-4-2-2-1-optional": lambda e: small_rows(e, 4, 2, 2, 1, True),
+    "rows-4-3-3-2-optional": lambda e: small_rows(e, 4, 3, 3, 2, True),
 }
 """Channels whose whole law can be listed."""
 
@@ -131,6 +157,8 @@ DESIGNED: dict[str, Callable[[Fraction], Channel]] = {
     "cube-300": lambda e: cube(e, 300),
     "cube-1000-64": lambda e: small_cube(e, 1000, 64, 36),
     "cells-4096": lambda e: cells(e, (16, None, 2, 64)),
+    "rows-12": lambda e: groups.rows(e, 12),
+    "rows-5-optional": lambda e: groups.rows(e, 5, True),
 }
 """Channels of real size, whose law is too long to list."""
 
@@ -223,6 +251,24 @@ def joint_plan() -> Plan:
     return Plan(schema, Fraction(3), 1, questions)
 
 
+RELATED = Schema(
+    [
+        Numeric("age", 16, 96),
+        Numeric("hours", 0, 80, optional=True),
+        Categorical("edu", ["none", "school", "university"]),
+        Categorical("region", ["north", "south"], optional=True),
+    ]
+)
+
+
+def related_plan() -> Plan:
+    """Questions that share attributes: every kind of view, rows with and without missing numbers, sets of cells."""
+    wishes = [("edu", "age"), ("edu", "region"), ("region", "hours"), ("age", "hours"), ("age", "hours", "moments")]
+    return design(
+        RELATED, 1.0, relations=[*wishes, ("age", "edu", "table")], bands={"age": [24, 40]}, ranges={"age": 8}
+    )
+
+
 def plans() -> dict[str, Plan]:
     """Plans that use every channel between them."""
     plain = Schema(
@@ -239,6 +285,7 @@ def plans() -> dict[str, Plan]:
         "cube": design(NUMBERS, 4.0, numeric="cube"),
         "cube-split": design(plain, 6.0, numeric="cube", k="all"),
         "cells": joint_plan(),
+        "relations": related_plan(),
         "wide": design(Schema([Categorical(f"c{i}", [1, 2]) for i in range(300)]), 1.0),
     }
     for numeric in ("hybrid", "piecewise", "piecewise-sub", "duchi", "laplace", "scdf", "staircase"):

@@ -17,7 +17,12 @@ from hush.core.design.numeric import signs
 from hush.core.plan import Question
 from hush.device.randomise import randomise_from
 from hush.testing import SeededCoins
+from tests.batch.relating import CELLS, SHAPES, celled, grouped, views
 from tests.cases import any_record, plans, small_cube
+
+# Rows whose groups lie in one part or in two, counted whole or bit by bit; the same for sets of cells.
+ROWS = ("rows 3-1-5-2", "rows 3-2-2-1", "rows 4-3-7-2", "rows 9-3-17-5", "rows 64-7-5-1", "rows 200-2-31-7 optional")
+SETS = ("cells 3-2 of 2", "cells 4-16 of 9", "cells 2-33 of 65")
 
 
 def rows_of(plan: Plan, reports: Iterable[Report], *, ids: bool = False) -> pa.Table:
@@ -82,4 +87,6 @@ def columnar_plans() -> dict[str, Plan]:
         "mixed-split": design(mixed, 3.0, numeric="hybrid", k="all"),
         "weighted": design(mixed, 1.0, k="weighted"),
     }
+    result |= {name: grouped(SHAPES[name]) for name in ROWS} | {name: celled(CELLS[name]) for name in SETS}
+    result |= {name: views()[name] for name in ("relations", "table of bands", "means by own bands")}
     return result

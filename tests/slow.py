@@ -69,6 +69,7 @@ SLOW: dict[str, str] = {
     "test_windows.py::test_any_window_is_the_scalar_path": "draws windows of every shape",
     "test_alike.py": "compiles kernels, and reads what the compiler made",
     "test_distributions.py::test_a_distribution_with_two_humps": "simulates a survey",
+    "test_pools.py::test_many_surveys": "simulates surveys by the thousand",
     "test_conformance.py::test_junk_outputs": "offers junk to every channel at every epsilon",
     "test_waiting.py::test_a_server_that_is_away": "starts and stops databases",
     "test_predictions.py::test_how_much_epsilon": "designs dozens of plans",

@@ -13,7 +13,8 @@ from spec import generate
 
 from hush import HushError, Plan, RecordError, Report, ReportError, Tally
 from hush.core import codec
-from hush.core.channels import CHANNELS, Additive, Window
+from hush.core.channels import CHANNELS, Additive
+from hush.core.channels.levels import Levelled
 from hush.core.exact import exp_bounds
 from hush.device.randomise import randomise_from
 from hush.testing import ListedCoins
@@ -89,8 +90,8 @@ def test_bad_plans_are_refused() -> None:
             Plan.from_json(vector["text"])
 
 
-@pytest.mark.parametrize("name", ["bad-channels", "printable"])
-def test_bad_channels_and_titles_are_refused_beside_good_ones(name: str) -> None:
+@pytest.mark.parametrize("name", ["bad-channels", "bad-views", "printable"])
+def test_bad_channels_views_and_titles_are_refused_beside_good_ones(name: str) -> None:
     for text in FILES[name]["good"]:
         Plan.from_json(text)
     for vector in FILES[name]["bad"]:
@@ -98,7 +99,7 @@ def test_bad_channels_and_titles_are_refused_beside_good_ones(name: str) -> None
             Plan.from_json(vector["text"])
 
 
-def fused_window(self: Window, u: float) -> tuple[int, float]:
+def fused_window(self: Levelled, u: float) -> tuple[int, float]:
     """The twin: u*n - s as one operation, as compilers make it where processors have one."""
     s = int(min(u * self.last, self.last - 1.0))
     return s, float(Fraction(u) * self.last - s)
@@ -109,7 +110,7 @@ def fused_additive(self: Additive, u: float) -> tuple[int, float]:
     return x, float(Fraction(u) * self.steps - x)
 
 
-@pytest.mark.parametrize("name", ["rounding-piecewise", "rounding-hybrid", "rounding-laplace"])
+@pytest.mark.parametrize("name", ["rounding-piecewise", "rounding-hybrid", "rounding-laplace", "rounding-rows"])
 def test_vectors_catch_fused_multiplication(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve vectors of each file give another report where a product and a difference are rounded once."""
     file = FILES[f"channel-{name}"]
@@ -123,7 +124,7 @@ def test_vectors_catch_fused_multiplication(name: str, monkeypatch: pytest.Monke
         )
 
     assert differing() == 0
-    monkeypatch.setattr(Window, "_between", fused_window)
+    monkeypatch.setattr(Levelled, "_between", fused_window)
     monkeypatch.setattr(Additive, "_between", fused_additive)
     assert differing() >= 12
 

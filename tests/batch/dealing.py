@@ -30,7 +30,7 @@ def deal(plan: Plan, records: Sequence[dict[str, Any]], coins: Coins) -> list[Re
     for index, question in enumerate(plan.questions):
         for person in range(len(records)):
             if index in asked[person]:
-                question.channel.answer(inputs[person][plan.spans[index]], recorded)
+                question.channel.answer(plan.seen(index, inputs[person]), recorded)
                 hands[person] += _taken(recorded)
     reports = []
     for record, hand in zip(records, hands, strict=True):

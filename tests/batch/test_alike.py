@@ -14,18 +14,27 @@ import pytest
 from hush import Plan
 from hush.batch import kernels
 from hush.batch.columns import encode
+from hush.batch.engine import Chunk, Workspace, look
 from hush.batch.kernels import KERNELS, SCRATCH, Job
+from hush.batch.looks import CATEGORIES, LOOKS, Look, Scene
 from hush.batch.program import Task, compile_plan
 from hush.batch.reports import report_schema
 from hush.core.schema import Numeric
 from hush.testing import SeededStreams
 from tests.batch.test_words import PLANS, columns_of, edges, people
-from tests.batch.tracked import Told, room, tracked_job, tracked_kernels
+from tests.batch.tracked import Told, room, tracked_job, tracked_kernels, tracked_scene
 
 NAMES = [
     *("default", "hybrid optional", "hybrid", "piecewise", "duchi", "laplace", "staircase", "one step", "close knots"),
     *("multi", "multi-even", "signs-64", "signs-70", "cube", "cube-70", "one dimension", "all agree", "cells"),
     *("grr", "subset", "subset-64", "subset-65", "subset-200", "all but one", "all but one of 70", "unary-65", "sue"),
+    *("cells 3-2 of 2", "cells number-3 of 2", "cells 2-number-70 of 40", "rows 2-1-2-1", "rows 2-1-4-2 optional"),
+    *("rows 4-1-8-3 uneven", "rows 4-3-7-2", "rows 5-2-8-3 uneven optional", "rows 33-4-3-2 optional"),
+    *("rows 65-3-4-1", "rows 130-9-8-3 uneven optional", "means by own bands", "means of a product", "table of bands"),
+]
+VIEWS = [
+    *("bands", "bands optional", "bands of many cuts", "sides", "sides optional", "product", "product optional"),
+    *("square optional", "table of sides and a number", "means by bands", "means of a product"),
 ]
 PEOPLE = 12
 WORDS = 400
@@ -51,18 +60,22 @@ class Table:
         self.records = [*extreme(plan), *people(plan, count, 3)]
         self._held = encode(plan.schema, columns_of(plan, self.records)).batches[0]
         self._program = compile_plan(plan)
-        self.tasks = {task.code.kind: task for task in self._program.tasks}
+        tasks = sorted(self._program.tasks, key=lambda task: len(task.looks))
+        self.tasks = {task.code.kind: task for task in tasks}
+        self.looks = [one for task in self._program.tasks for one in task.looks]
+        self._space = Workspace()
 
     def job(self, task: Task, row: int) -> Job:
-        program = self._program
+        chunk, everybody = Chunk(self._held, 0, self._held.rows, 0), np.arange(self._held.rows, dtype=np.int32)
+        addresses = (
+            look(task.looks, chunk, everybody, self._space) if task.looks else self._held.addresses(task.columns, 0)
+        )
         return Job(
             task.code.integers,
             task.code.floats,
-            self._held.addresses(task.columns, 0),
-            program.lows[task.columns],
-            program.spans[task.columns],
-            program.inverses[task.columns],
-            program.excess,
+            addresses,
+            *task.bounds,
+            self._program.excess,
             np.array([row], dtype=np.int32),
             np.array([0], dtype=np.int32),
             np.zeros(task.rows, dtype=report_schema(self.plan).field("output").type.to_pandas_dtype()),
@@ -70,8 +83,33 @@ class Table:
             np.zeros(3 * kernels.BLOCK),
         )
 
-    def columns(self, task: Task) -> tuple[Any, ...]:
-        return self._held.arrays[task.columns]
+    def columns(self, task: Task) -> list[Any]:
+        """The columns that the kernel of a question reads."""
+        if not task.looks:
+            return [self._held.arrays[column] for column in task.columns]
+        found = []
+        for one in task.looks:
+            scene = self.scene(one)
+            LOOKS[one.kind](scene)
+            found.append(scene.categories if one.kind in CATEGORIES else scene.numbers)
+        return found
+
+    def scene(self, one: Look) -> Scene:
+        """A look at all records."""
+        count = self._held.rows
+        return Scene(
+            self._held.addresses(one.columns, 0),
+            one.bounds.lows,
+            one.bounds.spans,
+            one.floats,
+            np.arange(count, dtype=np.int32),
+            np.zeros(count),
+            np.zeros(count, dtype=np.int16),
+        )
+
+    def looked_at(self, one: Look) -> list[Any]:
+        """The columns that a view reads."""
+        return [self._held.arrays[column] for column in one.columns]
 
 
 def some_words(plan: Plan, seed: int, awkward: bool) -> Any:
@@ -112,8 +150,16 @@ def test_a_kernel_that_leaves_out_a_word_for_one_state_is_found(name: str) -> No
     assert len(positions(table, task, leaving_out, some_words(table.plan, 0, False))) == 2
 
 
-def run_tracked(table: Table, found: dict[str, Kernel], rows: range) -> None:
+def run_tracked(table: Table, both: tuple[dict[str, Kernel], dict[str, Kernel]], rows: range) -> None:
     """Run tracked kernels, and compare their answers with those of the compiled ones."""
+    found, looks = both
+    for one in table.looks:
+        scene = table.scene(one)
+        LOOKS[one.kind](scene)
+        tracked = tracked_scene(table.scene(one), table.looked_at(one))
+        looks[one.kind](tracked)
+        np.testing.assert_array_equal([value.value for value in tracked.numbers.values], scene.numbers)
+        assert [value.value for value in tracked.categories.values] == scene.categories.tolist()
     for kind, task in table.tasks.items():
         for row in rows:
             words = some_words(table.plan, row, row % 2 == 1)
@@ -125,7 +171,7 @@ def run_tracked(table: Table, found: dict[str, Kernel], rows: range) -> None:
             assert [value.value for value in tracked.output.values] == job.output.tolist()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *VIEWS])
 def test_no_branch_and_no_loop_depends_on_a_record_or_a_word(name: str) -> None:
     table = Table(PLANS[name])
     run_tracked(table, tracked_kernels(), range(5))
@@ -159,6 +205,31 @@ CHANGES = {
     ),
     "one of two kinds of corner": ("multi-even", "if size & 1 == 0:", "if size & 1 == 0 and near:"),
     "one rank of two": ("cube", "rank, at = below", "if near: rank, at = below"),
+    "a band that ends the search": ("bands", "band += np", "if band > 1: break\n            band += np"),
+    "a branch on a missing number": ("sides optional", "different = flag(x", "different = ONE if no_x else flag(x"),
+    "a branch on a side": ("sides", "different = flag(x <= f[1])", "different = ONE if x <= f[1] else ZERO"),
+    "a product clipped by a branch": ("product", "lesser(greater(product, -1.0), 1.0)", "max(product, -1.0)"),
+    "a cell outside only if needed": (
+        "rows 4-3-7-2",
+        "place, at = below",
+        "if here: return here, first, at\n    place, at = below",
+    ),
+    "a missing start by a branch": (
+        "rows 2-1-4-2 optional",
+        "first = either(",
+        "first = z[11] if value != value else either(",
+    ),
+    "a cell of other rows only": (
+        "rows 4-3-7-2",
+        "    member = np.uint64(j)",
+        "    at -= np.int64(flag(np.int64(j) == row))\n    member = np.uint64(j)",
+    ),
+    "members listed by a branch": ("rows 65-3-4-1", "some = flag(rest != ZERO)", "some = ONE if rest else ZERO"),
+    "a set cell by a branch": (
+        "cells 3-2 of 2",
+        "taken = (found >> pick) & ONE",
+        "taken = ONE if found >> pick & ONE else ZERO",
+    ),
 }
 
 
@@ -184,6 +255,16 @@ def test_the_compiler_makes_no_branches_of_choices_between_floats(kind: str) -> 
     table = next(table for table in map(Table, map(PLANS.__getitem__, NAMES)) if kind in table.tasks)
     positions(table, table.tasks[kind], KERNELS[kind], some_words(table.plan, 0, False))
     kernel: Any = KERNELS[kind]
+    assert float_jumps(kernel.py_func, kernel.signatures[0]) == []
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="looks for instructions of x86-64")
+@pytest.mark.parametrize("kind", LOOKS)
+def test_the_compiler_makes_no_branches_of_views(kind: str) -> None:
+    tables = (Table(PLANS[name]) for name in VIEWS)
+    table, one = next((table, one) for table in tables for one in table.looks if one.kind == kind)
+    LOOKS[kind](table.scene(one))
+    kernel: Any = LOOKS[kind]
     assert float_jumps(kernel.py_func, kernel.signatures[0]) == []
 
 

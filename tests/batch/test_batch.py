@@ -23,6 +23,7 @@ from hush.batch.kernels import KERNELS
 from hush.batch.keystream import Keystream
 from hush.core.exact import WORD
 from hush.testing import SeededStreams
+from tests.batch.relating import relating_plans
 
 SCHEMA = Schema([Numeric("age", 0, 120), Numeric("income", 0, 1e5, optional=True), Categorical("os", ["a", "b", "c"])])
 
@@ -136,6 +137,16 @@ def test_the_kernels_do_not_trust_the_columns() -> None:
     for name in ("minimax", "piecewise", "duchi", "hybrid", "laplace"):
         plan = design(plan.schema, 1.0, numeric=name)
         assert batch.tally(plan, batch.randomise(plan, held)).reports == 8
+    names = ("bands", "bands of many cuts", "sides", "product", "table of sides and a number", "means by bands")
+    for name in (*names, "rows 4-3-7-2", "rows 65-3-4-1", "rows 4-1-8-3 uneven", "cells number-3 of 2"):
+        plan = relating_plans()[name]
+        columns = tuple(
+            values if isinstance(attribute, Numeric) else np.zeros(8, dtype=np.int16)
+            for attribute in plan.schema.attributes
+        )
+        held = Encoded(plan.schema, (Columns(plan.schema, 8, columns),))
+        for _ in range(20):
+            assert batch.tally(plan, batch.randomise(plan, held)).reports == 8
     assert clamped(-1.0) == 0.0
     assert clamped(2.0) == 1.0
     assert clamped(np.nan) == 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -13,9 +14,10 @@ import pytest
 from hush import Categorical, Plan, ReportError, Schema, Tally, batch, design
 from hush.batch.counters import FULL, GROUP, carry
 from hush.batch.counting import Counts
-from hush.batch.reports import report_schema
+from hush.batch.reports import report_schema, row_arrays
 from hush.core.design.categorical import grr, oue, subset
 from hush.core.plan import Question
+from tests.batch.relating import grouped, rows
 from tests.cases import NUMBERS
 
 
@@ -31,11 +33,13 @@ WORDS = plan_of(oue(ONE, 64))
 BOTH = plan_of(oue(ONE, 10), grr(ONE, 3), subset(ONE, 20))
 WIDE = plan_of(subset(ONE, 100), grr(ONE, 3))
 PAIRS = design(NUMBERS, 4.0, numeric="cube")
+SMALL_ROWS = grouped(rows(4, 2, 5, 2))
+ROWS = grouped(rows(9, 3, 17, 5))
 
 
-def table(plan: Plan, rows: Sequence[tuple[int, ...]]) -> pa.Table:
+def table(plan: Plan, found: Sequence[tuple[int, ...]]) -> pa.Table:
     schema = report_schema(plan)
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    columns = list(zip(*found, strict=True)) or [()] * len(schema)
     return pa.table(
         [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
     )
@@ -77,6 +81,12 @@ def members(*positions: int) -> int:
     return word - (1 << 64) if word >> 63 else word
 
 
+def wide(*positions: int) -> list[tuple[int, ...]]:
+    """The rows of a set of up to 192 members, the first question's."""
+    return [(0, part, members(*(i - 64 * part for i in positions if i >> 6 == part))) for part in range(3)]
+
+
+TWO = "a set of the wrong size, or with two members of one group"
 WEIGHT = weight(WIDE)
 FIRST, SECOND = members(*range(WEIGHT - 1)), members(99 - 64)
 
@@ -98,16 +108,43 @@ REFUSALS: list[tuple[Plan, list[tuple[int, ...]], str]] = [
     (
         PAIRS,
         [(0, members(*range(weight(PAIRS))))],
-        "attribute 'a', 'b', 'c', 'd', 'e': a set of the wrong size, or both",
+        f"attribute 'a', 'b', 'c', 'd', 'e': {TWO}",
     ),
+    (SMALL_ROWS, [(0, members(0, 9)), (0, members(4, 9)), (0, members(5, 8))], f"attribute 'c', 'x': {TWO} (1 rows)"),
+    (SMALL_ROWS, [*[(0, members(0, 5))] * 8, *[(0, members(15, 19))] * 9], f"attribute 'c', 'x': {TWO} (9 rows)"),
+    (SMALL_ROWS, [(0, members(0, 5, 10))], f"attribute 'c', 'x': {TWO} (1 rows)"),
+    # Row 3 has the members 51 to 67: some in the first part, some in the second.
+    (ROWS, wide(0, 51, 63), f"attribute 'c', 'x': {TWO} (1 rows)"),
+    (ROWS, wide(0, 63, 64), f"attribute 'c', 'x': {TWO} (1 rows)"),
+    (ROWS, wide(51, 67, 68), f"attribute 'c', 'x': {TWO} (1 rows)"),
+    (ROWS, [*wide(0, 51, 68), *wide(85, 136, 152), *wide(0, 17, 34)], f"attribute 'c', 'x': {TWO} (1 rows)"),
+    (ROWS, wide(0, 17), f"attribute 'c', 'x': {TWO} (1 rows)"),
+    (ROWS, wide(0, 17, 153), "attribute 'c', 'x': a member that does not exist (1 rows)"),
 ]
 
 
-@pytest.mark.parametrize(("plan", "rows", "message"), REFUSALS, ids=[str(i) for i in range(len(REFUSALS))])
-def test_what_is_no_report_is_refused(plan: Plan, rows: list[tuple[int, ...]], message: str) -> None:
+@pytest.mark.parametrize(("plan", "bad", "message"), REFUSALS, ids=[str(i) for i in range(len(REFUSALS))])
+def test_what_is_no_report_is_refused(plan: Plan, bad: list[tuple[int, ...]], message: str) -> None:
     with pytest.raises(ReportError) as caught:
-        batch.tally(plan, table(plan, rows))
+        batch.tally(plan, table(plan, bad))
     assert str(caught.value).startswith(message)
+    with pytest.raises(ReportError) as caught:
+        batch.tally(plan, table(plan, bad).to_batches(max_chunksize=1))
+    assert str(caught.value).startswith(message)
+    counts = Counts(plan)
+    assert counts.whole(*row_arrays(plan, table(plan, bad).combine_chunks().to_batches()[0])) is None
+
+
+@pytest.mark.parametrize("positions", [(0, 50, 51), (50, 67, 68), (63, 68, 152), (0, 17, 34), (64, 85, 136)])
+def test_sets_with_one_member_of_each_group_are_counted(positions: tuple[int, ...]) -> None:
+    """Beside the bad ones above: neighbours in different groups, also across the parts of a set."""
+    good = table(ROWS, wide(*positions))
+    expected = [int(member in positions) for member in range(153)]
+    assert batch.tally(ROWS, good).counts[0] == expected
+    assert batch.tally(ROWS, good.to_batches(max_chunksize=1)).counts[0] == expected
+    vector = Counts(ROWS).whole(*row_arrays(ROWS, good.to_batches()[0]))
+    assert vector is not None
+    assert vector.tolist() == [1, 1, *expected]
 
 
 @pytest.mark.parametrize("place", [0, 7, 8, 20])
@@ -138,8 +175,10 @@ def test_reports_of_another_plan_or_version_are_refused() -> None:
     good = table(SYMBOLS, [(0, 1)])
     with pytest.raises(ReportError, match="another plan"):
         batch.tally(plan_of(grr(ONE, 5), grr(ONE, 4)), good)
-    with pytest.raises(ReportError, match="version"):
-        batch.tally(SYMBOLS, good.replace_schema_metadata({"hush": "2"}))
+    with pytest.raises(ReportError, match="not reports of version 2"):
+        batch.tally(SYMBOLS, good.replace_schema_metadata({"hush": "3"}))
+    with pytest.raises(ReportError, match="reports of version 1; this hush reads version 2"):
+        batch.tally(SYMBOLS, good.replace_schema_metadata({"hush": "1"}))
     assert batch.tally(SYMBOLS, good.replace_schema_metadata({})).reports == 1
     marked = pa.field("attribute", pa.int16(), metadata={"hush.core.plan": "0" * 64})
     with pytest.raises(ReportError, match="another plan"):
@@ -195,3 +234,31 @@ def test_alphabets_of_very_different_sizes_need_no_more_room_than_they_have() ->
     with pytest.raises(ReportError, match=r"attribute 'c0': a symbol outside the alphabet \(1 rows\)"):
         batch.tally(plan, table(plan, [(0, 2)]))
     assert Counts(plan)._symbols.size == 0
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 16, 31, 32, 33, 62, 63, 64, 65, 100, 130, 200])
+def test_sets_are_refused_as_the_alphabet_says(size: int) -> None:
+    """Groups of any size, in parts or across them: the same sets are good for the counters and for the scalar path."""
+    plan = grouped(rows(5, 3, size, 1))
+    alphabet = plan.questions[0].channel.alphabet
+    edges = {place + step for place in range(0, alphabet.size + 1, 64) for step in (-1, 0, 1)}
+    edges |= {place + step for place in range(0, alphabet.size + 1, size) for step in (-1, 0, 1)}
+    near = sorted(edge for edge in edges if 0 <= edge < alphabet.size)
+    generator = random.Random(size)
+    seen = {True: 0, False: 0}
+    counts = Counts(plan)
+    for _ in range(300):
+        chosen = tuple(sorted(generator.sample(near, 3)))
+        bits = sum(1 << member for member in chosen)
+        words = [bits >> 64 * part & (1 << 64) - 1 for part in range(-(-alphabet.size // 64))]
+        output = np.array(words, dtype=np.uint64).view(np.int64)
+        part = np.arange(len(words), dtype=np.int16) if len(words) > 1 else np.empty(0, np.int16)
+        good = counts.whole(np.zeros(len(words), np.int16), part, output) is not None
+        try:
+            alphabet.check(chosen)
+            expected = True
+        except ReportError:
+            expected = False
+        assert good is expected
+        seen[good] += 1
+    assert min(seen.values()) > 20

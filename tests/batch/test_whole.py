@@ -137,8 +137,10 @@ def test_binary_reports_are_read_as_one_by_one(title: str, monkeypatch: pytest.M
 def test_what_is_wrong_is_said_by_the_report() -> None:
     data = randomise(PLAN, record(PLAN)).encode()
     with pytest.raises(ReportError, match="another plan"):
-        list(rows_of(PLAN, data + b"\1" + bytes(40)))
+        list(rows_of(PLAN, data + b"\2" + bytes(40)))
     with pytest.raises(ReportError, match="cut short"):
         list(rows_of(PLAN, data[:-1]))
+    with pytest.raises(ReportError, match="version 1; this hush reads version 2"):
+        list(rows_of(PLAN, data + b"\1" + bytes(40)))
     with pytest.raises(ReportError, match="version"):
         list(rows_of(PLAN, b"\7" + data))

@@ -61,6 +61,12 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Recorded:
     return recorder
 
 
+SECRETIVE = [
+    *("default", "unary-65", "cube-70", "signs-70", "laplace", "subset-200", "weighted", "rows 9-3-17-5"),
+    *("rows 130-9-8-3 uneven optional", "table of sides and a number", "means by own bands", "product optional"),
+]
+
+
 def draw(name: str, count: int = 150, streams: Any = None) -> Any:
     plan = PLANS[name]
     data = encode(plan.schema, columns_of(plan, people(plan, count, 6)))
@@ -68,7 +74,7 @@ def draw(name: str, count: int = 150, streams: Any = None) -> Any:
 
 
 @pytest.mark.parametrize("block", [1, 7, 100, BLOCK])
-@pytest.mark.parametrize("name", ["default", "unary-65", "cube-70", "signs-70", "laplace", "subset-200", "weighted"])
+@pytest.mark.parametrize("name", SECRETIVE)
 def test_every_array_that_held_secrets_is_cleared(
     name: str, block: int, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +150,26 @@ def test_a_kernel_that_fails_leaves_no_secrets(recorded: Recorded, monkeypatch: 
             draw(name)
         assert recorded.clear()
     assert all(seen)  # there was something to be cleared
+
+
+def test_a_question_that_looks_through_views_leaves_no_inputs(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it saw is among the arrays that are cleared, also if it fails."""
+    seen: list[bool] = []
+    kernel = KERNELS["small-rows"]
+
+    def failing(job: Any, *arguments: Any) -> Any:
+        kernel(job, *arguments)
+        room = next(array for array in recorded.secrets if array.ctypes.data == job.columns[0])
+        seen.append(bool(room.any()))
+        raise MemoryError
+
+    monkeypatch.setitem(KERNELS, "small-rows", failing)
+    with pytest.raises(MemoryError):
+        draw("means by own bands")
+    assert seen == [True]
+    assert recorded.clear()
 
 
 def not_in_the_end(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 from fractions import Fraction
@@ -22,6 +23,7 @@ from hush.core.exact import WORD, aligned_threshold, exp_bounds, largest_thresho
 from hush.core.plan import Question
 from hush.testing import SeededStreams
 from tests.batch.dealing import deal, reports_of
+from tests.batch.relating import relating_plans
 from tests.cases import MIXED, any_record, plans, small_cube, uneven_window
 
 
@@ -77,7 +79,11 @@ def small_plans() -> dict[str, Plan]:
     return found
 
 
-PLANS = plans() | more_plans() | small_plans()
+STOPPED = [
+    *("default", "unary-65", "cube-70", "laplace", "multi-split", "weighted", "k=3", "relations", "rows 4-3-7-2"),
+    *("rows 130-9-8-3 uneven optional", "rows 80-1-5-2 optional", "cells 5-13 of 20", "means by own bands"),
+]
+PLANS = plans() | more_plans() | small_plans() | relating_plans()
 
 
 def edges(plan: Plan) -> list[int]:
@@ -115,7 +121,7 @@ def test_a_chunk_is_the_scalar_path_word_for_word(name: str, awkward: bool) -> N
     assert reports_of(plan, table) == deal(plan, records, streams.stream(0))
 
 
-@pytest.mark.parametrize("name", ["default", "unary-65", "cube-70", "laplace", "multi-split", "weighted", "k=3"])
+@pytest.mark.parametrize("name", STOPPED)
 def test_it_does_not_matter_where_the_words_run_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = PLANS[name]
     records = people(plan, 150, 6)
@@ -126,7 +132,7 @@ def test_it_does_not_matter_where_the_words_run_out(name: str, monkeypatch: pyte
         assert batch._randomise_from(SeededStreams(3), plan, data, 1, True).equals(whole)
 
 
-@pytest.mark.parametrize("name", ["default", "k=3", "unary-65", "wide", "hybrid", "duchi"])
+@pytest.mark.parametrize("name", ["default", "k=3", "unary-65", "wide", "hybrid", "duchi", "relations"])
 def test_threads_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = PLANS[name]
     monkeypatch.setattr(engine, "CHUNK", 64)
@@ -135,6 +141,47 @@ def test_threads_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     for threads in (2, 3, 8):
         assert batch._randomise_from(SeededStreams(3), plan, data, threads, True).equals(alone)
         assert batch._collect_from(SeededStreams(3), plan, data, threads) == batch.tally(plan, alone, threads=threads)
+
+
+@pytest.mark.parametrize("name", ["relations", "table of sides and a number", "means by own bands"])
+def test_it_does_not_matter_how_many_people_are_seen_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = PLANS[name]
+    data = encode(plan.schema, columns_of(plan, people(plan, 500, 6)))
+    whole = batch._randomise_from(SeededStreams(3), plan, data, 1, True)
+    for seen in (1, 7, 100):
+        monkeypatch.setattr(engine, "SEEN", seen)
+        assert batch._randomise_from(SeededStreams(3), plan, data, 1, True).equals(whole)
+
+
+def test_views_see_numbers_as_the_scalar_path_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers on the cuts and beside them, clipped and missing ones, in a table whose chunks begin anywhere."""
+    monkeypatch.setattr(engine, "CHUNK", 100)
+    cuts = [18.0, 40.0, 65.0]
+    ages = [
+        0.0,
+        120.0,
+        60.0,
+        *(near for cut in cuts for near in (cut, math.nextafter(cut, 0), math.nextafter(cut, 99))),
+    ]
+    incomes = [None, -1.0, 0.0, 1e4, math.nextafter(1e4, 0), math.nextafter(1e4, 2e4), 5e4, 1e5, 2e5, 1e300]
+    generator = random.Random(2)
+    for name in (
+        "bands",
+        "bands optional",
+        "sides optional",
+        "product optional",
+        "table of bands",
+        "means by own bands",
+    ):
+        plan = PLANS[name]
+        records = people(plan, 250, 3)
+        for record in records:
+            record |= {"age": generator.choice(ages), "income": generator.choice(incomes)}
+        table = batch._randomise_from(SeededStreams(4), plan, encode(plan.schema, columns_of(plan, records)), 1, True)
+        expected = []
+        for number, start in enumerate(range(0, 250, 100)):
+            expected += deal(plan, records[start : start + 100], SeededStreams(4).stream(number))
+        assert reports_of(plan, table) == expected
 
 
 def test_every_chunk_has_its_own_stream(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 
 import hush.batch
 from hush.batch.kernels import Job
+from hush.batch.looks import Scene
 
 WORD = 1 << 64
 UNSIGNED, SIGNED, FLOAT = "unsigned", "signed", "float"
@@ -157,15 +158,21 @@ NUMPY = SimpleNamespace(
 )
 
 
-def tracked_kernels(*changes: tuple[str, str]) -> dict[str, Callable[..., Any]]:
-    """Return the kernels as Python functions, with pieces of their sources exchanged: to see whether it is noticed."""
+Kernels = dict[str, Callable[..., Any]]
+
+
+def tracked_kernels(*changes: tuple[str, str]) -> tuple[Kernels, Kernels]:
+    """Return the kernels of channels and views as Python functions.
+
+    Pieces of their sources may be exchanged, to see whether it is noticed.
+    """
     modules: dict[str, Any] = {"numpy": NUMPY, "hush.batch.native": NATIVE}
     missing = {old for old, _ in changes}
 
     def imported(name: str, *arguments: Any) -> Any:
         return modules[name] if name in modules else builtins.__import__(name, *arguments)
 
-    for name in ("draws", "windows", "kernels"):
+    for name in ("draws", "looks", "windows", "rows", "kernels"):
         path = Path(hush.batch.__file__).with_name(f"{name}.py")
         source = path.read_text()
         for old, new in changes:
@@ -175,8 +182,7 @@ def tracked_kernels(*changes: tuple[str, str]) -> dict[str, Callable[..., Any]]:
         exec(compile(source, str(path), "exec"), names)  # noqa: S102
         modules[f"hush.batch.{name}"] = SimpleNamespace(**names)
     assert not missing
-    kernels: dict[str, Callable[..., Any]] = modules["hush.batch.kernels"].KERNELS
-    return kernels
+    return modules["hush.batch.kernels"].KERNELS, modules["hush.batch.looks"].LOOKS
 
 
 def room(values: Iterable[Any], kind: str, secret: bool = False) -> Room:
@@ -193,5 +199,17 @@ KINDS = {
 
 def tracked_job(job: Job, columns: Iterable[Any]) -> Any:
     """Return a job for `tracked_kernels`. The columns are the arrays behind the addresses."""
-    held = [room(column, FLOAT if column.dtype == np.float64 else SIGNED, True) for column in columns]
-    return SimpleNamespace(columns=Room(held), **{name: room(getattr(job, name), kind) for name, kind in KINDS.items()})
+    return SimpleNamespace(
+        columns=_columns(columns), **{name: room(getattr(job, name), kind) for name, kind in KINDS.items()}
+    )
+
+
+def tracked_scene(scene: Scene, columns: Iterable[Any]) -> Any:
+    """Return a scene for the views of `tracked_kernels`. The columns are the arrays behind the addresses."""
+    floats = {name: room(getattr(scene, name), FLOAT) for name in ("lows", "spans", "floats", "numbers")}
+    people, categories = room(scene.people, SIGNED), room(scene.categories, SIGNED)
+    return SimpleNamespace(columns=_columns(columns), people=people, categories=categories, **floats)
+
+
+def _columns(columns: Iterable[Any]) -> Room:
+    return Room([room(column, FLOAT if column.dtype == np.float64 else SIGNED, True) for column in columns])

@@ -417,7 +417,7 @@ ODD: dict[str, bytes] = {
     "plan": PLAN.to_json().encode(),
     "spoilt plan": PLAN.to_json().replace('"k":1', '"k":7').encode(),
     "collection": hush.Tally(PLAN).to_json().encode(),
-    "odd collection": b'{"hush":1,"plan":[],"tally":{}}',
+    "odd collection": b'{"hush":2,"plan":[],"tally":{}}',
     "parquet": b"PAR1" + bytes(40) + b"PAR1",
     "arrow": b"ARROW1\0\0" + bytes(64),
     "table": b"age,os\n41,mac\n",

@@ -272,7 +272,7 @@ def test_tickets_deal_the_questions(tmp_path: Path) -> None:
         [index] = other["questions"]
         picked = (index + 1) % len(PLAN.questions)
         answer = PLAN.questions[picked].channel.answer(
-            PLAN.schema.encode(RECORD)[PLAN.spans[picked]], hush.device.coins.SystemCoins()
+            PLAN.seen(picked, PLAN.schema.encode(RECORD)), hush.device.coins.SystemCoins()
         )
         liar = hush.Report(PLAN, bytes.fromhex(other["id"]), ((picked, answer),))
         refused = served.post(PLAN, liar.to_json().encode(), formats.JSON, hush_ticket=other["signature"])

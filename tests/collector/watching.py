@@ -143,7 +143,7 @@ def _less(after: Tally, before: Tally) -> Tally:
     whole["counts"] = [
         [a - b for a, b in zip(x, y, strict=True)] for x, y in zip(whole["counts"], part["counts"], strict=True)
     ]
-    return Tally.from_json(json.dumps({"hush": 1, "plan": json.loads(FEW.to_json()), "tally": whole}), FEW)
+    return Tally.from_json(json.dumps({"hush": 2, "plan": json.loads(FEW.to_json()), "tally": whole}), FEW)
 
 
 def judge(seen: list[Sight], every: float, least: int) -> None:

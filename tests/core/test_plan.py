@@ -20,8 +20,10 @@ import hush
 from hush import Categorical, DesignError, HushError, Numeric, Plan, PlanError, Schema, SchemaError, design
 from hush.core.channels import Cells, Mixture, Signs, Subset, Unary, Window
 from hush.core.channels.window import ROUNDING
+from hush.core.design.numeric import duchi
 from hush.core.exact import WORD
-from hush.core.plan import Question
+from hush.core.plan import MAX_QUESTIONS, Question
+from hush.core.views import Bands, Sides, Value
 from tests.cases import MIXED, NUMBERS, exp_floor, plans
 
 PLANS = plans()
@@ -55,10 +57,11 @@ def test_the_id_is_stable() -> None:
     schema = Schema([Numeric("age", 0, 120), Categorical("os", ["linux", "mac", "other"])])
     plan = design(schema, 1.0, numeric="duchi", categorical="grr")
     assert plan.to_json() == (
-        '{"epsilon":"1.0","hush":1,"k":1,"questions":['
-        '{"attributes":["age"],"channel":{"kind":"window","levels":"even","optional":false,"size":2,'
-        '"threshold":"13485650502876135424","width":1}},'
-        '{"attributes":["os"],"channel":{"kind":"subset","size":3,"threshold":"10627480729818066791","weight":1}}],'
+        '{"epsilon":"1.0","hush":2,"k":1,"questions":['
+        '{"channel":{"kind":"window","levels":"even","optional":false,"size":2,'
+        '"threshold":"13485650502876135424","width":1},"views":[{"kind":"value","of":["age"]}]},'
+        '{"channel":{"kind":"subset","size":3,"threshold":"10627480729818066791","weight":1},'
+        '"views":[{"kind":"value","of":["os"]}]}],'
         '"schema":[{"high":120.0,"kind":"numeric","low":0.0,"name":"age","optional":false,"out_of_range":"error"},'
         '{"kind":"categorical","name":"os","optional":false,"values":["linux","mac","other"]}],"title":"","weights":null}'
     )
@@ -295,9 +298,10 @@ def test_a_bound_has_one_way_to_be_zero() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"hush": 2},
+        {"hush": 1},
+        {"hush": 3},
         {"hush": True},
-        {"hush": "1"},
+        {"hush": "2"},
         {"epsilon": 1.0},
         {"epsilon": "1"},
         {"epsilon": "1e0"},
@@ -325,15 +329,41 @@ def test_questions_must_cover_the_schema() -> None:
     def drop(values: Any) -> None:
         del values["questions"][0]
 
-    def swap(values: Any) -> None:
-        values["questions"].reverse()
-
     def double(values: Any) -> None:
         values["questions"].append(values["questions"][0])
 
-    for change in (drop, swap, double):
-        with pytest.raises(PlanError, match="every attribute once"):
+    def disguise(values: Any) -> None:
+        values["questions"].append(values["questions"][0] | {"channel": duchi(Fraction(1, 2)).to_json()})
+
+    def forget(values: Any) -> None:
+        values["questions"][0]["views"] = []
+
+    def look_twice(values: Any) -> None:
+        coins = Cells((3, 3), 1, WORD // 9 + 1)
+        values["questions"][3] = {"views": [{"kind": "value", "of": ["os"]}] * 2, "channel": coins.to_json()}
+
+    for change, rule in (
+        (drop, "'age': no question asks about it"),
+        (double, "the same views"),
+        (disguise, "the same views"),
+        (forget, "one or more attributes or views"),
+        (look_twice, "'os': .* the same view twice"),
+    ):
+        with pytest.raises(PlanError, match=rule):
             Plan.from_json(tampered(PLANS["default"], change))
+
+
+def test_questions_come_in_any_order_and_may_share_attributes() -> None:
+    plan = PLANS["default"]
+    swapped = Plan.from_json(tampered(plan, lambda values: values["questions"].reverse()))
+    assert swapped.id != plan.id
+    assert swapped.question("age") == 5
+    coins = Cells((3, 2), 1, WORD // 6 + 1)
+    both = Question(["os", Bands("age", (40.0,))], coins)
+    shared = Plan(plan.schema, plan.cost, 1, (both, *plan.questions))
+    assert Plan.from_json(shared.to_json()) == shared
+    assert [shared.question(name) for name in ("age", "os")] == [1, 4]
+    assert shared.ratio == plan.ratio
 
 
 def test_a_channel_must_fit_its_attribute() -> None:
@@ -475,6 +505,50 @@ def test_the_costliest_questions_count() -> None:
         assert Plan(BINARY, Fraction(4), k, questions).ratio == expected
 
 
+def test_a_plan_has_at_most_4096_questions() -> None:
+    schema = Schema([Numeric("x", 0, 1)])
+    coin = Subset(2, 1, WORD // 2 + 1)
+    views = [Bands("x", ((i + 0.5) / (MAX_QUESTIONS + 1),)) for i in range(MAX_QUESTIONS + 1)]
+    assert MAX_QUESTIONS == 4096
+    assert len(Plan(schema, Fraction(1), 1, tuple(Question([view], coin) for view in views[1:])).questions) == 4096
+    with pytest.raises(PlanError, match="at most 4096 questions"):
+        Plan(schema, Fraction(1), 1, tuple(Question([view], coin) for view in views))
+
+
+def test_a_question_is_about_views_of_the_schema() -> None:
+    coin = Subset(2, 1, WORD // 2 + 1)
+    for asks, rule in (
+        ("abc", "list of attributes or views"),
+        ([], "one or more"),
+        ([None], "one or more"),
+        ([["a"]], "one or more"),
+    ):
+        with pytest.raises(PlanError, match=rule):
+            Question(asks, coin)  # type: ignore[arg-type]
+    with pytest.raises(SchemaError, match="'d'"):
+        Plan(BINARY, Fraction(1), 1, (*binary().questions, Question(["d"], coin)))
+    with pytest.raises(PlanError, match="'a'.* number"):
+        Plan(BINARY, Fraction(1), 1, (*binary().questions, Question([Bands("a", (0.5,))], coin)))
+
+
+def test_an_attribute_that_is_seen_through_views_alone_has_no_question_as_it_is() -> None:
+    schema = Schema([Numeric("x", 0, 1), Numeric("y", 0, 1)])
+    coin = Subset(2, 1, WORD // 2 + 1)
+    asks = ([Bands("x", (0.5,))], [Sides(("x", "y"), (0.5, 0.5))], [Value("y")])
+    plan = Plan(
+        schema,
+        Fraction(1),
+        1,
+        tuple(Question(a, c) for a, c in zip(asks, (coin, coin, duchi(Fraction(1))), strict=True)),
+    )
+    assert plan.question("y") == 2
+    assert [question.plain for question in plan.questions] == [None, None, ("y",)]
+    assert [question.attributes for question in plan.questions] == [("x",), ("x", "y"), ("y",)]
+    for method in (plan.question, plan.channel, lambda name: plan.law(name, 0.5)):
+        with pytest.raises(PlanError, match=r"'x'.*bands, sides or products only"):
+            method("x")
+
+
 def test_weights_say_how_likely_a_question_is() -> None:
     assert binary(weights=(1, 2, 5)).inclusions == (Fraction(1, 8), Fraction(1, 4), Fraction(5, 8))
     assert binary(k=2).inclusions == (Fraction(2, 3),) * 3
@@ -487,7 +561,8 @@ def test_weights_say_how_likely_a_question_is() -> None:
 
 def test_where_the_inputs_of_a_question_lie() -> None:
     plan = PLANS["cells"]
-    assert plan.spans == (slice(0, 3), slice(3, 4))
+    inputs = plan.schema.encode({"x": 2.5, "c": "b", "s": None, "z": 2})
+    assert [plan.seen(index, inputs) for index in range(2)] == [[0.25, 1, 2], [1]]
     assert [plan.question(name) for name in "xcsz"] == [0, 0, 0, 1]
     assert plan.channel("z") is plan.questions[1].channel
     assert [len(attributes) for attributes in plan.attributes] == [3, 1]
@@ -507,7 +582,7 @@ def test_how_many_outputs_a_plan_may_have() -> None:
             with pytest.raises(PlanError, match="1572864 outputs"):
                 Plan(schema, Fraction(1), 1, questions)
             values = json.loads(text)
-            values["questions"].append(values["questions"][-1] | {"attributes": ["x48"]})
+            values["questions"].append(values["questions"][-1] | {"views": [{"kind": "value", "of": ["x48"]}]})
             with pytest.raises(PlanError, match="1572864 outputs"):
                 Plan.from_json(json.dumps(values))
 
@@ -576,14 +651,17 @@ def test_outputs_are_counted_while_a_plan_is_read() -> None:
     odd = window | {"size": 32767, "width": 1, "threshold": str(WORD - 32766 * ROUNDING)}
     channels = [coin, *[window] * 47, odd]  # one output too many
     values = json.loads(binary().to_json())
-    values["questions"] = [*({"attributes": [f"x{i}"], "channel": each} for i, each in enumerate(channels)), "junk"]
+    values["questions"] = [
+        *({"views": [{"kind": "value", "of": [f"x{i}"]}], "channel": each} for i, each in enumerate(channels)),
+        "junk",
+    ]
     with pytest.raises(PlanError, match="1572864 outputs"):
         Plan.from_json(json.dumps(values))
 
 
 def test_the_law_is_not_for_two_attributes_together() -> None:
     schema = Schema([Categorical("a", [0, 1]), Categorical("b", [0, 1])])
-    plan = Plan(schema, Fraction(2), 1, (Question(("a", "b"), Cells((2, 2), WORD // 2)),))
+    plan = Plan(schema, Fraction(2), 1, (Question(("a", "b"), Cells((2, 2), 1, WORD // 2)),))
     with pytest.raises(PlanError, match="together"):
         plan.law("a", 0)
 
@@ -603,6 +681,16 @@ def test_a_plan_draws_margins_and_laws(monkeypatch: pytest.MonkeyPatch) -> None:
     assert plan.plot() == ((plan,), usual)
     assert plan.plot("x", people=7, level=0.5) == ((plan,), {**usual, "people": 7, "level": 0.5, "attributes": ("x",)})
     assert plan.plot_law("x", 1, 2) == (plan, "x", (1, 2))
+
+
+def test_a_plan_of_the_first_version_says_what_to_do() -> None:
+    """Its questions had a list of attributes instead of views; the version is looked at first."""
+    values = json.loads(binary().to_json()) | {"hush": 1}
+    for question, name in zip(values["questions"], "abc", strict=True):
+        del question["views"]
+        question["attributes"] = [name]
+    with pytest.raises(PlanError, match=r"version 1; this hush reads version 2: make the plan and its reports anew"):
+        Plan.from_json(json.dumps(values))
 
 
 def test_a_plan_that_is_no_json_says_where() -> None:

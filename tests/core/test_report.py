@@ -81,7 +81,7 @@ def test_a_mutated_report_is_refused_or_valid(name: str, seed: int, data: st.Dat
 @given(st.sampled_from([*PLANS]), st.binary(max_size=64))
 def test_random_bytes_are_refused_or_valid(name: str, data: bytes) -> None:
     plan = PLANS[name]
-    for candidate in (data, bytes([1]) + bytes.fromhex(plan.id)[:8] + data):
+    for candidate in (data, bytes([2]) + bytes.fromhex(plan.id)[:8] + data):
         with suppress(ReportError):
             assert Report.decode(plan, candidate).encode() == candidate
 
@@ -127,8 +127,13 @@ def changed(report: Report, at: int, value: int) -> bytes:
     return bytes(data)
 
 
+def versioned(report: Report, version: int) -> str:
+    return report.to_json().replace('"hush":2', f'"hush":{version}')
+
+
 BAD: list[tuple[str, Callable[[Plan, Report], object], str]] = [
-    ("version", lambda p, r: Report.decode(p, changed(r, 0, 2)), "version 1"),
+    ("version", lambda p, r: Report.decode(p, changed(r, 0, 3)), "not a report of version 2"),
+    ("old version", lambda p, r: Report.decode(p, changed(r, 0, 1)), "version 1.* reads version 2.* anew"),
     ("plan", lambda p, r: Report.decode(PLANS["titled"], r.encode()), "another plan"),
     ("question", lambda p, r: Report.decode(p, changed(r, 25, 6)), "question of an answer"),
     ("cut", lambda p, r: Report.decode(p, r.encode()[:-1]), "cut short"),
@@ -136,7 +141,8 @@ BAD: list[tuple[str, Callable[[Plan, Report], object], str]] = [
     ("trailing", lambda p, r: Report.decode(p, r.encode() + b"\0"), "1 bytes too many"),
     ("not bytes", lambda p, r: Report.decode(p, r.encode().hex()), "must be bytes"),  # type: ignore[arg-type]
     ("json plan", lambda p, r: Report.from_json(PLANS["titled"], r.to_json()), "another plan"),
-    ("json version", lambda p, r: Report.from_json(p, r.to_json().replace('"hush":1', '"hush":2')), "version 1"),
+    ("json version", lambda p, r: Report.from_json(p, versioned(r, 3)), "not a report of version 2"),
+    ("old json version", lambda p, r: Report.from_json(p, versioned(r, 1)), "version 1.* reads version 2.* anew"),
     ("json repeated key", lambda p, r: Report.from_json(p, r.to_json()[:-1] + ',"hush":1}'), "not valid JSON"),
     ("json depth", lambda p, r: Report.from_json(p, "[" * 10**5), "not valid JSON"),
     ("id size", lambda p, r: Report(p, ID[:-1], r.answers), "16 bytes"),
@@ -177,7 +183,7 @@ def test_no_question_is_answered_twice() -> None:
 def test_a_report_shows_what_it_sends_and_nothing_else() -> None:
     report = Report(PLANS["default"], ID, ((3, 1),))
     assert repr(report) == f"<Report {ID.hex()} of plan {PLANS['default'].id[:12]}: ((3, 1),)>"
-    assert report.encode() == bytes([1]) + bytes.fromhex(PLANS["default"].id)[:8] + ID + bytes([3, 1])
+    assert report.encode() == bytes([2]) + bytes.fromhex(PLANS["default"].id)[:8] + ID + bytes([3, 1])
 
 
 @pytest.mark.parametrize(("questions", "width"), [(256, 1), (257, 2)])
@@ -207,7 +213,7 @@ def test_the_text_of_a_report_has_a_greatest_length() -> None:
 def test_the_json_of_a_report() -> None:
     plan = PLANS["default"]
     text = Report(plan, ID, ((3, 1),)).to_json()
-    assert text == f'{{"answers":[[3,1]],"hush":1,"id":"{ID.hex()}","plan":"{plan.id}"}}'
+    assert text == f'{{"answers":[[3,1]],"hush":2,"id":"{ID.hex()}","plan":"{plan.id}"}}'
     for answers in (
         "[]",
         "[[3]]",
@@ -222,9 +228,9 @@ def test_the_json_of_a_report() -> None:
     ):
         with pytest.raises(ReportError):
             Report.from_json(plan, text.replace("[[3,1]]", answers))
-    for version in ("0", "2", "true", "1.0"):
-        with pytest.raises(ReportError, match="version 1"):
-            Report.from_json(plan, text.replace('"hush":1', f'"hush":{version}'))
+    for version in ("0", "1", "3", "true", "2.0"):
+        with pytest.raises(ReportError, match="version 2"):
+            Report.from_json(plan, text.replace('"hush":2', f'"hush":{version}'))
     last = (
         Report(plan, ID, ((5, (0,)),))
         if isinstance(plan.channel("smokes").alphabet, Subsets)
@@ -255,6 +261,6 @@ def test_questions_must_increase_and_may_be_the_first_and_the_last() -> None:
             Report(plan, ID, answers)
     with pytest.raises(ReportError, match="pair"):
         Report(plan, ID, (first, second, [5, every[5]]))  # type: ignore[arg-type]
-    for junk in (b"", b"\x01", b"\x00" + some_report("k=3").encode()[1:]):
+    for junk in (b"", b"\x02", b"\x01" + some_report("k=3").encode()[1:]):
         with pytest.raises(ReportError):
             Report.decode(plan, junk)

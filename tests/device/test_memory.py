@@ -13,12 +13,15 @@ import pytest
 from hush import Categorical, Numeric, Plan, Schema, Tally, design
 from hush.core.channels import Output, Window
 from hush.core.coins import Coins
+from hush.core.design.categorical import grr
 from hush.core.exact import WORD, exp_bounds
+from hush.core.plan import Question
 from hush.core.report import Report
 from hush.core.schema import Input
-from hush.device.memory import ask, cost_of, define, level, new, recall
+from hush.core.views import Bands, Product
+from hush.device.memory import Levels, ask, cost_of, define, level, new, recall
 from hush.testing import SeededCoins
-from tests.cases import Branches, branches, plans
+from tests.cases import Branches, branches, plans, small_cells, small_rows, small_window
 
 MOOD = design(Schema([Categorical("mood", ["good", "fair", "bad"])]), 1.0, categorical="grr")
 STEPS = design(Schema([Numeric("steps", 0, 1)]), 1.0, numeric="duchi")
@@ -46,8 +49,12 @@ Law = dict[tuple[tuple[int, Output], ...], Fraction]
 
 
 def answers(coins: Coins, plan: Plan, week: Week, notes: Notes, levels: int = 3) -> tuple[tuple[int, Output], ...]:
-    numbers = [levels if isinstance(item, Numeric) else None for item in plan.schema.attributes]
-    return recall(coins, plan, ask(coins, plan, week, numbers, notes), notes)
+    return recall(coins, plan, ask(coins, plan, week, levels_of(plan, levels), notes), notes)
+
+
+def levels_of(plan: Plan, levels: int = 3) -> Levels:
+    """So many levels for each number that a question sees."""
+    return tuple(tuple(levels if isinstance(item, Numeric) else None for item in seen) for seen in plan.attributes)
 
 
 def transcripts(plan: Plan, history: Sequence[Week], lost: str = "") -> Law:
@@ -154,6 +161,77 @@ def test_several_questions_count_their_states_each() -> None:
             found = largest_ratio(laws[one], laws[other])
             assert found is not None
             assert found <= single**states
+
+
+# -- views
+
+BANDED = Schema([Numeric("x", 0, 1), Categorical("c", [0, 1])])
+SHARED = Plan(
+    BANDED,
+    Fraction(2),
+    2,
+    (
+        Question([Bands("x", (0.5,))], grr(Fraction(1), 2)),
+        Question([Bands("x", (0.25, 0.5)), "c"], small_cells(Fraction(1), (3, 2), 1)),
+    ),
+)
+
+
+def test_questions_that_share_a_number_count_the_states_that_they_see() -> None:
+    """All pairs of histories of two weeks with the same patterns: each state costs its channel's ratio."""
+    records = [(0.125, 0), (0.375, 0), (0.375, 1), (0.75, 1)]
+    laws = {history: transcripts(SHARED, history) for history in product(records, repeat=2)}
+
+    def patterns(history: Sequence[Week]) -> list[tuple[int, ...]]:
+        return [pattern([SHARED.seen(index, week) for week in history]) for index in range(2)]
+
+    worst = Fraction(0)
+    for one, other in product(laws, repeat=2):
+        if patterns(one) == patterns(other):
+            found = largest_ratio(laws[one], laws[other])
+            states = [len(set(each)) for each in patterns(one)]
+            allowed = math.prod(q.channel.ratio**m for q, m in zip(SHARED.questions, states, strict=True))
+            assert found is not None
+            assert found <= allowed
+            if states == [1, 1]:
+                worst = max(worst, found)
+    assert worst == SHARED.ratio  # the bound is attained
+
+
+def test_a_number_that_moves_within_its_bands_has_one_state() -> None:
+    notes = Notes()
+    coins = SeededCoins(9)
+    found = {answers(coins, SHARED, [x, 1], notes) for x in (0.3, 0.4, 0.5, 0.26)}
+    assert len(found) == 1
+    assert sum(kind == "answer" for kind, _, _ in notes.kept) == 2
+    assert not any(kind == "dither" for kind, _, _ in notes.kept)  # bands are exact: there is nothing to round
+    answers(coins, SHARED, [0.2, 1], notes)  # another band of one question alone
+    assert sum(kind == "answer" for kind, _, _ in notes.kept) == 3
+
+
+def test_a_dither_belongs_to_one_view_and_one_number_of_levels() -> None:
+    """A number and its square do not share one; two questions about the same number do: it has one level."""
+    schema = Schema([Numeric("x", 0, 1), Categorical("c", [0, 1])])
+    square = Product(("x", "x"), (0.0, 0.0), 1.0)
+    plan = Plan(
+        schema,
+        Fraction(3),
+        3,
+        (
+            Question(["x"], small_window(Fraction(1), 5, 2)),
+            Question(["c", "x"], small_rows(Fraction(1), 2, 1, 3, 1)),
+            Question([square], small_window(Fraction(1), 5, 2)),
+        ),
+    )
+    notes = Notes()
+    one, two, other = ask(SeededCoins(3), plan, [0.3, 1], ((3,), (None, 3), (3,)), notes)
+    kept = [int(value) for (kind, _, _), value in notes.kept.items() if kind == "dither"]
+    assert len(kept) == 2
+    assert one.state == f"[{level(0.3, 3, kept[0])}]"
+    assert two.state == f"[1,{level(0.3, 3, kept[0])}]"
+    assert other.state == f"[{level((0.3 * 0.3 + 1) / 2, 3, kept[1])}]"
+    ask(SeededCoins(4), plan, [0.3, 1], ((3,), (None, 5), (3,)), notes)
+    assert sum(kind == "dither" for kind, _, _ in notes.kept) == 3  # other levels, another dither
 
 
 # -- numbers
@@ -327,9 +405,8 @@ def test_new_answers_cost_no_more_than_the_plan_and_no_less_than_they_tell() -> 
 def test_every_channel_can_be_repeated(name: str) -> None:
     plan = plans()[name]
     coins, notes = SeededCoins(3), Notes()
-    record = [0 if not isinstance(item, Numeric) else 0.5 for item in plan.schema.attributes]
-    numbers = [3 if isinstance(item, Numeric) else None for item in plan.schema.attributes]
-    first = ask(coins, plan, record, numbers, notes)
+    record: list[Input] = [0 if not isinstance(item, Numeric) else 0.5 for item in plan.schema.attributes]
+    first = ask(coins, plan, record, levels_of(plan), notes)
     assert new(first, notes) == [item.index for item in first]
     found = recall(coins, plan, first, notes)
     assert new(first, notes) == []
@@ -347,14 +424,14 @@ def test_a_state_has_all_attributes_of_its_question() -> None:
     assert [question.attributes for question in plan.questions] == [("c", "x"), ("d", "y")]
     for x, y in product((0.0, 0.3, 0.75, 1.0), repeat=2):
         notes = Notes()
-        first, second = ask(SeededCoins(6), plan, [1, x, 2, y], [None, 5, None, 3], notes)
+        first, second = ask(SeededCoins(6), plan, [1, x, 2, y], ((None, 5), (None, 3)), notes)
         kept = [int(value) for (kind, _, _), value in notes.kept.items() if kind == "dither"]
         levels = [level(x, 5, kept[0]), level(y, 3, kept[1])]
         assert [first.state, second.state] == [f"[1,{levels[0]}]", f"[2,{levels[1]}]"]
         assert first.inputs == (1, levels[0] / 4)
         assert second.inputs == (2, levels[1] / 2)
     both = design(Schema([Numeric("x", 0, 1, optional=True)]), 1.0)
-    (missing,) = ask(SeededCoins(7), both, [None], [3], Notes())
+    (missing,) = ask(SeededCoins(7), both, [None], ((3,),), Notes())
     assert (missing.inputs, missing.state) == ((None,), "[null]")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from hush import Ledger, Plan, PlanError, RecordError, Report, design
 from hush.core.coins import Coins
 from hush.core.dealing import SIGNATURE_SIZE, questions_of
 from hush.device.tickets import answer_ticket
-from tests.cases import MIXED, RECORD
+from tests.cases import MIXED, RECORD, related_plan
 
 PLAN = design(MIXED, 16.0, k=2)
 ONE = design(MIXED, 4.0, k="weighted", importance={"age": 4, "os": 1})
+RELATED = related_plan()
 IDS = [bytes([i]) * 16 for i in range(40)]
 
 
@@ -47,13 +49,13 @@ def dealt(plan: Plan, id_: bytes) -> list[int]:
     return sorted(chosen)
 
 
-@pytest.mark.parametrize("plan", [PLAN, ONE], ids=["two of six", "weighted"])
+@pytest.mark.parametrize("plan", [PLAN, ONE, RELATED], ids=["two of six", "weighted", "relations"])
 def test_questions_follow_from_the_id(plan: Plan) -> None:
     found = [questions_of(plan, id_) for id_ in IDS]
     assert found == [dealt(plan, id_) for id_ in IDS]
     assert len({tuple(questions) for questions in found}) > 3
     assert found == [questions_of(plan, id_) for id_ in IDS]
-    assert found != [questions_of(design(MIXED, plan.epsilon, title="another", k=plan.k), id_) for id_ in IDS]
+    assert found != [questions_of(replace(plan, title="another"), id_) for id_ in IDS]
 
 
 @pytest.mark.parametrize("id_", IDS[:8])
@@ -68,6 +70,19 @@ def test_a_report_answers_the_questions_of_its_ticket(id_: bytes) -> None:
         if PLAN.questions[question].attributes[0] in ("os", "code", "smokes"):
             true = sum(report.answers[place][1] == inputs[question] for report in reports)
             assert true >= 4  # 5 of 8 are others with a probability below 56 * 0.003^5 = 2e-11, in at most 16 cases
+
+
+def test_a_ticket_deals_questions_that_share_attributes() -> None:
+    """One question each, as its weight says; whatever it sees, missing values too, the report is one of the plan."""
+    record = {"age": 30, "hours": None, "edu": "school", "region": None}
+    met = set()
+    for i in range(200):
+        report = answer_ticket(RELATED, record, i.to_bytes(16, "big"))
+        ((index, _),) = report.answers
+        assert [index] == dealt(RELATED, report.id)
+        assert Report.decode(RELATED, report.encode()) == Report.from_json(RELATED, report.to_json()) == report
+        met.add(index)
+    assert len(met) > 10
 
 
 def test_reports_under_one_ticket_are_fresh() -> None:

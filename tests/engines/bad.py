@@ -34,6 +34,19 @@ def _drop(part: int) -> Callable[[Rows], object]:
     return lambda rows: rows.remove(next(row for row in rows if row["part"] == part))
 
 
+def _part(part: int, /, **values: Any) -> Callable[[Rows], object]:
+    """Change the first row that has a part."""
+    return lambda rows: next(row for row in rows if row["part"] == part).update(values)
+
+
+def _across(rows: Rows) -> None:
+    """Name two cells of row 3 in all reports, one in the first part and one in the second: only totals show it."""
+    for row in rows:
+        row["output"] = (1 | 1 << 51, 1, 0)[row["part"]]
+
+
+TWO = "a set must not have two members of one group"
+
 BAD: dict[str, Bad] = {
     "null attribute": Bad("grr", _first(0, attribute=None), "no value may be null: 1 row$"),
     "null symbol": Bad("grr", _first(0, output=None), "no value may be null: 1 row$"),
@@ -53,15 +66,33 @@ BAD: dict[str, Bad] = {
         "oue", _first(2, output=-1), "'c': the members of an output must be from 0 to 9: 1 row$"
     ),
     "weight of a small set": Bad("subset", _first(2, output=3), "'c': an output must have 3 members: 1 row$"),
-    "signs of a small set": Bad("cube", _first(0, output=0b1111), "both signs of one dimension: 1 row$"),
+    "signs of a small set": Bad("cube", _first(0, output=0b1111), "two members of one group: 1 row$"),
     "spare bit": Bad("unary-17", _first(0, output=1 << 17), "'c0': spare bits must be 0: 1 row$"),
     "spare sign": Bad("unary-17", _first(0, output=-(1 << 63)), "'c0': spare bits must be 0: 1 row$"),
     "spare bit of the last part": Bad("unary-65", _first(0, part=1, output=2), "'c0': spare bits must be 0: 1 row$"),
     "weight": Bad("subset-40", _first(0, output=1), "'c0': a set must have as many members.*: 1 row$"),
     "weight with a sign": Bad("subset-64", _first(0, output=-1), "'c0': a set must have as many members.*: 1 row$"),
-    "both signs": Bad("cube-20", _first(0, output=0b1101011), "'x19': a set must not have both signs.*: 1 row$"),
-    "both signs at the end": Bad("cube-32", _first(0, output=0b1010101 - (1 << 62)), "both signs.*: 1 row$"),
-    "both signs in a part": Bad("cube-70", _first(0, output=-1), "'x69': a set must not have both signs.*: 1 row$"),
+    "both signs": Bad("cube-20", _first(0, output=0b1101011), "'x19': a set must not have two members of.*: 1 row$"),
+    "both signs at the end": Bad(
+        "cube-32", _first(0, output=0b1010101 - (1 << 62)), "two members of one group: 1 row$"
+    ),
+    "both signs in a part": Bad("cube-70", _first(0, output=-1), "'x69': a set must not have two members of.*: 1 row$"),
+    "cells of one row, in a small set": Bad(
+        "rows 3-2-2-1", _first(0, output=0b1100), "two members of one group: 1 row$"
+    ),
+    "cells of one row": Bad("rows 4-3-7-2", _first(0, output=1 | 1 << 6 | 1 << 20), f"'x': {TWO}: 1 row$"),
+    "neighbours in one row": Bad("rows 4-3-7-2", _first(0, output=0b1_1000_0000_0001), f"'x': {TWO}: 1 row$"),
+    "all cells": Bad("rows 9-3-17-5", _first(0, output=-1), f"'x': {TWO}: 1 row$"),
+    "the sign and the cell before it": Bad("rows 9-3-17-5", _first(0, output=-(1 << 62)), f"'x': {TWO}: 1 row$"),
+    "the sign and the first of its row": Bad(
+        "rows 9-3-17-5", _first(0, output=(1 << 51) - (1 << 63)), f"'x': {TWO}: 1 row$"
+    ),
+    "cells of one row in a later part": Bad("rows 9-3-17-5", _part(1, output=0b1001), f"'x': {TWO}: 1 row$"),
+    "the rest of a row in a later part": Bad("rows 200-2-31-7 optional", _part(99, output=0b11), f"'x': {TWO}: 1 row$"),
+    "cells of one row in two parts": Bad("rows 9-3-17-5", _across, "no group may be counted more often"),
+    "cells outside the table": Bad("rows 9-3-17-5", _part(2, output=1 << 25), "'x': spare bits must be 0: 1 row$"),
+    "weight of rows": Bad("rows 4-3-7-2", _first(0, output=1), "'x': a set must have as many members.*: 1 row$"),
+    "weight of cells": Bad("cells 4-16 of 9", _first(0, output=1), "'a0': a set must have as many members.*: 1 row$"),
     "weight of a wide set": Bad("subset-100", _every(0, output=0), "'c0': the counts of an attribute must add up to"),
     "weight of a wide cube": Bad("cube-70", _every(0, output=0), "the counts of an attribute must add up to 6"),
     "missing part": Bad("signs-70", _drop(1), "'x69': every part of a set must occur equally often: 1 row missing"),

@@ -91,8 +91,9 @@ def written(plan: Plan, folder: Path, metadata: dict[bytes, bytes] | None) -> Pa
 @pytest.mark.parametrize(
     ("metadata", "message"),
     [
-        ({b"hush": b"2"}, "'some.parquet': these are not reports of version 1"),
-        ({b"hush": b"1", b"hush.core.plan": b"0" * 64}, "'some.parquet': these reports belong to another plan"),
+        ({b"hush": b"3"}, "'some.parquet': these are not reports of version 2"),
+        ({b"hush": b"1"}, "'some.parquet': these are reports of version 1; this hush reads version 2"),
+        ({b"hush": b"2", b"hush.core.plan": b"0" * 64}, "'some.parquet': these reports belong to another plan"),
         (
             {
                 b"org.apache.spark.sql.parquet.row.metadata": b'{"fields": [{"name": "attribute", "metadata": '

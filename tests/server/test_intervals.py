@@ -210,7 +210,7 @@ def test_the_standard_error_of_a_ratio_is_that_of_its_deviations() -> None:
     assert found.stderr == pytest.approx(summarise(counts, away).stderr)
 
 
-MISSING = Squares(QUIET.lower, QUIET.upper, -0.9, (0.02, 0.1))
+MISSING = Squares(QUIET.lower, QUIET.upper, -0.9, ((0.02, 0.1),))
 
 
 @pytest.mark.parametrize("counts", [[400, 500, 300], [4, 50, 3], [100, 3, 80]])

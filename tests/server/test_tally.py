@@ -140,7 +140,8 @@ def test_other_plans_are_refused_and_nothing_changes() -> None:
         ({"answered": None}, "array"),
         ({"counts": []}, "one vector"),
         ({"counts": [1, 2, 3, 4]}, "array"),
-        ({"hush": 2}, "version 1"),
+        ({"hush": 3}, "not a tally of version 2"),
+        ({"hush": 1}, "version 1.* reads version 2.* anew"),
         ({"extra": 1}, "exactly the fields"),
     ],
 )
@@ -198,24 +199,26 @@ TWO = design(Schema([Categorical("c", ["a", "b"]), Categorical("d", ["a", "b"])]
 
 def test_the_bytes_of_a_tally() -> None:
     small = Tally(TWO, 300, [200, 100], [[199, 1], [0, 100]])
-    assert small.encode() == b"\x01" + bytes.fromhex(TWO.id) + bytes.fromhex("ac02 c801 c701 01 64 00 64")
-    counted = f'{{"answered":[200,100],"counts":[[199,1],[0,100]],"hush":1,"plan":"{TWO.id}","reports":300}}'
-    assert small.to_json() == f'{{"hush":1,"plan":{TWO.to_json()},"tally":{counted}}}'
+    assert small.encode() == b"\x02" + bytes.fromhex(TWO.id) + bytes.fromhex("ac02 c801 c701 01 64 00 64")
+    counted = f'{{"answered":[200,100],"counts":[[199,1],[0,100]],"hush":2,"plan":"{TWO.id}","reports":300}}'
+    assert small.to_json() == f'{{"hush":2,"plan":{TWO.to_json()},"tally":{counted}}}'
     for broken in (
         b"\x00" + small.encode()[1:],
-        b"\x02" + small.encode()[1:],
+        b"\x03" + small.encode()[1:],
         small.encode() + b"\0",
         small.encode()[:-1],
     ):
         with pytest.raises(TallyError):
             Tally.decode(TWO, broken)
-    for version in ("true", "0", "2", "1.0", '"1"'):
+    for version in ("true", "0", "1", "3", "2.0", '"2"'):
         for before in ("{", ","):  # the file's, and that of the counts
-            text = small.to_json().replace(f'{before}"hush":1', f'{before}"hush":{version}')
-            with pytest.raises(TallyError, match="version 1"):
+            text = small.to_json().replace(f'{before}"hush":2', f'{before}"hush":{version}')
+            with pytest.raises(TallyError, match="version 2"):
                 Tally.from_json(text, TWO)
         with pytest.raises((TallyError, PlanError)):
-            Tally.from_json(small.to_json().replace('"hush":1', f'"hush":{version}'))
+            Tally.from_json(small.to_json().replace('"hush":2', f'"hush":{version}'))
+    with pytest.raises(TallyError, match=r"version 1.* reads version 2.* anew"):
+        Tally.decode(TWO, b"\x01" + small.encode()[1:])
 
 
 def test_a_tally_holds_its_plan() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hush import Plan
-from hush.core.channels import Cells, Channel, Cube, Output, Signs, Subset, Unary
+from hush.core.channels import Cells, Channel, Cube, Output, Rows, Signs, Subset, Unary
 from hush.core.report import Report
 from hush.core.schema import Input
 from hush.device.coins import SystemCoins
@@ -17,7 +17,7 @@ Score = Callable[[Output], float]
 def favours(plan: Plan, one: dict[str, Any], other: dict[str, Any]) -> Callable[[Report], int]:
     """Return a function of a report to one question: 1 if it favours the one record, -1 the other, 0 neither."""
     (question,) = plan.questions
-    score = _score(question.channel, *(plan.schema.encode(record) for record in (one, other)))
+    score = _score(question.channel, *(plan.seen(0, plan.schema.encode(record)) for record in (one, other)))
 
     def side(report: Report) -> int:
         ((_, output),) = report.answers
@@ -36,8 +36,19 @@ def _score(channel: Channel, one: list[Input], other: list[Input]) -> Score:
     if isinstance(channel, Subset | Unary | Cells):
         here, there = (channel.state(inputs, SystemCoins()) for inputs in (one, other))
         return lambda output: (here in _members(output)) - (there in _members(output))
+    if isinstance(channel, Rows):
+        here, there = (_cells(channel, inputs) for inputs in (one, other))
+        return lambda output: len(here & {*_members(output)}) - len(there & {*_members(output)})
     laws = [channel.likelihood(_number(inputs)) or [] for inputs in (one, other)]
     return lambda output: laws[0][_members(output)[0]] - laws[1][_members(output)[0]]
+
+
+def _cells(channel: Rows, inputs: list[Input]) -> set[int]:
+    """The cells that are likelier under these inputs."""
+    row, start = channel.state(inputs, SystemCoins())  # type: ignore[misc]
+    first = channel.size if start is None else start
+    inside = range(first, channel.group if start is None else first + channel.width)
+    return {row * channel.group + cell for cell in inside}
 
 
 def _members(output: Output) -> tuple[int, ...]:

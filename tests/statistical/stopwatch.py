@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hush import Categorical, Numeric, Plan, Schema, randomise
-from hush.core.channels import Channel, Cube, Mixture, Subset, Window
+from hush.core.channels import Cells, Channel, Cube, Mixture, Rows, Subset, Window
 from hush.core.channels.cube import agreeing_corners
 from hush.core.channels.window import ROUNDING
 from hush.core.design.categorical import grr, oue
@@ -35,6 +35,7 @@ from hush.core.exact import WORD, aligned_threshold, exp_bounds, largest_thresho
 from hush.core.plan import Question
 from hush.core.report import Report
 from hush.core.schema import Attribute
+from hush.core.views import Bands, Product, Sides, View
 from tests.statistical.favours import favours
 
 KEPT = Path(__file__).parents[2] / "docs" / "measured" / "stopwatch.json"
@@ -52,18 +53,22 @@ class Case(NamedTuple):
     other: Record
 
 
-def uneven(size: int, width: int, optional: bool) -> Window:
-    """A window whose knots lie nowhere in particular."""
+def _nowhere(size: int) -> tuple[int, ...]:
+    """Levels whose knots lie nowhere in particular."""
     upper = [(1 << 30) - y * y // 8 - 3 * y for y in range(size // 2)]
-    levels = (*(-level for level in upper), *reversed(upper))
+    return (*(-level for level in upper), *reversed(upper))
+
+
+def uneven(size: int, width: int, optional: bool) -> Window:
+    """A window with such levels."""
     outside = size if optional else size - width
-    return Window(size, width, aligned_threshold(BOUND, width, outside, ROUNDING), levels, optional)
+    return Window(size, width, aligned_threshold(BOUND, width, outside, ROUNDING), _nowhere(size), optional)
 
 
-def asking(attributes: Sequence[Attribute], channel: Channel) -> Plan:
-    """A plan with one question about all these attributes."""
+def asking(attributes: Sequence[Attribute], channel: Channel, views: Sequence[View | str] = ()) -> Plan:
+    """A plan with one question about all these attributes, as they are or through views."""
     schema = Schema(attributes)
-    return Plan(schema, EPSILON, 1, (Question(schema.names, channel),))
+    return Plan(schema, EPSILON, 1, (Question(views or schema.names, channel),))
 
 
 def _about(attributes: Sequence[Attribute], channel: Channel, one: Any, other: Any) -> Case:
@@ -115,6 +120,28 @@ def _window(optional: bool, cells: int) -> Window:
     return uneven(cells, cells // 4 + 1, optional)
 
 
+def _rows(one: Any, other: Any, rows: int = 64, size: int = 1022) -> Case:
+    """A category and a number that may be missing: half of the rows are named, with a quarter of their cells."""
+    width = size // 4
+    threshold = largest_threshold(BOUND, rows // 2 * width, rows * (size + width) - rows // 2 * width)
+    channel = Rows(rows, rows // 2, size, width, threshold, _nowhere(size), True)
+    plan = asking([Categorical("c", range(rows)), *_numbers(1, True)], channel)
+    return Case(plan, {"c": 0, "x0": one}, {"c": rows - 1, "x0": other})
+
+
+def _viewed(view: View, channel: Channel, one: Any, other: Any) -> Case:
+    """Numbers that may be missing, through a view."""
+    attributes = _numbers(len({*view.of}), True)
+    plan = asking(attributes, channel, [view])
+    return Case(plan, *(dict.fromkeys((item.name for item in attributes), value) for value in (one, other)))
+
+
+def _bands(one: Any, other: Any, cuts: int = 4094) -> Case:
+    """As many bands as there may be beside "missing", of widths that differ, for a number."""
+    view = Bands("x0", tuple(((i + 1) / (cuts + 1)) ** 2 for i in range(cuts)))
+    return _viewed(view, grr(EPSILON, cuts + 2), one, other)
+
+
 def _mixture(cells: int) -> Mixture:
     return Mixture((WORD // 2, WORD // 2), (_window(True, cells), uneven(2048, 17, True)))
 
@@ -144,11 +171,25 @@ CASES: dict[str, Callable[..., Case]] = {
     "cells": lambda: _about(
         [Categorical("a", range(64)), Categorical("b", range(64))], cells(EPSILON, (64, 64)), 0, 63
     ),
+    "cells, sets": lambda size=64: _about(
+        [Categorical("a", range(size)), Categorical("b", range(size))],
+        Cells((size, size), size * size // 2, largest_threshold(BOUND, 1, 1)),
+        0,
+        size - 1,
+    ),
+    "rows, low or high": lambda rows=64: _rows(0.0, 1.0, rows),
+    "rows, missing or not": lambda rows=64: _rows(None, 0.99, rows),
+    "bands, low or high": lambda: _bands(0.0, 1.0),
+    "bands, missing or not": lambda: _bands(None, 0.99),
+    "sides, missing or not": lambda: _viewed(Sides(("x0", "x1"), (0.25, 0.75)), grr(EPSILON, 3), None, 0.99),
+    "product, missing or not": lambda: _viewed(
+        Product(("x0", "x1"), (0.5, 0.5), 0.25), _window(True, CELLS), None, 0.99
+    ),
 }
 
 GIVEN: dict[str, Callable[..., Case]] = {
     # Where a report that favours a record is rare under the other one, a plan of the same kind for which it is not.
-    **{name: make for name, make in CASES.items() if not name.startswith(("subset", "window, even", "cells"))},
+    **{name: make for name, make in CASES.items() if not name.startswith(("subset", "window, even", "cells", "bands"))},
     "window, even, low or high": lambda: _about(
         _numbers(1), Window(CELLS, 8193, aligned_threshold(BOUND, 8193, CELLS - 8193, ROUNDING)), 0.0, 1.0
     ),
@@ -157,6 +198,9 @@ GIVEN: dict[str, Callable[..., Case]] = {
     ),
     "subset of one": lambda: _about(_category(8), grr(EPSILON, 8), 0, 7),
     "cells": lambda: _about([Categorical("a", range(2)), Categorical("b", range(4))], cells(EPSILON, (2, 4)), 0, 1),
+    "cells, sets": CASES["cells, sets"],
+    "bands, low or high": lambda: _bands(0.0, 1.0, 6),
+    "bands, missing or not": lambda: _bands(None, 0.99, 6),
 }
 
 

@@ -37,8 +37,8 @@ from tests.statistical.stopwatch import (
 )
 
 ALARM, LEFT, FEW = 1e-8, 0.1, 50
-SLOW = {"unary", "cube", "signs, even", "signs, odd", "subset of all but one"}
-SMALLER = {"unary": 256, "cube": 64, "signs, even": 64, "signs, odd": 63, "subset of half": 128}
+SLOW = {"unary", "cube", "signs, even", "signs, odd", "subset of all but one", "cells, sets"}
+SMALLER = {"unary": 256, "cube": 64, "signs, even": 64, "signs, odd": 63, "subset of half": 128, "cells, sets": 12}
 
 
 @pytest.mark.parametrize("name", CASES)

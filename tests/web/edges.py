@@ -63,16 +63,31 @@ def falling(steps: int, reach: int) -> tuple[int, ...]:
     return *decays, math.ceil(WORD * every / (every + 2))
 
 
-def cells(*sizes: int | None) -> dict[str, Any]:
-    return {"kind": "cells", "sizes": list(sizes), "threshold": str(HALF)}
+def cells(*sizes: int | None, weight: Any = 1, threshold: int = HALF) -> dict[str, Any]:
+    return {"kind": "cells", "sizes": list(sizes), "weight": weight, "threshold": str(threshold)}
+
+
+def rows(groups: Any = 3, weight: Any = 1, size: Any = 2, width: Any = 1, **change: Any) -> dict[str, Any]:
+    """A rows channel that is hardly likelier to have the person in it, if its numbers make one."""
+    fields = {"kind": "rows", "rows": groups, "weight": weight, "size": size, "width": width, "levels": "even"}
+    optional = change.get("optional", False)
+    cells_of_all = groups * (size + width * bool(optional))
+    threshold = WORD * weight * width // cells_of_all + 1 if cells_of_all else 1
+    return fields | {"threshold": str(threshold), "optional": False} | change
+
+
+def value(name: str = "x") -> dict[str, Any]:
+    return {"kind": "value", "of": [name]}
 
 
 def text(schema: list[dict[str, Any]], *channels: dict[str, Any], **change: Any) -> str:
     """A plan with these channels: each for one attribute, or one for all of them."""
     names = [attribute["name"] for attribute in schema]
     asked = [names] if len(channels) == 1 else [[name] for name in names]
-    questions = [{"attributes": of, "channel": channel} for of, channel in zip(asked, channels, strict=True)]
-    fields = {"hush": 1, "title": "", "epsilon": "16.0", "k": 1, "weights": None}
+    questions = [
+        {"views": [value(name) for name in of], "channel": channel} for of, channel in zip(asked, channels, strict=True)
+    ]
+    fields = {"hush": 2, "title": "", "epsilon": "16.0", "k": 1, "weights": None}
     return codec.dump(fields | {"schema": schema, "questions": questions} | change)
 
 
@@ -83,6 +98,8 @@ def plans() -> Iterator[str]:
     yield from _windows()
     yield from _additives()
     yield from _others()
+    yield from _views()
+    yield from _rows()
 
 
 def _wholes() -> Iterator[str]:
@@ -103,11 +120,11 @@ def _wholes() -> Iterator[str]:
     yield text([number(f"x{i}") for i in range(48)], *([window(32768, 16384)] * 48))
     yield text([], subset())
     yield text([category(2)], subset(), questions=[])
-    one = {"attributes": ["c"], "channel": subset()}
+    one = {"views": [value("c")], "channel": subset()}
     yield text(pair, subset(), questions=[one])
     yield text([category(2)], subset(), questions=[one, one])
-    yield text([category(2)], subset(), questions=[one, {"attributes": [], "channel": subset()}])
-    yield text(pair, subset(), questions=[{"attributes": ["d"], "channel": subset()}, one])
+    yield text([category(2)], subset(), questions=[one, {"views": [], "channel": subset()}])
+    yield text(pair, subset(), questions=[{"views": [value("d")], "channel": subset()}, one])
     yield text([category(2), category(2)], subset(), subset())
     for title in ("x" * 256, "x" * 257, "é\u0301", "\U000e0001", "\u2028", "\xad", "\ufffd"):
         yield text([category(2)], subset(), title=title)
@@ -262,5 +279,145 @@ def _others() -> Iterator[str]:
         yield text(kinds, cells(*sizes))
         yield text([*kinds[1:], number("b", optional=True)], cells(*sizes))
         yield text([*kinds[1:], category(max((sizes[0] or 2) - 1, 1), "b", optional=True)], cells(*sizes))
+    weights: list[Any] = [0, 1, 2, 5, 6, 7, "1", 1.0, None]
+    for several in weights:
+        yield text([category(6)], cells(6, weight=several, threshold=WORD - WORD // 16))
+    for threshold in (WORD // 3, WORD // 3 + 1):
+        yield text([category(6)], cells(6, weight=2, threshold=threshold))
     yield text([number()], cells(2))
     yield text([category(2)], cells(None))
+
+
+def seeing(view: Any, channel: dict[str, Any], *schema: dict[str, Any], **change: Any) -> str:
+    """A plan with a question that looks through a view, and one question for each attribute."""
+    attributes = list(schema) or [number(), number("y", -1000.0, 0.1)]
+    alone = [
+        {"views": [value(one["name"])], "channel": window(2, 1, optional=one["optional"])}
+        for one in attributes
+        if one["kind"] == "numeric"
+    ]
+    others = [
+        {"views": [value(one["name"])], "channel": subset(len(one["values"]) + one["optional"])}
+        for one in attributes
+        if one["kind"] == "categorical"
+    ]
+    questions = [*alone, *others, {"views": view if isinstance(view, list) else [view], "channel": channel}]
+    return text(attributes, *[subset()] * len(attributes), questions=questions, **change)
+
+
+def _views() -> Iterator[str]:
+    def bands(*cuts: Any, of: Any = ("x",), **change: Any) -> dict[str, Any]:
+        return {"kind": "bands", "of": list(of), "cuts": list(cuts)} | change
+
+    def sides(*cuts: Any, of: Any = ("x", "y")) -> dict[str, Any]:
+        return {"kind": "sides", "of": list(of), "cuts": list(cuts)}
+
+    def product(*centres: Any, of: Any = ("x", "y"), reach: Any = 0.5) -> dict[str, Any]:
+        return {"kind": "product", "of": list(of), "centres": list(centres), "reach": reach}
+
+    below = math.nextafter(1.0, 0)
+    for cut in (0.0, -0.0, 5e-324, below, 1.0, -1e-300, 0, "0.0", None, True, [0.5], 1e-320, math.nextafter(1.0, 2)):
+        yield seeing(bands(cut), subset())
+        yield seeing(sides(cut, -1.0), subset())
+        yield seeing(sides(0.5, cut), subset())
+        yield seeing(product(cut, 0.0), window(2, 1))
+    for cut in (0.1, math.nextafter(0.1, 0), 0.09, -1000.0, -1000.5):
+        yield seeing(bands(cut, of=["y"]), subset())
+        yield seeing(sides(cut, 0.5, of=["y", "x"]), subset())
+        yield seeing(product(0.5, cut), window(2, 1))
+    for cuts in ([0.25, 0.5], [0.5, 0.5], [0.5, 0.25], [0.5, math.nextafter(0.5, 1)], [0.0, 5e-324]):
+        yield seeing(bands(*cuts), subset(3))
+    for pair in ([-1e-3, 0.0], [math.nextafter(0.05, 0), 0.05], [0.0, 1e-320]):  # on y these may lie too close
+        yield seeing(bands(*pair, of=["y"]), subset(3))
+    for count in (4095, 4096):
+        cuts = [(i + 0.5) / count for i in range(count)]
+        yield seeing(bands(*cuts), subset(min(count + 1, 4097)))
+    for reach in (1.0, math.nextafter(1.0, 2), 2.0**-20, math.nextafter(2.0**-20, 0), 0.0, -0.0, 1, "1.0", None, -0.5):
+        yield seeing(product(0.5, 0.0, reach=reach), window(2, 1))
+    for of in (["x"], ["x", "y"], ["x", "x"], ["y", "x"], [], ["x", "y", "x"], ["z"], [0], "x", None):
+        yield seeing({"kind": "value", "of": of}, window(2, 1))
+        yield seeing(bands(0.0, of=["x"]) | {"of": of}, subset())
+        yield seeing(sides(0.0, 0.0) | {"of": of}, subset())
+        yield seeing(product(0.0, 0.0) | {"of": of}, window(2, 1))
+    both = [number(), category(2)]
+    for view in (bands(0.5, of=["c"]), sides(0.5, 0.5, of=["x", "c"]), product(0.5, 0.5, of=["c", "x"]), value("c")):
+        yield seeing(view, subset(), *both)
+    maybe = [number(), number("y", optional=True)]
+    for size in (2, 3, 4):
+        yield seeing(bands(0.5, of=["y"]), subset(size), *maybe)
+        yield seeing(sides(0.5, 0.5), subset(size), *maybe)
+        yield seeing(sides(0.5, 0.5, of=["x", "x"]), subset(size), *maybe)
+    for optional in (False, True):
+        yield seeing(product(0.5, 0.5), window(5, 2, optional=optional), *maybe)
+        yield seeing(product(0.5, 0.5, of=["x", "x"]), window(5, 2, optional=optional), *maybe)
+    wrong: list[Any] = [None, [], {}, "value", {"kind": "value"}, {"kind": "toString", "of": ["x"]}]
+    for odd in [*wrong, value() | {"cuts": []}]:
+        yield seeing([odd], subset())
+    yield seeing([bands(0.5), bands(0.5)], cells(2, 2))
+    yield seeing([value(), value()], {"kind": "signs", "size": 2, "threshold": str(HALF + 1)})
+    for count in (4093, 4095):  # with those of x and y: 4095 and 4097
+        questions = [
+            {"views": [value("x")], "channel": window(2, 1)},
+            {"views": [value("y")], "channel": window(2, 1)},
+            *({"views": [bands((i + 0.5) / count)], "channel": subset()} for i in range(count)),
+        ]
+        yield text([number(), number("y")], subset(), questions=questions)
+
+
+def _rows() -> Iterator[str]:
+    for groups, weight, size, width in (
+        (2, 1, 2, 1),
+        (1, 1, 2, 1),
+        (3, 2, 2, 1),
+        (3, 3, 2, 1),
+        (3, 0, 2, 1),
+        (3, 1, 1, 1),
+        (3, 1, 5, 0),
+        (3, 1, 5, 4),
+        (3, 1, 5, 5),
+        (2, 1, 32768, 1),
+        (2, 1, 32769, 1),
+        (3, 1, 21845, 1),
+        (3, 1, 21846, 1),
+        (4096, 1, 16, 1),
+        (4097, 4096, 15, 14),
+        (4096, 1, 17, 1),
+    ):
+        yield text(
+            [category(max(groups, 2)), number()] if groups < 4097 else [category(4096, optional=True), number()],
+            rows(groups, weight, size, width),
+        )
+    for size in (21844, 21845):
+        yield text([category(3), number(optional=True)], rows(3, 1, size, 7, optional=True))
+    fair = rows(3, 2, 4, 3)
+    for step in (-1, 0, 1):
+        yield text([category(3), number()], fair | {"threshold": str(HALF + step)})
+    for change in (
+        {"optional": True},
+        {"optional": 1},
+        {"levels": "odd"},
+        {"threshold": 5},
+        {"weight": "2"},
+        {"extra": 1},
+    ):
+        yield text([category(3), number()], fair | change)
+    for levels in (
+        [-2, -1, 1, 2],
+        [-1, -1, 1, 1],
+        [-2, 0, 0, 2],
+        [-1, 0, 1],
+        [0, 0, 0, 0],
+        [1, 0, 0, -1],
+        [-1.0, 0, 0, 1],
+    ):
+        yield text([category(3), number()], fair | {"levels": levels})
+        yield text([category(3), number()], fair | {"levels": levels, "width": 1, "threshold": str(HALF)})
+    for optional in (False, True):
+        yield text([category(3), number(optional=True)], rows(3, 2, 4, 3, optional=optional))
+        yield text([category(2, optional=True), number(optional=optional)], rows(3, 2, 4, 3, optional=optional))
+    yield text([number(), category(3)], fair)
+    yield text([category(3), category(3, "d")], fair)
+    yield text([number("x"), number("y")], fair)
+    yield text([category(3)], fair)
+    yield text([category(3), number(), number("y")], fair)
+    yield text([category(4), number()], fair)

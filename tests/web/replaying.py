@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -15,13 +16,17 @@ from typing import Any
 
 import pytest
 
-from hush.core.channels import Channel
+from hush.core.channels import Cells, Channel, Rows, Subset
 from hush.core.coins import Coins
 from hush.core.design import design
 from hush.core.design.joint import cells
-from hush.core.exact import WORD
+from hush.core.design.minimax import minimax
+from hush.core.design.numeric import duchi, piecewise
+from hush.core.exact import WORD, exp_bounds, largest_threshold
 from hush.core.plan import Plan, Question
 from hush.core.schema import Categorical, Numeric, Schema
+from hush.core.views import Bands, Product, Sides, Value, View
+from hush.errors import PlanError
 from tests.cases import SMALL
 
 ROOT = Path(__file__).parents[2]
@@ -107,8 +112,8 @@ def fractions(plan: Plan, values: dict[str, Any]) -> list[float]:
     """Return how far the numbers of a record are on the way between the two states to which they may be rounded."""
     found = [0.5]
     inputs = plan.schema.encode(values)
-    for question, span in zip(plan.questions, plan.spans, strict=True):
-        for u in inputs[span]:
+    for index, question in enumerate(plan.questions):
+        for u in plan.seen(index, inputs):
             if isinstance(u, float):
                 parts: Any = getattr(question.channel, "parts", (question.channel,))
                 found += [part._between(u)[1] if hasattr(part, "_between") else u for part in parts]
@@ -156,10 +161,25 @@ def record(plan: Plan, pick: random.Random) -> dict[str, Any]:
         else:
             low, high = attribute.low, attribute.high
             number = pick.choice((low, high, (low + high) / 2, low + (high - low) * pick.random()))
+            if (cuts := _cuts(plan, attribute.name)) and pick.random() < 0.5:
+                near = pick.choice(cuts)
+                number = max(low, pick.choice((near, math.nextafter(near, -math.inf), math.nextafter(near, math.inf))))
             if attribute.out_of_range == "clip" and pick.random() < 0.2:
                 number = pick.choice((low - 1, high + 1e9))
             values[attribute.name] = min(number, high) if attribute.out_of_range == "error" else number
     return values
+
+
+def _cuts(plan: Plan, name: str) -> list[float]:
+    """Return the cuts and centres of an attribute."""
+    found: list[float] = []
+    for view in {view for question in plan.questions for view in question.views}:
+        if isinstance(view, Bands) and view.attribute == name:
+            found += view.cuts
+        elif isinstance(view, Sides | Product):
+            marks = view.cuts if isinstance(view, Sides) else view.centres
+            found += [mark for of, mark in zip(view.attributes, marks, strict=True) if of == name]
+    return sorted(found)
 
 
 def _schema(pick: random.Random, *, optional: bool) -> Schema:
@@ -237,6 +257,88 @@ def block_plans() -> list[Plan]:
     return result
 
 
+def related_plans(count: int, seed: int = 1) -> list[Plan]:
+    """Plans with views of every kind, rows, and sets of cells."""
+    pick = random.Random(seed)
+    result: list[Plan] = []
+    while len(result) < count:
+        schema = _schema(pick, optional=True)
+        numbers = [one for one in schema.attributes if isinstance(one, Numeric)]
+        groups: list[View] = [Value(one.name) for one in schema.attributes if isinstance(one, Categorical)]
+        if not numbers:
+            continue
+        groups += [_bands(one, pick) for one in numbers]
+        asked: dict[tuple[View, ...], Question] = {}
+        for attribute in schema.attributes:
+            asked[(Value(attribute.name),)] = _single(schema, Value(attribute.name), pick)
+        for _ in range(6):
+            one, other = pick.choice(numbers), pick.choice(numbers)
+            marks = tuple(pick.uniform(item.low, item.high) for item in (one, other))
+            both = (one.name, other.name)
+            views: list[View] = [
+                _bands(one, pick),
+                Product(both, (marks[0], marks[1]), pick.choice((1.0, 0.25, 2.0**-20))),
+            ]
+            with contextlib.suppress(PlanError):
+                sides = Sides(both, (marks[0], marks[1]))
+                sides.seen(schema)
+                views.append(sides)
+            for view in views:
+                asked[(view,)] = _single(schema, view, pick)
+            pair = (pick.choice(groups), Value(one.name))
+            size = pick.choice((2, 3, 8, 50))
+            rows = _rows(_labels(schema, pair[0]), size, pick.randrange(1, size), one.optional, pick)
+            asked[pair] = Question(pair, rows)
+            table = tuple(pick.choice(groups) for _ in range(pick.randint(1, 2)))
+            sizes = tuple(_labels(schema, view) for view in table)
+            if math.prod(sizes) <= 4096:
+                weight = pick.randrange(1, math.prod(sizes))
+                threshold = largest_threshold(BOUND, weight, math.prod(sizes) - weight)
+                asked[table] = Question(table, Cells(sizes, weight, threshold))
+        k = pick.randint(1, 3)
+        result.append(Plan(schema, Fraction(k), k, tuple(asked.values()), "relations"))
+    return result
+
+
+BOUND = exp_bounds(Fraction(1))[0]
+
+
+def _labels(schema: Schema, view: View) -> int:
+    seen = view.seen(schema)
+    assert isinstance(seen, Categorical)
+    return len(seen.labels)
+
+
+def _bands(number: Numeric, pick: random.Random) -> Bands:
+    cuts = sorted({pick.uniform(number.low, number.high) for _ in range(pick.choice((1, 2, 7, 16)))} | {number.low})
+    for _ in range(20):
+        with contextlib.suppress(PlanError):
+            bands = Bands(number.name, tuple(cuts))
+            bands.seen(Schema([number]))
+            return bands
+        cuts = cuts[:1]
+    raise AssertionError("a cut at the lower end is allowed")
+
+
+def _single(schema: Schema, view: View, pick: random.Random) -> Question:
+    """Return a question about one view."""
+    seen = view.seen(schema)
+    if isinstance(seen, Categorical):
+        weight = pick.randrange(1, len(seen.labels))
+        threshold = largest_threshold(BOUND, weight, len(seen.labels) - weight)
+        return Question((view,), Subset(len(seen.labels), weight, threshold))
+    return Question((view,), pick.choice((duchi, piecewise, minimax))(Fraction(1), optional=seen.optional))
+
+
+def _rows(groups: int, size: int, width: int, optional: bool, pick: random.Random) -> Rows:
+    weight = pick.randrange(1, groups)
+    half = sorted(pick.sample(range(1, 1000), size // 2))
+    uneven = (*(-level for level in reversed(half)), *[0] * (size % 2), *half)
+    inside = weight * width
+    threshold = largest_threshold(BOUND, inside, groups * (size + width * optional) - inside)
+    return Rows(groups, weight, size, width, threshold, pick.choice(("even", uneven)), optional)
+
+
 def small_plans() -> list[Plan]:
     """A plan for each small channel, on the attributes that it serves."""
     result = []
@@ -253,6 +355,9 @@ def small_plans() -> list[Plan]:
                 )
             elif channel.kind in ("subset", "unary"):
                 schema = Schema([Categorical("c", range(channel.alphabet.size))])
+            elif channel.kind == "rows":
+                maybe = Numeric("x", -1, 3, optional=getattr(channel, "optional", False))
+                schema = Schema([Categorical("c", range(getattr(channel, "rows", 0))), maybe])
             elif channel.kind in ("signs", "cube"):
                 schema = Schema([Numeric(f"x{j}", -2, 3) for j in range(getattr(channel, "size", 0))])
             else:

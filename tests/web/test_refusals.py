@@ -14,7 +14,7 @@ import pytest
 from hush import HushError, Plan
 from hush.core import codec
 from tests.web import edges
-from tests.web.replaying import BUILT, ask, block_plans, needs_node, small_plans, some_plans
+from tests.web.replaying import BUILT, ask, block_plans, needs_node, related_plans, small_plans, some_plans
 
 pytestmark = needs_node
 
@@ -73,7 +73,7 @@ def test_the_same_plans_are_refused(tmp_path: Path) -> None:
     pick = random.Random(9)
     texts = [
         text
-        for plan in small_plans()[::3] + some_plans(32, seed=4) + block_plans()[::5]
+        for plan in small_plans()[::3] + some_plans(32, seed=4) + block_plans()[::5] + related_plans(16, seed=5)
         for text in changes(plan.to_json(), pick)
     ]
     # The surrogate has no UTF-8: it reaches JavaScript as the escape that JSON allows.
@@ -113,6 +113,9 @@ def test_limits_are_the_same(tmp_path: Path) -> None:
         (r"<<BigInt\(64\*(\w+)\)>=", r"<<BigInt(64*\1+1)>="),  # the last decay
         (r"(\w+\*\w+)>=(\w+\*\w+)\)&&", r"\1>\2)&&"),  # weights that do not fall on
         (r"32-Math\.clz32", "33-Math.clz32"),  # how many decays there are
+        (r"<=65536", "<=65538"),  # the cells of a rows channel
+        (r'("product"\?\w+<=\w+:\w+)<1', r"\1<=1"),  # the position of a cut
+        (r"2\*\*-20", "2**-21"),  # the reach of a product
     ],
 )
 def test_a_limit_that_is_wrong_is_noticed(tmp_path: Path, what: str, instead: str) -> None:
@@ -133,7 +136,7 @@ def small_texts() -> list[str]:
 def test_privacy_is_checked_to_the_last_step(tmp_path: Path) -> None:
     """The largest threshold that Python takes is taken, and one step more is refused."""
     lines = []
-    for plan in small_plans() + some_plans(24, seed=6):
+    for plan in small_plans() + some_plans(24, seed=6) + related_plans(4, seed=6):
         worst = max(range(len(plan.questions)), key=lambda index: plan.questions[index].channel.ratio)
         channel: Any = plan.questions[worst].channel
         if channel.kind == "mixture":

@@ -199,7 +199,7 @@ function showPrivacy(block: Block, statement: Statement): void {
         written(statement.ratio),
       ],
       ...questions.map((question) => [
-        text(question.attributes.join(", ")),
+        text(question.asks),
         text(question.channel),
         { show: asked(ratio(question.inclusion)), raw: question.inclusion },
         { show: roundedUp(question.epsilon, 6), raw: question.epsilon },

@@ -40,6 +40,8 @@ export interface Question {
   ratio: string | null;
   epsilon: string;
   inclusion: string;
+  /** What it looks at, in words. */
+  asks: string;
 }
 
 export interface Statement {

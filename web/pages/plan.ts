@@ -89,13 +89,7 @@ class Attributes {
     private readonly plan: string,
     private readonly statement: Statement,
   ) {
-    for (const question of statement.questions) {
-      const asked = ratio(question.inclusion);
-      const who = asked === 1 ? "Everybody is asked" : `${percent(asked)} of people are asked`;
-      const together = question.attributes.length > 1 ? " together with others" : "";
-      const sentence = `${who}${together}, and an answer costs ε = ${cost(question.epsilon, statement.allowed)} at most.`;
-      for (const name of question.attributes) this.costs.set(name, sentence);
-    }
+    for (const { name } of statement.attributes) this.costs.set(name, askedOf(statement, name));
     const all = statement.attributes.length;
     this.nodes = [...(all > MOST_SECTIONS ? [this.filter(all)] : []), this.none, this.list, this.more];
     this.arrange(MOST_SECTIONS);
@@ -152,6 +146,20 @@ class Attributes {
     }
     for (const [name, section] of this.sections) section.update(rows.get(name) ?? [], reports, level);
   }
+}
+
+/** Who is asked about an attribute, and what an answer costs. */
+function askedOf({ questions, allowed, k }: Statement, name: string): string {
+  const about = questions.filter((question) => question.attributes.includes(name));
+  const dearest = about.reduce((a, b) => (Number(b.epsilon) > Number(a.epsilon) ? b : a));
+  const costs = `an answer costs ε = ${cost(dearest.epsilon, allowed)} at most.`;
+  // Of several questions nobody answers two if everybody answers one, and otherwise some people may.
+  if (about.length > 1 && k > 1) return `${whole(about.length)} questions are about it, and ${costs}`;
+  const asked = about.reduce((sum, question) => sum + ratio(question.inclusion), 0);
+  const who = asked > 1 - 1e-9 ? "Everybody is asked" : `${percent(asked)} of people are asked`;
+  const ways = about.length > 1 ? `, each in one of ${whole(about.length)} questions` : "";
+  const together = about.length === 1 && dearest.attributes.length > 1 ? " together with others" : "";
+  return `${who}${together}${ways}, and ${costs}`;
 }
 
 /** Show a plan, and keep it current. */

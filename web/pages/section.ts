@@ -9,6 +9,7 @@ import { column, largest, number, percents, whole } from "./text.js";
 
 const REFRESH = 3000; // milliseconds between two questions for one distribution
 const NONE = "Nobody has answered this yet.";
+const UNSEEN = "The questions look at this in bands or together with others only.";
 
 const ESTIMATES: Column[] = [
   { name: "estimate", text: true },
@@ -27,6 +28,7 @@ export class Section {
   private readonly spread: Block | undefined;
   private asked = { reports: -1, at: 0, busy: false };
   private reports = 0;
+  private unseen = false;
 
   constructor(
     private readonly plan: string,
@@ -86,10 +88,15 @@ export class Section {
 
   update(rows: readonly EstimateRow[], reports: number, level: number): void {
     this.reports = reports;
+    // What is estimated has a row, also before the first answer.
+    const why = (estimated: (row: EstimateRow) => boolean): string => (rows.some(estimated) ? NONE : UNSEEN);
     const known = rows.filter((row) => row.point !== null);
     const mean = known.find((row) => row.category === null);
     if (this.mean !== undefined) {
-      if (mean === undefined) this.mean.empty(NONE);
+      const none = why((row) => row.category === null);
+      this.unseen = none === UNSEEN;
+      if (this.unseen) this.spread?.empty(UNSEEN);
+      if (mean === undefined) this.mean.empty(none);
       else {
         const { low: start, high: end } = this.attribute;
         this.mean.update({
@@ -102,7 +109,7 @@ export class Section {
     }
     const shares = known.filter((row) => row.category !== null);
     if (this.shares !== undefined) {
-      if (shares.length === 0) this.shares.empty(NONE);
+      if (shares.length === 0) this.shares.empty(why((row) => row.category !== null));
       else {
         const largest = new Set([...shares].sort((a, b) => (b.point ?? 0) - (a.point ?? 0)).slice(0, MOST_BARS));
         const drawn = shares.filter((row) => largest.has(row));
@@ -122,7 +129,7 @@ export class Section {
   /** Ask for the distribution if it is in sight, at most once in `REFRESH`. */
   private refresh(): void {
     const { spread, asked } = this;
-    if (spread === undefined || !spread.inSight || asked.busy || asked.reports === this.reports) return;
+    if (spread === undefined || this.unseen || !spread.inSight || asked.busy || asked.reports === this.reports) return;
     const rest = asked.at + REFRESH - Date.now();
     asked.busy = true;
     setTimeout(

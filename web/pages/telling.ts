@@ -1,5 +1,5 @@
 /** Explains the promise of a plan, and a report, to a person. */
-import type { Plan, Report } from "hush-client";
+import type { Plan, Report, View } from "hush-client";
 import { html } from "./elements";
 import { picture } from "./picture";
 import { content, meaning, plain, profile, raised, sentence, UNSAID, UNSPEAKABLE, weakness, type Answers } from "./words";
@@ -16,10 +16,13 @@ export function promise(plan: Plan, cap: number): HTMLElement {
   const measured = Number((top * 10_000n) / bottom + 1n) / 10_000; // rounded up: it is a bound
   const many = plan.questions.length;
   const chosenBy = dealt ? "which the collector deals without knowing your answers" : "drawn by chance on this device";
+  // With relations the plan asks other questions than the form: about two answers at once, or about one in several ways.
+  const alike = many === plan.schema.length && plan.questions.every(({ views: [only, more] }) => more === undefined && only?.kind === "value");
+  const what = alike ? `${plan.k} of the ${many} questions` : `${plan.k} of ${many} things that can be asked about your answers`;
   const asked =
     plan.k === many
       ? "Your report is about all of these questions, with noise."
-      : `Your report will be about ${plan.k} of the ${many} questions, ${chosenBy}, with noise.`;
+      : `Your report will be about ${what}, ${chosenBy}, with noise.`;
   const weak = weakness(plan);
   // The answers of a weak plan are not sent either; but to say so would reassure where a report gives them away.
   const first =
@@ -72,7 +75,7 @@ export function explained(report: Report, answers: Answers): HTMLElement[] {
     const question = plan.questions[index];
     if (question === undefined) throw new Error("the plan has no such question");
     const attributes = plan.schema.filter((item) => question.names.includes(item.name));
-    const names = question.names.map((name) => html("em", {}, name)).flatMap((node, i) => (i > 0 ? [", ", node] : [node]));
+    const names = question.views.map((view) => looked(view)).flatMap((nodes, i) => (i > 0 ? [", ", ...nodes] : nodes));
     const only = plan.k === 1 && plan.questions.length > 1 ? " only" : "";
     const block = html(
       "section",
@@ -80,7 +83,7 @@ export function explained(report: Report, answers: Answers): HTMLElement[] {
       html("p", { class: "asked" }, "This report is about ", ...names, `${only}.`),
     );
     const profiles = attributes.slice(0, MOST_TOLD).map((item) => profile(plan, index, output, answers, item.name));
-    block.append(html("p", {}, content(profiles, output, question.channel)));
+    block.append(html("p", {}, content(profiles, output, question)));
     for (const found of profiles) {
       const { attribute } = found;
       const together = attributes.length > 1 ? `For ${attribute.name}, your other answers being the same: ` : "";
@@ -95,6 +98,14 @@ export function explained(report: Report, answers: Answers): HTMLElement[] {
     return block;
   });
   return [...parts, bytes(report)];
+}
+
+/** What a view looks at. */
+function looked({ kind, of, seen }: View): (string | HTMLElement)[] {
+  const [one, other] = of.map((name) => html("em", {}, name)) as [HTMLElement, HTMLElement];
+  if (kind === "bands" && seen.kind === "categorical") return [one, ` in ${seen.values.length} bands`];
+  if (kind === "sides") return ["the sides of ", one, " and ", other];
+  return kind === "product" ? [one, " × ", other] : [one];
 }
 
 /** A report as it is sent. */

@@ -1,5 +1,5 @@
 /** Numbers and sentences for people. */
-import { likelihood, type Attribute, type Categorical, type Channel, type Output, type Plan } from "hush-client";
+import { likelihood, type Attribute, type Categorical, type Output, type Plan, type Question } from "hush-client";
 import type { Value } from "./fields";
 
 /** The label of an answer that was not given. */
@@ -107,10 +107,11 @@ export function sentence(plan: Plan, question: number, output: Output, answers: 
 }
 
 /** Describes an output in words, as far as possible without the server's arithmetic. */
-export function content(profiles: Profile[], output: Output, channel: Channel): string {
+export function content(profiles: Profile[], output: Output, { views, channel }: Question): string {
   const [found] = profiles;
-  if (profiles.length > 1 || found === undefined) return "The answer is about them together.";
-  const first = found.attribute;
+  const [view] = views;
+  if (views.length > 1 || found === undefined || view === undefined) return "The answer is about them together.";
+  const first = view.seen;
   if (first.kind === "categorical") {
     const labels = labelled(first);
     const members = typeof output === "number" ? [output] : [...output];
@@ -123,7 +124,7 @@ export function content(profiles: Profile[], output: Output, channel: Channel): 
     return `The answer names ${shown}: ${rest}.`;
   }
   const number = `The answer is a number drawn with noise: ${String(output)}, of 0 to ${channel.alphabet.size - 1}.`;
-  return `${number}${favoured(found)}`;
+  return view.kind === "value" ? `${number}${favoured(found)}` : number;
 }
 
 /** Which values make an answer likelier, if it is one part of the scale. */

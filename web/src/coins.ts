@@ -68,6 +68,17 @@ export abstract class Coins {
     }
   }
 
+  /**
+   * Returns a uniform set of `weight` of 0..size-1 that has `place` if `contains` is 1, and has it not if it is 0. The
+   * first of the others is drawn in any case, and kept if the place is not in the set.
+   */
+  around(size: number, weight: number, place: number, contains: number): number[] {
+    const others = new Uint8Array(size);
+    others[Number(this.below(BigInt(size - weight)))] = 1 - contains;
+    this.mark(others, size - weight, size - 1);
+    return marked(others.map((_, i) => (i === place ? contains : others[i - Number(i > place)]!)));
+  }
+
   /** Returns a uniform subset of 0..n-1 of this size, in order. */
   subset(n: number, size: number): number[] {
     const marks = new Uint8Array(n);

@@ -11,12 +11,11 @@ export { Coins, SystemCoins } from "./coins.js";
 export { Collector, type CollectorOptions, type Receipt } from "./collector.js";
 export { BudgetError, CollectorError, HushError, LedgerError, PlanError, RecordError, ReportError } from "./errors.js";
 export type { Ratio } from "./exact.js";
+export { VERSION } from "./json.js";
 export { Ledger, type LedgerOptions } from "./ledger.js";
 export { Plan, type Question } from "./plan.js";
 export { type Answer, Report, type ReportJSON } from "./report.js";
 export type { Attribute, Categorical, Input, Numeric, PersonRecord } from "./schema.js";
 export { type Book, type Entry, MemoryStore, type State, type Store } from "./stores.js";
 export { answerTicket, questionsOf, type Ticket } from "./tickets.js";
-
-/** The version of the wire format. */
-export const VERSION = 1;
+export type { View } from "./views.js";

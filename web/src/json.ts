@@ -54,6 +54,15 @@ export function big(value: unknown, what: string): bigint {
   return number;
 }
 
+/** The version of the wire format. */
+export const VERSION = 2;
+
+/** Refuses a document of another version. */
+export function checkVersion(found: unknown, what: string, Fail?: Failure): void {
+  const rule = found === 1 ? "was made for version 1 of hush: make the plan anew" : "is not of version 2";
+  ensure(found === VERSION, `${what} ${rule}`, Fail);
+}
+
 /** Returns a value that is an array. */
 export function listed(value: unknown, what: string, Fail?: Failure): readonly unknown[] {
   ensure(Array.isArray(value), `${what} must be an array`, Fail);
@@ -84,14 +93,18 @@ export function pythonFloat(x: number): string {
   return Number.isInteger(x) ? `${x}.0` : `${x}`;
 }
 
-/** Writes checked values in the canonical form. The bounds of numeric attributes are all the floats that a plan has. */
+/** The floats of a plan: bounds of numeric attributes, cuts, centres, and the reach of a product, at most 1; others are above. */
+const isFloat = (key = "", value: unknown): boolean =>
+  /^(low|high|cuts|centres)$/.test(key) || (key === "reach" && (value as number) <= 1);
+
+/** Writes checked values in the canonical form. */
 export function canonical(value: unknown, key?: string): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonical(item)).join()}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item, key)).join()}]`;
   if (typeof value === "object" && value !== null) {
     const pairs = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
     return `{${pairs.map(([name, item]) => `${JSON.stringify(name)}:${canonical(item, name)}`).join()}}`;
   }
-  return key === "low" || key === "high" ? pythonFloat(value as number) : JSON.stringify(value);
+  return isFloat(key, value) ? pythonFloat(value as number) : JSON.stringify(value);
 }
 
 /** Bytes in hexadecimal. */

@@ -3,15 +3,19 @@ import type { Channel } from "./channels/channel.js";
 import { readChannel } from "./channels/index.js";
 import { ensure, PlanError } from "./errors.js";
 import { decimal, descending, lowerExp, type Ratio } from "./exact.js";
-import { canonical, fields, integer, listed, parsed, printable, pythonFloat, toHex, utf8 } from "./json.js";
+import { canonical, checkVersion, fields, integer, listed, parsed, printable, pythonFloat, toHex, utf8 } from "./json.js";
 import { type Attribute, encode, type Input, type PersonRecord, readSchema } from "./schema.js";
+import { readView, type View } from "./views.js";
 
 /** The longest text of a plan, in bytes. */
 export const MAX_TEXT = 2 ** 24;
 const MAX_OUTPUTS = 3 * 2 ** 19;
+const MAX_QUESTIONS = 4096;
 
-/** One or more attributes, and the channel that reports them. */
+/** What a question sees of a record, and the channel that reports it. */
 export interface Question {
+  readonly views: readonly View[];
+  /** The attributes that it looks at. */
   readonly names: readonly string[];
   readonly channel: Channel;
 }
@@ -46,37 +50,38 @@ export class Plan {
     const value = parsed(text, PlanError);
     const names = ["hush", "title", "epsilon", "k", "weights", "schema", "questions"];
     const { hush, title, epsilon, weights, ...rest } = fields(value, "a plan", names);
-    ensure(hush === 1, "this is not a plan of version 1");
+    checkVersion(hush, "this plan");
     ensure(printable(title, 0, 256), "title must be at most 256 printable characters");
     ensure(
       typeof epsilon === "string" && pythonFloat(+epsilon) === epsilon && +epsilon >= 0.001 && +epsilon <= 16,
       "epsilon must be a decimal from 0.001 to 16.0, as the shortest string",
     );
+    const schema = readSchema(rest["schema"]);
+    const items = listed(rest["questions"], "questions");
+    ensure(items.length <= MAX_QUESTIONS, `questions must be at most ${MAX_QUESTIONS}`);
     let outputs = 0;
-    const questions = listed(rest["questions"], "questions").map((item): Question => {
-      const { attributes, channel } = fields(item, "a question", ["attributes", "channel"]);
-      const question = {
-        names: listed(attributes, "attributes") as readonly string[],
-        channel: readChannel(channel),
-      };
-      outputs += question.channel.alphabet.size;
+    const looks = new Set<string>();
+    const asked = new Set<string>();
+    const questions = items.map((item): Question => {
+      const found = fields(item, "a question", ["views", "channel"]);
+      const channel = readChannel(found["channel"]);
+      outputs += channel.alphabet.size;
       ensure(outputs <= MAX_OUTPUTS, "questions must have fewer outputs");
-      return question;
+      const views = listed(found["views"], "views").map((view) => readView(view, schema));
+      const names = [...new Set(views.flatMap(({ of }) => of))];
+      ensure(
+        names.length > 0 && channel.fits(views.map(({ seen }) => seen)),
+        `the channel must fit its attributes: ${JSON.stringify(names)}`,
+      );
+      looks.add(JSON.stringify(found["views"]));
+      names.forEach((name) => asked.add(name));
+      return { views, names, channel };
     });
+    ensure(looks.size === questions.length, "questions must differ in their views");
+    ensure(asked.size === schema.length, "questions must ask about all attributes");
     const k = integer(rest["k"], 1, questions.length, "k");
     const drawn = weights === null ? null : listed(weights, "weights").map(weight);
     ensure(!drawn || (k === 1 && drawn.length === questions.length), "weights must be one per question, with k = 1");
-    const schema = readSchema(rest["schema"]);
-    let next = 0;
-    for (const { names, channel } of questions) {
-      const attributes = schema.slice(next, (next += names.length));
-      // Names beyond the schema meet an attribute that is not there: then they are not equal either.
-      ensure(
-        names.every((name, j) => name === attributes[j]?.name) && names.length > 0 && channel.fits(attributes),
-        `the channel must fit its attributes: ${JSON.stringify(names)}`,
-      );
-    }
-    ensure(next === schema.length, "questions must cover all attributes");
     const ratios = questions.map(({ channel }) => channel.ratio).sort(descending);
     const ratio = ratios.slice(0, k).reduce(([a, b], [c, d]): Ratio => [a * c, b * d]);
     ensure(
@@ -118,11 +123,9 @@ export class Plan {
     return encode(this.schema, record);
   }
 
-  /** Returns the inputs for the channel of a question, out of the inputs of all. */
+  /** Returns what a question sees: the inputs for its channel, out of the inputs of all attributes. */
   inputsOf(question: number, inputs: readonly Input[]): readonly Input[] {
-    let start = 0;
-    for (let i = 0; i < question; i++) start += this.questions[i]!.names.length;
-    return inputs.slice(start, start + this.questions[question]!.names.length);
+    return this.questions[question]!.views.map((view) => view.look(inputs));
   }
 }
 

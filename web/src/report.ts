@@ -1,10 +1,9 @@
 /** The report: all that leaves a device. A plan's id, a random id, and a few small integers. */
 import type { Output } from "./channels/alphabet.js";
 import { ensure, ReportError } from "./errors.js";
-import { digits, fields, fromHex, integer, listed, parsed, toHex } from "./json.js";
+import { checkVersion, digits, fields, fromHex, integer, listed, parsed, toHex, VERSION } from "./json.js";
 import type { Plan } from "./plan.js";
 
-const VERSION = 1;
 const HEAD = 25; // bytes: version, beginning of the plan's id, report's id
 
 /** A question, by its index, and the output of its channel. */
@@ -13,7 +12,7 @@ export type Answer = readonly [question: number, output: Output];
 /** The JSON form of a report. */
 export interface ReportJSON {
   readonly answers: readonly Answer[];
-  readonly hush: 1;
+  readonly hush: 2;
   readonly id: string;
   readonly plan: string;
 }
@@ -56,7 +55,8 @@ export class Report {
     const width = indexWidth(plan);
     let at = HEAD;
     const take = (size: number): Uint8Array => bytes.subarray(at, (at += size));
-    ensure(bytes.length >= HEAD && bytes[0] === VERSION, "this is not a report of version 1", ReportError);
+    ensure(bytes.length >= HEAD, "the report is cut short", ReportError);
+    checkVersion(bytes[0], "this report", ReportError);
     ensure(toHex(bytes.subarray(1, 9)) === plan.id.slice(0, 16), "this report belongs to another plan", ReportError);
     const answers: Answer[] = [];
     for (let i = 0; i < plan.k; i++) {
@@ -80,7 +80,7 @@ export class Report {
   static fromJSON(plan: Plan, value: unknown): Report {
     const values = typeof value === "string" ? parsed(value, ReportError) : value;
     const { hush, plan: of, id, answers } = fields(values, "a report", ["hush", "plan", "id", "answers"], ReportError);
-    ensure(hush === VERSION, "this is not a report of version 1", ReportError);
+    checkVersion(hush, "this report", ReportError);
     ensure(of === plan.id, "this report belongs to another plan", ReportError);
     const pairs = listed(answers, "answers", ReportError);
     for (const pair of pairs) ensure(Array.isArray(pair) && pair.length === 2, "an answer is a pair", ReportError);

@@ -11,10 +11,10 @@ const HALF = R >> 1n;
 
 /** The canonical text of values: keys in order, bounds as floats. */
 function canonical(value, key) {
-  if (Array.isArray(value)) return `[${value.map((item) => canonical(item)).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item, key)).join(",")}]`;
   if (typeof value === "bigint") return `"${value}"`;
   if (typeof value !== "object" || value === null) {
-    return JSON.stringify(value) + (/^(low|high)$/.test(key) && Number.isInteger(value) ? ".0" : "");
+    return JSON.stringify(value) + (/^(low|high|cuts|centres)$/.test(key) && Number.isInteger(value) ? ".0" : "");
   }
   return `{${Object.keys(value).sort().map((name) => `"${name}":${canonical(value[name], name)}`).join(",")}}`;
 }
@@ -27,13 +27,13 @@ const subset = (threshold = HALF + 1n, size = 2, weight = 1) => ({ kind: "subset
 const planOf = (questions, change = {}) =>
   Plan.parse(
     canonical({
-      hush: 1,
+      hush: 2,
       title: "",
       epsilon: "16.0",
       k: 1,
       weights: null,
       schema: questions.flatMap(([, ...attributes]) => attributes),
-      questions: questions.map(([channel, ...attributes]) => ({ channel, attributes: attributes.map(({ name }) => name) })),
+      questions: questions.map(([channel, ...attributes]) => ({ channel, views: attributes.map(({ name }) => ({ kind: "value", of: [name] })) })),
       ...change,
     }),
   );

@@ -30,14 +30,18 @@ const additive = (steps) => ({
   reach: 2 * steps,
 });
 
+const rows = (count, weight, size, threshold = MOST) => ({ ...window(size), kind: "rows", rows: count, weight, threshold });
+
+/** Bands of x. None of their cuts is whole, so that JSON writes them as it must. */
+const bands = (count) => ({ kind: "bands", of: ["x"], cuts: upTo(count - 1).map((i) => 0.25 + (1.25 * (i + 1)) / count) });
+
 /** The canonical text of a plan with one question. Sizes and bounds are chosen so that JSON writes floats as it must. */
-function text(schema, channel) {
-  const names = schema.map(({ name }) => name);
+function text(schema, channel, views = schema.map(({ name }) => ({ kind: "value", of: [name] }))) {
   const sorted = (value) =>
     Array.isArray(value) || typeof value !== "object" || value === null
       ? value
       : Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-  const fields = { hush: 1, title: "", epsilon: "16.0", k: 1, weights: null, schema, questions: [{ attributes: names, channel }] };
+  const fields = { hush: 2, title: "", epsilon: "16.0", k: 1, weights: null, schema, questions: [{ views, channel }] };
   return JSON.stringify(fields, (_, value) => sorted(value));
 }
 
@@ -126,17 +130,72 @@ export const hostile = {
     draws: 300,
   },
   cells: {
-    text: text([...numbers(6), category(upTo(63))], { kind: "cells", sizes: [...Array(6).fill(null), 64], threshold: MOST }),
+    text: text([...numbers(6), category(upTo(63))], { kind: "cells", sizes: [...Array(6).fill(null), 64], weight: 1, threshold: MOST }),
     records: [
       { ...everywhere(6, 0.25), c: 0 },
       { ...everywhere(6, 1.5), c: null },
     ],
     draws: 1000,
   },
+  "cells, sets of half": {
+    text: text([...numbers(6), category(upTo(63))], { kind: "cells", sizes: [...Array(6).fill(null), 64], weight: 2048, threshold: MOST }),
+    small: text([number("x0"), category(upTo(63))], { kind: "cells", sizes: [null, 64], weight: 64, threshold: MOST }),
+    records: [
+      { ...everywhere(6, 0.25), c: 0 },
+      { ...everywhere(6, 1.5), c: null },
+    ],
+    draws: 200,
+  },
+  "rows, sets of half": {
+    text: text([category(upTo(2047)), number("x", true)], rows(2048, 1024, 16)),
+    small: text([category(upTo(127)), number("x", true)], rows(128, 64, 64)),
+    records: [
+      { c: 0, x: 1.5 },
+      { c: null, x: null },
+    ],
+    draws: 200,
+  },
+  "rows, one of a few with many cells": {
+    text: text([category(upTo(1)), number("x", true)], rows(2, 1, 16384)),
+    small: text([category(upTo(1)), number("x", true)], rows(2, 1, 2048)),
+    records: [
+      { c: 0, x: 1.5 },
+      { c: null, x: null },
+    ],
+    draws: 1000,
+  },
+  "bands, 4096 of them": {
+    text: text([number("x", true)], { kind: "subset", size: 4097, weight: 1, threshold: MOST }, [bands(4096)]),
+    small: text([number("x", true)], { kind: "subset", size: 513, weight: 1, threshold: MOST }, [bands(512)]),
+    records: [{ x: 0.25 }, { x: null }],
+    draws: 1000,
+  },
+  "sides and products": {
+    text: text(numbers(2), { kind: "cells", sizes: [2, null], weight: 1, threshold: MOST }, [
+      { kind: "sides", of: ["x0", "x1"], cuts: [0.5, 1.25] },
+      { centres: [0.75, 1.25], kind: "product", of: ["x0", "x1"], reach: 0.5 },
+    ]),
+    records: [everywhere(2, 0.25), everywhere(2, 1.5)],
+    draws: 1000,
+  },
 };
 
 /** Where a report that favours a record is rare under the other one: plans of the same kind for which it is not. */
 export const frequent = {
+  "rows, half of a few": {
+    text: text([category(upTo(7)), number("x", true)], rows(8, 4, 8, String(R / 3n))),
+    records: [
+      { c: 0, x: 1.5 },
+      { c: null, x: null },
+    ],
+  },
+  "rows, one of a few": {
+    text: text([category(upTo(1)), number("x", true)], rows(2, 1, 8, String(R / 3n))),
+    records: [
+      { c: 0, x: 1.5 },
+      { c: 0, x: 0.25 },
+    ],
+  },
   "subset of half": {
     text: text([category(upTo(127))], { kind: "subset", size: 128, weight: 64, threshold: MOST }),
     records: [{ c: 0 }, { c: 126 }],
@@ -146,7 +205,7 @@ export const frequent = {
     records: [{ c: 0 }, { c: null }],
   },
   "cells, a few": {
-    text: text([number("x0"), category(upTo(1))], { kind: "cells", sizes: [null, 2], threshold: String(R / 2n) }),
+    text: text([number("x0"), category(upTo(1))], { kind: "cells", sizes: [null, 2], weight: 1, threshold: String(R / 2n) }),
     records: [
       { x0: 0.25, c: 0 },
       { x0: 1.5, c: null },
@@ -161,8 +220,8 @@ export function recordFor(plan, record) {
 
 /** A plan whose one channel draws in another way: for twins that a test must catch. */
 export function drawing(plan, draw) {
-  const [{ names, channel }] = plan.questions;
-  const questions = [{ names, channel: { ...channel, draw: (inputs, coins) => draw(channel, inputs, coins) } }];
+  const [{ views, names, channel }] = plan.questions;
+  const questions = [{ views, names, channel: { ...channel, draw: (inputs, coins) => draw(channel, inputs, coins) } }];
   return Object.create(plan, { questions: { value: questions } });
 }
 

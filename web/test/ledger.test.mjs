@@ -18,7 +18,7 @@ const stores = {
 async function costing(epsilon, title) {
   const subset = `{"kind":"subset","size":2,"threshold":"${(1n << 63n) + 1n}","weight":1}`;
   return Plan.parse(
-    `{"epsilon":"${epsilon}","hush":1,"k":1,"questions":[{"attributes":["c"],"channel":${subset}}],"schema":[{"kind":` +
+    `{"epsilon":"${epsilon}","hush":2,"k":1,"questions":[{"channel":${subset},"views":[{"kind":"value","of":["c"]}]}],"schema":[{"kind":` +
       `"categorical","name":"c","optional":false,"values":["a","b"]}],"title":"${title}","weights":null}`,
   );
 }

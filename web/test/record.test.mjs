@@ -70,8 +70,8 @@ test("a polluted prototype is not read", () => {
 
 /** The text of a plan with one attribute, n, whose values are integers. */
 const codes = (values) =>
-  `{"epsilon":"16.0","hush":1,"k":1,"questions":[{"attributes":["n"],"channel":{"kind":"subset","size":${values.length},` +
-  `"threshold":"${3n << 62n}","weight":1}}],"schema":[{"kind":"categorical","name":"n","optional":false,"values":` +
+  `{"epsilon":"16.0","hush":2,"k":1,"questions":[{"channel":{"kind":"subset","size":${values.length},` +
+  `"threshold":"${3n << 62n}","weight":1},"views":[{"kind":"value","of":["n"]}]}],"schema":[{"kind":"categorical","name":"n","optional":false,"values":` +
   `[${values}]}],"title":"","weights":null}`;
 
 test("integers are found in whatever order they are declared", async () => {

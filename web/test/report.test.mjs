@@ -46,14 +46,14 @@ test("text of a report may have spaces and another order, and nothing else", () 
     text.replace("[1,0]", "[1,0e5]"),
     text.replace("[1,0]", "[1,-0]"),
     text.replace("{", '{"id":"x",'),
-    text.replace('"hush":1', '"hush":true'),
+    text.replace('"hush":2', '"hush":true'),
     `${text}{}`,
     `\ufeff${text}`,
   ]) {
     assert.throws(() => Report.fromJSON(small, other), ReportError, other);
   }
   const values = report.toJSON();
-  for (const other of [null, [], 1, { hush: 1, plan, id }, { ...values, answers: {} }, { ...values, x: 1 }]) {
+  for (const other of [null, [], 1, { hush: 2, plan, id }, { ...values, answers: {} }, { ...values, x: 1 }]) {
     assert.throws(() => Report.fromJSON(small, other), ReportError);
   }
 });
@@ -71,9 +71,9 @@ test("a symbol takes the fewest bytes that hold all of them", async () => {
     const plan = await Plan.parse(
       JSON.stringify({
         epsilon: "16.0",
-        hush: 1,
+        hush: 2,
         k: 1,
-        questions: [{ attributes: ["c"], channel }],
+        questions: [{ channel, views: [{ kind: "value", of: ["c"] }] }],
         schema: [{ kind: "categorical", name: "c", optional: false, values }],
         title: "",
         weights: null,

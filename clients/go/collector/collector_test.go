@@ -306,7 +306,7 @@ func TestLedgerFile(t *testing.T) {
 		"empty":   {},
 		"cut":     content[:len(content)/2],
 		"newer":   bytes.Replace(content, []byte(`"hush": 1`), []byte(`"hush": 2`), 1),
-		"another": bytes.Replace(content, []byte(`"report": "01`), []byte(`"report": "02`), 1),
+		"another": bytes.Replace(content, []byte(`"report": "02`), []byte(`"report": "03`), 1),
 	} {
 		if err := os.WriteFile(ledger.path, damaged, 0o600); err != nil {
 			t.Fatal(err)

@@ -60,11 +60,14 @@ func (a alphabet) symbol(symbol int64) (output, error) {
 
 // check refuses sets that the channel never gives.
 func (a alphabet) check(set []byte) (output, error) {
-	members := 0
+	members, together := 0, 0
 	for i, in := range set {
 		members += int(in)
-		if a.signs && i%2 == 1 && in+set[i-1] == 2 {
-			return output{}, errors.New("a set must not have both signs of an attribute")
+		if a.group > 0 && i%a.group == 0 {
+			together = 0
+		}
+		if together += int(in); a.group > 0 && together > 1 {
+			return output{}, errors.New("a set must not have two members of one group, as both signs of an attribute")
 		}
 	}
 	if a.members >= 0 && members != a.members {

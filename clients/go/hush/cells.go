@@ -7,17 +7,17 @@ const (
 	mostTogether = 12
 )
 
-// cells reports a few small attributes together, as a cell of their table.
+// cells reports a few small attributes together, as a set of cells of their table.
 type cells struct {
 	sizes []int // 0 for a number
 	table subset
 }
 
 func readCells(value any) (channel, error) {
-	f := open(value, "kind", "sizes", "threshold")
+	f := open(value, "kind", "sizes", "weight", "threshold")
 	sizes := f.array("sizes")
 	f.rule(len(sizes) >= 1 && len(sizes) <= mostTogether, "sizes must be 1 to %d", mostTogether)
-	t := &cells{table: subset{size: 1, weight: 1, threshold: f.big("threshold")}}
+	t := &cells{table: subset{size: 1, threshold: f.big("threshold")}}
 	for _, value := range sizes {
 		if value == nil {
 			t.sizes = append(t.sizes, 0)
@@ -33,6 +33,7 @@ func readCells(value any) (channel, error) {
 			return nil, f.err
 		}
 	}
+	t.table.weight = f.size("weight", 1, most(t.table.size-1, 1))
 	f.rule(f.err != nil || t.ratio().exceeds(one), "threshold must prefer the true cell")
 	return t, f.err
 }

@@ -22,8 +22,8 @@ type output struct {
 type alphabet struct {
 	size    int
 	set     bool
-	members int  // the size of each set; -1: any
-	signs   bool // indices 2j and 2j+1 exclude each other
+	members int // the size of each set; -1: any
+	group   int // a set has at most one of group neighbours, beginning with a multiple of group; 0: any
 }
 
 // kinds makes channels from JSON. Adding a kind is a file and a line here.
@@ -36,6 +36,7 @@ var kinds = map[string]func(value any) (channel, error){
 	"signs":    readSigns,
 	"cube":     readCube,
 	"cells":    readCells,
+	"rows":     readRows,
 }
 
 func readChannel(value any) (channel, error) {

@@ -45,7 +45,7 @@ func (q *cube) ratio() fraction {
 }
 
 func (q *cube) alphabet() alphabet {
-	return alphabet{size: 2 * q.size, set: true, members: q.sample, signs: true}
+	return alphabet{size: 2 * q.size, set: true, members: q.sample, group: 2}
 }
 
 func (q *cube) draw(c *coins, inputs []input) output {

@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	version     = 1
-	mostOutputs = 1572864
+	version       = 2
+	oldVersion    = 1
+	mostOutputs   = 1572864
+	mostQuestions = 4096
 )
 
 // A Plan is everything public about a collection. ParsePlan makes one; it does not change afterwards, and several
@@ -28,8 +30,17 @@ type Plan struct {
 }
 
 type question struct {
-	first, end int // its attributes in the schema
-	channel    channel
+	views   []*view
+	channel channel
+}
+
+// see is what the question sees of a record: the inputs of its channel.
+func (q *question) see(inputs []input) []input {
+	var seen []input
+	for _, v := range q.views {
+		seen = append(seen, v.look(inputs))
+	}
+	return seen
 }
 
 // ID is the plan's id: the SHA-256 of its canonical text, in hexadecimal.
@@ -48,6 +59,15 @@ func (p *Plan) Names() []string {
 		names = append(names, a.name)
 	}
 	return names
+}
+
+var errOld = errors.New("it is of version 1, and this client reads version 2: the plan must be made anew, and its reports")
+
+// version refuses documents of another version.
+func (f *fields) version() {
+	found, ok := asInteger(f.values["hush"])
+	f.rule(!ok || found != oldVersion, "%w", errOld)
+	f.rule(ok && found == version, "hush must be the version, %d", version)
 }
 
 var errCanonical = errors.New("it must be in canonical form: keys sorted, no white space, shortest numbers")
@@ -73,7 +93,7 @@ func ParsePlan(text []byte) (*Plan, error) {
 
 func readPlan(value any) (*Plan, error) {
 	f := open(value, "hush", "title", "epsilon", "k", "weights", "schema", "questions")
-	f.integer("hush", version, version)
+	f.version()
 	p := &Plan{title: f.text("title"), epsilon: f.text("epsilon")}
 	f.rule(printable(p.title, 0, longestText), "title must have at most %d printable characters", longestText)
 	epsilon, err := ParseEpsilon(p.epsilon)
@@ -109,29 +129,53 @@ func ParseEpsilon(text string) (*big.Rat, error) {
 
 func readQuestions(values []any, schema []*attribute) ([]question, error) {
 	var questions []question
-	next := 0
+	if len(values) > mostQuestions {
+		return nil, fmt.Errorf("there must be at most %d questions", mostQuestions)
+	}
+	known, asked := map[string]bool{}, map[string]bool{}
 	for i, value := range values {
-		f := open(value, "attributes", "channel")
-		q := question{first: next, end: next + len(f.array("attributes"))}
-		for _, name := range f.array("attributes") {
-			f.rule(next < len(schema) && name == schema[next].name, "questions must name every attribute once, in their order")
-			next++
+		q, err := readQuestion(value, schema)
+		if err != nil {
+			return nil, fmt.Errorf("question %d: %w", i, err)
 		}
-		if f.err == nil {
-			q.channel, f.err = readChannel(f.values["channel"])
+		key := string(canonical(value.(object)["views"]))
+		if known[key] {
+			return nil, fmt.Errorf("question %d: no other question may have the same views", i)
 		}
-		if f.err == nil {
-			f.err = q.channel.fit(schema[q.first:q.end])
-		}
-		if f.err != nil {
-			return nil, fmt.Errorf("question %d: %w", i, f.err)
+		known[key] = true
+		for _, v := range q.views {
+			for _, name := range v.of {
+				asked[name] = true
+			}
 		}
 		questions = append(questions, q)
 	}
-	if next != len(schema) {
-		return nil, errors.New("questions must name every attribute once, in their order")
+	for _, a := range schema {
+		if !asked[a.name] {
+			return nil, fmt.Errorf("attribute %q: a question must ask about it", a.name)
+		}
 	}
 	return questions, nil
+}
+
+func readQuestion(value any, schema []*attribute) (question, error) {
+	f, q := open(value, "views", "channel"), question{}
+	views := f.array("views")
+	f.rule(len(views) > 0, "there must be a view")
+	var seen []*attribute
+	for i := 0; i < len(views) && f.err == nil; i++ {
+		var v *view
+		if v, f.err = readView(views[i], schema); f.err == nil {
+			q.views, seen = append(q.views, v), append(seen, v.seen)
+		}
+	}
+	if f.err == nil {
+		q.channel, f.err = readChannel(f.values["channel"])
+	}
+	if f.err == nil {
+		f.err = q.channel.fit(seen)
+	}
+	return q, f.err
 }
 
 func (p *Plan) readWeights(f *fields) {

@@ -18,8 +18,8 @@ func edited(t *testing.T, text string, replacements ...string) string {
 	return strings.NewReplacer(replacements...).Replace(text)
 }
 
-const additivePlan = `{"epsilon":"1.0","hush":1,"k":1,"questions":[{"attributes":["x"],"channel":{"decays":["4961093570831980854","4611686018427387904"],` +
-	`"kind":"additive","reach":53,"runs":[[20,2251799813685248],[33,828392201763523]]}}],` +
+const additivePlan = `{"epsilon":"1.0","hush":2,"k":1,"questions":[{"channel":{"decays":["4961093570831980854","4611686018427387904"],` +
+	`"kind":"additive","reach":53,"runs":[[20,2251799813685248],[33,828392201763523]]},"views":[{"kind":"value","of":["x"]}]}],` +
 	`"schema":[{"high":1.0,"kind":"numeric","low":0.0,"name":"x","optional":false,"out_of_range":"error"}],"title":"","weights":null}`
 
 // Rules that the vectors do not reach, each broken alone.
@@ -34,10 +34,10 @@ func TestRulesOfPlans(t *testing.T) {
 		{edited(t, mixedPlan, `"title":""`, "\"title\":\"\u061d\""), ""}, // of Unicode 14
 		{edited(t, mixedPlan, `"title":""`, `"title":"\u0041"`), "canonical"},
 		{edited(t, mixedPlan, `"title":""`, `"title": ""`), "canonical"},
-		{edited(t, mixedPlan, `"hush":1,"k":1`, `"k":1,"hush":1`), "canonical"},
+		{edited(t, mixedPlan, `"hush":2,"k":1`, `"k":1,"hush":2`), "canonical"},
 		{edited(t, mixedPlan, `"title":""`, `"title":"","title":""`), "repeated"},
 		{edited(t, mixedPlan, `"title":""`, `"title":"\ud800"`), "surrogate"},
-		{edited(t, mixedPlan, `"hush":1`, `"hush":1.0`), "hush must"},
+		{edited(t, mixedPlan, `"hush":2`, `"hush":2.0`), "hush must"},
 		{edited(t, mixedPlan, `"k":1`, `"k":4`), "k must"},
 		{edited(t, mixedPlan, `"low":0.0`, `"low":-0.0`), "low must"},
 		{edited(t, mixedPlan, `"low":0.0`, `"low":0`), "low must"},
@@ -53,7 +53,11 @@ func TestRulesOfPlans(t *testing.T) {
 		{edited(t, mixedPlan, `["","é"]`, `["","(missing)"]`), "values must"},
 		{edited(t, mixedPlan, `"name":"t"`, `"name":"n"`, `["t"]`, `["n"]`), "name must"},
 		{edited(t, mixedPlan, `"name":"t"`, `"name":""`, `["t"]`, `[""]`), "name must"},
-		{edited(t, mixedPlan, `["n"]`, `["t"]`, `["t"]`, `["n"]`), "in their order"},
+		{edited(t, mixedPlan, `["n"]`, `["t"]`, `["t"]`, `["n"]`), ""},
+		{edited(t, mixedPlan, `["n"]`, `["t"]`), "same views"},
+		{edited(t, mixedPlan, `["n"]`, `["m"]`), "of must name"},
+		{edited(t, mixedPlan, `"hush":2`, `"hush":1`), "made anew"},
+		{edited(t, mixedPlan, `"hush":2`, `"hush":3`), "hush must"},
 		{edited(t, mixedPlan, `"weights":null`, `"weights":[1,1,4294967296]`), ""},
 		{edited(t, mixedPlan, `"weights":null`, `"weights":[1,1,4294967297]`), "weights must"},
 		{edited(t, optional, `"name":"income","optional":true`, `"name":"income","optional":false`), "which is optional"},
@@ -83,11 +87,11 @@ func TestOutputsTogether(t *testing.T) {
 		var questions, schema []string
 		for i := 0; i < count; i++ {
 			name := string(rune('a' + i))
-			questions = append(questions, `{"attributes":["`+name+`"],"channel":{"kind":"mixture","parts":[`+window+`,`+window+
-				`],"shares":["9223372036854775808","9223372036854775808"]}}`)
+			questions = append(questions, `{"channel":{"kind":"mixture","parts":[`+window+`,`+window+
+				`],"shares":["9223372036854775808","9223372036854775808"]},"views":[{"kind":"value","of":["`+name+`"]}]}`)
 			schema = append(schema, `{"high":1.0,"kind":"numeric","low":0.0,"name":"`+name+`","optional":false,"out_of_range":"error"}`)
 		}
-		_, err := ParsePlan([]byte(`{"epsilon":"1.0","hush":1,"k":1,"questions":[` + strings.Join(questions, ",") +
+		_, err := ParsePlan([]byte(`{"epsilon":"1.0","hush":2,"k":1,"questions":[` + strings.Join(questions, ",") +
 			`],"schema":[` + strings.Join(schema, ",") + `],"title":"","weights":null}`))
 		if (err == nil) != good {
 			t.Errorf("%d questions: %v", count, err)

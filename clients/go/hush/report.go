@@ -46,7 +46,7 @@ func randomise(plan *Plan, record Record, c *coins) (report *Report, err error) 
 	for i, drawn := range plan.drawQuestions(c) {
 		if drawn == 1 {
 			q := plan.questions[i]
-			report.answers = append(report.answers, answer{i, q.channel.draw(c, inputs[q.first:q.end])})
+			report.answers = append(report.answers, answer{i, q.channel.draw(c, q.see(inputs))})
 		}
 	}
 	binary.BigEndian.PutUint64(report.id[:], c.word())
@@ -99,8 +99,11 @@ func (r *Report) JSON() []byte {
 // DecodeReport reads the binary form of a report of this plan.
 func (p *Plan) DecodeReport(data []byte) (*Report, error) {
 	r := &Report{plan: p}
+	if len(data) > 0 && data[0] == oldVersion {
+		return nil, fmt.Errorf("report: %w", errOld)
+	}
 	if len(data) < 25 || data[0] != version {
-		return nil, errors.New("report: it must begin with the version 1, the plan and an id")
+		return nil, errors.New("report: it must begin with the version 2, the plan and an id")
 	}
 	if string(data[1:9]) != string(p.hash[:8]) {
 		return nil, errors.New("report: it is of another plan")
@@ -144,7 +147,7 @@ func (p *Plan) DecodeReportJSON(text []byte) (*Report, error) {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	f := open(value, "hush", "plan", "id", "answers")
-	f.integer("hush", version, version)
+	f.version()
 	f.rule(f.text("plan") == p.ID(), "plan must be the id of this plan")
 	r := &Report{plan: p}
 	id, err := hex.DecodeString(f.text("id"))

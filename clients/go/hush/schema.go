@@ -3,10 +3,8 @@ package hush
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
 )
 
 const (
@@ -94,13 +92,7 @@ func readAttribute(value any) (*attribute, error) {
 
 // bound is a float, written in its canonical form.
 func (f *fields) bound(name string) float64 {
-	number, _ := f.values[name].(json.Number)
-	value, err := strconv.ParseFloat(string(number), 64)
-	if err != nil || formatFloat(value) != string(number) || value == 0 && math.Signbit(value) {
-		f.refuse("%s must be a finite number in its canonical form, as 0.0", name)
-		return 0
-	}
-	return value
+	return f.float(name, f.values[name])
 }
 
 func (a *attribute) readValues(f *fields) {

@@ -27,7 +27,7 @@ func (s *subset) alphabet() alphabet {
 }
 
 func (s *subset) draw(c *coins, inputs []input) output {
-	set := s.around(c, inputs[0].index)
+	set := around(c, s.size, s.weight, inputs[0].index, c.toss(s.threshold))
 	if s.weight > 1 {
 		return output{set: set}
 	}
@@ -38,15 +38,15 @@ func (s *subset) draw(c *coins, inputs []input) output {
 	return output{symbol: symbol}
 }
 
-// around draws the set. The other categories are numbered without the true one first.
-func (s *subset) around(c *coins, truth int) []byte {
-	with := c.toss(s.threshold)
-	others := make([]byte, s.size) // the last place stays empty
-	others[c.below(uint64(s.size-s.weight))] = byte(1 - with)
-	for t := s.size - s.weight; t < s.size-1; t++ {
+// around draws a set of weight categories, which has the true one if with is 1. The other categories are numbered without
+// the true one first.
+func around(c *coins, size, weight, truth int, with uint64) []byte {
+	others := make([]byte, size) // the last place stays empty
+	others[c.below(uint64(size-weight))] = byte(1 - with)
+	for t := size - weight; t < size-1; t++ {
 		c.floyd(others, t)
 	}
-	set := make([]byte, s.size)
+	set := make([]byte, size)
 	before := byte(0)
 	for i, in := range others {
 		behind := choose(less(uint64(truth), uint64(i)), uint64(before), uint64(in))

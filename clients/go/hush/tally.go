@@ -82,8 +82,11 @@ func integers(values []uint64) []any {
 
 // DecodeTally reads the binary form of a tally of this plan.
 func (p *Plan) DecodeTally(data []byte) (*Tally, error) {
+	if len(data) > 0 && data[0] == oldVersion {
+		return nil, fmt.Errorf("tally: %w", errOld)
+	}
 	if len(data) < 33 || data[0] != version || string(data[1:33]) != string(p.hash[:]) {
-		return nil, errors.New("tally: it must begin with the version 1 and the id of this plan")
+		return nil, errors.New("tally: it must begin with the version 2 and the id of this plan")
 	}
 	data = data[33:]
 	var err error
@@ -121,7 +124,7 @@ func (p *Plan) DecodeTallyJSON(text []byte) (*Tally, error) {
 		return nil, fmt.Errorf("tally: %w", err)
 	}
 	f := open(value, "hush", "plan", "reports", "answered", "counts")
-	f.integer("hush", version, version)
+	f.version()
 	f.rule(f.text("plan") == p.ID(), "plan must be the id of this plan")
 	t := NewTally(p)
 	t.n = uint64(f.integer("reports", 0, mostPeople))
@@ -152,27 +155,30 @@ func (f *fields) counts(name string, value any, room []uint64) {
 
 // check refuses counts that no reports can give.
 func (t *Tally) check() error {
-	answers := uint64(0) // below 1024 * 2^53
+	answers := new(big.Int) // 4096 questions times 2^53 people need more than 64 bits
 	for i, answered := range t.answered {
 		if answered > t.n {
 			return errors.New("tally: no question is answered more often than there are reports")
 		}
-		answers += answered
+		answers.Add(answers, whole(answered))
 		if err := t.plan.questions[i].channel.alphabet().checkCounts(answered, t.counts[i]); err != nil {
 			return fmt.Errorf("tally: question %d: %w", i, err)
 		}
 	}
-	if answers != t.n*uint64(t.plan.k) {
+	if answers.Cmp(new(big.Int).Mul(whole(t.n), whole(uint64(t.plan.k)))) != 0 {
 		return fmt.Errorf("tally: every report has %d answers", t.plan.k)
 	}
 	return nil
 }
 
 func (a alphabet) checkCounts(answered uint64, counts []uint64) error {
-	sum := new(big.Int)
+	sum, together := new(big.Int), uint64(0)
 	for i, count := range counts {
-		if count > answered || a.signs && i%2 == 1 && count+counts[i-1] > answered {
-			return errors.New("nothing is counted more often than there were answers")
+		if a.group == 0 || i%a.group == 0 {
+			together = 0
+		}
+		if together += count; together > answered { // both are at most 2^53
+			return errors.New("nothing is counted more often than there were answers, and no group")
 		}
 		sum.Add(sum, whole(count))
 	}

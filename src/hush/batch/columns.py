@@ -41,9 +41,10 @@ class Columns:
     rows: int
     arrays: tuple[Array, ...]
 
-    def addresses(self, columns: slice, row: int) -> Array:
+    def addresses(self, columns: Iterable[int], row: int) -> Array:
         """Return the addresses of some columns in memory, from a row on."""
-        starts = [array.ctypes.data + row * array.itemsize for array in self.arrays[columns]]
+        held = (self.arrays[column] for column in columns)
+        starts = [array.ctypes.data + row * array.itemsize for array in held]
         return np.array(starts, dtype=np.uint64)
 
 

@@ -24,18 +24,16 @@ GROUP = 8  # words that are added together
 LEVELS = 8  # planes for the carries of groups
 PLANES = 3 + LEVELS
 FULL = (1 << LEVELS) - 1  # the number of groups that fit
-ODD = np.uint64(0x5555555555555555)
 ONE_COUNT = np.int32(1)
 
 SYMBOL, ANY_SET = -1, -2  # in place of the size of sets: there is no set, or it may have any size
-PAIRS = 1 << 20  # added to the size of a set whose members come in pairs of signs
-MEMBERS = PAIRS - 1
+TOPS, STARTS, BEFORE, AFTER = range(4)  # the masks of a part, for sets with at most one member of each group
 
 FAULTS = (
     "a question that is not in the plan",
     "a symbol outside the alphabet",
     "a member that does not exist",
-    "a set of the wrong size, or both signs of one dimension",
+    "a set of the wrong size, or with two members of one group",
     "parts that are missing or out of order",
 )
 UNKNOWN, OUTSIDE, SPARE_BITS, WRONG_SET, WRONG_PARTS = range(len(FAULTS))
@@ -147,10 +145,18 @@ def empty_planes(
 
 @compiled
 def count_words(
-    output: Array, size: int, weight: int, answered: Array, counts: Array, planes: Array, groups: Array, faults: Array
+    output: Array,
+    size: int,
+    weight: int,
+    masks: Array,
+    answered: Array,
+    counts: Array,
+    planes: Array,
+    groups: Array,
+    faults: Array,
 ) -> int:
     """Count whole groups of rows of a plan with one question, a set of at most 64 members. Return how many rows."""
-    words, upright = pointer(output), pointer(planes)
+    words, upright, mask = pointer(output), pointer(planes), pointer(masks)
     spare = ALL << np.uint64(size) if size < 64 else ZERO
     bad_spare = bad_set = 0
     done = 0
@@ -160,7 +166,7 @@ def count_words(
             for i in range(GROUP):
                 word = np.uint64(group[i])
                 bad_spare += word & spare != ZERO
-                bad_set += wrong(word, weight, ones(word))
+                bad_set += weight >= 0 and (ones(word) != weight or twice(word, mask))
         add_group(upright, group)
         done += GROUP
         groups[0] += 1
@@ -174,9 +180,9 @@ def count_words(
 
 
 @inlined
-def wrong(word: Any, weight: int, members: int) -> Any:
-    """Return whether a word has both signs of a dimension, or, as the last of its set, completes the wrong size."""
-    return weight >= 0 and (members != weight & MEMBERS or (weight & PAIRS and word & (word >> ONE) & ODD != ZERO))
+def twice(word: Any, mask: Array) -> Any:
+    """Return whether a word has two members of one group (`hush.core.columnar.pieces`)."""
+    return word & ((word | mask[TOPS]) - mask[STARTS]) != ZERO
 
 
 @compiled
@@ -189,6 +195,7 @@ def count_rows(
     rows: Array,
     weights: Array,
     slots: Array,
+    masks: Array,
     answered: Array,
     counts: Array,
     planes: Array,
@@ -200,15 +207,16 @@ def count_rows(
 ) -> None:
     """Count rows of any plan.
 
-    `weights`: `SYMBOL`, `ANY_SET`, or the size of sets, plus `PAIRS` if their members come in pairs of signs. `slots`:
-    the first of a question's upright counters, one for each part. `open_set`: question, parts seen and members of the
-    set whose parts are being read, because they may continue in the next call.
+    `weights`: `SYMBOL`, `ANY_SET`, or the size of sets. `slots`: the first of a question's upright counters, one for
+    each part. `masks`: for each of these parts the pieces of its groups, the members of the group that began in an
+    earlier part, and those of the group that goes on in a later one. `open_set`: question, parts seen, members, and
+    whether the group that goes on has one, of the set whose parts are being read: they may continue in the next call.
     """
     which, blocks, outputs, found = pointer(attribute), pointer(part), pointer(output), pointer(counts)
     size_of, start_of, rows_of, weight_of = pointer(sizes), pointer(starts), pointer(rows), pointer(weights)
     slot_of, filled, held, upright = pointer(slots), pointer(fills), pointer(waiting), pointer(planes)
     wide, questions = len(part) > 0, np.uint64(len(sizes))
-    opened, seen, members = open_set[0], open_set[1], open_set[2]
+    opened, seen, members, taken = open_set[0], open_set[1], open_set[2], open_set[3] != 0
     for i in range(len(attribute)):
         index = np.int64(which[i])
         if np.uint64(index) >= questions:
@@ -230,16 +238,20 @@ def count_rows(
         word = np.uint64(outputs[i])
         if size < 64 and word >> np.uint64(size):
             faults[index, SPARE_BITS] += 1
+        slot = slot_of[index] + block
         if weight >= 0:
+            mask = shifted(pointer(masks), 4 * slot)
             members += ones(word)
-            expected = weight if block == rows_of[index] - 1 else weight & PAIRS | members
-            if wrong(word, expected, members):
+            again = taken and word & mask[BEFORE] != ZERO
+            if again or twice(word, mask) or (block == rows_of[index] - 1 and members != weight):
                 faults[index, WRONG_SET] += 1
+            # A group that fills the whole part goes on with the members that it has.
+            taken = word & mask[AFTER] != ZERO or (taken and mask[BEFORE] & mask[AFTER] != ZERO)
         opened, seen = index, seen + 1
         if seen == rows_of[index]:
             seen = members = 0
+            taken = False
         answered[index] += block == 0
-        slot = slot_of[index] + block
         waits = shifted(held, GROUP * slot)
         waits[filled[slot]] = word
         filled[slot] += 1
@@ -251,7 +263,7 @@ def count_rows(
                 start = start_of[index] + 64 * block
                 read_out(planes[slot], waiting[slot], 0, counts[start : start + min(size, 64)])
                 groups[slot] = 0
-    open_set[0], open_set[1], open_set[2] = opened, seen, members
+    open_set[0], open_set[1], open_set[2], open_set[3] = opened, seen, members, np.int64(taken)
 
 
 @compiled
@@ -260,6 +272,7 @@ def count_whole(
     part: Array,
     output: Array,
     plan: Array,
+    masks: Array,
     k: int,
     planes: Array,
     waiting: Array,
@@ -278,7 +291,7 @@ def count_whole(
     places = plan[4, :questions]
     answered, counts = vector[1 : 1 + questions], vector[1 + questions :]
     fills, groups = room[0, :slots], room[1, :slots]
-    open_set = np.zeros(3, dtype=np.int64)
+    open_set = np.zeros(4, dtype=np.int64)
     count_rows(
         attribute,
         part,
@@ -288,6 +301,7 @@ def count_whole(
         rows,
         weights,
         places,
+        masks,
         answered,
         counts,
         planes,

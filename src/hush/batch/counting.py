@@ -16,7 +16,6 @@ from hush.batch.counters import (
     FAULTS,
     GROUP,
     OUTSIDE,
-    PAIRS,
     PLANES,
     SYMBOL,
     WRONG_PARTS,
@@ -28,7 +27,7 @@ from hush.batch.counters import (
     find_faults,
 )
 from hush.core.channels import Grouped, Subsets
-from hush.core.columnar import named, parts
+from hush.core.columnar import WORD_BITS, named, parts, pieces
 from hush.core.plan import Plan
 from hush.errors import ReportError
 from hush.server.tally import Tally
@@ -56,6 +55,10 @@ class Counts:
         held = np.where(self._weights == SYMBOL, 0, self._rows)
         self._slots = np.cumsum(held) - held
         slots = int(held.sum())
+        masks = [
+            _masks(alphabet, part) for alphabet, count in zip(alphabets, held, strict=True) for part in range(count)
+        ]
+        self._masks = np.array(masks, dtype=np.uint64).reshape(slots, 4)
         self._answered = np.zeros(len(alphabets), dtype=np.int64)
         self._counts = np.zeros((1, self._starts[-1]), dtype=np.int64)
         room = 0 if self._mixed else len(alphabets) << self._bits
@@ -66,7 +69,7 @@ class Counts:
         self._waiting = np.zeros((slots, GROUP), dtype=np.uint64)
         self._fills = np.zeros(slots, dtype=np.int64)
         self._groups = np.zeros(slots, dtype=np.int64)
-        self._open = np.zeros(3, dtype=np.int64)
+        self._open = np.zeros(4, dtype=np.int64)
         self._faults = np.zeros((len(alphabets) + 1, len(FAULTS)), dtype=np.int64)
         # For whole batches: the same numbers, in few arrays.
         self._plan = np.zeros((5, len(alphabets) + 1), dtype=np.int64)
@@ -81,7 +84,9 @@ class Counts:
         if self._weights[0] != SYMBOL and len(self._sizes) == 1 and not len(part) and not attribute.any():
             size, weight = self._sizes[0], self._weights[0]
             found, planes = self._counts[0], self._planes
-            done = count_words(output, size, weight, self._answered, found, planes, self._groups, self._faults)
+            done = count_words(
+                output, size, weight, self._masks, self._answered, found, planes, self._groups, self._faults
+            )
         if self._mixed:
             count_rows(
                 attribute[done:],
@@ -92,6 +97,7 @@ class Counts:
                 self._rows,
                 self._weights,
                 self._slots,
+                self._masks,
                 self._answered,
                 self._counts[0],
                 self._planes,
@@ -119,6 +125,7 @@ class Counts:
             part,
             output,
             self._plan,
+            self._masks,
             self.plan.k,
             self._planes,
             self._waiting,
@@ -217,4 +224,17 @@ def _weight(alphabet: Any) -> int:
         return SYMBOL
     if alphabet.weight is None:
         return ANY_SET
-    return alphabet.weight + (PAIRS * isinstance(alphabet, Grouped))
+    return alphabet.weight
+
+
+def _masks(alphabet: Any, part: int) -> tuple[int, int, int, int]:
+    """Return the masks of a part of a set for `count_rows`. Those of a set without groups find no fault."""
+    whole = (1 << WORD_BITS) - 1
+    if not isinstance(alphabet, Grouped):
+        return whole, whole, 0, 0
+    group, first = alphabet.group, WORD_BITS * part
+    tops, starts = pieces(group, first)
+    begun, end = -first % group, first + WORD_BITS
+    before = whole if begun > WORD_BITS else (1 << begun) - 1
+    after = whole & ~((1 << max(end - end % group - first, 0)) - 1) if end < alphabet.size else 0
+    return tops, starts, before, after

@@ -321,7 +321,7 @@ def cell_of(z: Array, columns: Array, lows: Array, spans: Array, row: int, words
     """Return the cell of several attributes, after rounding numbers to signs, and the next position."""
     cell = 0
     for j in range(count):
-        size = np.int64(z[2 + j])
+        size = np.int64(z[3 + j])
         if size:
             cell = cell * size + np.int64(shorts_at(columns[j])[row])
         else:

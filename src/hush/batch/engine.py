@@ -6,7 +6,7 @@ import ctypes
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
@@ -19,7 +19,8 @@ from hush.batch.asking import draw_questions, sort_answers, spread
 from hush.batch.columns import Columns
 from hush.batch.kernels import KERNELS, SCRATCH, Job
 from hush.batch.keystream import SPARE, Source, Stream
-from hush.batch.program import Program, compile_plan
+from hush.batch.looks import LOOKS, Look, Scene
+from hush.batch.program import Program, Task, compile_plan
 from hush.batch.reports import report_schema
 from hush.core.plan import Plan
 from hush.errors import DesignError
@@ -28,6 +29,7 @@ CHUNK = 1 << 17
 SLAB = 1 << 24  # bytes
 MAX_ROWS = 1 << 22  # of a chunk: if one person has many rows, it has fewer people
 BLOCK = 1 << 15  # words: 256 KB, so that they are still in the cache when they are used
+SEEN = 1 << 13  # people whose records a question looks at at once, through views: 64 KB for each view
 
 _ALL = np.arange(CHUNK, dtype=np.int32)
 _FIRST = np.zeros(CHUNK, dtype=np.int16)  # the attribute of everybody, where there is one question
@@ -190,31 +192,64 @@ def _deal(plan: Plan, chunk: Chunk, words: Words, ids: bool, space: Workspace) -
     output = space.fresh(size, report_schema(plan).field("output").type.to_pandas_dtype())
     start = 0
     for task, count in zip(program.tasks, counts.tolist(), strict=True):
-        job = Job(
-            task.code.integers,
-            task.code.floats,
-            chunk.columns.addresses(task.columns, chunk.start),
-            program.lows[task.columns],
-            program.spans[task.columns],
-            program.inverses[task.columns],
-            program.excess,
-            who[start : start + count],
-            where[start : start + count],
-            output,
-            space.secret("scratch", SCRATCH, np.uint64),
-            space.secret("floats", 3 * kernels.BLOCK, np.float64),
-        )
-        kernel, done = KERNELS[task.code.kind], 0
-        while done < count:
-            done, words.at = kernel(job, done, words.words, words.at, words.limit)
-            if done < count:
-                words.refill()
-        start += count
+        end = start + count
+        step = SEEN if task.looks else max(count, 1)
+        for first in range(start, end, step):
+            people_here, places = who[first : min(first + step, end)], where[first : min(first + step, end)]
+            if task.looks:
+                columns = look(task.looks, chunk, people_here, space)
+                people_here = _ALL[: len(people_here)]
+            else:
+                columns = chunk.columns.addresses(task.columns, chunk.start)
+            _answer(task, program.excess, columns, people_here, places, output, words, space)
+        start = end
     marks = np.empty((0, 2), dtype=np.uint64)
     if ids:
         lengths = np.add.reduceat(program.rows[asked], np.arange(0, len(asked), program.k))
         marks = np.repeat(words.take(2 * people).reshape(people, 2), lengths, axis=0)
     return Rows(attribute, part, output, marks)
+
+
+def _answer(
+    task: Task,
+    excess: Array,
+    columns: Array,
+    people: Array,
+    places: Array,
+    output: Array,
+    words: Words,
+    space: Workspace,
+) -> None:
+    """Draw the answers of some people to a question, with as many words as they need."""
+    job = Job(
+        task.code.integers,
+        task.code.floats,
+        columns,
+        *task.bounds,
+        excess,
+        people,
+        places,
+        output,
+        space.secret("scratch", SCRATCH, np.uint64),
+        space.secret("floats", 3 * kernels.BLOCK, np.float64),
+    )
+    kernel, done = KERNELS[task.code.kind], 0
+    while done < len(people):
+        done, words.at = kernel(job, done, words.words, words.at, words.limit)
+        if done < len(people):
+            words.refill()
+
+
+def look(looks: Sequence[Look], chunk: Chunk, people: Array, space: Workspace) -> Array:
+    """Compute what a question sees of some people, a column for each view, and return their addresses."""
+    room = space.secret("seen", SEEN * len(looks), np.float64)
+    for view, one in enumerate(looks):
+        column = room[SEEN * view : SEEN * (view + 1)]
+        addresses = chunk.columns.addresses(one.columns, chunk.start)
+        LOOKS[one.kind](
+            Scene(addresses, one.bounds.lows, one.bounds.spans, one.floats, people, column, column.view(np.int16))
+        )
+    return np.array([room.ctypes.data + SEEN * view * room.itemsize for view in range(len(looks))], dtype=np.uint64)
 
 
 def ask(

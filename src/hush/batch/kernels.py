@@ -29,12 +29,14 @@ from hush.batch.draws import (
     unit,
 )
 from hush.batch.native import blend, compiled, flag, floats_at, inlined, lesser, pointer, shifted, shorts_at
+from hush.batch.rows import few_rows, many_rows, members_of, one_row, own_cell
 from hush.batch.windows import even_state, knot_state, part_of, rounded, window_cell
 
-SCRATCH = 1024  # words of working memory for a kernel
+SCRATCH = 6144  # words of working memory for a kernel
 BLOCK = 512  # people whose windows are drawn together
 FEW = 3 * BLOCK // 8  # the same for mixtures, which keep more data for each person
 SET = 80  # words: enough for a set of 4097 members
+WIDEST = 1024  # words: enough for the cells of any rows channel
 
 
 class Job(NamedTuple):
@@ -276,18 +278,116 @@ def additive_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> A
 
 
 @compiled
-def cells_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+def cell_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
     """Cells of several attributes, then randomised response."""
     people, places, output = job.people, job.places, job.output
     integers, stream, spare, column = pointer(job.integers), pointer(words), pointer(job.excess), pointer(job.columns)
     low, span, count = pointer(job.lows), pointer(job.spans), len(job.columns)
+    size, threshold = np.int64(job.integers[0]), job.integers[2]
     while done < len(people):
         start = at
         cell, at = cell_of(integers, column, low, span, people[done], stream, at, count)
-        value, at = symbol(stream, at, limit, np.int64(job.integers[0]), job.integers[1], cell, spare)
+        value, at = symbol(stream, at, limit, size, threshold, cell, spare)
         if at > limit:
             return done, start
         output[places[done]] = value
+        done += 1
+    return done, at
+
+
+@compiled
+def small_cells_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Sets of at most 64 cells of several attributes: the set is one word."""
+    people, places, output = job.people, job.places, job.output
+    integers, stream, spare, column = pointer(job.integers), pointer(words), pointer(job.excess), pointer(job.columns)
+    low, span, count = pointer(job.lows), pointer(job.spans), len(job.columns)
+    size, weight, threshold = np.int64(job.integers[0]), np.int64(job.integers[1]), job.integers[2]
+    while done < len(people):
+        start = at
+        cell, at = cell_of(integers, column, low, span, people[done], stream, at, count)
+        bits, at = small_subset(stream, at, limit, size, weight, threshold, cell, spare)
+        if at > limit:
+            return done, start
+        output[places[done]] = np.int64(bits)
+        done += 1
+    return done, at
+
+
+@compiled
+def cells_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Sets of more than 64 cells of several attributes."""
+    people, places, output, found = job.people, job.places, job.output, pointer(job.scratch)
+    integers, stream, spare, column = pointer(job.integers), pointer(words), pointer(job.excess), pointer(job.columns)
+    low, span, count = pointer(job.lows), pointer(job.spans), len(job.columns)
+    size, weight, threshold = np.int64(job.integers[0]), np.int64(job.integers[1]), job.integers[2]
+    while done < len(people):
+        start = at
+        cell, at = cell_of(integers, column, low, span, people[done], stream, at, count)
+        at = subset(stream, at, limit, size, weight, threshold, cell, spare, found)
+        if at > limit:
+            return done, start
+        for part in range((size + 63) >> 6):
+            output[places[done] + part] = np.int64(found[part])
+        done += 1
+    return done, at
+
+
+@compiled
+def row_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Rows channels whose reports name one row, with a cell of it."""
+    people, places, output = job.people, job.places, job.output
+    z, f, stream, spare = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.excess)
+    categories, numbers = shorts_at(job.columns[0]), floats_at(job.columns[1])
+    low, span = job.lows[1], job.spans[1]
+    while done < len(people):
+        start, person = at, people[done]
+        row = np.int64(categories[person])
+        named, mine, at = own_cell(z, f, numbers[person], low, span, stream, at, limit, spare)
+        value, at = one_row(z, row, named, mine, stream, at, limit, spare)
+        if at > limit:
+            return done, start
+        output[places[done]] = value
+        done += 1
+    return done, at
+
+
+@compiled
+def small_rows_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Rows channels of at most 64 rows: the named rows are one word."""
+    people, places, output, found = job.people, job.places, job.output, pointer(job.scratch)
+    z, f, stream, spare = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.excess)
+    categories, numbers = shorts_at(job.columns[0]), floats_at(job.columns[1])
+    low, span, parts = job.lows[1], job.spans[1], members_of(z)
+    while done < len(people):
+        start, person = at, people[done]
+        row = np.int64(categories[person])
+        named, mine, at = own_cell(z, f, numbers[person], low, span, stream, at, limit, spare)
+        at = few_rows(z, row, named, mine, stream, at, limit, spare, found)
+        if at > limit:
+            return done, start
+        for part in range(parts):
+            output[places[done] + part] = np.int64(found[part])
+        done += 1
+    return done, at
+
+
+@compiled
+def rows_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """Rows channels of more than 64 rows."""
+    people, places, output, work = job.people, job.places, job.output, pointer(job.scratch)
+    z, f, stream, spare = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.excess)
+    categories, numbers = shorts_at(job.columns[0]), floats_at(job.columns[1])
+    low, span, parts = job.lows[1], job.spans[1], members_of(z)
+    found, marks, chosen = work, shifted(work, WIDEST), shifted(work, WIDEST + SET)
+    while done < len(people):
+        start, person = at, people[done]
+        row = np.int64(categories[person])
+        named, mine, at = own_cell(z, f, numbers[person], low, span, stream, at, limit, spare)
+        at = many_rows(z, row, named, mine, stream, at, limit, spare, marks, chosen, found)
+        if at > limit:
+            return done, start
+        for part in range(parts):
+            output[places[done] + part] = np.int64(found[part])
         done += 1
     return done, at
 
@@ -340,7 +440,12 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "subset": subset_kernel,
     "unary": unary_kernel,
     "additive": additive_kernel,
+    "cell": cell_kernel,
+    "small-cells": small_cells_kernel,
     "cells": cells_kernel,
+    "row": row_kernel,
+    "small-rows": small_rows_kernel,
+    "rows": rows_kernel,
     "signs": signs_kernel,
     "cube": cube_kernel,
 }

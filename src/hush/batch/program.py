@@ -1,30 +1,32 @@
 """The questions of a plan as flat arrays, which compiled kernels can read.
 
 Each channel becomes a kind, an array of 64-bit integers and an array of floats. The comment in each function below
-lists their contents, and the kernel of that kind reads them in the same order.
+lists their contents, and the kernel of that kind reads them in the same order. `hush.batch.looks` does the same for
+views.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache, singledispatch
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from hush.core.channels import Additive, Cells, Channel, Cube, Mixture, Signs, Subset, Unary, Window
+from hush.batch.draws import Array
+from hush.batch.looks import Bounds, Look, bounds_of, encode_view
+from hush.core.channels import Additive, Cells, Channel, Cube, Mixture, Rows, Signs, Subset, Unary, Window
+from hush.core.channels.levels import Levelled
 from hush.core.channels.window import ROUNDING
 from hush.core.columnar import parts
 from hush.core.exact import WORD
-from hush.core.plan import Plan
-from hush.core.schema import Numeric
+from hush.core.plan import Plan, Question
+from hush.core.schema import Schema
+from hush.core.views import Value
 
 KNOTS = 9  # where the knots of a window begin
 GUIDE_LIMIT = 1 << 17
-
-Array = np.ndarray[Any, Any]
 
 
 class Code(NamedTuple):
@@ -40,23 +42,24 @@ class Code(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A question for its kernel: the channel, its columns, and how many rows an answer takes."""
+    """A question for its kernel: the channel, its views, and how many rows an answer takes.
+
+    A question that looks at attributes as they are has their columns, and no `looks`: its kernel reads them in place.
+    Otherwise each of `looks` makes a column for the kernel. `bounds` are those of the columns that the kernel reads.
+    """
 
     code: Code
-    columns: slice
+    columns: tuple[int, ...]
+    looks: tuple[Look, ...]
+    bounds: Bounds
     rows: int
 
 
 class Program(NamedTuple):
-    """A plan for the kernels. `inverses` are 1/span where that is exact (for powers of two), else 0; `weights` are
-    cumulated, or empty; `excess[n]` is 2^64 mod n, for draws below n.
-    """
+    """A plan for the kernels. `weights` are cumulated, or empty; `excess[n]` is 2^64 mod n, for draws below n."""
 
     k: int
     tasks: tuple[Task, ...]
-    lows: Array
-    spans: Array
-    inverses: Array
     weights: Array
     excess: Array
     rows: Array
@@ -86,11 +89,16 @@ def _window(channel: Window) -> Code:
     missing = channel.size if channel.optional else 0
     if channel.levels == "even":
         return _pack("window" if channel.optional else "even", [], [*head, 0.0, 0.0, missing], 1)
+    guide, bins, knots = _knots(channel)
+    return _pack("window", guide, [*head, *bins, missing, *knots], 1)
+
+
+def _knots(channel: Levelled) -> tuple[list[int], list[float], list[float]]:
+    """Return the guide of a channel, its bins and corrections, and the knots with their slopes."""
     points, slopes = channel.grid
     bits, corrections, guide = _guide(points[:-1])
     knots = [value for pair in zip(points[:-1], slopes, strict=True) for value in pair]
-    floats = [*head, 1 << bits, corrections, missing, *knots, np.inf, 0.0]
-    return _pack("window", guide, floats, 1)
+    return guide, [1 << bits, corrections], [*knots, np.inf, 0.0]
 
 
 def _guide(points: Sequence[float]) -> tuple[int, int, list[int]]:
@@ -176,9 +184,29 @@ def _cube(channel: Cube) -> Code:
 
 @encode_channel.register
 def _cells(channel: Cells) -> Code:
-    # integers: C, T; for each attribute the number of its categories, or 0 for a number
+    # integers: C, w, T; for each attribute the number of its categories, or 0 for a number
     sizes = [size or 0 for size in channel.sizes]
-    return _pack("cells", [channel.cells, channel.threshold, *sizes], [], len(sizes) + 2)
+    kind = "cell" if channel.weight == 1 else "small-cells" if channel.cells <= 64 else "cells"
+    words = len(sizes) + 1 + channel.weight
+    return _pack(kind, [channel.cells, channel.weight, channel.threshold, *sizes], [], words)
+
+
+@encode_channel.register
+def _rows(channel: Rows) -> Code:
+    # integers: G, w, N, W, T, GN - wW, 2^64 mod it, N - W, 2^64 / it, members of a row, the last of them, the first
+    # cell of "missing" (0 without it); then the guide. floats: those of a window, of which the first five are 0.
+    cells, beside = channel.cells, channel.cells - channel.width
+    without = channel.rows * cells - channel.weight * channel.width
+    head = [channel.rows, channel.weight, cells, channel.width, channel.threshold, without, WORD % without]
+    head += [beside, min(WORD // beside, WORD - 1), channel.group, channel.group - 1]
+    head += [channel.size if channel.optional else 0]
+    guide: list[int] = []
+    bins, knots = [0.0, 0.0], [0.0]
+    if channel.levels != "even":
+        guide, bins, knots = _knots(channel)
+    kind = "row" if channel.weight == 1 else "small-rows" if channel.rows <= 64 else "rows"
+    floats = [*[0.0] * 5, channel.last, *bins, 0.0, *knots]
+    return _pack(kind, [*head, *guide], floats, 4 + 2 * channel.weight)
 
 
 @lru_cache(maxsize=256)
@@ -187,23 +215,28 @@ def _encoded(channel: Channel) -> Code:
     return encode_channel(channel)
 
 
+def _task(schema: Schema, question: Question, rows: int) -> Task:
+    """Return a question for its kernel."""
+    code = _encoded(question.channel)
+    if all(isinstance(view, Value) for view in question.views):
+        columns = tuple(schema.names.index(view.of[0]) for view in question.views)
+        return Task(code, columns, (), bounds_of([schema.attributes[column] for column in columns]), rows)
+    looks = tuple(encode_view(view, schema) for view in question.views)
+    return Task(code, (), looks, bounds_of([None] * len(looks)), rows)
+
+
 @lru_cache(maxsize=16)
 def compile_plan(plan: Plan) -> Program:
     """Return a plan for the kernels."""
-    codes = [_encoded(question.channel) for question in plan.questions]
     rows = parts(plan)
+    tasks = tuple(_task(plan.schema, *one) for one in zip(plan.questions, rows, strict=True))
     largest = max(len(plan.questions), *(question.channel.alphabet.size for question in plan.questions))
-    numbers = [attribute if isinstance(attribute, Numeric) else None for attribute in plan.schema.attributes]
-    spans = [number.high - number.low if number else 1.0 for number in numbers]
     return Program(
         k=plan.k,
-        tasks=tuple(Task(*task) for task in zip(codes, plan.spans, rows, strict=True)),
-        lows=np.array([number.low if number else 0.0 for number in numbers]),
-        spans=np.array(spans),
-        inverses=np.array([1.0 / span if math.frexp(span)[0] == 0.5 else 0.0 for span in spans]),
+        tasks=tasks,
         weights=np.array(list(accumulate(plan.weights or ())), dtype=np.uint64),
         excess=np.array([0, *(WORD % n for n in range(1, largest + 1))], dtype=np.uint64),
         rows=np.array(rows, dtype=np.int64),
         most_rows=sum(sorted(rows)[-plan.k :]),
-        words=max(plan.k + 1, *(code.words for code in codes)),
+        words=max(plan.k + 1, *(task.code.words for task in tasks)),
     )

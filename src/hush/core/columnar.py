@@ -10,6 +10,7 @@ from hush.core.plan import Plan
 from hush.errors import ReportError
 
 VERSION = "2"
+OLDER = ("1",)
 WORD_BITS = 64
 
 
@@ -21,6 +22,22 @@ def parts(plan: Plan) -> list[int]:
     ]
 
 
+def pieces(group: int, first: int, bits: int = WORD_BITS) -> tuple[int, int]:
+    """Cut a word, whose lowest bit is the member `first`, at the ends of groups, and return two masks of the pieces.
+
+    The first one, `tops`, has the highest bit of each piece, and the second, `starts`, the lowest. (word | tops) -
+    starts takes 1 from each piece, without borrowing from the next. So a piece with one member or none keeps no member,
+    and one with several keeps some: word & ((word | tops) - starts) is 0 unless the word has two members of one group.
+    """
+    tops = starts = at = 0
+    while at < bits:
+        end = min(at + group - (first + at) % group, bits)
+        starts |= 1 << at
+        tops |= 1 << end - 1
+        at = end
+    return tops, starts
+
+
 def marks(plan: Plan) -> dict[str, str]:
     """Return the metadata that reports of a plan carry."""
     return {"hush": VERSION, "hush.core.plan": plan.id}
@@ -28,6 +45,11 @@ def marks(plan: Plan) -> dict[str, str]:
 
 def check_marks(plan: Plan, version: str | None, plan_id: str | None) -> None:
     """Refuse another version and another plan. Either may be absent, because engines drop metadata."""
+    if version in OLDER:
+        raise ReportError(
+            f"these are reports of version {version}; this hush reads version {VERSION}: "
+            "make the plan and its reports anew"
+        )
     if version is not None and version != VERSION:
         raise ReportError(f"these are not reports of version {VERSION}")
     if plan_id is not None and plan_id != plan.id:

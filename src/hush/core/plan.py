@@ -62,11 +62,18 @@ class Question:
         object.__setattr__(self, "channel", channel)
         if not self.views or not all(isinstance(view, View) for view in self.views):
             raise PlanError("a question is about one or more attributes or views")
+        if len(set(self.views)) < len(self.views):  # a pool would count its answers twice
+            raise PlanError(f"{_named(self)}: a question must not look through the same view twice")
 
     @property
     def attributes(self) -> tuple[str, ...]:
         """The attributes that it looks at, in order."""
         return tuple(dict.fromkeys(name for view in self.views for name in view.of))
+
+    @property
+    def words(self) -> str:
+        """What it looks at, in a few words for people."""
+        return ", ".join(view.words for view in self.views)
 
     @property
     def plain(self) -> tuple[str, ...] | None:

@@ -43,6 +43,11 @@ class View(ABC):
     def of(self) -> tuple[str, ...]:
         """The attributes that it looks at."""
 
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What it looks at, in a few words for people."""
+
     @abstractmethod
     def seen(self, schema: Schema) -> Attribute:
         """Return what it gives, as an attribute. A view that does not suit the schema is refused."""
@@ -68,6 +73,11 @@ class Value(View):
     def of(self) -> tuple[str, ...]:
         """The attribute."""
         return (self.attribute,)
+
+    @property
+    def words(self) -> str:
+        """The name of the attribute."""
+        return self.attribute
 
     def seen(self, schema: Schema) -> Attribute:
         """Return the attribute."""
@@ -98,6 +108,11 @@ class Bands(View):
     def of(self) -> tuple[str, ...]:
         """The attribute."""
         return (self.attribute,)
+
+    @property
+    def words(self) -> str:
+        """The attribute, and how many bands there are."""
+        return f"{self.attribute} in {len(self.cuts) + 1} bands"
 
     def seen(self, schema: Schema) -> Attribute:
         """Return the bands as categories, "missing" last if the number is optional."""
@@ -146,6 +161,12 @@ class Sides(View):
         """The two numbers."""
         return self.attributes
 
+    @property
+    def words(self) -> str:
+        """The two numbers, and the cuts that they are compared with."""
+        one, other = map(short, self.cuts)
+        return f"{' and '.join(self.attributes)}: same side of {one} and {other}?"
+
     def seen(self, schema: Schema) -> Attribute:
         """Return the answer as a category: same, different, or missing if a number may be."""
         first, second = (_number(schema, name) for name in self.attributes)
@@ -162,7 +183,7 @@ class Sides(View):
         def look(inputs: Sequence[Input]) -> Input:
             x, y = inputs[one], inputs[other]
             different = int(((0.5 if x is None else x) <= a) != ((0.5 if y is None else y) <= b))
-            return 2 if x is None or y is None else different
+            return 2 if (x is None) | (y is None) else different  # both are asked, whichever is missing
 
         return look
 
@@ -200,6 +221,12 @@ class Product(View):
         """The two numbers."""
         return self.attributes
 
+    @property
+    def words(self) -> str:
+        """The two numbers as a product, or one of them squared."""
+        one, other = self.attributes
+        return f"{one} squared" if one == other else f"{one} × {other}"
+
     def places(self, schema: Schema) -> tuple[float, float]:
         """Return the positions of the centres in the domains."""
         found = []
@@ -226,7 +253,7 @@ class Product(View):
             x, y = inputs[one], inputs[other]
             product = ((0.5 if x is None else x) - p) * ((0.5 if y is None else y) - q) / reach
             place = (min(max(product, -1.0), 1.0) + 1.0) / 2.0
-            return None if x is None or y is None else place
+            return None if (x is None) | (y is None) else place
 
         return look
 
@@ -237,7 +264,7 @@ class Product(View):
 
 def labels(cuts: Sequence[float]) -> list[str]:
     """Return the names of the bands between cuts."""
-    shown = [_short(cut) for cut in cuts]
+    shown = [short(cut) for cut in cuts]
     between = [f"{low} to {high}" for low, high in pairwise(shown)]
     return [f"up to {shown[0]}", *between, f"above {shown[-1]}"]
 
@@ -304,6 +331,6 @@ def _joined(names: tuple[str, str]) -> str:
     return " × ".join(name[:60] for name in names)
 
 
-def _short(cut: float) -> str:
-    """Return a cut as people write it: 24, not 24.0."""
+def short(cut: float) -> str:
+    """Return a number as people write it: 24, not 24.0."""
     return str(int(cut)) if cut.is_integer() and abs(cut) < 1e15 else repr(cut)

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hush.core.channels.alphabet import Alphabet, Grouped, Subsets, Symbols
-from hush.core.columnar import WORD_BITS, parts
+from hush.core.columnar import WORD_BITS, parts, pieces
 from hush.core.plan import Plan
 from hush.errors import ReportError
 
 WHOLE_MEMBERS = 16
 WHOLE_SETS = 1024
 SIGNED_INTEGERS = frozenset({"TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT"})
-MINUSES = 0x5555_5555_5555_5555
+LOWER = (1 << 63) - 1  # all bits but the sign
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Layout:
         """The rules for each row of a set that is counted bit by bit."""
         spare: dict[int, list[str]] = {}
         weights: dict[int, list[str]] = {}
-        signed: list[str] = []
+        twice: dict[str, list[str]] = {}
         for index, alphabet in enumerate(self.alphabets):
             if not isinstance(alphabet, Subsets) or self.whole[index]:
                 continue
@@ -117,7 +117,9 @@ class Layout:
             if alphabet.weight is not None and last == 0:
                 weights.setdefault(alphabet.weight, []).append(f"attribute = {index}")
             if isinstance(alphabet, Grouped):
-                signed.append(f"attribute = {index}")
+                for part in range(last + 1):
+                    broken = _twice(alphabet.group, WORD_BITS * part)
+                    twice.setdefault(broken, []).append(f"(attribute = {index} AND part = {part})")
         rules = []
         if spare:
             # The shift keeps the sign, so a spare bit leaves something other than 0.
@@ -125,10 +127,9 @@ class Layout:
         if weights:
             broken = _any({f"bit_count(word) <> {weight}": rows for weight, rows in weights.items()})
             rules.append(Rule("a set must have as many members as the plan says", broken))
-        if signed:
-            # Minus and plus of a dimension are neighbours in one part, the minus at an even place.
-            both = f"(word & (word >> 1) & {MINUSES}) <> 0"
-            rules.append(Rule("a set must not have both signs of one dimension", _any({both: signed})))
+        if twice:
+            # A group that lies in two parts is checked in each of them, and by the totals.
+            rules.append(Rule("a set must not have two members of one group", _any(twice)))
         return rules
 
     def query(self, source: str, *, has_part: bool, ones: Ones) -> str:
@@ -175,6 +176,19 @@ class Layout:
             for part in range(self.parts[index]):
                 places.append(f"({index}, {part}, {high if self.whole[index] else -1})")
         return places
+
+
+def _twice(group: int, first: int) -> str:
+    """Return the condition that a word, whose lowest bit is the member `first`, has two members of one group.
+
+    `hush.core.columnar.pieces` explains it. The sign is checked apart, because the difference could overflow.
+    """
+    tops, starts = pieces(group, first, WORD_BITS - 1)
+    lower = f"(word & {LOWER})"
+    broken = f"({lower} & (({lower} | {tops}) - {starts})) <> 0"
+    before = (first + WORD_BITS - 1) % group  # members of the sign's group that come before it
+    beside = LOWER & ~(LOWER >> min(before, WORD_BITS - 1))
+    return f"({broken} OR (word < 0 AND (word & {beside}) <> 0))" if before else broken
 
 
 def check_columns(layout: Layout, types: Mapping[str, str]) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from hush.core.exact import log_above
-from hush.core.plan import Plan
+from hush.core.plan import Plan, Question
 from hush.core.report import sizes
+from hush.core.views import Bands
 from hush.show.tables import Table, number, up
 
 WEAK = 4
@@ -14,17 +16,22 @@ WEAK = 4
 
 
 def table(plan: Plan) -> Table:
-    """Return a row for each question, and the cost of a whole report. Costs are rounded up."""
-    rows = [
-        (
-            ", ".join(question.attributes),
-            question.channel.kind,
-            up(log_above(question.channel.ratio), 6),
-            str(question.channel.alphabet.width),
-            number(float(question.channel.worst_variance)),
+    """Return a row for each question, and the cost of a whole report. Costs are rounded up.
+
+    Questions about ever more bands of one number, as those of a range, share a row.
+    """
+    rows = []
+    for group in _groups(plan.questions):
+        channels = [question.channel for question in group]
+        rows.append(
+            (
+                _together(group),
+                channels[0].kind,
+                up(max(log_above(channel.ratio) for channel in channels), 6),
+                _range([str(channel.alphabet.width) for channel in channels]),
+                _range([number(float(channel.worst_variance)) for channel in channels]),
+            )
         )
-        for question in plan.questions
-    ]
     low, high = sizes(plan)
     tells = "mostly tells the answer" if plan.k == 1 else "tells much about the answers together"
     weak = (f"Weak: above epsilon = {WEAK} a report {tells}.",) if Fraction(plan.epsilon) > WEAK else ()
@@ -36,3 +43,35 @@ def table(plan: Plan) -> Table:
         f"Plan {plan.id}" + (f" {plan.title!r}" if plan.title else ""),
     )
     return Table(("question", "channel", "epsilon", "bytes", "worst variance"), rows, texts=2, notes=notes)
+
+
+def _groups(questions: Sequence[Question]) -> list[list[Question]]:
+    """Return the questions in their order, those of one tree of bands together."""
+    groups: list[list[Question]] = []
+    for question in questions:
+        if groups and _refines(groups[-1][-1], question):
+            groups[-1].append(question)
+        else:
+            groups.append([question])
+    return groups
+
+
+def _refines(one: Question, other: Question) -> bool:
+    """Say whether the other question has all cuts of the one, and more, of the same number."""
+    (first, *rest), (second, *more) = one.views, other.views
+    if rest or more or not isinstance(first, Bands) or not isinstance(second, Bands):
+        return False
+    same = first.attribute == second.attribute and one.channel.kind == other.channel.kind
+    return same and set(first.cuts) < set(second.cuts)
+
+
+def _together(group: Sequence[Question]) -> str:
+    if len(group) == 1:
+        return group[0].words
+    views = [view for question in group for view in question.views if isinstance(view, Bands)]
+    return f"{views[0].attribute} in {', '.join(str(len(view.cuts) + 1) for view in views)} bands"
+
+
+def _range(texts: Sequence[str]) -> str:
+    """Return the first and the last of increasing numbers, or the only one."""
+    return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"

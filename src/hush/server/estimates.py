@@ -33,7 +33,7 @@ from hush.core.plan import Plan
 from hush.core.schema import MISSING, Attribute, Categorical, Numeric, Schema
 from hush.core.views import Value
 from hush.errors import EstimateError
-from hush.server.intervals import Interval, Pool, Ratio, Sample, bounds, ratio, sample_of, summarise
+from hush.server.intervals import Interval, Pool, Ratio, Sample, bounds, ratio, sample_of, summarise, top_of
 from hush.server.ladders import Fitted, clipped, reach
 from hush.server.tally import Tally
 from hush.show.rows import Rows
@@ -254,18 +254,14 @@ def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") 
 
     Malicious reports may name any attribute and any output, but nothing else, because every report is checked. Each
     replaces at most one value by another of the channel's range. So with n answers the point moves by at most
-    reports/n times that range, whatever the honest reports are.
+    reports/n times that range, whatever the honest reports are. If several questions are pooled, a report may also
+    replace an answer to one of them by an answer to another, with another weight: the bound allows for both.
     """
     if type(reports) is not int or reports < 0:
         raise EstimateError("the number of malicious reports must be a whole number, 0 or more")
     rows = []
     for target in _targets(tally, estimator):
-        parts = target.sample.parts if isinstance(target.sample, Pool) else ((1.0, target.sample),)
-        shifts = [
-            weight * _shift(part, source.reading, reports)
-            for (weight, part), source in zip(parts, target.used, strict=True)
-        ]
-        shift = Scale(target.attribute, target.symbol).half * max(shifts)
+        shift = Scale(target.attribute, target.symbol).half * _shift(target.parts, reports)
         rows.append(Manipulation(target.attribute.name, category_of(target.attribute, target.symbol), shift))
     for index in _ladders(tally):
         channel, number = tally.plan.questions[index].channel, tally.plan.attributes[index][0]
@@ -286,34 +282,45 @@ def leverage(plan: Plan) -> Manipulations:
     """Return how far one malicious report can move each point, times the number of answers.
 
     With n answers the point moves by shift/n at most. For the mean of an optional attribute that is to first order,
-    and if all values are present (if only a share is present, divide by that share).
+    and if all values are present (if only a share is present, divide by that share). If several questions are pooled,
+    it is to first order too, and for answers as they are expected of each.
     """
     rows = []
     for target in sources(plan):
-        shifts = []
         asked = sum(float(source.inclusion) for source in target.sources)
-        weights = [float(source.inclusion) / source.noise for source in target.sources]
-        for source, weight in zip(target.sources, weights, strict=True):
-            # A share of the answers comes from this source, and the average gives it this weight.
-            part = weight / sum(weights) * asked / float(source.inclusion)
-            shifts.append(part * _reach(source.reading))
-        shift = Scale(target.attribute, target.symbol).half * max(shifts)
+        total = sum(float(source.inclusion) / source.noise for source in target.sources)
+        # An answer has this weight, times the number of answers: 1 if there is one source.
+        parts = [(asked / total / source.noise, sample_of(source.reading), source.reading) for source in target.sources]
+        # The point may lie anywhere in the domain. Its shift is convex in the point, so the ends decide.
+        ends = (-1.0, 1.0) if target.symbol is None else (0.0, 1.0)
+        shift = Scale(target.attribute, target.symbol).half * max(_reach(parts, point) for point in ends)
         rows.append(Manipulation(target.attribute.name, category_of(target.attribute, target.symbol), shift))
     return Manipulations(rows)
 
 
-def _reach(reading: Reading | Summed) -> float:
-    """Return how far one report can move a sum of values, whatever the point of a ratio."""
+Parts = Sequence[tuple[float, Sample | Ratio, Reading | Summed]]
+"""The weight of one answer of every source, its sample and its reading."""
+
+
+def _reach(parts: Parts, point: float) -> float:
+    """Return how far replacing one report can move the average of (value - point*presence), given each one's weight.
+
+    The new report may be about another source than the old one.
+    """
+    mixed = [(weight, *_mixed(sample, reading, point)) for weight, sample, reading in parts]
+    return max(weight * high for weight, _, high in mixed) - min(weight * low for weight, low, _ in mixed)
+
+
+def _mixed(sample: Sample | Ratio, reading: Reading | Summed, point: float) -> Interval:
+    """Return the least and the largest (value - point*presence) of a report."""
+    if isinstance(sample, Sample):
+        return sample.smallest - point, sample.largest - point
     if isinstance(reading, Summed):
-        here = (0.0, 0.0) if reading.presence is None else (reading.presence.smallest, reading.presence.largest)
-        return reading.largest - reading.smallest + here[1] - here[0]
-    presence = reading.presence or [0.0] * len(reading.values)
-    # The point of a ratio may lie anywhere in the domain. Its shift is linear in the point, so the ends decide.
-    ranges = []
-    for point in (-1.0, 1.0):
-        mixed = [value - point * here for value, here in zip(reading.values, presence, strict=True)]
-        ranges.append(max(mixed) - min(mixed))
-    return max(ranges)
+        ends = point * sample.denominator.smallest, point * sample.denominator.largest
+        return sample.numerator.smallest - max(ends), sample.numerator.largest - min(ends)
+    assert reading.presence is not None
+    mixed = [value - point * here for value, here in zip(reading.values, reading.presence, strict=True)]
+    return min(mixed), max(mixed)
 
 
 def _surplus(points: Sequence[float]) -> float:
@@ -328,21 +335,37 @@ def _surplus(points: Sequence[float]) -> float:
     return surplus
 
 
-def _shift(sample: Sample | Ratio, reading: Reading | Summed, reports: int) -> float:
+def _shift(parts: Parts, reports: int) -> float:
+    """Return how far a point can have been moved, on the scale of the channels.
+
+    The point is r = V/P, where V and P are weighted averages of value and presence (which is 1 for a plain mean). If
+    reports had been others, it would be less by (dV - r*dP)/(P - dP), where dV and dP are the changes of V and P.
+    """
+    answers = math.fsum(weight * top_of(sample).n for weight, sample, _ in parts)
+    met = [(weight * top_of(sample).n / answers, sample) for weight, sample, _ in parts if top_of(sample).n]
+    if not met:
+        return math.inf
+    each = [(weight / answers, sample, reading) for weight, sample, reading in parts]
+    here = [(weight, *_presence(sample)[1:]) for weight, sample, _ in each]
+    # Reports may be replaced by others of a larger weight or presence: so much less of it may remain.
+    gained = max(weight * high for weight, _, high in here) - min(weight * low for weight, low, _ in here)
+    present = math.fsum(share * _presence(sample)[0] for share, sample in met)
+    left = present - reports * gained
+    whole = math.inf
+    if not any(isinstance(sample, Ratio) for _, sample, _ in parts):
+        tops = [top_of(sample) for _, sample, _ in parts]
+        whole = max(top.largest for top in tops) - min(top.smallest for top in tops)
+    if left <= 0:
+        return whole
+    point = math.fsum(share * top_of(sample).mean for share, sample in met) / present
+    return min(whole, reports * _reach(each, point) / left)
+
+
+def _presence(sample: Sample | Ratio) -> tuple[float, float, float]:
+    """Return the average, the least and the largest presence: 1 for a plain mean."""
     if isinstance(sample, Sample):
-        return min(1.0, reports / sample.n) * (sample.largest - sample.smallest) if sample.n else math.inf
-    # The ratio r = V/P moves by (dV - r*dP)/(P + dP), where each report changes (V, P) by one output's values.
-    point = sample.point
-    if isinstance(reading, Summed):
-        below = sample.denominator
-        reach = sample.numerator.largest - sample.numerator.smallest + abs(point) * (below.largest - below.smallest)
-    else:
-        assert reading.presence is not None
-        mixed = [value - point * here for value, here in zip(reading.values, reading.presence, strict=True)]
-        reach = max(mixed) - min(mixed)
-    present = sample.denominator.mean * sample.denominator.n
-    left = present - reports * (sample.denominator.largest - sample.denominator.smallest)
-    return reports * reach / left if left > 0 else math.inf
+        return 1.0, 1.0, 1.0
+    return sample.denominator.mean, sample.denominator.smallest, sample.denominator.largest
 
 
 @dataclass(frozen=True)
@@ -399,7 +422,14 @@ class _Read:
     symbol: int | None
     answers: int
     sample: Sample | Ratio | Pool
-    used: list[Source]
+    sources: tuple[Source, ...]
+
+    @property
+    def parts(self) -> Parts:
+        """Every source, with answers or without, as manipulations need it."""
+        if not isinstance(self.sample, Pool) and len(self.sources) == 1:
+            return [(1.0, self.sample, self.sources[0].reading)]
+        return [(1 / source.noise, sample_of(source.reading), source.reading) for source in self.sources]
 
 
 def sources(plan: Plan, tally: Tally | None = None) -> list[Target]:
@@ -445,14 +475,13 @@ def _targets(tally: Tally, estimator: Estimator) -> Iterator[_Read]:
     if estimator not in ("ratio", "paper"):
         raise EstimateError('estimator must be "ratio" or "paper"')
     for target in sources(tally.plan, tally):
-        used = target.used
-        one = used[0]
+        one = target.sources[0]
         if len(target.sources) == 1 and estimator == "paper" and one.inclusion != 1 and one.reading.presence is None:
             sample: Sample | Ratio | Pool = _by_paper(tally, one)
         else:
             # Both estimators agree on a ratio: their divisors cancel. Pooled sources are read by the ratio estimator.
             sample = target.pooled()
-        yield _Read(target.attribute, target.symbol, target.answers, sample, used)
+        yield _Read(target.attribute, target.symbol, target.answers, sample, target.sources)
 
 
 def _by_paper(tally: Tally, source: Source) -> Sample:

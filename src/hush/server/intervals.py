@@ -236,13 +236,12 @@ class Pool:
     @property
     def n(self) -> float:
         """The number of all answers."""
-        return sum(_top(part).n for _, part in self.parts)
+        return sum(top_of(part).n for _, part in self.parts)
 
     @property
     def point(self) -> float:
         """The average; for a mean of the present, NaN if their estimated share is not above 0."""
-        present = self._sum(lambda part: part.denominator.mean if isinstance(part, Ratio) else 1.0)
-        return self._sum(lambda part: _top(part).mean) / present if present > 0 else math.nan
+        return self.value / self.present if self.present > 0 else math.nan
 
     @property
     def stderr(self) -> float:
@@ -250,57 +249,68 @@ class Pool:
         x = self.point
         if math.isnan(x) or self.n < 2:
             return math.inf
-        present = self._sum(lambda part: part.denominator.mean if isinstance(part, Ratio) else 1.0)
-        return math.sqrt(self.variance(x)) / present
+        return math.sqrt(self.variances(x)[0]) / self.present
 
-    def _sum(self, of: Callable[[Sample | Ratio], float]) -> float:
-        return math.fsum(weight * of(part) for weight, part in self.parts)
+    @property
+    def value(self) -> float:
+        """The average of the values."""
+        return math.fsum(weight * top_of(part).mean for weight, part in self.parts)
 
-    def away(self, x: float) -> float:
-        """Return the average of (value - x*presence): its expectation is 0 if x is true."""
-        return self._sum(lambda part: _top(part).mean - x * (part.denominator.mean if isinstance(part, Ratio) else 1.0))
+    @property
+    def present(self) -> float:
+        """The average of presence: 1 for a plain mean."""
+        here = ((weight, part.denominator.mean if isinstance(part, Ratio) else 1.0) for weight, part in self.parts)
+        return math.fsum(weight * mean for weight, mean in here)
 
-    def variance(self, x: float, most: bool = False) -> float:
-        """Return the variance of the average if x is true: as seen, but at least (or at most) what channels allow."""
-        total = []
+    def variances(self, x: float) -> Interval:
+        """Return the variance of the average if x is true: as seen, but at least, and at most, what channels allow."""
+        least = most = 0.0
         for weight, part in self.parts:
-            top = _top(part)
+            top = top_of(part)
+            scale = weight * weight / top.n
             if top.two_valued:
                 inside = min(max(x, top.smallest), top.largest)
-                value = (top.largest - inside) * (inside - top.smallest)
-            else:
-                seen = part.spread(x) if isinstance(part, Ratio) else part.variance
-                assert top.squares is not None
-                first, last = top.squares.ends
-                value = max(seen, top.squares.variances(min(max(x, first), last))[most])
-            total.append(weight * weight * value / top.n)
-        return math.fsum(total)
+                value = scale * (top.largest - inside) * (inside - top.smallest)
+                least, most = least + value, most + value
+                continue
+            assert top.squares is not None
+            first, last = top.squares.ends
+            low, high = top.squares.variances(min(max(x, first), last))
+            # One report shows no variance: allow for the most.
+            seen = high if top.n < 2 else part.spread(x) if isinstance(part, Ratio) else part.variance
+            least, most = least + scale * max(seen, low), most + scale * max(seen, high)
+        return least, most
 
 
-def _top(sample: Sample | Ratio) -> Sample:
+def top_of(sample: Sample | Ratio) -> Sample:
+    """Return the sample of the values, without that of presence."""
     return sample.numerator if isinstance(sample, Ratio) else sample
 
 
 def pool_interval(pool: Pool, level: float) -> Interval:
     """Return an interval for the mean of a pool: every x for which its average is plausible, as for one sample.
 
-    The variances are those that the channels have if x is true, so the interval is Wilson's for shares.
+    The variances are those that the channels have if x is true, so the interval is Wilson's for shares. If fewer than
+    100 of two values fall on one side, it has the correction for continuity, half a report: it is then about as wide as
+    Clopper and Pearson's.
     """
     first = min(_ends(part)[0] for _, part in pool.parts)
     last = max(_ends(part)[1] for _, part in pool.parts)
     if pool.n < 3 or math.isnan(pool.point):
         return -math.inf, math.inf
     t2, unmet = student(level, pool.n - 1) ** 2, -math.log1p(-level)
-    spread = math.fsum(weight * weight / _top(part).n for weight, part in pool.parts)
-    smallest = min(_top(part).smallest for _, part in pool.parts)
-    largest = max(_top(part).largest for _, part in pool.parts)
-    point = pool.point
+    spread = math.fsum(weight * weight / top_of(part).n for weight, part in pool.parts)
+    smallest = min(top_of(part).smallest for _, part in pool.parts)
+    largest = max(top_of(part).largest for _, part in pool.parts)
+    point, value, present = pool.point, pool.value, pool.present
+    step = max((weight / part.n * _step(part) for weight, part in pool.parts if isinstance(part, Sample)), default=0.0)
 
     def plausible(x: float) -> bool:
-        away = pool.away(x)
+        away = max(abs(value - x * present) - step / 2, 0.0)
+        least, most = pool.variances(x)
         room = last - point if x > point else point - first
-        doubt = t2 * pool.variance(x) + unmet * abs(away) * max(room, 0.0) * spread
-        return away * away <= min(doubt, t2 * pool.variance(x, most=True))
+        doubt = t2 * least + unmet * away * max(room, 0.0) * spread
+        return away * away <= min(doubt, t2 * most)
 
     if any(isinstance(part, Ratio) for _, part in pool.parts):
         middle = min(max(point, first), last)
@@ -308,8 +318,17 @@ def pool_interval(pool: Pool, level: float) -> Interval:
     return _edge(plausible, point, smallest), _edge(plausible, point, largest)
 
 
+def _step(sample: Sample) -> float:
+    """Return the distance of two values if one of them is rare; then the average moves in steps that matter."""
+    if not sample.two_valued:
+        return 0.0
+    width = sample.largest - sample.smallest
+    count = (sample.mean - sample.smallest) / width * sample.n
+    return width if min(count, sample.n - count) < FEW else 0.0
+
+
 def _ends(sample: Sample | Ratio) -> Interval:
-    known = _top(sample).squares
+    known = top_of(sample).squares
     return (0.0, 1.0) if known is None else known.ends
 
 

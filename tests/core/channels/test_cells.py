@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import Any
 
 import pytest
 
 from hush import Categorical, DesignError, Numeric, Plan, PlanError, Schema, Tally, estimate
-from hush.core.channels import Cells
+from hush.core.channels import Cells, Output
 from hush.core.design.categorical import grr
 from hush.core.design.joint import cells
 from hush.core.design.numeric import duchi
-from hush.core.exact import WORD
+from hush.core.exact import WORD, exp_bounds, largest_threshold
 from hush.core.plan import Question
 from hush.testing import ListedCoins
 from tests.cases import branches, joint_plan
@@ -24,25 +25,46 @@ SIZES: list[tuple[int | None, ...]] = [(2,), (None,), (2, 2, 2), (4, 3), (None, 
 
 @pytest.mark.parametrize("sizes", SIZES)
 def test_the_sampler_has_the_law_exactly(sizes: tuple[int | None, ...]) -> None:
-    """Every path is followed."""
-    channel = cells(Fraction(2), sizes)
-    for state in channel.states():
-        assert branches(lambda coins, state=state: channel.draw(state, coins)) == channel.law(state)  # type: ignore[misc]
+    """Every path is followed, for every weight."""
+    for channel in weighted(Fraction(2), sizes):
+        for state in channel.states():
+            found = branches(lambda coins, state=state, channel=channel: channel.draw(state, coins))  # type: ignore[misc]
+            assert found == channel.law(state)
 
 
 @pytest.mark.parametrize("sizes", SIZES)
 def test_margins_have_the_probabilities_of_the_derivation(sizes: tuple[int | None, ...]) -> None:
-    channel = cells(Fraction(2), sizes)
-    p = Fraction(channel.threshold, WORD)
-    q = (1 - p) / (channel.cells - 1)
-    for state in channel.states():
-        assert isinstance(state, int)
-        law = channel.law(state)
-        for j, size in enumerate(channel.values):
-            c = channel.cells // size
-            for value in range(size):
-                found = sum(law[cell] for cell in range(channel.cells) if channel.position(cell)[j] == value)
-                assert found == (p + (c - 1) * q if channel.position(state)[j] == value else c * q)
+    """The number of a value's cells in the report, on average; and the mean square of what it decodes to."""
+    for channel in weighted(Fraction(2), sizes):
+        p = Fraction(channel.threshold, WORD)
+        q = (channel.weight - p) / (channel.cells - 1)
+        for state in channel.states():
+            assert isinstance(state, int)
+            law = channel.law(state)
+            for j, (size, values) in enumerate(zip(channel.sizes, channel.values, strict=True)):
+                c = channel.cells // values
+                for value in range(values):
+                    true = channel.position(state)[j] == value
+                    found = [
+                        (chance, sum(channel.position(cell)[j] == value for cell in members(output)))
+                        for output, chance in law.items()
+                    ]
+                    assert sum(chance * count for chance, count in found) == c * q + true * (p - q)
+                    if size is None and value == 0:
+                        continue
+                    square = sum(chance * channel._value(size, count) ** 2 for chance, count in found)
+                    assert square == channel.squares[j][true]
+
+
+def weighted(epsilon: Fraction, sizes: tuple[int | None, ...]) -> list[Cells]:
+    """The channel of every weight at this epsilon, as far as its law can be listed."""
+    count = prod(2 if size is None else size for size in sizes)
+    weights = range(1, count if count < 9 else 4)
+    return [Cells(sizes, w, largest_threshold(exp_bounds(epsilon)[0], w, count - w)) for w in weights]
+
+
+def members(output: Output) -> tuple[int, ...]:
+    return (output,) if isinstance(output, int) else output
 
 
 def test_the_first_attribute_changes_slowest() -> None:

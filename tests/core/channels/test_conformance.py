@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hush import PlanError, ReportError
-from hush.core.channels import CHANNELS, Additive, Cells, Channel, Cube, Mixture, Subset, Unary, Window, from_json
+from hush.core.channels import CHANNELS, Additive, Cells, Channel, Cube, Mixture, Rows, Subset, Unary, Window, from_json
 from hush.core.channels.window import ROUNDING
 from hush.core.design.categorical import grr
 from hush.core.design.numeric import decays_of
@@ -145,10 +145,18 @@ def test_variance_is_that_of_the_law(name: str, epsilon: Fraction) -> None:
         elif isinstance(channel, Cube):
             # Its variance is that of the reports about an attribute; of all reports it is larger.
             assert variance == (channel.variance(truth) + truth**2) / channel.share - truth**2
+        elif isinstance(channel, Rows):
+            assert variance == membership_variance(channel, state)
         elif isinstance(channel, Cells):
             assert variance == channel.variance_of(0, truth) <= channel.variance(truth)
         else:
             assert variance == channel.variance(truth)
+
+
+def membership_variance(channel: Rows, state: Any) -> Fraction:
+    """Of the first group: its row is named with probability P or Q. (`variance` is of the number: test_rows.py.)"""
+    chance = channel.p if state[0] == 0 else channel.q
+    return chance * (1 - chance) / (channel.p - channel.q) ** 2
 
 
 @pytest.mark.parametrize(("name", "epsilon"), FEW)
@@ -213,7 +221,7 @@ def test_rounding_is_known_exactly(name: str) -> None:
 def test_whatever_the_float_the_state_is_one_of_the_channels(name: str) -> None:
     """Even a position outside [0, 1] cannot make a state that no other input has."""
     channel = {**SMALL, **DESIGNED}[name](Fraction(1))
-    if channel.kind in ("subset", "unary", "cells"):  # cells have a test of their own
+    if channel.kind in ("subset", "unary", "cells", "rows"):  # cells and rows have tests of their own
         return
     size = len(channel.truth(0)) if channel.kind in ("signs", "cube") else 1
     few = size < 8
@@ -319,6 +327,18 @@ BROKEN: dict[str, tuple[str, dict[str, object], str]] = {
     "cube less likely": ("cube-4-3-2", {"threshold": "77"}, "likelier"),
     "cube of too many": ("cube-4-3-2", {"sample": 5}, "sample"),
     "cube of half": ("cube-5-4-3", {"agree": 2}, "agree"),
+    "cells of all": ("cells-sets-2-3", {"weight": 6}, "weight"),
+    "cells of none": ("cells-sets-2-3", {"weight": 0}, "weight"),
+    "rows less likely": ("rows-4-2-3-1", {"threshold": "77"}, "likelier"),
+    "rows of all": ("rows-4-2-3-1", {"weight": 4}, "weight"),
+    "one row": ("rows-2-1-2-1", {"rows": 1}, "number of rows"),
+    "too many rows": ("rows-2-1-2-1", {"rows": 4098}, "number of rows"),
+    "rows too long": ("rows-4-2-3-1", {"size": 16385}, "65536 cells"),
+    "rows with too few levels": ("rows-3-2-4-2-uneven", {"levels": [-1, 1]}, "one level per cell"),
+    "rows with lopsided levels": ("rows-3-2-4-2-uneven", {"levels": [-9, -3, 3, 8]}, "antisymmetric"),
+    "rows with levels that fall": ("rows-3-2-4-2-uneven", {"levels": [-9, 3, -3, 9]}, "not decrease"),
+    "rows with flat levels": ("rows-3-2-4-2-uneven", {"levels": [0] * 4}, "larger sum"),
+    "rows as wide as all": ("rows-3-2-4-2-uneven", {"width": 4}, "width"),
     "cells less likely": ("cells-4-3", {"threshold": "77"}, "likelier"),
     "cells too many": ("cells-4-3", {"sizes": [64, 65]}, "4096"),
     "cells of nothing": ("cells-4-3", {"sizes": []}, "attributes"),
@@ -387,7 +407,9 @@ def broken_twin(channel: Channel) -> Channel:
     return from_json(values)
 
 
-@pytest.mark.parametrize("name", ["duchi", "grr-5", "subset-9", "signs-5", "cube-4-3-2", "cells-4-3"])
+@pytest.mark.parametrize(
+    "name", ["duchi", "grr-5", "subset-9", "signs-5", "cube-4-3-2", "cells-4-3", "cells-sets-2-3", "rows-4-2-3-1"]
+)
 def test_the_exact_check_catches_a_threshold_that_is_too_high(name: str) -> None:
     channel = broken_twin(SMALL[name](Fraction(1)))
     assert largest_ratio(channel, [*channel.states()]) > exp_floor(Fraction(1))

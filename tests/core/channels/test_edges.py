@@ -13,7 +13,20 @@ from typing import Any
 import pytest
 
 from hush import Categorical, Numeric, PlanError
-from hush.core.channels import Additive, Cells, Channel, Cube, Mixture, Reading, Signs, Subset, Unary, Window
+from hush.core.channels import (
+    Additive,
+    Cells,
+    Channel,
+    Cube,
+    Mixture,
+    Reading,
+    Rows,
+    Signs,
+    Subset,
+    Summed,
+    Unary,
+    Window,
+)
 from hush.core.channels.base import draw_subset, exact_t, rounding_up, rounds_up
 from hush.core.channels.window import ROUNDING
 from hush.core.design.categorical import grr
@@ -44,9 +57,16 @@ ACCEPTED: dict[str, Make] = {
     "cube, most": lambda: Cube(1024, 64, 64, LAST),
     "cube, least agreement": lambda: Cube(64, 64, 33, LAST),
     "cube, odd": lambda: Cube(3, 3, 2, LAST),
-    "cells, least": lambda: Cells((2,), HALF + 1),
-    "cells, most": lambda: Cells((4096,), LAST),
-    "cells, most attributes": lambda: Cells((2,) * 12, LAST),
+    "cells, least": lambda: Cells((2,), 1, HALF + 1),
+    "cells, most": lambda: Cells((4096,), 1, LAST),
+    "cells, most attributes": lambda: Cells((2,) * 12, 1, LAST),
+    "cells, widest sets": lambda: Cells((3, 2), 5, LAST),
+    "rows, least": lambda: Rows(2, 1, 2, 1, WORD // 4 + 1),
+    "rows, most rows": lambda: Rows(4097, 4096, 2, 1, LAST),
+    "rows, most cells": lambda: Rows(2, 1, 1 << 15, (1 << 15) - 1, LAST),
+    "rows, most outputs": lambda: Rows(2, 1, (1 << 15) - 1, 1, LAST, "even", True),
+    "rows, least optional": lambda: Rows(2, 1, 2, 1, WORD // 6 + 1, "even", True),
+    "rows, equal levels": lambda: Rows(2, 1, 4, 2, LAST, (-1, -1, 1, 1)),
     "additive, least": lambda: Additive(((1, 1),), (1, 1), 2),
     "additive, most": lambda: Additive(((4096, (1 << 52) - 1),), decays_of(Fraction(4), 4096, 1 << 15), 1 << 15),
     "additive, two runs": lambda: Additive(((4095, 2), (1, 1)), (WORD // 3, HALF), 4096),
@@ -93,14 +113,33 @@ REFUSED: dict[str, Make] = {
     "cube, less than half": lambda: Cube(3, 3, 1, LAST),
     "cube, more than all": lambda: Cube(3, 3, 4, LAST),
     "cube, always": lambda: Cube(3, 3, 3, WORD),
-    "cells, as likely": lambda: Cells((2,), HALF),
-    "cells, none": lambda: Cells((), LAST),
-    "cells, a list": lambda: Cells([2, 2], LAST),  # type: ignore[arg-type]
-    "cells, too many attributes": lambda: Cells((2,) * 13, LAST),
-    "cells, one category": lambda: Cells((1, 4), LAST),
-    "cells, too many": lambda: Cells((4097,), LAST),
-    "cells, too many together": lambda: Cells((64, 65), LAST),
-    "cells, always": lambda: Cells((2,), WORD),
+    "cells, as likely": lambda: Cells((2,), 1, HALF),
+    "cells, none": lambda: Cells((), 1, LAST),
+    "cells, a list": lambda: Cells([2, 2], 1, LAST),  # type: ignore[arg-type]
+    "cells, too many attributes": lambda: Cells((2,) * 13, 1, LAST),
+    "cells, one category": lambda: Cells((1, 4), 1, LAST),
+    "cells, too many": lambda: Cells((4097,), 1, LAST),
+    "cells, too many together": lambda: Cells((64, 65), 1, LAST),
+    "cells, always": lambda: Cells((2,), 1, WORD),
+    "cells, sets of none": lambda: Cells((2, 2), 0, LAST),
+    "cells, sets of all": lambda: Cells((2, 2), 4, LAST),
+    "cells, sets as likely": lambda: Cells((2, 2), 2, HALF),
+    "rows, as likely": lambda: Rows(2, 1, 2, 1, WORD // 4),
+    "rows, optional and as likely": lambda: Rows(3, 1, 3, 1, WORD // 12, "even", True),
+    "rows, one": lambda: Rows(1, 1, 2, 1, LAST),
+    "rows, too many": lambda: Rows(4098, 1, 2, 1, LAST),
+    "rows, none": lambda: Rows(4, 0, 2, 1, LAST),
+    "rows, all": lambda: Rows(4, 4, 2, 1, LAST),
+    "rows, one cell": lambda: Rows(2, 1, 1, 1, LAST),
+    "rows, no width": lambda: Rows(2, 1, 2, 0, LAST),
+    "rows, whole width": lambda: Rows(2, 1, 2, 2, LAST),
+    "rows, too many cells": lambda: Rows(2, 1, (1 << 15) + 1, 1, LAST),
+    "rows, too many cells together": lambda: Rows(3, 1, (1 << 16) // 3 + 1, 1, LAST),
+    "rows, too many outputs": lambda: Rows(2, 1, 1 << 15, 1, LAST, "even", True),
+    "rows, always": lambda: Rows(2, 1, 2, 1, WORD),
+    "rows, never": lambda: Rows(2, 1, 2, 1, 0),
+    "rows, optional is no truth value": lambda: Rows(2, 1, 2, 1, LAST, "even", 1),  # type: ignore[arg-type]
+    "rows, equal sums": lambda: Rows(2, 1, 4, 1, LAST, (-1, -1, 1, 1)),
     "additive, no runs": lambda: Additive((), (1, 1), 2),
     "additive, a run of nothing": lambda: Additive(((0, 2), (1, 1)), (1, 1), 2),
     "additive, a run too long": lambda: Additive(((4097, 1),), (1, 1), 4097),
@@ -172,6 +211,12 @@ FITTING: dict[str, tuple[list[Any], list[list[Any]]]] = {
         [[NUMBER], [MAYBE, THREE], [TWO, THREE], [NUMBER, TWO], [NUMBER, NUMBER], [NUMBER, THREE, THREE]],
     ),
     "cells-3": ([TWO_MAYBE], [[TWO], [NUMBER]]),
+    "cells-sets-2-3": ([TWO, THREE], [[THREE, TWO], [TWO], [NUMBER, THREE]]),
+    "rows-3-1-5-2": (
+        [THREE, NUMBER],
+        [[NUMBER, THREE], [TWO, NUMBER], [THREE, MAYBE], [THREE], [NUMBER], [THREE, THREE], [THREE, NUMBER, NUMBER]],
+    ),
+    "rows-2-1-3-2-optional": ([TWO, MAYBE], [[TWO, NUMBER], [TWO_MAYBE, MAYBE], [MAYBE, TWO]]),
 }
 
 
@@ -215,10 +260,17 @@ def test_readings_of_a_typical_crowd_are_the_truth(name: str, epsilon: Fraction)
     for state in {states[0], states[len(states) // 3], states[-1]}:
         n, counts = exact_counts(channel, state)
         readings = channel.readings(counts, n)
-        truth = channel.truth(state)
+        truth = targets(channel, state)
         assert len(readings) == len(truth)
         assert [(r.attribute, r.symbol) for r in readings] == places(channel, name)
         for reading, expected in zip(readings, truth, strict=True):
+            if isinstance(reading, Summed):
+                assert reading.n == n
+                loose = 1e-12 * abs(reading.largest)
+                assert reading.mean == pytest.approx(float(expected), abs=loose)
+                if reading.presence is not None:
+                    assert reading.presence.mean == pytest.approx(float(1 - truth[-1]), abs=loose)
+                continue
             assert len(reading.counts) == len(reading.values)
             assert sum(reading.counts) == n * reading.share
             loose = 1e-12 * max(map(abs, reading.values))
@@ -231,6 +283,16 @@ def test_readings_of_a_typical_crowd_are_the_truth(name: str, epsilon: Fraction)
             assert reading.squares is not None or len(reading.values) == 2
 
 
+def targets(channel: Channel, state: Any) -> tuple[Fraction, ...]:
+    """The true value of every reading."""
+    truth = channel.truth(state)
+    if not isinstance(channel, Rows):
+        return truth
+    shares, values, here = (truth[i * channel.rows : (i + 1) * channel.rows] for i in range(3))
+    total = sum(values, Fraction(0))
+    return (*shares, total, 1 - sum(here, Fraction(0))) if channel.optional else (*shares, total)
+
+
 def places(channel: Channel, name: str) -> list[tuple[int, int | None]]:
     """Attribute and symbol of every target."""
     if isinstance(channel, Subset | Unary):
@@ -238,6 +300,8 @@ def places(channel: Channel, name: str) -> list[tuple[int, int | None]]:
     if isinstance(channel, Cells):
         symbols = [[None] if size is None else range(size) for size in channel.sizes]
         return [(j, symbol) for j, each in enumerate(symbols) for symbol in each]
+    if isinstance(channel, Rows):
+        return [(0, j) for j in range(channel.rows)] + [(1, None)] + [(1, 0)] * channel.optional
     if isinstance(channel, Signs | Cube):
         return [(j, None) for j in range(channel.size)]
     return [(0, None), (0, 0)] if name.endswith("optional") else [(0, None)]
@@ -277,7 +341,7 @@ def test_a_likelihood_is_the_law_after_rounding(name: str) -> None:
 
 
 def test_only_channels_of_one_number_have_likelihoods() -> None:
-    for name in ("grr-5", "oue-6", "signs-5", "cube-4-3-2", "cells-4-3"):
+    for name in ("grr-5", "oue-6", "signs-5", "cube-4-3-2", "cells-4-3", "rows-3-1-5-2"):
         assert SMALL[name](Fraction(1)).likelihood(0.5) is None
 
 
@@ -332,9 +396,13 @@ def test_t_has_two_ends() -> None:
 def test_the_states_have_two_ends(name: str) -> None:
     channel = SMALL[name](Fraction(1))
     states = [state for state in channel.states() if state is not None]
-    if isinstance(channel, Mixture):
+    if isinstance(channel, Rows):
+        assert len(states) == channel.rows * (channel.last + 1 + channel.optional)
+        beyond: list[Any] = [(-1, 0), (channel.rows, 0), (0, -1), (0, channel.last + 1), (0,), (0, 0, 0), 0, (True, 0)]
+        beyond += [] if channel.optional else [(0, None)]
+    elif isinstance(channel, Mixture):
         first, last = ([part.states().__next__() for part in channel.parts], [part.last for part in channel.parts])
-        beyond: list[Any] = [
+        beyond = [
             (-1, first[1]),
             (first[0], -1),
             (last[0] + 1, last[1]),
@@ -364,7 +432,7 @@ def test_missing_is_a_state_of_optional_channels_alone() -> None:
 
 
 def test_a_share_is_not_negative() -> None:
-    channel = Cells((None, 3), LAST)
+    channel = Cells((None, 3), 1, LAST)
     assert channel.variance_of(0, -0.5) > 0
     with pytest.raises(ValueError, match="t must be"):
         channel.variance_of(1, -0.5)
@@ -372,7 +440,7 @@ def test_a_share_is_not_negative() -> None:
 
 def test_the_worst_share_may_be_none_or_all() -> None:
     """A bit that is nearly certain for the true category is worst for those who do not hold it, and conversely."""
-    for channel, worst in ((Unary(4, LAST, HALF), 0), (Unary(4, HALF, 1), 1), (Cells((3,), LAST - HALF // 8), 1)):
+    for channel, worst in ((Unary(4, LAST, HALF), 0), (Unary(4, HALF, 1), 1), (Cells((3,), 1, LAST - HALF // 8), 1)):
         assert channel.worst_variance == channel.variance(worst) > channel.variance(1 - worst)
 
 

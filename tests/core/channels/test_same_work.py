@@ -18,11 +18,14 @@ from hush.core.channels import Channel, Output, State, Subset, Unary, Window
 from hush.core.channels.base import Coins, searchable
 from hush.core.channels.window import ROUNDING
 from hush.core.coins import Coins as AnyCoins
+from hush.core.design.categorical import grr
 from hush.core.exact import WORD, aligned_threshold
+from hush.core.plan import Question
 from hush.core.schema import Input, Record
+from hush.core.views import Bands, Look
 from hush.device.randomise import randomise_from
 from hush.testing import ListedCoins, RecordedCoins, SeededCoins
-from tests.cases import DESIGNED, SMALL
+from tests.cases import DESIGNED, SMALL, related_plan
 
 AWKWARD = [0, 1, 5, WORD >> 1, (WORD >> 1) - 1, WORD - 1, WORD - 2]
 
@@ -186,19 +189,24 @@ def test_a_draw_makes_nothing_that_later_draws_find_made(name: str) -> None:
 def _parts(channel: Channel) -> Iterator[Channel]:
     yield channel
     yield from getattr(channel, "parts", ())
-    whole = vars(channel).get("_whole")  # if it was made: asking for it would make it
+    whole = vars(channel).get("whole")  # if it was made: asking for it would make it
     if isinstance(whole, Channel):
         yield whole
 
 
 def _inputs(name: str, channel: Channel) -> list[list[Input]]:
+    numbers: list[list[Input]]
     if channel.kind in ("subset", "unary"):
         return [[0], [channel.size - 1]]  # type: ignore[attr-defined]
     if channel.kind == "cells":
         return [[0.25 if size is None else 0 for size in channel.sizes]]  # type: ignore[attr-defined]
+    if channel.kind == "rows":
+        last = channel.rows - 1  # type: ignore[attr-defined]
+        numbers = [[0, 0.0], [last, 0.3], [last, 1.0]]
+        return [*numbers, [0, None]] if name.endswith("optional") else numbers
     if channel.kind in ("signs", "cube"):
         return [[0.0] * channel.size, [1.0] * channel.size]  # type: ignore[attr-defined]
-    numbers: list[list[Input]] = [[0.0], [0.3], [1.0]]
+    numbers = [[0.0], [0.3], [1.0]]
     return [*numbers, [None]] if name.endswith("optional") else numbers
 
 
@@ -287,6 +295,42 @@ def test_a_category_takes_the_same_steps_whichever_it_is(values: list[Any]) -> N
     for mechanism in ("grr", "subset"):
         plan = design(Schema([Categorical("c", values, optional=True)]), 1.0, categorical=mechanism)
         assert same_steps(plan, [*values, None])
+
+
+def test_so_do_records_of_related_attributes_whatever_is_asked() -> None:
+    """Through every kind of view, in rows and in tables: all questions of the plan are met."""
+    plan = related_plan()
+    records: list[Record] = [
+        {"age": age, "hours": hours, "edu": edu, "region": region}
+        for age, hours, edu, region in (
+            (16.0, 0.0, "none", "north"),
+            (24.0, None, "school", None),
+            (96.0, 80.0, "university", "south"),
+        )
+    ]
+    met = set()
+    for seed in range(150):
+        randomise_from(SeededCoins(seed), plan, records[0])
+        first, *others = (steps_of(plan, record, seed) for record in records)
+        assert all(steps == first for steps in others)
+        met |= {index for index, _ in randomise_from(SeededCoins(seed), plan, records[0]).answers}
+    assert met == {*range(len(plan.questions))}
+
+
+class Peeking(Bands):
+    """The twin: it does not look for the band of a missing number."""
+
+    def look(self, schema: Schema) -> Look:
+        inner, place, last = super().look(schema), schema.names.index(self.attribute), len(self.cuts) + 1
+        return lambda inputs: last if inputs[place] is None else inner(inputs)
+
+
+@pytest.mark.parametrize("view", [Bands, Peeking])
+def test_a_view_that_spares_a_step_is_caught(view: type[Bands]) -> None:
+    schema = Schema([Numeric("x", 0, 1, optional=True)])
+    plan = Plan(schema, Fraction(1), 1, (Question([view("x", (0.25, 0.5))], grr(Fraction(1), 4)),))
+    assert same_steps(plan, [0.0, 0.3, 1.0])
+    assert same_steps(plan, [0.3, None]) is (view is Bands)
 
 
 class Skipping(Numeric):

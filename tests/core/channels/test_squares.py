@@ -51,8 +51,8 @@ def test_points_in_a_row_are_no_corners() -> None:
 
 def test_missing_people_may_have_less_variance_or_more() -> None:
     known = ((-1.0, 2.0), (1.0, 2.0))
-    assert Squares(known, known, -0.5, (1.0, 0.25)).variances(0.5) == (1.0625, 1.875)
-    assert Squares(known, known, -0.5, (3.0, 0.25)).variances(0.5) == (1.875, 3.0625)
+    assert Squares(known, known, -0.5, ((1.0, 0.25),)).variances(0.5) == (1.0625, 1.875)
+    assert Squares(known, known, -0.5, ((3.0, 0.25),)).variances(0.5) == (1.875, 3.0625)
 
 
 @given(st.floats(-9, 0), st.floats(1, 9), st.floats(0, 1))
@@ -148,7 +148,7 @@ def test_the_share_of_the_missing_is_known_too() -> None:
 
 
 def test_two_values_need_nothing() -> None:
-    for name in ("grr-5", "oue-6", "signs-5", "cube-4-3-2", "cells-4-3"):
+    for name in ("grr-5", "oue-6", "signs-5", "cube-4-3-2", "cells-numbers"):
         channel = SMALL[name](Fraction(2))
         for reading in channel.readings([0] * channel.alphabet.size, 0):
             assert reading.squares is None

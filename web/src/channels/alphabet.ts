@@ -37,10 +37,10 @@ export function symbols(size: number): Alphabet {
 }
 
 /**
- * Sets of members of 0..size-1: with `weight` members, or with any number of them. In `signed` sets the members come
- * in pairs, minus and plus; a set has at most one of each pair. One bit per member, lowest first.
+ * Sets of members of 0..size-1: with `weight` members, or with any number of them. Members come in groups of `group`, such
+ * as minus and plus of a sign; a set has at most one of each group. One bit per member, lowest first.
  */
-export function subsets(size: number, weight?: number, signed = false): Alphabet {
+export function subsets(size: number, weight?: number, group = 1): Alphabet {
   const width = Math.ceil(size / 8);
   const check = (output: unknown): readonly number[] => {
     const members = listed(output, "an output", ReportError);
@@ -48,7 +48,7 @@ export function subsets(size: number, weight?: number, signed = false): Alphabet
     let next = 0;
     return members.map((member) => {
       const found = integer(member, next, size - 1, "the next member of an output", ReportError);
-      next = signed ? (found | 1) + 1 : found + 1;
+      next = found - (found % group) + group;
       return found;
     });
   };

@@ -19,7 +19,7 @@ export function cube(value: unknown): Channel {
   return {
     kind: "cube",
     ratio,
-    alphabet: subsets(2 * size, sample, true),
+    alphabet: subsets(2 * size, sample, 2),
     fits: (attributes) => areNumbers(size, false, attributes),
     draw(inputs, coins) {
       const truth = inputs.map((u) => coins.up(u!));

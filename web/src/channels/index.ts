@@ -6,13 +6,14 @@ import { cells } from "./cells.js";
 import type { Channel } from "./channel.js";
 import { cube } from "./cube.js";
 import { mixture } from "./mixture.js";
+import { rows } from "./rows.js";
 import { signs } from "./signs.js";
 import { subset } from "./subset.js";
 import { unary } from "./unary.js";
 import { window } from "./window.js";
 
 const CHANNELS = new Map<unknown, (value: unknown) => Channel>(
-  Object.entries({ window, mixture, subset, unary, additive, signs, cube, cells }),
+  Object.entries({ window, mixture, subset, unary, additive, signs, cube, cells, rows }),
 );
 
 /** Reads any channel, fully checked. */

@@ -1,5 +1,4 @@
 /** The subset channel: one of K categories, reported as a set of w of them; as one of them if w = 1. */
-import { marked } from "../coins.js";
 import { quotient, rarity, WORD } from "../exact.js";
 import { big, integer } from "../json.js";
 import { subsets, symbols } from "./alphabet.js";
@@ -29,15 +28,8 @@ export function subsetOf(size: number, weight: number, threshold: bigint): Chann
     alphabet: weight === 1 ? symbols(size) : subsets(size, weight),
     fits: (attributes) => isCategory(size, attributes),
     draw([input], coins) {
-      const category = input!;
-      const contains = Number(coins.toss(threshold));
-      // The first of the others is drawn in any case, and kept if the true category is not in the set.
-      const first = Number(coins.below(BigInt(size - weight)));
-      if (weight === 1) return contains ? category : first + Number(first >= category);
-      const others = new Uint8Array(size);
-      others[first] = 1 - contains;
-      coins.mark(others, size - weight, size - 1);
-      return marked(others.map((_, i) => (i === category ? contains : others[i - Number(i > category)]!)));
+      const set = coins.around(size, weight, input!, Number(coins.toss(threshold)));
+      return weight === 1 ? set[0]! : set;
     },
     likelihood(output, [category]) {
       const contains = Array.isArray(output) ? output.includes(category) : output === category;

@@ -1,7 +1,7 @@
 /** The window channel: one number, reported as a cell of a line, likelier in a window around it. */
 import { ensure } from "../errors.js";
 import { counter, WORD } from "../exact.js";
-import { big, integer, listed } from "../json.js";
+import { big, type Fields, integer, listed } from "../json.js";
 import { symbols } from "./alphabet.js";
 import { areNumbers, type Channel, channelFields, groups } from "./channel.js";
 
@@ -19,21 +19,15 @@ export interface Window extends Channel {
  */
 export function window(value: unknown): Window {
   const found = channelFields(value, "window", "size", "width", "threshold", "levels", "optional");
-  const { levels, optional } = found;
-  const size = integer(found["size"], 2, 32768, "size");
-  const width = integer(found["width"], 1, size - 1, "width");
+  const { size, width, optional, between } = levelled(found);
   const threshold = big(found["threshold"], "threshold");
-  ensure(typeof optional === "boolean", "optional must be true or false");
   const outside = optional ? size : size - width;
-  const last = size - width;
   const unit = BigInt(ROUNDING);
   ensure(
     threshold % (unit * BigInt(width)) === 0n && (WORD - threshold) % (unit * BigInt(outside)) === 0n,
     "threshold must be aligned",
   );
-  const sums = levels === "even" ? undefined : windowSums(listed(levels, "levels"), size, width);
   const { ratio, chances } = groups(threshold, BigInt(width), BigInt(outside));
-  const between = sums ? uneven(sums) : even(last);
   // The upper 40 bits of a word draw. All numbers here are whole and below 2^53, so that floats hold them. A quotient x/a
   // that is not whole is 1/a or more below the next whole number, and rounding moves it by less: x/a * 2^-53.
   const inner = Number(threshold / unit);
@@ -70,6 +64,22 @@ export function window(value: unknown): Window {
       return covered * inside + (1 - covered) * other;
     },
   };
+}
+
+interface Levelled {
+  readonly size: number;
+  readonly width: number;
+  readonly optional: boolean;
+  readonly between: Between;
+}
+
+/** Reads a row of cells with levels, where windows stand for numbers. */
+export function levelled({ size: cells, width: some, levels, optional }: Fields): Levelled {
+  const size = integer(cells, 2, 32768, "size");
+  const width = integer(some, 1, size - 1, "width");
+  ensure(typeof optional === "boolean", "optional must be true or false");
+  const between = levels === "even" ? even(size - width) : uneven(windowSums(listed(levels, "levels"), size, width));
+  return { size, width, optional, between };
 }
 
 /** Checks levels, and returns the sum of each window. */

@@ -132,7 +132,8 @@ class QuestionStatement(msgspec.Struct):
     """The privacy cost of answering one question.
 
     `ratio` is the largest ratio of one answer's probability under two values, exactly (null if it has thousands of
-    digits), `epsilon` its logarithm, rounded up, `inclusion` the probability that the question is asked.
+    digits), `epsilon` its logarithm, rounded up, `inclusion` the probability that the question is asked. `asks` says in
+    words what it looks at, as "age in 4 bands, income".
     """
 
     attributes: list[str]
@@ -140,6 +141,7 @@ class QuestionStatement(msgspec.Struct):
     ratio: str | None
     epsilon: str
     inclusion: str
+    asks: str
 
 
 class Leverage(msgspec.Struct):

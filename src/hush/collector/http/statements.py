@@ -21,6 +21,7 @@ from hush.collector.http.documents import (
 from hush.core.exact import log_digits
 from hush.core.plan import Plan
 from hush.core.schema import Attribute, Numeric, Schema
+from hush.core.views import Value
 from hush.errors import EstimateError
 from hush.planning.predictions import Prospect, by_target
 from hush.server.distributions import distribution
@@ -47,7 +48,12 @@ def statement(plan: Plan) -> Statement:
             logs[ratio] = log_digits(ratio)
         questions.append(
             QuestionStatement(
-                list(question.attributes), question.channel.kind, _written(ratio), logs[ratio], str(inclusion)
+                list(question.attributes),
+                question.channel.kind,
+                _written(ratio),
+                logs[ratio],
+                str(inclusion),
+                question.words,
             )
         )
     factor = plan.ratio
@@ -123,8 +129,12 @@ def manipulations(tally: Tally, share: float) -> Manipulations:
 
 def spread(tally: Tally, attribute: str) -> DistributionDocument:
     """Return the likeliest distribution of a number, or why there is none."""
-    answers = tally.answered[tally.plan.question(attribute)]
-    document = partial(DistributionDocument, tally.plan.id, attribute, tally.reports, answers)
+    plan = tally.plan
+    if attribute in plan.schema.names and not any(Value(attribute) in question.views for question in plan.questions):
+        why = "the questions look at it in bands or together with others only"
+        return DistributionDocument(plan.id, attribute, tally.reports, 0, [], [], why)
+    answers = tally.answered[plan.question(attribute)]
+    document = partial(DistributionDocument, plan.id, attribute, tally.reports, answers)
     try:
         found = distribution(tally, attribute, bins=BINS)
     except EstimateError as error:

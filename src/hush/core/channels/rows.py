@@ -317,7 +317,7 @@ class Rows(Levelled):
         place = coins.below(self._without)
         beside = place % (cells - width)
         beside += width * (beside >= first)
-        own = here or place < weight * (cells - width)
+        own = here | (place < weight * (cells - width))  # both are computed, whatever the coin
         marks = bytearray(self.rows - 1)
         marks[coins.below(self.rows - weight)] = not own
         for top in range(self.rows - weight, self.rows - 1):

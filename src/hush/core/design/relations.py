@@ -1,6 +1,6 @@
 """Questions about relations: tables of two categories, means by group, associations of two numbers, ranges.
 
-Everybody answers one question with the whole epsilon. A question about a pair needs 5 to 40 times fewer people than two
+Everybody answers one question with the whole epsilon. A question about a pair needs 4 to 30 times fewer people than two
 questions with half of epsilon each, whose answers a server would multiply (docs/relations.md).
 
 - A category with a category, or bands of numbers: a **table**, reported as a set of its cells.

@@ -16,6 +16,7 @@ from hush.core.channels import Channel, Output
 from hush.core.exact import exp_bounds, log_above
 from hush.core.plan import Plan, Question
 from hush.core.schema import MISSING, Attribute, Input, Numeric
+from hush.core.views import Value
 from hush.device.coins import SystemCoins
 from hush.device.randomise import randomise
 from hush.errors import ReportError
@@ -29,9 +30,13 @@ from hush.server.estimates import Manipulation, leverage
 
 @dataclass(frozen=True)
 class QuestionAudit:
-    """One question: the proof, the sampler, the attacks, and the effect of one malicious report."""
+    """One question: the proof, the sampler, the attacks, and the effect of one malicious report.
+
+    `sees` has the attributes in quotes, or the views in words.
+    """
 
     attributes: tuple[str, ...]
+    sees: str
     kind: str
     proof: Proof
     fits: tuple[Fit, ...]
@@ -90,7 +95,7 @@ class PlanAudit:
     @property
     def failures(self) -> tuple[str, ...]:
         """The faults, in sentences; empty if there are none."""
-        found = [f"{words.quoted(item.attributes)}: {failure}" for item in self.questions for failure in item.failures]
+        found = [f"{item.sees}: {failure}" for item in self.questions for failure in item.failures]
         if self.ratio > exp_bounds(self.plan.cost)[0]:
             found.append(f"a report costs more than epsilon = {self.plan.epsilon!r}: {words.up(self.epsilon, 6)}")
         found += [f"a whole report leaks more: {item}" for item in self.attacks if item.lower > self.plan.epsilon]
@@ -166,11 +171,12 @@ def _audit_question(
 
     return QuestionAudit(
         question.attributes,
+        words.quoted(question.attributes) if question.plain else question.words,
         channel.kind,
         prove(channel, list(laws.values())),
         tuple(fits),
         attacks(samples, attack_miss, likelihood),
-        tuple(row for row in rows if row.attribute in question.attributes),
+        tuple(row for row in rows if Value(row.attribute) in question.views),
     )
 
 
@@ -206,7 +212,9 @@ def _probes(attributes: Sequence[Attribute]) -> dict[str, Sequence[Input]]:
             values = [u if isinstance(item, Numeric) else round(u * (len(item.labels) - 1)) for item in attributes]
             if values not in found.values():
                 found[name] = values
-        return {**found, MISSING: [None]} if isinstance(first, Numeric) and first.optional else found
+        if any(isinstance(item, Numeric) and item.optional for item in attributes):
+            found[MISSING] = [None if isinstance(item, Numeric) and item.optional else 0 for item in attributes]
+        return found
     indices = sorted({0, 1, len(first.labels) - 1})
     return {repr(first.labels[index]): [index] for index in indices}
 

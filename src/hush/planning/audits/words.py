@@ -62,9 +62,7 @@ def plan_lines(audit: PlanAudit) -> Iterator[str]:
 
 
 def _question_lines(question: QuestionAudit, plan: Plan) -> Iterator[str]:
-    yield (
-        f"{quoted(question.attributes)}, {question.kind} channel: an answer costs epsilon = {up(question.epsilon, 6)}."
-    )
+    yield (f"{question.sees}, {question.kind} channel: an answer costs epsilon = {up(question.epsilon, 6)}.")
     yield f"  Proved by {question.proof.method}: {question.proof.argument.rstrip('.')}."
     worst = min(question.fits, key=lambda fit: fit.p_value)
     wrong = [fit.name for fit in question.fits if not fit.passed]
