@@ -73,7 +73,7 @@ def test_the_package_and_the_session_of_its_readme(tmp_path: Path) -> None:
     assert "export" in (WEB / "dist" / "index.d.ts").read_text(encoding="utf-8")
     (session,) = re.findall(r"```js\n(.*?)```", (WEB / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "plan.json").write_text(
-        json.loads((ROOT / "spec" / "vectors" / "bad-plans.json").read_text(encoding="utf-8"))["good"]
+        json.loads((ROOT / "spec" / "vectors" / "bad-plans.json").read_text(encoding="utf-8"))["good"][0]
     )
     code = session.replace('"hush-client"', json.dumps((WEB / "dist" / "hush.js").as_uri()))
     (tmp_path / "session.mjs").write_text(code, encoding="utf-8")

@@ -19,7 +19,7 @@ function canonical(value, key) {
   return `{${Object.keys(value).sort().map((name) => `"${name}":${canonical(value[name], name)}`).join(",")}}`;
 }
 
-const number = (name, change = {}) => ({ kind: "numeric", name, low: 0, high: 1, out_of_range: "error", optional: false, ...change });
+const number = (name, change = {}) => ({ kind: "numeric", name, low: 0, high: 1, out_of_range: "error", optional: false, scale: "linear", unit: null, ...change });
 const category = (name, values = ["a", "b"], change = {}) => ({ kind: "categorical", name, values, optional: false, ...change });
 const subset = (threshold = HALF + 1n, size = 2, weight = 1) => ({ kind: "subset", size, weight, threshold });
 
@@ -28,6 +28,7 @@ const planOf = (questions, change = {}) =>
   Plan.parse(
     canonical({
       hush: 2,
+      after: null,
       title: "",
       epsilon: "16.0",
       k: 1,

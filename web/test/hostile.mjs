@@ -4,7 +4,7 @@ import { hush } from "./words.mjs";
 const R = 1n << 64n;
 const MOST = String((R / 4n) * 3n);
 
-const number = (name, optional = false) => ({ kind: "numeric", name, low: 0.25, high: 1.5, out_of_range: "error", optional });
+const number = (name, optional = false) => ({ kind: "numeric", name, low: 0.25, high: 1.5, out_of_range: "error", optional, scale: "linear", unit: null });
 const category = (values) => ({ kind: "categorical", name: "c", values, optional: true });
 const upTo = (n) => Array.from({ length: n }, (_, i) => i);
 const numbers = (n) => upTo(n).map((i) => number(`x${i}`));
@@ -41,7 +41,7 @@ function text(schema, channel, views = schema.map(({ name }) => ({ kind: "value"
     Array.isArray(value) || typeof value !== "object" || value === null
       ? value
       : Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-  const fields = { hush: 2, title: "", epsilon: "16.0", k: 1, weights: null, schema, questions: [{ views, channel }] };
+  const fields = { hush: 2, title: "", after: null, epsilon: "16.0", k: 1, weights: null, schema, questions: [{ views, channel }] };
   return JSON.stringify(fields, (_, value) => sorted(value));
 }
 

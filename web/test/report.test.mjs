@@ -72,6 +72,7 @@ test("a symbol takes the fewest bytes that hold all of them", async () => {
       JSON.stringify({
         epsilon: "16.0",
         hush: 2,
+        after: null,
         k: 1,
         questions: [{ channel, views: [{ kind: "value", of: ["c"] }] }],
         schema: [{ kind: "categorical", name: "c", optional: false, values }],

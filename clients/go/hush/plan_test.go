@@ -18,9 +18,9 @@ func edited(t *testing.T, text string, replacements ...string) string {
 	return strings.NewReplacer(replacements...).Replace(text)
 }
 
-const additivePlan = `{"epsilon":"1.0","hush":2,"k":1,"questions":[{"channel":{"decays":["4961093570831980854","4611686018427387904"],` +
+const additivePlan = `{"after":null,"epsilon":"1.0","hush":2,"k":1,"questions":[{"channel":{"decays":["4961093570831980854","4611686018427387904"],` +
 	`"kind":"additive","reach":53,"runs":[[20,2251799813685248],[33,828392201763523]]},"views":[{"kind":"value","of":["x"]}]}],` +
-	`"schema":[{"high":1.0,"kind":"numeric","low":0.0,"name":"x","optional":false,"out_of_range":"error"}],"title":"","weights":null}`
+	`"schema":[{"high":1.0,"kind":"numeric","low":0.0,"name":"x","optional":false,"out_of_range":"error","scale":"linear","unit":null}],"title":"","weights":null}`
 
 // Rules that the vectors do not reach, each broken alone.
 func TestRulesOfPlans(t *testing.T) {
@@ -89,9 +89,9 @@ func TestOutputsTogether(t *testing.T) {
 			name := string(rune('a' + i))
 			questions = append(questions, `{"channel":{"kind":"mixture","parts":[`+window+`,`+window+
 				`],"shares":["9223372036854775808","9223372036854775808"]},"views":[{"kind":"value","of":["`+name+`"]}]}`)
-			schema = append(schema, `{"high":1.0,"kind":"numeric","low":0.0,"name":"`+name+`","optional":false,"out_of_range":"error"}`)
+			schema = append(schema, `{"high":1.0,"kind":"numeric","low":0.0,"name":"`+name+`","optional":false,"out_of_range":"error","scale":"linear","unit":null}`)
 		}
-		_, err := ParsePlan([]byte(`{"epsilon":"1.0","hush":2,"k":1,"questions":[` + strings.Join(questions, ",") +
+		_, err := ParsePlan([]byte(`{"after":null,"epsilon":"1.0","hush":2,"k":1,"questions":[` + strings.Join(questions, ",") +
 			`],"schema":[` + strings.Join(schema, ",") + `],"title":"","weights":null}`))
 		if (err == nil) != good {
 			t.Errorf("%d questions: %v", count, err)
