@@ -577,7 +577,10 @@ def bad_plans() -> dict[str, Any]:
             ),
             changed("a scale of a category", "schema", 1, to=values["schema"][1] | {"scale": "log", "unit": None}),
             changed(
-                "a number without scale and unit", "schema", 0, to={key: log[key] for key in log.keys() - {"scale", "unit"}}
+                "a number without scale and unit",
+                "schema",
+                0,
+                to={key: log[key] for key in log.keys() - {"scale", "unit"}},
             ),
             changed("a short id of the plan before", "after", to="0" * 63),
             changed("a long id of the plan before", "after", to="0" * 65),

@@ -14,7 +14,16 @@ import pytest
 from hush import HushError, Plan
 from hush.core import codec
 from tests.web import edges
-from tests.web.replaying import BUILT, ask, block_plans, needs_node, related_plans, small_plans, some_plans
+from tests.web.replaying import (
+    BUILT,
+    ask,
+    block_plans,
+    ladder_plans,
+    needs_node,
+    related_plans,
+    small_plans,
+    some_plans,
+)
 
 pytestmark = needs_node
 
@@ -73,7 +82,11 @@ def test_the_same_plans_are_refused(tmp_path: Path) -> None:
     pick = random.Random(9)
     texts = [
         text
-        for plan in small_plans()[::3] + some_plans(32, seed=4) + block_plans()[::5] + related_plans(16, seed=5)
+        for plan in small_plans()[::3]
+        + some_plans(32, seed=4)
+        + block_plans()[::5]
+        + related_plans(16, seed=5)
+        + ladder_plans(8, seed=5)
         for text in changes(plan.to_json(), pick)
     ]
     # The surrogate has no UTF-8: it reaches JavaScript as the escape that JSON allows.
@@ -143,7 +156,7 @@ def test_privacy_is_checked_to_the_last_step(tmp_path: Path) -> None:
             continue  # its parts are windows
         name = {"unary": "other", "additive": "decays"}.get(channel.kind, "threshold")
         unit = -1 if name != "threshold" else 1
-        if channel.kind == "window":
+        if channel.kind in ("window", "ladder"):
             unit = math.lcm(channel.width, channel.cells_outside) << 24
 
         def stepped(steps: int) -> str:

@@ -66,7 +66,7 @@ export function readView(value: unknown, schema: readonly Attribute[]): View {
 
   if (kind === "bands") {
     const last = positions.length;
-    rule(increases(positions), "cuts must rise, and not lie too close");
+    rule(increases(positions), "cuts must increase, and not lie too close");
     // Negated, as a number on a cut belongs to the band below it.
     const reached = counter(positions.map((position) => -position).reverse(), Infinity);
     return {

@@ -14,7 +14,7 @@ function canonical(value, key) {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, key)).join(",")}]`;
   if (typeof value === "bigint") return `"${value}"`;
   if (typeof value !== "object" || value === null) {
-    return JSON.stringify(value) + (/^(low|high|cuts|centres)$/.test(key) && Number.isInteger(value) ? ".0" : "");
+    return JSON.stringify(value) + (/^(low|high|unit|cuts|centres)$/.test(key) && Number.isInteger(value) ? ".0" : "");
   }
   return `{${Object.keys(value).sort().map((name) => `"${name}":${canonical(value[name], name)}`).join(",")}}`;
 }

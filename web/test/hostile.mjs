@@ -17,6 +17,15 @@ function window(size) {
   return { kind: "window", size, width: size / 2, threshold: String(R / 2n), levels, optional: true };
 }
 
+/** As many knots as a ladder may have, most of them next to each other at the upper end. */
+const ladder = (knots) => ({
+  kind: "ladder",
+  knots: upTo(knots).map((i) => (i ? 2 ** 44 - knots + 1 + i : 0)),
+  width: 32,
+  threshold: String(R / 4n),
+  optional: true,
+});
+
 const mixture = (size) => ({
   kind: "mixture",
   shares: Array(8).fill(String(R / 8n)),
@@ -74,6 +83,16 @@ export const hostile = {
   "window, both ends": {
     text: text([number("x", true)], window(32768)),
     small: text([number("x", true)], window(4096)),
+    records: [{ x: 0.25 }, { x: 1.5 }],
+    draws: 1000,
+  },
+  "ladder, missing or not": {
+    text: text([number("x", true)], ladder(97)),
+    records: [{ x: null }, { x: 1.234 }],
+    draws: 1000,
+  },
+  "ladder, both ends": {
+    text: text([number("x", true)], ladder(97)),
     records: [{ x: 0.25 }, { x: 1.5 }],
     draws: 1000,
   },

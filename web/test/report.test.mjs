@@ -70,9 +70,9 @@ test("a symbol takes the fewest bytes that hold all of them", async () => {
     const values = Array.from({ length: size }, (_, i) => i);
     const plan = await Plan.parse(
       JSON.stringify({
+        after: null,
         epsilon: "16.0",
         hush: 2,
-        after: null,
         k: 1,
         questions: [{ channel, views: [{ kind: "value", of: ["c"] }] }],
         schema: [{ kind: "categorical", name: "c", optional: false, values }],
