@@ -576,12 +576,8 @@ def bad_plans() -> dict[str, Any]:
                 )
             ),
             changed("a scale of a category", "schema", 1, to=values["schema"][1] | {"scale": "log", "unit": None}),
-            changed(
-                "a number without scale and unit",
-                "schema",
-                0,
-                to={key: log[key] for key in log.keys() - {"scale", "unit"}},
-            ),
+            changed("a number without a unit", "schema", 0, to={key: log[key] for key in log.keys() - {"unit"}}),
+            changed("a number without a scale", "schema", 0, to={key: log[key] for key in log.keys() - {"scale"}}),
             changed("a short id of the plan before", "after", to="0" * 63),
             changed("a long id of the plan before", "after", to="0" * 65),
             changed("an upper-case id of the plan before", "after", to="A" * 64),

@@ -1,4 +1,4 @@
-"""Windows, mixtures and ladders that nobody would design, word for word against the scalar path: sizes, widths, levels, bounds.
+"""Windows, mixtures and ladders that nobody would design, word for word against the scalar path.
 
 The kernels of windows calculate in floats, and their exactness is an argument (`hush.batch.windows.window_cell`); here
 it is put to words on the border of a cell, or on the border of rounding up, for random channels.

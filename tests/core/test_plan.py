@@ -527,7 +527,7 @@ def test_a_question_is_about_views_of_the_schema() -> None:
             Question(asks, coin)  # type: ignore[arg-type]
     with pytest.raises(SchemaError, match="'d'"):
         Plan(BINARY, Fraction(1), 1, (*binary().questions, Question(["d"], coin)))
-    with pytest.raises(PlanError, match="'a'.* number"):
+    with pytest.raises(PlanError, match=r"'a'.* number"):
         Plan(BINARY, Fraction(1), 1, (*binary().questions, Question([Bands("a", (0.5,))], coin)))
 
 

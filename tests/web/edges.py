@@ -41,8 +41,8 @@ def ladder(knots: Any, width: int = 1, *, optional: bool = False, up: int = 1) -
     """A ladder that is hardly likelier to show the window, or with up = 0 not at all."""
     states = len(knots) if isinstance(knots, list) else 3
     threshold = 1 << 24
-    if 0 < width < states:
-        outside = states - 1 + width * optional
+    outside = states - 1 + width * optional
+    if 0 < width < states and math.gcd(width, outside).bit_count() == 1:
         threshold = aligned_threshold(Fraction(1) + Fraction(up, 10), width, outside, 1 << 24)
     return {"kind": "ladder", "knots": knots, "width": width, "threshold": str(threshold), "optional": optional}
 
@@ -129,19 +129,19 @@ def _wholes() -> Iterator[str]:
         schema = [number(f"x{i}") for i in range(49)]
         yield text(schema, *([window(32768, 16384)] * 47), window(size, 16384), window(2, 1))
     yield text([number(f"x{i}") for i in range(48)], *([window(32768, 16384)] * 48))
+    zeros = "0" * 63
     for after in (
         None,
-        "0" * 64,
-        "0" * 63,
-        "0" * 65,
-        "F" * 64,
-        "f" * 64,
-        "g" * 64,
+        f"{zeros}f",
+        zeros,
+        f"{zeros}00",
+        f"{zeros}F",
+        f"{zeros}g",
+        f"{zeros}\u0660",
         "",
         0,
         True,
-        ["0" * 64],
-        "0" * 63 + "\u0660",
+        [zeros],
     ):
         yield text([category(2)], subset(), after=after)
     both = {"kind": "cells", "sizes": [2, 2], "weight": 1, "threshold": str(HALF)}

@@ -129,6 +129,13 @@ def test_limits_are_the_same(tmp_path: Path) -> None:
         (r"<=65536", "<=65538"),  # the cells of a rows channel
         (r'("product"\?\w+<=\w+:\w+)<1', r"\1<=1"),  # the position of a cut
         (r"2\*\*-20", "2**-21"),  # the reach of a product
+        (r"=129,", "=130,"),  # the knots of a ladder
+        (r"2\*\*44", "2**45"),
+        (r"!\w\[0\]&&(\w+\(\w\),\"knots)", r"\1"),  # the first knot
+        (r",64,\"after\"", ',63,"after"'),
+        (r"&&(\w)>0&&\w<\w,\"unit", r'&&\1>0,"unit'),
+        (r"(\w)===null\|\|\w===\"log\"&&", r"\1===null||"),  # a unit on a linear scale
+        (r"\.size===\w\.length,\"views", r'.size>0,"views'),  # a view twice
     ],
 )
 def test_a_limit_that_is_wrong_is_noticed(tmp_path: Path, what: str, instead: str) -> None:
