@@ -103,9 +103,13 @@ class Numeric:
         unit = self.unit
         if self.scale != "log":
             raise SchemaError(f'attribute {self.name!r}: a unit is for scale="log"')
-        if isinstance(unit, bool) or not isinstance(unit, Real) or not 0 < float(unit) < self.high - self.low:
+        try:
+            size = float(unit) if isinstance(unit, Real) and not isinstance(unit, bool) else math.nan
+        except OverflowError:
+            size = math.inf
+        if not 0 < size < self.high - self.low:
             raise SchemaError(f"attribute {self.name!r}: the unit must be a number above 0, and less than high - low")
-        object.__setattr__(self, "unit", float(unit))
+        object.__setattr__(self, "unit", size)
 
     def encode(self, value: object) -> float | None:
         """Return the position of a value between low (0.0) and high (1.0), or None if it is missing.

@@ -10,9 +10,10 @@ N = S + W - 1 cells (`hush.core.channels.windowed`: privacy, the one word of a d
 linear between knots, so its mean is a linear function of the shares of the states, for every knot.
 
 **Decoding.** The law of the outputs is a matrix P with a row for each state; its rows are independent, so
-A = (P P')^-1 P has A P' = 1: a report y says A[:, y] of the shares of the states, without bias. The targets are the
-means of min(t, x_k) for every knot but the first, as parts of the range; for an optional number then the share of
-missing. A server that has seen the reports weighs the outputs by their own law, which is better
+A = (P P')^-1 P has A P' = 1: a report y says A[:, y] of the shares of the states, without bias. P is a multiple of the
+windows, a matrix B of small integers, plus a matrix of rank 1, so A follows from (B B')^-1 by Woodbury's formula. The
+targets are the means of min(t, x_k) for every knot but the first, as parts of the range; for an optional number then
+the share of missing. A server that has seen the reports weighs the outputs by their own law, which is better
 (`hush.server.ladders`).
 
 **Two sides.** If the range has both signs, knots rise from the origin on both sides. Nothing else changes.
@@ -26,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from operator import mul
 from typing import Any, ClassVar
 
@@ -34,7 +35,6 @@ from hush.core import codec
 from hush.core.channels.alphabet import Output
 from hush.core.channels.base import Reading, State, exact_t, require, searchable
 from hush.core.channels.windowed import Windowed
-from hush.core.exact import WORD
 from hush.errors import PlanError
 
 MAX_STATES = 129
@@ -102,24 +102,53 @@ class Ladder(Windowed):
 
     @cached_property
     def _inverse(self) -> list[list[Fraction]]:
-        """The matrix A: for each state, what each output says of its share."""
-        law = [[int(p * WORD) for p in row] for row in self.table]  # exactly: all probabilities are words out of 2^64
-        square = [[sum(map(mul, one, other)) for other in law] for one in law]
-        rows, divisor = _solved(square, law)
-        return [[Fraction(value * WORD, divisor) for value in row] for row in rows]
+        """The matrix A: for each state, what each output says of its share.
+
+        With q = (1, ..., 1), and W for the merged cells of "missing", P = a B + o 1 q', where o is the probability of a
+        cell outside and a + o that of one inside. So P P' = a^2 B B' + U C U' with the columns 1 and B q of U.
+        """
+        inside, outside = self._inside_probability, self._outside_probability
+        gain = inside - outside
+        cells = [1] * self.size + [self.width] * self.optional
+        windows = [[int(s <= y < s + self.width) for y in range(len(cells))] for s in range(len(self.knots))]
+        if self.optional:
+            windows.append([0] * self.size + [self.width])
+        sums = [sum(map(mul, row, cells)) for row in windows]
+        square = [[sum(map(mul, one, other)) for other in windows] for one in windows]
+        rows, divisor = _solved(square, [[*row, 1, total] for row, total in zip(windows, sums, strict=True)])
+        solved = [[Fraction(value, divisor) for value in row] for row in rows]  # (B B')^-1 of B and of both columns
+        sides = [row[-2:] for row in solved]
+        plain = [
+            [gain * x + outside * one * cell for x, cell in zip(row, cells, strict=False)]
+            for row, (one, _) in zip(solved, sides, strict=True)
+        ]
+        ends = [
+            [sum((side[i] for side in sides), Fraction(0)) for i in (0, 1)],
+            [sum((total * side[i] for total, side in zip(sums, sides, strict=True)), Fraction(0)) for i in (0, 1)],
+        ]
+        # C^-1 + U' (B B')^-1 U / a^2, for C = ((o^2 q'q, a o), (a o, 0)).
+        cross = gain * outside
+        a, b = ends[0][0] / gain**2, ends[0][1] / gain**2 + 1 / cross
+        c, d = b, ends[1][1] / gain**2 - outside**2 * sum(map(mul, cells, cells)) / cross**2
+        scale = (a * d - b * c) * gain**2
+        across = [
+            (sum(column, Fraction(0)), sum(map(mul, sums, column), Fraction(0))) for column in zip(*plain, strict=True)
+        ]
+        mended = [((d * one - b * other) / scale, (a * other - c * one) / scale) for one, other in across]
+        return [
+            [(x - left * one - right * other) / gain**2 for x, (one, other) in zip(row, mended, strict=True)]
+            for row, (left, right) in zip(plain, sides, strict=True)
+        ]
 
     @cached_property
     def _values(self) -> list[tuple[Fraction, ...]]:
         """What each output says of every target."""
-        places = self.places
+        gaps = [b - a for a, b in pairwise(self.places)]
         found = []
-        for y in range(self.alphabet.size):
-            shares = [row[y] for row in self._inverse]
-            targets = [
-                sum((share * min(x, c) for share, x in zip(shares, places, strict=False)), Fraction(0))
-                for c in places[1:]
-            ]
-            found.append((*targets, *shares[len(places) :]))
+        for shares in zip(*self._inverse, strict=True):
+            above = accumulate(reversed(shares[1 : len(self.knots)]))  # the share of those at a knot or beyond
+            targets = accumulate(map(mul, gaps, reversed([*above])))
+            found.append((*targets, *shares[len(self.knots) :]))
         return found
 
     def decode(self, output: Output) -> tuple[Fraction, ...]:
