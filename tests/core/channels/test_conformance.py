@@ -434,7 +434,7 @@ def test_constructors_refuse_what_json_cannot_say() -> None:
 def broken_twin(channel: Channel) -> Channel:
     """The same channel with a threshold that is too high by one part in a thousand."""
     values = channel.to_json()
-    values["threshold"] = str(int(values["threshold"]) + WORD // ROUNDING // 1000 * ROUNDING)
+    values["threshold"] = str(int(values["threshold"]) + WORD // ROUNDING // 2000 * 2 * ROUNDING)
     return from_json(values)
 
 
