@@ -240,8 +240,8 @@ def ladder_plans(count: int, seed: int = 1) -> list[Plan]:
             high = pick.choice((1.0, 1e3, 1e7, 123456789.125))
             low = pick.choice((0.0, 0.0, -high, -high / 1000, high / 7, -2 * high))
             unit = pick.choice((None, (high - low) / 2**20, (high - low) / 5))
-            rule = pick.choice(("error", "clip"))
-            attributes.append(Numeric(name, low, high, rule, pick.random() < 0.4, "log", unit))
+            maybe = pick.random() < 0.4
+            attributes.append(Numeric(name, low, high, pick.choice(("error", "clip")), maybe, "log", unit))
         k = pick.randint(1, len(attributes))
         after = pick.choice((None, pick.randbytes(32).hex()))
         result.append(design(Schema(attributes), pick.choice((0.5, 1.0, 2.0, 6.0)), k=k, after=after))
