@@ -84,7 +84,8 @@ def dense() -> Plan:
 
 def ladders() -> Plan:
     """Ladders as the designer makes them, of one side and two, optional or not, and one of a plain number."""
-    made = [ladder_of(Fraction(epsilon), FAR[name]) for name, epsilon in (("pay", 1), ("balance", 2), ("debt", 1))]
+    wide = zip(FAR.attributes, (1, 2, 1), strict=False)
+    made = [ladder_of(Fraction(epsilon), one) for one, epsilon in wide if isinstance(one, Numeric)]
     channels = (*made, ladder(1, (0, 1, 2, 4, 8), 2))
     return Plan(
         FAR, Fraction(5), 4, tuple(Question((name,), one) for name, one in zip(FAR.names, channels, strict=True)), "far"
