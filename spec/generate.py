@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from hush.core import codec
-from hush.core.channels import Additive, Cells, Cube, Grouped, Mixture, Rows, Subset, Window
+from hush.core.channels import Additive, Cells, Cube, Grouped, Ladder, Mixture, Rows, Subset, Window
 from hush.core.channels.levels import Levels
-from hush.core.channels.window import ROUNDING
+from hush.core.channels.windowed import ROUNDING
 from hush.core.coins import Coins
 from hush.core.design import design
 from hush.core.design.categorical import grr
 from hush.core.design.joint import cells
+from hush.core.design.ladders import ladder as ladder_of
 from hush.core.design.minimax import minimax
 from hush.core.design.numeric import decays_of, duchi
 from hush.core.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
@@ -54,6 +55,58 @@ def levelled() -> Plan:
     threshold = aligned_threshold(exp_bounds(Fraction(2))[0], 3, 5, ROUNDING)
     channel = Window(8, 3, threshold, (-1000, -700, -650, -10, 10, 650, 700, 1000))
     return Plan(Schema([Numeric("x", -1, 1)]), Fraction(2), 1, (Question(("x",), channel),), "levels")
+
+
+FAR = Schema(
+    [
+        Numeric("pay", 0, 1e7, "clip", scale="log"),
+        Numeric("balance", -1e5, 1e6, scale="log", unit=0.5),
+        Numeric("debt", 0, 1e9, optional=True, scale="log", unit=1e3),
+        Numeric("near", 5, 25),
+    ]
+)
+
+
+def ladder(epsilon: float, knots: tuple[int, ...], width: int, optional: bool = False) -> Ladder:
+    """A ladder with the largest threshold."""
+    outside = len(knots) - 1 + width * optional
+    return Ladder(knots, width, aligned_threshold(exp_bounds(Fraction(epsilon))[0], width, outside, ROUNDING), optional)
+
+
+def dense() -> Plan:
+    """As many knots as a ladder may have, and as close as they may lie; the plan follows another one."""
+    top = 1 << 44
+    knots = (*range(40), top // 3 - 1, *(top // 3 + i for i in range(40)), *(top - i for i in range(47, -1, -1)))
+    schema = Schema([Numeric("x", -3, 5, scale="log", unit=1e-9), Numeric("y", 0, 1, optional=True)])
+    questions = (Question(("x",), ladder(1, knots, 33)), Question(("y",), ladder(1, (0, 1, 3), 1, True)))
+    return Plan(schema, Fraction(2), 2, questions, "dense", after=ladders().id)
+
+
+def ladders() -> Plan:
+    """Ladders as the designer makes them, of one side and two, optional or not, and one of a plain number."""
+    wide = zip(FAR.attributes, (1, 2, 1), strict=False)
+    made = [ladder_of(Fraction(epsilon), one) for one, epsilon in wide if isinstance(one, Numeric)]
+    channels = (*made, ladder(1, (0, 1, 2, 4, 8), 2))
+    return Plan(
+        FAR, Fraction(5), 4, tuple(Question((name,), one) for name, one in zip(FAR.names, channels, strict=True)), "far"
+    )
+
+
+def on_knots(plan: Plan) -> Iterator[dict[str, Any]]:
+    """Records on knots and next to them."""
+    columns = []
+    for question in plan.questions:
+        attribute, channel = plan.schema[question.attributes[0]], question.channel
+        assert isinstance(attribute, Numeric)
+        assert isinstance(channel, Ladder)
+        found = []
+        for point in channel.grid[0][:: max(1, len(channel.knots) // 8)]:
+            value = attribute.low + point * (attribute.high - attribute.low)
+            near = (math.nextafter(value, -math.inf), value, math.nextafter(value, math.inf))
+            found += [one for one in near if attribute.low <= one <= attribute.high]
+        columns.append(found)
+    for i in range(max(map(len, columns))):
+        yield dict(zip(plan.schema.names, [column[i % len(column)] for column in columns], strict=True))
 
 
 def largest_cube() -> Plan:
@@ -218,6 +271,7 @@ def plans() -> dict[str, Plan]:
     result["cube-64"] = largest_cube()
     result["cells"] = joint()
     result |= {"rows": grouped(), "cells-sets": tables(), "views": views(), "relations": related()}
+    result |= {"ladders": ladders(), "ladders-dense": dense()}
     for name in ("duchi", "piecewise", "hybrid"):
         result[f"optional-{name}"] = design(OPTIONAL, 1.5, numeric=name)
     result["levels"] = levelled()
@@ -309,7 +363,8 @@ def good(plan: Plan) -> list[tuple[dict[str, Any], Report]]:
         report = randomise_from(coins, plan, values)
         assert randomise_from(ListedCoins(coins.words), plan, values) == report
         result.append((_vector(values, coins.words, report), report))
-    for number, values in enumerate(on_cuts() if plan.title == "views" else ()):
+    ladders_only = all(isinstance(question.channel, Ladder) for question in plan.questions)
+    for number, values in enumerate(on_cuts() if plan.title == "views" else on_knots(plan) if ladders_only else ()):
         coins = RecordedCoins(SeededCoins(100 + number))
         report = randomise_from(coins, plan, values)
         result.append((_vector(values, coins.words, report), report))
@@ -462,9 +517,19 @@ def bad_plans() -> dict[str, Any]:
 
     threshold = int(values["questions"][0]["channel"]["threshold"])
     channel = ("questions", 0, "channel")
+    log: dict[str, Any] = values["schema"][0] | {"scale": "log"}
+    without_after = {
+        "why": "no field for the plan before",
+        "text": codec.dump({key: value for key, value in values.items() if key != "after"}),
+    }
+    fine = [
+        changed("", "schema", 0, to=log),
+        *(changed("", "schema", 0, to=log | {"unit": unit}) for unit in (5e-324, 1e-05, math.nextafter(1.0, 0))),
+        changed("", "after", to="0123456789abcdef" * 4),
+    ]
     return {
-        "about": "plans that must be refused",
-        "good": good_plan.to_json(),
+        "about": "plans that must be refused, beside plans that are good",
+        "good": [good_plan.to_json(), *(one["text"] for one in fine)],
         "bad": [
             changed("threshold breaks epsilon by one step", *channel, "threshold", to=str(threshold + ROUNDING)),
             changed("threshold with lower bits", *channel, "threshold", to=str(threshold - 1)),
@@ -494,6 +559,34 @@ def bad_plans() -> dict[str, Any]:
             changed("question twice", "questions", to=[*values["questions"], values["questions"][0]]),
             changed("categories do not fit", "schema", 1, "values", to=["a", "b", "c"]),
             changed("low not below high", "schema", 0, "low", to=1.0),
+            changed("a scale that is not known", "schema", 0, "scale", to="square"),
+            changed("a scale that is missing", "schema", 0, "scale", to=None),
+            changed("a scale in a list", "schema", 0, "scale", to=["log"]),
+            changed("a unit on a linear scale", "schema", 0, "unit", to=0.5),
+            *(
+                changed(f"a unit {why}", "schema", 0, to=log | {"unit": unit})
+                for why, unit in (
+                    ("of 0", 0.0),
+                    ("of minus 0", -0.0),
+                    ("below 0", -0.5),
+                    ("as large as the range", 1.0),
+                    ("larger than the range", 1e300),
+                    ("as text", "0.5"),
+                    ("that is true", True),
+                    ("in a list", [0.5]),
+                )
+            ),
+            changed("a scale of a category", "schema", 1, to=values["schema"][1] | {"scale": "log", "unit": None}),
+            changed("a number without a unit", "schema", 0, to={key: log[key] for key in log.keys() - {"unit"}}),
+            changed("a number without a scale", "schema", 0, to={key: log[key] for key in log.keys() - {"scale"}}),
+            changed("a short id of the plan before", "after", to="0" * 63),
+            changed("a long id of the plan before", "after", to="0" * 65),
+            changed("an upper-case id of the plan before", "after", to="A" * 64),
+            changed("an id of the plan before in no hexadecimal digits", "after", to="g" * 64),
+            changed("an empty id of the plan before", "after", to=""),
+            changed("a plan before that is true", "after", to=True),
+            changed("a plan before in a list", "after", to=["0" * 64]),
+            without_after,
             changed("repeated category", "schema", 1, "values", to=["a", "a"]),
         ],
     }
@@ -511,6 +604,9 @@ def bad_channels() -> dict[str, Any]:
         "signs": design(Schema(numbers), 1.0, numeric="duchi-multi"),
         "cube": design(Schema(numbers), 4.0, numeric="cube"),
         "cells": Plan(Schema([number, letter]), Fraction(2), 1, (Question(("x", "c"), table(2, 2, None, 3)),)),
+        "ladder": Plan(
+            Schema([number]), Fraction(1), 1, (Question(("x",), ladder(1, (0, 1, 2, 4, 8, 16, 32, 64, 128), 3)),)
+        ),
         "rows": Plan(
             Schema([letter, maybe]), Fraction(1), 1, (Question(("c", "x"), rows(1, 3, 2, 4, 2, "even", True)),)
         ),
@@ -521,6 +617,8 @@ def bad_channels() -> dict[str, Any]:
     steps = sum(length for length, _ in channels["additive"]["runs"])
     short = [str(decay) for decay in decays_of(Fraction(1), steps, 2 * steps)]  # where all conditions are close
     runs = channels["additive"]["runs"]
+    steps_up, aligned = channels["ladder"]["knots"], int(channels["ladder"]["threshold"])
+    missing = ladder(1, tuple(steps_up), 3, optional=True)
     changes: list[tuple[str, str, dict[str, Any]]] = [
         ("additive", "a decay too few", {"decays": decays[1:]}),
         ("additive", "a decay too many", {"decays": [*decays, decays[-1]]}),
@@ -574,6 +672,31 @@ def bad_channels() -> dict[str, Any]:
         ("rows", "levels by another name", {"levels": "odd"}),
         ("rows", "optional as a number", {"optional": 1}),
         ("rows", "for a number that is never missing", {"optional": False}),
+        ("ladder", "a threshold that breaks epsilon", {"threshold": str(aligned + 3 * ROUNDING * 8)}),
+        ("ladder", "a threshold with lower bits", {"threshold": str(aligned - 1)}),
+        ("ladder", "a threshold that the width does not divide", {"threshold": str(aligned + 8 * ROUNDING)}),
+        ("ladder", "a rest that the cells outside do not divide", {"threshold": str(aligned - 3 * ROUNDING)}),
+        ("ladder", "a threshold that hides nothing", {"threshold": str(3 * ROUNDING * 8)}),
+        ("ladder", "a threshold as a number", {"threshold": 12345}),
+        ("ladder", "two knots", {"knots": [0, 1], "width": 1, "threshold": str(WORD // 2 + ROUNDING)}),
+        ("ladder", "more knots than a ladder has", {"knots": [*range(130)]}),
+        ("ladder", "no knots", {"knots": []}),
+        ("ladder", "knots without a list", {"knots": "even"}),
+        ("ladder", "knots that begin above 0", {"knots": [1, *steps_up[1:-1], 129]}),
+        ("ladder", "knots that begin below 0", {"knots": [-1, *steps_up[1:]]}),
+        ("ladder", "equal knots", {"knots": [0, 1, 1, *steps_up[3:]]}),
+        ("ladder", "knots that fall", {"knots": [0, 2, 1, *steps_up[3:]]}),
+        ("ladder", "a knot above 2^44", {"knots": [*steps_up[:-1], 2**44 + 1]}),
+        ("ladder", "a knot as text", {"knots": [*steps_up[:-1], "128"]}),
+        ("ladder", "a knot that is missing", {"knots": [*steps_up[:-1], None]}),
+        ("ladder", "a knot that is a fraction", {"knots": [*steps_up[:-1], 128.5]}),
+        ("ladder", "a knot that is true", {"knots": [0, True, *steps_up[2:]]}),
+        ("ladder", "a window of nothing", {"width": 0}),
+        ("ladder", "a window of as many cells as knots", {"width": 9}),
+        ("ladder", "a size", {"size": 11}),
+        ("ladder", "levels", {"levels": "even"}),
+        ("ladder", "optional as a number", {"optional": 0}),
+        ("ladder", "for a number that may be missing", {"optional": True, "threshold": str(missing.threshold)}),
     ]
     bad = []
     for kind, why, change in changes:
@@ -696,6 +819,18 @@ def bad_views() -> dict[str, Any]:
     twice = json.loads(plan.to_json())
     twice["questions"][2] = twice["questions"][1]
     bad.append(("two questions with equal views", twice))
+    for why, at, channel in (
+        ("a question that looks at an attribute twice", 0, table(1, 1, None, None)),
+        ("a question that looks through bands twice", bands, table(1, 1, 4, 4)),
+    ):
+        again = json.loads(plan.to_json())
+        again["questions"][at]["views"] *= 2
+        again["questions"][at]["channel"] = channel.to_json()
+        bad.append((why, again))
+    third = json.loads(plan.to_json())
+    third["questions"][4] |= {"views": [ages, value, ages], "channel": table(1, 1, 2, None, 2).to_json()}
+    third["questions"].append(json.loads(plan.to_json())["questions"][4])
+    bad.append(("a question that looks through the same bands again after another view", third))
     old = json.loads(plan.to_json())
     del old["questions"][0]["views"]
     old["questions"][0]["attributes"] = ["age"]

@@ -9,13 +9,14 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from hush import Categorical, Numeric, Plan, Schema, design
-from hush.core.channels import Additive, Cells, Channel, Cube, Mixture, Output, Rows, Window
+from hush.core.channels import Additive, Cells, Channel, Cube, Ladder, Mixture, Output, Rows, Window
 from hush.core.channels.levels import Levels
 from hush.core.channels.window import ROUNDING
 from hush.core.coins import Coins
 from hush.core.design import groups
 from hush.core.design.categorical import grr, oue, subset, sue
 from hush.core.design.joint import cells, cube
+from hush.core.design.ladders import ladder
 from hush.core.design.numeric import (
     decays_of,
     duchi,
@@ -49,6 +50,12 @@ def uneven_window(epsilon: Fraction) -> Window:
     """A window whose levels are not equally spaced, as a designer would make it."""
     threshold = aligned_threshold(exp_bounds(epsilon)[0], 3, 5, ROUNDING)
     return Window(8, 3, threshold, (-1000, -700, -650, -10, 10, 650, 700, 1000))
+
+
+def small_ladder(epsilon: Fraction, knots: tuple[int, ...], width: int, optional: bool = False) -> Ladder:
+    """A ladder of a few knots."""
+    outside = len(knots) - 1 + width * optional
+    return Ladder(knots, width, aligned_threshold(exp_bounds(epsilon)[0], width, outside, ROUNDING), optional)
 
 
 def small_mixture(epsilon: Fraction, optional: bool = False) -> Mixture:
@@ -133,6 +140,10 @@ SMALL: dict[str, Callable[[Fraction], Channel]] = {
     "rows-2-1-3-2-optional": lambda e: small_rows(e, 2, 1, 3, 2, True),
     "rows-4-2-2-1-optional": lambda e: small_rows(e, 4, 2, 2, 1, True),
     "rows-4-3-3-2-optional": lambda e: small_rows(e, 4, 3, 3, 2, True),
+    "ladder-3-1": lambda e: small_ladder(e, (0, 1, 2), 1),
+    "ladder-6-3": lambda e: small_ladder(e, (0, 1, 2, 4, 8, 16), 3),
+    "ladder-two-sided": lambda e: small_ladder(e, (0, 6, 9, 10, 11, 14, 20), 5),
+    "ladder-5-2-optional": lambda e: small_ladder(e, (0, 1, 3, 9, 27), 2, True),
 }
 """Channels whose whole law can be listed."""
 
@@ -159,6 +170,9 @@ DESIGNED: dict[str, Callable[[Fraction], Channel]] = {
     "cells-4096": lambda e: cells(e, (16, None, 2, 64)),
     "rows-12": lambda e: groups.rows(e, 12),
     "rows-5-optional": lambda e: groups.rows(e, 5, True),
+    "ladder": lambda e: ladder(e, Numeric("x", 0, 1e7, scale="log")),
+    "ladder-two-sided-optional": lambda e: ladder(e, Numeric("x", -1e5, 1e6, optional=True, scale="log")),
+    "ladder-fine": lambda e: ladder(e, Numeric("x", 0, 1e12, scale="log", unit=1.0)),
 }
 """Channels of real size, whose law is too long to list."""
 
@@ -269,6 +283,15 @@ def related_plan() -> Plan:
     )
 
 
+FAR = Schema(
+    [
+        Numeric("pay", 0, 1e7, "clip", scale="log"),
+        Numeric("debt", -1e5, 1e6, optional=True, scale="log", unit=10.0),
+        Categorical("os", ["linux", "mac", "other"]),
+    ]
+)
+
+
 def plans() -> dict[str, Plan]:
     """Plans that use every channel between them."""
     plain = Schema(
@@ -286,6 +309,7 @@ def plans() -> dict[str, Plan]:
         "cube-split": design(plain, 6.0, numeric="cube", k="all"),
         "cells": joint_plan(),
         "relations": related_plan(),
+        "ladder": design(FAR, 2.0, k=2),
         "wide": design(Schema([Categorical(f"c{i}", [1, 2]) for i in range(300)]), 1.0),
     }
     for numeric in ("hybrid", "piecewise", "piecewise-sub", "duchi", "laplace", "scdf", "staircase"):

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from hush.planning.relations import Foreseen, Foresights, foresee
     from hush.server.distributions import Distribution, distribution
     from hush.server.estimates import Estimate, Estimates, Manipulation, Manipulations, estimate, manipulation
+    from hush.server.narrowing import narrow
     from hush.server.relations.associations import Associations, association
     from hush.server.relations.consistent import Consistent, consistent
     from hush.server.relations.crosstabs import Crosstab, crosstab
@@ -110,6 +111,7 @@ _HOMES = {
     "planning.relations": ["Foreseen", "Foresights", "foresee"],
     "server.estimates": ["Estimate", "Estimates", "Manipulation", "Manipulations", "estimate", "manipulation"],
     "server.distributions": ["Distribution", "distribution"],
+    "server.narrowing": ["narrow"],
     "server.relations.associations": ["Associations", "association"],
     "server.relations.consistent": ["Consistent", "consistent"],
     "server.relations.crosstabs": ["Crosstab", "crosstab"],
@@ -207,6 +209,7 @@ __all__ = [
     "held_out",
     "manipulation",
     "means",
+    "narrow",
     "people_needed",
     "predict",
     "quantiles",

@@ -1,4 +1,4 @@
-"""Windows and mixtures that nobody would design, word for word against the scalar path: sizes, widths, levels, bounds.
+"""Windows, mixtures and ladders that nobody would design, word for word against the scalar path.
 
 The kernels of windows calculate in floats, and their exactness is an argument (`hush.batch.windows.window_cell`); here
 it is put to words on the border of a cell, or on the border of rounding up, for random channels.
@@ -14,7 +14,7 @@ from itertools import pairwise
 import pytest
 
 from hush import Numeric, Plan, PlanError, Schema, batch
-from hush.core.channels import Mixture, Window
+from hush.core.channels import Ladder, Mixture, Window
 from hush.core.channels.window import ROUNDING
 from hush.core.exact import WORD, aligned_threshold, exp_bounds
 from hush.core.plan import Question
@@ -43,12 +43,32 @@ def any_window(choose: random.Random, epsilon: Fraction, optional: bool) -> Wind
             continue  # no such channel exists
 
 
+def any_ladder(choose: random.Random, epsilon: Fraction, optional: bool) -> Ladder:
+    """Return a ladder: knots anywhere, dense at one or two places, or next to each other at the finest scale."""
+    while True:
+        most, states = 1 << choose.choice([3, 8, 20, 40, 44]), choose.choice([3, 4, 17, 33, 81, 129])
+        origin = choose.choice([0, most, most // 3, choose.randrange(most)])
+        near = {origin + side * (1 << bit) // 3 for bit in range(46) for side in (-1, 1)}
+        near |= {origin + side * step for step in range(5) for side in (-1, 1)}
+        inner = sorted(knot for knot in {*near, *(choose.randrange(most) for _ in range(states))} if 0 < knot < most)
+        knots = (0, *sorted(choose.sample(inner, min(states - 2, len(inner)))), most)
+        width = choose.choice([1, 2, len(knots) // 2, len(knots) // 3, len(knots) - 1])
+        try:
+            outside = len(knots) - 1 + width * optional
+            threshold = aligned_threshold(exp_bounds(epsilon)[0], width, outside, ROUNDING)
+            return Ladder(knots, width, threshold, optional)
+        except (PlanError, ValueError, ZeroDivisionError):
+            continue  # no such channel exists
+
+
 def any_plan(choose: random.Random) -> Plan:
-    """Return a plan of one number, by a window or a mixture of some."""
+    """Return a plan of one number, by a window, a ladder or a mixture of windows."""
     while True:
         epsilon, optional = Fraction(choose.choice(EPSILONS)), choose.random() < 0.4
-        channel: Window | Mixture = any_window(choose, epsilon, optional)
+        channel: Window | Mixture | Ladder = any_window(choose, epsilon, optional)
         if choose.random() < 0.3:
+            channel = any_ladder(choose, epsilon, optional)
+        elif choose.random() < 0.4:
             cuts = sorted({0, WORD, *(choose.randrange(1, WORD) for _ in range(choose.choice([1, 2, 7])))})
             shares = tuple(b - a for a, b in pairwise(cuts))
             channel = Mixture(shares, tuple(any_window(choose, epsilon, optional) for _ in shares))
@@ -60,7 +80,7 @@ def any_plan(choose: random.Random) -> Plan:
             continue  # too many outputs
 
 
-def borders(choose: random.Random, channel: Window | Mixture) -> list[int]:
+def borders(choose: random.Random, channel: Window | Mixture | Ladder) -> list[int]:
     """Words at which a cell, a window or a part ends, and words whose lower bits are on the border of rounding."""
     found = {0, 1, WORD - 1, ROUNDING - 1, ROUNDING, ROUNDING // 2}
     limit = 0
@@ -83,9 +103,11 @@ def numbers(choose: random.Random, plan: Plan, count: int) -> list[float | None]
     assert isinstance(field, Numeric)
     last = (channel.parts[0] if isinstance(channel, Mixture) else channel).last  # type: ignore[attr-defined]
     span = field.high - field.low
+    knots = channel.grid[0] if isinstance(channel, Ladder) else [0.0]
     ways: list[Callable[[], float | None]] = [
         lambda: field.low + span * choose.random(),
         lambda: field.low + span * (choose.randrange(last + 1) / last),
+        lambda: field.low + span * choose.choice(knots),
         lambda: choose.choice([field.low, field.high, None if field.optional else field.low]),
     ]
     return [choose.choice(ways)() for _ in range(count)]
@@ -97,7 +119,7 @@ def test_any_window_is_the_scalar_path_word_for_word(seed: int) -> None:
     for turn in range(4):
         plan = any_plan(choose)
         channel = plan.questions[0].channel
-        assert isinstance(channel, Window | Mixture)
+        assert isinstance(channel, Window | Mixture | Ladder)
         values = numbers(choose, plan, 150)
         streams = SeededStreams(seed + turn, borders(choose, channel))
         table = batch._randomise_from(streams, plan, batch.encode(plan, {"x": values}), 1, True)

@@ -57,12 +57,13 @@ def test_the_id_is_stable() -> None:
     schema = Schema([Numeric("age", 0, 120), Categorical("os", ["linux", "mac", "other"])])
     plan = design(schema, 1.0, numeric="duchi", categorical="grr")
     assert plan.to_json() == (
-        '{"epsilon":"1.0","hush":2,"k":1,"questions":['
+        '{"after":null,"epsilon":"1.0","hush":2,"k":1,"questions":['
         '{"channel":{"kind":"window","levels":"even","optional":false,"size":2,'
         '"threshold":"13485650502876135424","width":1},"views":[{"kind":"value","of":["age"]}]},'
         '{"channel":{"kind":"subset","size":3,"threshold":"10627480729818066791","weight":1},'
         '"views":[{"kind":"value","of":["os"]}]}],'
-        '"schema":[{"high":120.0,"kind":"numeric","low":0.0,"name":"age","optional":false,"out_of_range":"error"},'
+        '"schema":[{"high":120.0,"kind":"numeric","low":0.0,"name":"age","optional":false,"out_of_range":"error",'
+        '"scale":"linear","unit":null},'
         '{"kind":"categorical","name":"os","optional":false,"values":["linux","mac","other"]}],"title":"","weights":null}'
     )
 

@@ -226,6 +226,12 @@ BAD_ATTRIBUTES: list[tuple[Callable[[], object], str]] = [
     (lambda: Categorical("x", ["a", "\x00"]), "printable"),
     (lambda: Categorical("x", ["a", "b"], optional=1), "optional must be True or False"),  # type: ignore[arg-type]
     (lambda: Categorical("x", [1, 2**53]), "below 2\\^53"),
+    (lambda: Numeric("x", 0, 1, scale="square"), "linear"),  # type: ignore[arg-type]
+    (lambda: Numeric("x", 0, 1, unit=0.5), "a unit is for"),
+    *(
+        (lambda unit=unit: Numeric("x", 0, 1, scale="log", unit=unit), "'x': the unit must be a number above 0")
+        for unit in (0, -0.5, 1, 2.0, math.nan, math.inf, True, "0.5", 10**400, Fraction(1, 10**400))
+    ),
     (lambda: Schema([]), "1 to 1024"),
     (lambda: Schema([Numeric(f"x{i}", 0, 1) for i in range(1025)]), "1 to 1024"),
     (lambda: Schema([Numeric("x", 0, 1), Categorical("x", [1, 2])]), "more than once"),
@@ -319,6 +325,13 @@ def test_a_schema_reads_back_strictly() -> None:
     for change in ({"extra": 1}, {"kind": "other"}, {"kind": 5}, {"low": 0}, {"low": -0.0}, {"optional": "no"}):
         with pytest.raises(SchemaError):
             Schema.from_json([values[0] | change])
+    wide = Schema([Numeric("x", 0, 1000, scale="log", unit=1)])
+    assert Schema.from_json(wide.to_json()) == wide
+    assert wide.to_json()[0]["unit"].hex() == "0x1.0000000000000p+0"
+    changes: list[dict[str, Any]] = [{"unit": 1}, {"unit": "1.0"}, {"unit": -0.0}, {"unit": 1e3}, {"scale": None}]
+    for other in [*changes, {"scale": "linear"}]:
+        with pytest.raises(SchemaError):
+            Schema.from_json([wide.to_json()[0] | other])
     broken: list[Any] = [None, {}, [None], [[]], "x"]
     for junk in broken:
         with pytest.raises(SchemaError):

@@ -225,6 +225,18 @@ def test_other_plans_are_other_answers() -> None:
     assert sorted(Counter(server.bodies).values()) == [2, 2]
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_a_plan_and_one_that_follows_it_one_is_answered(order: int) -> None:
+    schema = hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b"])])
+    pilot = hush.design(schema, 1.0, title=f"pilot {order}")
+    first, second = [pilot, hush.design(schema, 1.0, title=f"main {order}", after=pilot)][::order]
+    report = Person().randomise(first, RECORD)
+    with pytest.raises(hush.BudgetError, match="belongs to this one"):
+        Person().randomise(second, RECORD)
+    assert Person().randomise(first, RECORD) == report
+    Person("another").randomise(second, RECORD)
+
+
 def test_a_ledger_is_one_persons(tmp_path: Path) -> None:
     ledger = hush.Ledger(tmp_path / "ledger", cap=10.0)
     for options in ({"person": "Ann"}, {"fresh": True}):

@@ -9,6 +9,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 import hush
-from hush import BudgetError, Ledger, LedgerError, Plan, RecordError, StoreError, design
+from hush import BudgetError, Ledger, LedgerError, Plan, RecordError, Series, StoreError, design
 from hush.device.coins import SystemCoins
 from tests.cases import MIXED, RECORD
 
@@ -194,6 +195,49 @@ def test_one_plan_of_a_kind_is_answered(ledger: Ledger) -> None:
     assert ledger.report(plan("training, round 2", 0.5)) is None
     assert ledger.randomise(plan("training, round 1", 0.5), RECORD, once="training") == first
     assert ledger.spent == Fraction(3, 2)
+
+
+def following(epsilon: float = 0.5) -> tuple[Plan, Plan]:
+    """A plan, and one that follows it."""
+    pilot = plan("pilot", epsilon)
+    return pilot, design(MIXED, epsilon, title="main", after=pilot)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_a_plan_and_one_that_follows_it_one_is_answered(ledger: Ledger, order: int) -> None:
+    first, second = following()[::order]
+    ledger.randomise(plan("hats", 0.5), RECORD)
+    report = ledger.randomise(first, RECORD)
+    with pytest.raises(BudgetError, match="belongs to this one"):
+        ledger.randomise(second, RECORD)
+    opened = Ledger(ledger.path)
+    with pytest.raises(BudgetError, match="belongs to this one"):
+        Series(opened, "s").randomise(second, RECORD)
+    assert opened.report(second) is None
+    assert opened.randomise(first, RECORD) == report
+    assert opened.spent == 1
+    opened.randomise(design(MIXED, 0.5, title="main", after="0" * 64), RECORD)  # it follows another plan
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_series_answers_one_of_them_too(ledger: Ledger, order: int) -> None:
+    first, second = following()[::order]
+    Series(ledger, "s").randomise(first, RECORD)
+    for device in (ledger, Ledger(ledger.path)):
+        with pytest.raises(BudgetError, match="belongs to this one"):
+            device.randomise(second, RECORD)
+
+
+def test_two_that_ask_at_once_answer_one_of_them(tmp_path: Path) -> None:
+    """The order of both is left to chance; the ledger lets one of them through."""
+    path = tmp_path / "ledger"
+    Ledger(path, cap=5)
+    with ThreadPoolExecutor(8) as pool:
+        done = [pool.submit(Ledger(path).randomise, one, RECORD) for one in following() * 4]
+    reports = [one.result() for one in done if one.exception() is None]
+    assert {type(one.exception()) for one in done} == {BudgetError, type(None)}
+    assert len({report.id for report in reports}) == 1
+    assert Ledger(path).spent == Fraction(1, 2)
 
 
 def test_a_power_cut_brings_back_no_older_state(

@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hush import Categorical, Numeric, Plan, Schema, randomise
-from hush.core.channels import Cells, Channel, Cube, Mixture, Rows, Subset, Window
+from hush.core.channels import Cells, Channel, Cube, Ladder, Mixture, Rows, Subset, Window
 from hush.core.channels.cube import agreeing_corners
+from hush.core.channels.ladder import MAX_KNOT
 from hush.core.channels.window import ROUNDING
 from hush.core.design.categorical import grr, oue
 from hush.core.design.joint import cells
@@ -142,6 +143,13 @@ def _bands(one: Any, other: Any, cuts: int = 4094) -> Case:
     return _viewed(view, grr(EPSILON, cuts + 2), one, other)
 
 
+def _ladder(optional: bool) -> Ladder:
+    """As many knots as a ladder may have, close to each other at both ends, where a search may end early."""
+    knots = (*range(64), *(MAX_KNOT - i for i in range(64, -1, -1)))
+    outside = len(knots) - 1 + 33 * optional
+    return Ladder(knots, 33, aligned_threshold(BOUND, 33, outside, ROUNDING), optional)
+
+
 def _mixture(cells: int) -> Mixture:
     return Mixture((WORD // 2, WORD // 2), (_window(True, cells), uneven(2048, 17, True)))
 
@@ -158,6 +166,8 @@ CASES: dict[str, Callable[..., Case]] = {
         [Numeric("x0", 0, 1, out_of_range="clip")], _window(False, cells), 0.5, 1.5
     ),
     "mixture, missing or not": lambda cells=CELLS: _about(_numbers(1, True), _mixture(cells), None, 0.99),
+    "ladder, missing or not": lambda: _about(_numbers(1, True), _ladder(True), None, 0.99),
+    "ladder, low or high": lambda: _about(_numbers(1), _ladder(False), 0.0, 1.0),
     "subset of all but one": lambda: _about(
         _category(4096), Subset(4096, 4095, largest_threshold(BOUND, 4095, 1)), 0, 4095
     ),

@@ -15,7 +15,7 @@ HALF = WORD // 2
 
 def number(name: str = "x", low: float = 0.0, high: float = 1.0, **change: Any) -> dict[str, Any]:
     fields = {"kind": "numeric", "name": name, "low": low, "high": high, "out_of_range": "error", "optional": False}
-    return fields | change
+    return fields | {"scale": "linear", "unit": None} | change
 
 
 def category(values: Any, name: str = "c", **change: Any) -> dict[str, Any]:
@@ -35,6 +35,16 @@ def window(size: int, width: int, levels: Any = "even", *, optional: bool = Fals
     threshold = aligned_threshold(bound, width, outside, 1 << 24)
     fields = {"kind": "window", "size": size, "width": width, "threshold": str(threshold), "levels": levels}
     return fields | {"optional": optional}
+
+
+def ladder(knots: Any, width: int = 1, *, optional: bool = False, up: int = 1) -> dict[str, Any]:
+    """A ladder that is hardly likelier to show the window, or with up = 0 not at all."""
+    states = len(knots) if isinstance(knots, list) else 3
+    threshold = 1 << 24
+    outside = states - 1 + width * optional
+    if 0 < width < states and math.gcd(width, outside).bit_count() == 1:
+        threshold = aligned_threshold(Fraction(1) + Fraction(up, 10), width, outside, 1 << 24)
+    return {"kind": "ladder", "knots": knots, "width": width, "threshold": str(threshold), "optional": optional}
 
 
 def mixture(parts: list[dict[str, Any]], shares: list[int] | None = None) -> dict[str, Any]:
@@ -87,7 +97,7 @@ def text(schema: list[dict[str, Any]], *channels: dict[str, Any], **change: Any)
     questions = [
         {"views": [value(name) for name in of], "channel": channel} for of, channel in zip(asked, channels, strict=True)
     ]
-    fields = {"hush": 2, "title": "", "epsilon": "16.0", "k": 1, "weights": None}
+    fields = {"hush": 2, "title": "", "after": None, "epsilon": "16.0", "k": 1, "weights": None}
     return codec.dump(fields | {"schema": schema, "questions": questions} | change)
 
 
@@ -100,6 +110,7 @@ def plans() -> Iterator[str]:
     yield from _others()
     yield from _views()
     yield from _rows()
+    yield from _ladders()
 
 
 def _wholes() -> Iterator[str]:
@@ -118,6 +129,25 @@ def _wholes() -> Iterator[str]:
         schema = [number(f"x{i}") for i in range(49)]
         yield text(schema, *([window(32768, 16384)] * 47), window(size, 16384), window(2, 1))
     yield text([number(f"x{i}") for i in range(48)], *([window(32768, 16384)] * 48))
+    zeros = "0" * 63
+    for after in (
+        None,
+        f"{zeros}f",
+        zeros,
+        f"{zeros}00",
+        f"{zeros}F",
+        f"{zeros}g",
+        f"{zeros}\u0660",
+        "",
+        0,
+        True,
+        [zeros],
+    ):
+        yield text([category(2)], subset(), after=after)
+    both = {"kind": "cells", "sizes": [2, 2], "weight": 1, "threshold": str(HALF)}
+    for views in ([value("c"), value("d")], [value("c"), value("c")], [value("d"), value("c"), value("d")]):
+        sizes = [2] * len(views)
+        yield text(pair, subset(), questions=[{"views": views, "channel": both | {"sizes": sizes}}])
     yield text([], subset())
     yield text([category(2)], subset(), questions=[])
     one = {"views": [value("c")], "channel": subset()}
@@ -130,8 +160,58 @@ def _wholes() -> Iterator[str]:
         yield text([category(2)], subset(), title=title)
 
 
+def _ladders() -> Iterator[str]:
+    top = 2**44
+    for states in (2, 3, 4, 128, 129, 130):
+        yield text([number()], ladder(list(range(states))))
+        yield text([number()], ladder(list(range(states)), states - 1))
+        yield text([number()], ladder(list(range(states)), states))
+    for knots in (
+        [0, 1, top],
+        [0, 1, top + 1],
+        [0, top - 1, top],
+        [1, 2, 3],
+        [-1, 0, 1],
+        [0, 0, 1],
+        [0, 1, 1],
+        [0, 2, 1],
+        [0, 1, 2.5],
+        [0, 1.0, 2],
+        [0, True, 2],
+        [0, "1", 2],
+        [0, None, 2],
+        [],
+        "even",
+        None,
+        {"0": 0, "1": 1, "2": 2},
+    ):
+        yield text([number()], ladder(knots))
+    yield text([number()], ladder([0, 1, 2], 0))
+    yield text([number()], ladder([0, 1, 2], up=0))
+    yield text([number()], ladder([0, 1, 2], optional=True))
+    yield text([number(optional=True)], ladder([0, 1, 2]))
+    yield text([number(optional=True)], ladder([0, 1, 2], optional=True))
+    yield text([number(optional=True)], ladder([0, 1, 2], optional=True, up=0))
+    yield text([number(scale="log")], ladder([0, 1, 2]) | {"optional": 0})
+    yield text([category(2)], ladder([0, 1, 2]))
+    yield text([number("x"), number("y")], ladder([0, 1, 2]))
+    for step in (1 << 23, 1 << 24, 3 << 24, 5 << 24, 15 << 24, -15 << 24):
+        channel = ladder([0, 1, 2, 3, 4, 5], 3)
+        yield text([number()], channel | {"threshold": str(int(channel["threshold"]) + step)})
+
+
 def _attributes() -> Iterator[str]:
     channel = window(2, 1)
+    for unit in (None, 5e-324, 0.5, math.nextafter(1.0, 0), 1.0, 2.0, 1e300, 0.0, -0.5, 1, True, "0.5", [0.5], []):
+        yield text([number(scale="log", unit=unit)], channel)
+        yield text([number(unit=unit)], channel)
+    for low, high, unit in ((-1e308, 7e307, 1.6e308), (-1e308, 7e307, 1.75e308), (0.0, 1e-300, 9e-301)):
+        yield text([number(low=low, high=high, scale="log", unit=unit)], channel)
+    for scale in ("linear", "log", "Log", "", None, 1, True, ["log"]):
+        yield text([number(scale=scale)], channel)
+    yield text([category(2, scale="linear", unit=None)], subset())
+    yield text([{key: item for key, item in number().items() if key != "unit"}], channel)
+    yield text([{key: item for key, item in number().items() if key != "scale"}], channel)
     for low, high in ((0.0, 1e-300), (0.0, 9e-301), (-1e308, 7e307), (-1e308, 1e308), (1.0, 1.0), (2.0, 1.0), (0, 1)):
         yield text([number(low=low, high=high)], channel)
     for change in ({"out_of_range": "clip"}, {"out_of_range": "wrap"}, {"optional": True}, {"optional": 0}):

@@ -24,7 +24,7 @@ from hush.core.design.minimax import minimax
 from hush.core.design.numeric import duchi, piecewise
 from hush.core.exact import WORD, exp_bounds, largest_threshold
 from hush.core.plan import Plan, Question
-from hush.core.schema import Categorical, Numeric, Schema
+from hush.core.schema import Attribute, Categorical, Numeric, Schema
 from hush.core.views import Bands, Product, Sides, Value, View
 from hush.errors import PlanError
 from tests.cases import SMALL
@@ -140,7 +140,7 @@ def _cells(channel: Channel) -> set[int]:
     found = set()
     parts: tuple[Any, ...] = getattr(channel, "parts", (channel,))
     for part in parts:
-        if part.kind == "window":
+        if part.kind in ("window", "ladder"):
             inside, outside = part.threshold // part.width, (WORD - part.threshold) // part.cells_outside
             found |= {inside * i for i in range(0, part.width, max(1, part.width // 6))}
             found |= {
@@ -230,6 +230,24 @@ def some_plans(count: int, seed: int = 1) -> list[Plan]:
     return result
 
 
+def ladder_plans(count: int, seed: int = 1) -> list[Plan]:
+    """Plans of wide numbers, on one side or two, as the designer makes them; some follow another plan."""
+    pick = random.Random(seed)
+    result: list[Plan] = []
+    for _ in range(count):
+        attributes: list[Attribute] = []
+        for name in "xyz"[: pick.randint(1, 3)]:
+            high = pick.choice((1.0, 1e3, 1e7, 123456789.125))
+            low = pick.choice((0.0, 0.0, -high, -high / 1000, high / 7, -2 * high))
+            unit = pick.choice((None, (high - low) / 2**20, (high - low) / 5))
+            maybe = pick.random() < 0.4
+            attributes.append(Numeric(name, low, high, pick.choice(("error", "clip")), maybe, "log", unit))
+        k = pick.randint(1, len(attributes))
+        after = pick.choice((None, pick.randbytes(32).hex()))
+        result.append(design(Schema(attributes), pick.choice((0.5, 1.0, 2.0, 6.0)), k=k, after=after))
+    return result
+
+
 def block_plans() -> list[Plan]:
     """Plans whose channels report several attributes together."""
     result = []
@@ -289,7 +307,7 @@ def related_plans(count: int, seed: int = 1) -> list[Plan]:
             size = pick.choice((2, 3, 8, 50))
             rows = _rows(_labels(schema, pair[0]), size, pick.randrange(1, size), one.optional, pick)
             asked[pair] = Question(pair, rows)
-            table = tuple(pick.choice(groups) for _ in range(pick.randint(1, 2)))
+            table = tuple(dict.fromkeys(pick.choice(groups) for _ in range(pick.randint(1, 2))))
             sizes = tuple(_labels(schema, view) for view in table)
             if math.prod(sizes) <= 4096:
                 weight = pick.randrange(1, math.prod(sizes))

@@ -30,6 +30,7 @@ from tests.web.replaying import (
     block_plans,
     borders,
     fractions,
+    ladder_plans,
     needs_node,
     node,
     record,
@@ -73,7 +74,7 @@ def test_the_package_and_the_session_of_its_readme(tmp_path: Path) -> None:
     assert "export" in (WEB / "dist" / "index.d.ts").read_text(encoding="utf-8")
     (session,) = re.findall(r"```js\n(.*?)```", (WEB / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "plan.json").write_text(
-        json.loads((ROOT / "spec" / "vectors" / "bad-plans.json").read_text(encoding="utf-8"))["good"]
+        json.loads((ROOT / "spec" / "vectors" / "bad-plans.json").read_text(encoding="utf-8"))["good"][0]
     )
     code = session.replace('"hush-client"', json.dumps((WEB / "dist" / "hush.js").as_uri()))
     (tmp_path / "session.mjs").write_text(code, encoding="utf-8")
@@ -124,7 +125,7 @@ def compared(path: Path, plans: list[Plan], count: int, module: Path = BUILT) ->
 
 
 def test_the_same_words_give_the_same_bytes(tmp_path: Path) -> None:
-    plans = some_plans(64 * MORE) + block_plans() + related_plans(32 * MORE)
+    plans = some_plans(64 * MORE) + block_plans() + related_plans(32 * MORE) + ladder_plans(16 * MORE)
     wrong, reports, words = compared(tmp_path / "cases", plans, 160)
     assert wrong == 0
     assert reports >= 8_000
@@ -201,7 +202,7 @@ def test_likelihoods_are_those_of_the_exact_laws(tmp_path: Path) -> None:
     lines: list[dict[str, Any]] = []
     laws: list[dict[Any, Fraction]] = []
     kinds = set()
-    for plan in small_plans() + some_plans(60, seed=3) + block_plans() + related_plans(60, seed=8):
+    for plan in small_plans() + some_plans(60, seed=3) + block_plans() + related_plans(60, seed=8) + ladder_plans(8):
         lines.append({"action": "plan", "text": plan.to_json()})
         laws.append({})
         for question in range(min(len(plan.questions), 25)):
@@ -211,7 +212,7 @@ def test_likelihoods_are_those_of_the_exact_laws(tmp_path: Path) -> None:
                 lines.append({"action": "likelihood", "question": question, "outputs": list(exact), "record": values})
                 laws.append(exact)
                 kinds.add(plan.questions[question].channel.kind)
-    assert kinds == {"window", "mixture", "subset", "unary", "additive", "signs", "cube", "cells", "rows"}
+    assert kinds == {"window", "mixture", "subset", "unary", "additive", "signs", "cube", "cells", "rows", "ladder"}
     for exact, found in zip(laws, ask(tmp_path / "cases", lines), strict=True):
         if exact:
             assert found == pytest.approx([float(probability) for probability in exact.values()], rel=1e-9, abs=0)

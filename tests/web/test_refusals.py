@@ -14,7 +14,16 @@ import pytest
 from hush import HushError, Plan
 from hush.core import codec
 from tests.web import edges
-from tests.web.replaying import BUILT, ask, block_plans, needs_node, related_plans, small_plans, some_plans
+from tests.web.replaying import (
+    BUILT,
+    ask,
+    block_plans,
+    ladder_plans,
+    needs_node,
+    related_plans,
+    small_plans,
+    some_plans,
+)
 
 pytestmark = needs_node
 
@@ -73,7 +82,11 @@ def test_the_same_plans_are_refused(tmp_path: Path) -> None:
     pick = random.Random(9)
     texts = [
         text
-        for plan in small_plans()[::3] + some_plans(32, seed=4) + block_plans()[::5] + related_plans(16, seed=5)
+        for plan in small_plans()[::3]
+        + some_plans(32, seed=4)
+        + block_plans()[::5]
+        + related_plans(16, seed=5)
+        + ladder_plans(8, seed=5)
         for text in changes(plan.to_json(), pick)
     ]
     # The surrogate has no UTF-8: it reaches JavaScript as the escape that JSON allows.
@@ -116,6 +129,13 @@ def test_limits_are_the_same(tmp_path: Path) -> None:
         (r"<=65536", "<=65538"),  # the cells of a rows channel
         (r'("product"\?\w+<=\w+:\w+)<1', r"\1<=1"),  # the position of a cut
         (r"2\*\*-20", "2**-21"),  # the reach of a product
+        (r"=129,", "=130,"),  # the knots of a ladder
+        (r"2\*\*44", "2**45"),
+        (r"!\w\[0\]&&(\w+\(\w\),\"knots)", r"\1"),  # the first knot
+        (r",64,\"after\"", ',63,"after"'),
+        (r"&&(\w)>0&&\w<\w,\"unit", r'&&\1>0,"unit'),
+        (r"(\w)===null\|\|\w===\"log\"&&", r"\1===null||"),  # a unit on a linear scale
+        (r"\.size===\w\.length,\"views", r'.size>0,"views'),  # a view twice
     ],
 )
 def test_a_limit_that_is_wrong_is_noticed(tmp_path: Path, what: str, instead: str) -> None:
@@ -143,7 +163,7 @@ def test_privacy_is_checked_to_the_last_step(tmp_path: Path) -> None:
             continue  # its parts are windows
         name = {"unary": "other", "additive": "decays"}.get(channel.kind, "threshold")
         unit = -1 if name != "threshold" else 1
-        if channel.kind == "window":
+        if channel.kind in ("window", "ladder"):
             unit = math.lcm(channel.width, channel.cells_outside) << 24
 
         def stepped(steps: int) -> str:

@@ -75,5 +75,9 @@ export function counter<T extends number | bigint>(limits: readonly T[], end: T)
   };
 }
 
+/** Whether each number is larger than the one before it. */
+export const increases = (numbers: readonly number[]): boolean =>
+  numbers.every((number, i) => !i || numbers[i - 1]! < number);
+
 /** Returns a/b as a float, to within two units in the last place. Both are below 2^1024, as a float must be. */
 export const quotient = (a: bigint, b: bigint): number => Number(a) / Number(b);

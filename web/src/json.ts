@@ -69,6 +69,12 @@ export function listed(value: unknown, what: string, Fail?: Failure): readonly u
   return value;
 }
 
+/** Returns the field `optional`, a boolean. */
+export function flag({ optional }: Fields): boolean {
+  ensure(typeof optional === "boolean", "optional must be true or false");
+  return optional;
+}
+
 /** Returns a value that is `count` lower-case hexadecimal digits. */
 export function digits(value: unknown, count: number, what: string, Fail: Failure = PlanError): string {
   ensure(
@@ -93,9 +99,9 @@ export function pythonFloat(x: number): string {
   return Number.isInteger(x) ? `${x}.0` : `${x}`;
 }
 
-/** The floats of a plan: bounds of numeric attributes, cuts, centres, and the reach of a product, at most 1; others are above. */
+/** The floats of a plan: bounds and units of numbers, cuts, centres, and the reach of a product, at most 1; others are above. */
 const isFloat = (key = "", value: unknown): boolean =>
-  /^(low|high|cuts|centres)$/.test(key) || (key === "reach" && (value as number) <= 1);
+  value !== null && (/^(low|high|unit|cuts|centres)$/.test(key) || (key === "reach" && (value as number) <= 1));
 
 /** Writes checked values in the canonical form. */
 export function canonical(value: unknown, key?: string): string {

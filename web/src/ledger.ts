@@ -103,6 +103,11 @@ export class Ledger {
       const stored = entries.find((entry) => entry.plan === plan.id);
       if (stored) report = Report.decode(plan, stored.report);
       if (report) return undefined;
+      ensure(
+        !entries.some((entry) => entry.plan === plan.after || entry.after === plan.id),
+        "this device has answered a plan that excludes this plan",
+        BudgetError,
+      );
       const spent = total(entries);
       ensure(
         spent + decimal(plan.epsilon) <= decimal(cap),
@@ -114,6 +119,7 @@ export class Ledger {
       const entry: Entry = {
         plan: plan.id,
         title: plan.title,
+        after: plan.after,
         epsilon: plan.epsilon,
         report: report.encode(),
         ...(ticket && { ticket: ticket.signature }),

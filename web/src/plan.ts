@@ -3,7 +3,7 @@ import type { Channel } from "./channels/channel.js";
 import { readChannel } from "./channels/index.js";
 import { ensure, PlanError } from "./errors.js";
 import { decimal, descending, lowerExp, type Ratio } from "./exact.js";
-import { canonical, checkVersion, fields, integer, listed, parsed, printable, pythonFloat, toHex, utf8 } from "./json.js";
+import { canonical, checkVersion, digits, fields, integer, listed, parsed, printable, pythonFloat, toHex, utf8 } from "./json.js";
 import { type Attribute, encode, type Input, type PersonRecord, readSchema } from "./schema.js";
 import { readView, type View } from "./views.js";
 
@@ -28,6 +28,8 @@ export interface Question {
  */
 export class Plan {
   readonly title: string;
+  /** The id of another plan that this one follows, such as a pilot: nobody answers both. */
+  readonly after: string | null;
   /** The cost of answering for a person: exactly this decimal. */
   readonly epsilon: string;
   /** How many questions a person answers. */
@@ -48,10 +50,11 @@ export class Plan {
     readonly id: string,
   ) {
     const value = parsed(text, PlanError);
-    const names = ["hush", "title", "epsilon", "k", "weights", "schema", "questions"];
-    const { hush, title, epsilon, weights, ...rest } = fields(value, "a plan", names);
+    const names = ["hush", "title", "after", "epsilon", "k", "weights", "schema", "questions"];
+    const { hush, title, after, epsilon, weights, ...rest } = fields(value, "a plan", names);
     checkVersion(hush, "this plan");
     ensure(printable(title, 0, 256), "title must be at most 256 printable characters");
+    const before = after === null ? null : digits(after, 64, "after");
     ensure(
       typeof epsilon === "string" && pythonFloat(+epsilon) === epsilon && +epsilon >= 0.001 && +epsilon <= 16,
       "epsilon must be a decimal from 0.001 to 16.0, as the shortest string",
@@ -67,13 +70,16 @@ export class Plan {
       const channel = readChannel(found["channel"]);
       outputs += channel.alphabet.size;
       ensure(outputs <= MAX_OUTPUTS, "questions must have fewer outputs");
-      const views = listed(found["views"], "views").map((view) => readView(view, schema));
+      const items = listed(found["views"], "views");
+      const views = items.map((view) => readView(view, schema));
+      const texts = items.map((view) => JSON.stringify(view));
+      ensure(new Set(texts).size === texts.length, "views must differ");
       const names = [...new Set(views.flatMap(({ of }) => of))];
       ensure(
         names.length > 0 && channel.fits(views.map(({ seen }) => seen)),
         `the channel must fit its attributes: ${JSON.stringify(names)}`,
       );
-      looks.add(JSON.stringify(found["views"]));
+      looks.add(texts.join());
       names.forEach((name) => asked.add(name));
       return { views, names, channel };
     });
@@ -92,6 +98,7 @@ export class Plan {
     // plan under the same id.
     ensure(canonical(value) === text, "a plan must be written in its canonical form");
     this.title = title;
+    this.after = before;
     this.epsilon = epsilon;
     this.k = k;
     this.weights = drawn;

@@ -1,7 +1,7 @@
 /** The attributes of a record, and the only place where a person's values are read. */
 import { ensure, RecordError } from "./errors.js";
 import { counter } from "./exact.js";
-import { type Fields, fields, integer, listed, printable } from "./json.js";
+import { type Fields, fields, flag, integer, listed, printable } from "./json.js";
 
 /** A number from low to high; one outside is an error, or counts as the nearer bound. */
 export interface Numeric {
@@ -11,6 +11,10 @@ export interface Numeric {
   readonly high: number;
   readonly out_of_range: "error" | "clip";
   readonly optional: boolean;
+  /** "log" for a range that is far wider than where people are. */
+  readonly scale: "linear" | "log";
+  /** With "log": a size below which numbers need not be told apart. */
+  readonly unit: number | null;
 }
 
 /** One of a list of values, all strings or all integers. */
@@ -81,19 +85,24 @@ export function readSchema(value: unknown): readonly Attribute[] {
 function readAttribute(value: unknown): Attribute {
   const kind = (value as Fields | null)?.["kind"];
   ensure(kind === "numeric" || kind === "categorical", "kind must be known");
-  const own = kind === "numeric" ? ["low", "high", "out_of_range"] : ["values"];
+  const own = kind === "numeric" ? ["low", "high", "out_of_range", "scale", "unit"] : ["values"];
   const attribute = fields(value, "an attribute", ["kind", "name", ...own, "optional"]);
   ensure(printable(attribute["name"], 1, 128), "name must be 1 to 128 printable characters");
-  ensure(typeof attribute["optional"] === "boolean", "optional must be true or false");
+  flag(attribute);
   (kind === "numeric" ? checkNumeric : checkCategorical)(attribute);
   return attribute as unknown as Attribute;
 }
 
-function checkNumeric({ low, high, out_of_range }: Fields): void {
+function checkNumeric({ low, high, out_of_range, scale, unit }: Fields): void {
   // JSON has no infinities, but 1e999 reads as one. The canonical form sees to it that bounds are written as floats.
   const width = typeof low === "number" && typeof high === "number" ? high - low : 0;
   ensure(width >= 1e-300 && width < Infinity, "low must be below high");
   ensure(out_of_range === "error" || out_of_range === "clip", "out_of_range must be error or clip");
+  ensure(scale === "linear" || scale === "log", "scale must be linear or log");
+  ensure(
+    unit === null || (scale === "log" && typeof unit === "number" && unit > 0 && unit < width),
+    "unit must be null, or with scale log below high - low",
+  );
 }
 
 function checkCategorical(attribute: Fields): void {

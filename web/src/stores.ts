@@ -9,6 +9,8 @@ export interface Entry {
   /** The id of the plan. */
   readonly plan: string;
   readonly title: string;
+  /** The id of the plan that it follows, if it follows one: nobody answers both. */
+  readonly after?: string | null;
   /** Its exact cost: a decimal number. */
   readonly epsilon: string;
   /** The report, in its binary form. */

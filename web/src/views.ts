@@ -5,7 +5,7 @@
  * A view takes the same steps for all values: a missing number is looked up as if it were in the middle.
  */
 import { ensure } from "./errors.js";
-import { counter } from "./exact.js";
+import { counter, increases } from "./exact.js";
 import { type Fields, fields, listed } from "./json.js";
 import type { Attribute, Input, Numeric } from "./schema.js";
 
@@ -66,10 +66,7 @@ export function readView(value: unknown, schema: readonly Attribute[]): View {
 
   if (kind === "bands") {
     const last = positions.length;
-    rule(
-      positions.every((position, i) => !i || positions[i - 1]! < position),
-      "cuts must increase, and not lie too close to each other",
-    );
+    rule(increases(positions), "cuts must increase, and not lie too close");
     // Negated, as a number on a cut belongs to the band below it.
     const reached = counter(positions.map((position) => -position).reverse(), Infinity);
     return {
@@ -100,7 +97,7 @@ export function readView(value: unknown, schema: readonly Attribute[]): View {
   return {
     kind,
     of,
-    seen: { kind: "numeric", name, low: -1, high: 1, out_of_range: "clip", optional },
+    seen: { kind: "numeric", name, low: -1, high: 1, out_of_range: "clip", optional, scale: "linear", unit: null },
     look(inputs) {
       const [x, y] = [inputs[one]!, inputs[other]!];
       const product = (((x ?? MIDDLE) - p) * ((y ?? MIDDLE) - q)) / reach;

@@ -14,12 +14,12 @@ function canonical(value, key) {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, key)).join(",")}]`;
   if (typeof value === "bigint") return `"${value}"`;
   if (typeof value !== "object" || value === null) {
-    return JSON.stringify(value) + (/^(low|high|cuts|centres)$/.test(key) && Number.isInteger(value) ? ".0" : "");
+    return JSON.stringify(value) + (/^(low|high|unit|cuts|centres)$/.test(key) && Number.isInteger(value) ? ".0" : "");
   }
   return `{${Object.keys(value).sort().map((name) => `"${name}":${canonical(value[name], name)}`).join(",")}}`;
 }
 
-const number = (name, change = {}) => ({ kind: "numeric", name, low: 0, high: 1, out_of_range: "error", optional: false, ...change });
+const number = (name, change = {}) => ({ kind: "numeric", name, low: 0, high: 1, out_of_range: "error", optional: false, scale: "linear", unit: null, ...change });
 const category = (name, values = ["a", "b"], change = {}) => ({ kind: "categorical", name, values, optional: false, ...change });
 const subset = (threshold = HALF + 1n, size = 2, weight = 1) => ({ kind: "subset", size, weight, threshold });
 
@@ -28,6 +28,7 @@ const planOf = (questions, change = {}) =>
   Plan.parse(
     canonical({
       hush: 2,
+      after: null,
       title: "",
       epsilon: "16.0",
       k: 1,

@@ -4,7 +4,7 @@ import { hush } from "./words.mjs";
 const R = 1n << 64n;
 const MOST = String((R / 4n) * 3n);
 
-const number = (name, optional = false) => ({ kind: "numeric", name, low: 0.25, high: 1.5, out_of_range: "error", optional });
+const number = (name, optional = false) => ({ kind: "numeric", name, low: 0.25, high: 1.5, out_of_range: "error", optional, scale: "linear", unit: null });
 const category = (values) => ({ kind: "categorical", name: "c", values, optional: true });
 const upTo = (n) => Array.from({ length: n }, (_, i) => i);
 const numbers = (n) => upTo(n).map((i) => number(`x${i}`));
@@ -16,6 +16,15 @@ function window(size) {
   const levels = [...half.map((level) => -level).reverse(), ...half];
   return { kind: "window", size, width: size / 2, threshold: String(R / 2n), levels, optional: true };
 }
+
+/** As many knots as a ladder may have, most of them next to each other at the upper end. */
+const ladder = (knots) => ({
+  kind: "ladder",
+  knots: upTo(knots).map((i) => (i ? 2 ** 44 - knots + 1 + i : 0)),
+  width: 32,
+  threshold: String(R / 4n),
+  optional: true,
+});
 
 const mixture = (size) => ({
   kind: "mixture",
@@ -41,7 +50,7 @@ function text(schema, channel, views = schema.map(({ name }) => ({ kind: "value"
     Array.isArray(value) || typeof value !== "object" || value === null
       ? value
       : Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-  const fields = { hush: 2, title: "", epsilon: "16.0", k: 1, weights: null, schema, questions: [{ views, channel }] };
+  const fields = { hush: 2, title: "", after: null, epsilon: "16.0", k: 1, weights: null, schema, questions: [{ views, channel }] };
   return JSON.stringify(fields, (_, value) => sorted(value));
 }
 
@@ -74,6 +83,16 @@ export const hostile = {
   "window, both ends": {
     text: text([number("x", true)], window(32768)),
     small: text([number("x", true)], window(4096)),
+    records: [{ x: 0.25 }, { x: 1.5 }],
+    draws: 1000,
+  },
+  "ladder, missing or not": {
+    text: text([number("x", true)], ladder(97)),
+    records: [{ x: null }, { x: 1.234 }],
+    draws: 1000,
+  },
+  "ladder, both ends": {
+    text: text([number("x", true)], ladder(97)),
     records: [{ x: 0.25 }, { x: 1.5 }],
     draws: 1000,
   },

@@ -15,10 +15,10 @@ const stores = {
 };
 
 /** A plan of this epsilon. Its channel is hardly more than a fair coin, and so within any. */
-async function costing(epsilon, title) {
+async function costing(epsilon, title, after = null) {
   const subset = `{"kind":"subset","size":2,"threshold":"${(1n << 63n) + 1n}","weight":1}`;
   return Plan.parse(
-    `{"epsilon":"${epsilon}","hush":2,"k":1,"questions":[{"channel":${subset},"views":[{"kind":"value","of":["c"]}]}],"schema":[{"kind":` +
+    `{"after":${JSON.stringify(after)},"epsilon":"${epsilon}","hush":2,"k":1,"questions":[{"channel":${subset},"views":[{"kind":"value","of":["c"]}]}],"schema":[{"kind":` +
       `"categorical","name":"c","optional":false,"values":["a","b"]}],"title":"${title}","weights":null}`,
   );
 }
@@ -36,7 +36,7 @@ for (const [kind, place] of Object.entries(stores)) {
     assert.equal(opened.cap, "1.0");
     const [entry, ...others] = await opened.entries();
     assert.equal(others.length, 0);
-    assert.deepEqual(Object.keys(entry).sort(), ["epsilon", "plan", "report", "state", "title"]);
+    assert.deepEqual(Object.keys(entry).sort(), ["after", "epsilon", "plan", "report", "state", "title"]);
     assert.equal(entry.state, "drawn");
   });
 
@@ -52,6 +52,36 @@ for (const [kind, place] of Object.entries(stores)) {
       () => assert.fail("more than the cap"),
       (error) => assert.match(error.message, /costs 0.30000000000000004; of a cap of 0.3 this device has spent 0.0/),
     );
+  });
+
+  test(`${kind}: of a plan and one that follows it one is answered, in either order`, async () => {
+    const pilot = await costing("0.1", "pilot");
+    const main = await costing("0.1", "main", pilot.id);
+    const other = await costing("0.1", "another", "0".repeat(64));
+    assert.equal(main.after, pilot.id);
+    assert.equal(pilot.after, null);
+    for (const [first, second] of [[pilot, main], [main, pilot]]) {
+      const where = place();
+      const ledger = await Ledger.open({ cap: 1, ...where });
+      await ledger.randomise(first, { c: "a" });
+      const opened = await Ledger.open(where); // it is on disk, and nothing was drawn for a plan that is refused
+      await assert.rejects(opened.randomise(second, { c: "a" }), BudgetError);
+      await assert.rejects(opened.draw(second, { c: "a" }), /excludes this plan/);
+      assert.equal(await opened.spent(), "0.1");
+      assert.equal(await opened.draw(first, { c: "b" }), false);
+      assert.equal(await opened.draw(other, { c: "a" }), true);
+    }
+  });
+
+  test(`${kind}: two tabs that answer a plan and one that follows it at once answer one`, async () => {
+    const where = place();
+    const one = await Ledger.open({ cap: 1, ...where });
+    const two = await Ledger.open(where);
+    const pilot = await costing("0.1", "pilot");
+    const main = await costing("0.1", "main", pilot.id);
+    const found = await Promise.allSettled([one.draw(main, { c: "a" }), two.draw(pilot, { c: "a" })]);
+    assert.deepEqual(found.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+    assert.equal((await one.entries()).length, 1);
   });
 
   test(`${kind}: two that ask at once get one report`, async () => {

@@ -70,7 +70,7 @@ test("a polluted prototype is not read", () => {
 
 /** The text of a plan with one attribute, n, whose values are integers. */
 const codes = (values) =>
-  `{"epsilon":"16.0","hush":2,"k":1,"questions":[{"channel":{"kind":"subset","size":${values.length},` +
+  `{"after":null,"epsilon":"16.0","hush":2,"k":1,"questions":[{"channel":{"kind":"subset","size":${values.length},` +
   `"threshold":"${3n << 62n}","weight":1},"views":[{"kind":"value","of":["n"]}]}],"schema":[{"kind":"categorical","name":"n","optional":false,"values":` +
   `[${values}]}],"title":"","weights":null}`;
 
@@ -203,7 +203,7 @@ test("a word that was drawn is nowhere else", (context) => {
 
 test("reports that are drawn have the frequencies of their likelihoods", async () => {
   // 20000 reports of one question: a deviation of 6 sigma is a chance of 2e-9 per output, of which there are two.
-  const plan = await Plan.parse(vectors("bad-plans").good);
+  const plan = await Plan.parse(vectors("bad-plans").good[0]);
   const record = { x: 0.25, c: "a" };
   const counts = [[0, 0], [0, 0]];
   const n = 20000;

@@ -70,6 +70,7 @@ test("a symbol takes the fewest bytes that hold all of them", async () => {
     const values = Array.from({ length: size }, (_, i) => i);
     const plan = await Plan.parse(
       JSON.stringify({
+        after: null,
         epsilon: "16.0",
         hush: 2,
         k: 1,

@@ -173,7 +173,7 @@ test("the length of a text that is looked up for the first time, and a twin that
   const texts = ["no", "y".repeat(256)];
   const values = [...texts, "maybe"];
   const plan = await Plan.parse(
-    `{"epsilon":"16.0","hush":2,"k":1,"questions":[{"channel":{"kind":"subset","size":3,"threshold":` +
+    `{"after":null,"epsilon":"16.0","hush":2,"k":1,"questions":[{"channel":{"kind":"subset","size":3,"threshold":` +
       `"${3n << 62n}","weight":1},"views":[{"kind":"value","of":["c"]}]}],"schema":[{"kind":"categorical","name":"c","optional":false,"values":` +
       `${JSON.stringify(values)}}],"title":"","weights":null}`,
   );

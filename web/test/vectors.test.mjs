@@ -12,7 +12,7 @@ test("there are vectors for every channel", async () => {
   for (const name of channelFiles) {
     for (const { channel } of (await Plan.parse(vectors(name).plan)).questions) kinds.add(channel.kind);
   }
-  assert.equal(kinds.size, 9);
+  assert.equal(kinds.size, 10);
 });
 
 for (const name of channelFiles) {
@@ -79,7 +79,7 @@ test("the bound of e^x is the one of the vectors", async () => {
   // A threshold is as large as the bound allows, and no larger: for grr with two categories the ratio is T/(R-T).
   const R = 1n << 64n;
   const text = (x, threshold) =>
-    `{"epsilon":"${x}","hush":2,"k":1,"questions":[{"channel":{"kind":"subset","size":2,` +
+    `{"after":null,"epsilon":"${x}","hush":2,"k":1,"questions":[{"channel":{"kind":"subset","size":2,` +
     `"threshold":"${threshold}","weight":1},"views":[{"kind":"value","of":["c"]}]}],"schema":[{"kind":"categorical","name":"c","optional":false,` +
     `"values":["a","b"]}],"title":"","weights":null}`;
   for (const { x, lower } of vectors("exp").cases) {

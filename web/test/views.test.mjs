@@ -54,7 +54,7 @@ test("a refusal names the attribute and the rule", async () => {
   }
 });
 
-const number = (name, optional = false) => ({ high: 1.5, kind: "numeric", low: 0.25, name, optional, out_of_range: "error" });
+const number = (name, optional = false) => ({ high: 1.5, kind: "numeric", low: 0.25, name, optional, out_of_range: "error", scale: "linear", unit: null });
 const category = (name, count, optional = false) => ({ kind: "categorical", name, optional, values: Array.from({ length: count }, (_, i) => i) });
 
 /** The canonical text of a plan. Its floats are never whole, so that JSON writes them as it must. */
@@ -63,7 +63,7 @@ function text(schema, questions) {
     Array.isArray(value) || typeof value !== "object" || value === null
       ? value
       : Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-  const fields = { hush: 2, title: "", epsilon: "16.0", k: 1, weights: null, schema, questions };
+  const fields = { hush: 2, title: "", after: null, epsilon: "16.0", k: 1, weights: null, schema, questions };
   return JSON.stringify(fields, (_, value) => (typeof value === "bigint" ? String(value) : sorted(value)));
 }
 

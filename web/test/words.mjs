@@ -35,7 +35,7 @@ export const bytes = (hex) => Uint8Array.from(Buffer.from(hex, "hex"));
 export const hex = (data) => Buffer.from(data).toString("hex");
 
 /** A plan of two questions, one of which is answered: duchi for a number, randomised response for two categories. */
-export const small = await hush.Plan.parse(vectors("bad-plans").good);
+export const small = await hush.Plan.parse(vectors("bad-plans").good[0]);
 
 /** The same questions under another title, and so another plan. */
 export const titled = (title) => hush.Plan.parse(small.text.replace('"title":""', `"title":${JSON.stringify(title)}`));

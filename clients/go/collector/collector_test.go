@@ -340,6 +340,45 @@ func TestCap(t *testing.T) {
 	}
 }
 
+// following is a plan, and one that follows it.
+func following(t *testing.T) (*hush.Plan, *hush.Plan) {
+	t.Helper()
+	text, id := planText(t, "channel-grr.json")
+	var plans []*hush.Plan
+	for _, text := range []string{text, strings.Replace(text, `"after":null`, `"after":"`+id+`"`, 1)} {
+		plan, err := hush.ParsePlan([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans = append(plans, plan)
+	}
+	if plans[0].After() != "" || plans[1].After() != id {
+		t.Fatal("the second plan must follow the first")
+	}
+	return plans[0], plans[1]
+}
+
+func TestOneOfAPlanAndAFollowingOne(t *testing.T) {
+	pilot, main := following(t)
+	for _, order := range [][2]*hush.Plan{{pilot, main}, {main, pilot}} {
+		path := newLedger(t, "16").path
+		for i, plan := range []*hush.Plan{order[0], order[1], order[0]} {
+			ledger, _ := OpenLedger(path, "16")
+			drawn := false
+			_, err := ledger.Report(plan, func() (*hush.Report, error) {
+				drawn = true
+				return hush.Randomise(plan, record)
+			})
+			if i == 1 && (err == nil || !strings.Contains(err.Error(), "belongs to this one")) || i != 1 && err != nil {
+				t.Errorf("answer %d: %v", i, err)
+			}
+			if drawn != (i == 0) {
+				t.Errorf("answer %d: a report was drawn: %v", i, drawn)
+			}
+		}
+	}
+}
+
 // Locks belong to open files, so goroutines exclude each other as processes do.
 func TestTwoAtOnce(t *testing.T) {
 	text, _ := planText(t, "channel-grr.json")

@@ -28,7 +28,8 @@ type kept struct {
 
 type entry struct {
 	Epsilon string `json:"epsilon"`
-	Report  string `json:"report"` // binary, in hexadecimal
+	Report  string `json:"report"`          // binary, in hexadecimal
+	After   string `json:"after,omitempty"` // the id of the plan that this one follows
 }
 
 // OpenLedger is the ledger in a file, which need not be there yet. The cap is a decimal number: what all plans of this ledger
@@ -59,6 +60,9 @@ func (l *Ledger) Report(plan *hush.Plan, draw func() (*hush.Report, error)) (*hu
 		}
 		return report, nil
 	}
+	if err := exclude(content, plan); err != nil {
+		return nil, err
+	}
 	if err := l.afford(content, plan); err != nil {
 		return nil, err
 	}
@@ -66,7 +70,7 @@ func (l *Ledger) Report(plan *hush.Plan, draw func() (*hush.Report, error)) (*hu
 	if err != nil {
 		return nil, err
 	}
-	content.Answers[plan.ID()] = entry{plan.Epsilon(), hex.EncodeToString(report.Binary())}
+	content.Answers[plan.ID()] = entry{plan.Epsilon(), hex.EncodeToString(report.Binary()), plan.After()}
 	if err := l.write(content); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
@@ -79,6 +83,18 @@ func decode(plan *hush.Plan, known entry) (*hush.Report, error) {
 		return nil, err
 	}
 	return plan.DecodeReport(data)
+}
+
+// exclude refuses a plan that follows one that was answered, or that such a one follows: nobody answers both.
+func exclude(content *kept, plan *hush.Plan) error {
+	_, both := content.Answers[plan.After()]
+	for _, known := range content.Answers {
+		both = both || known.After == plan.ID()
+	}
+	if both {
+		return errors.New("ledger: it has a report for a plan that belongs to this one, and keeps one of both only")
+	}
+	return nil
 }
 
 // afford refuses a plan that would cost more than is left.

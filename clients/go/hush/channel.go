@@ -37,6 +37,7 @@ var kinds = map[string]func(value any) (channel, error){
 	"cube":     readCube,
 	"cells":    readCells,
 	"rows":     readRows,
+	"ladder":   readLadder,
 }
 
 func readChannel(value any) (channel, error) {

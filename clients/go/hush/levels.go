@@ -54,11 +54,12 @@ func (l *levels) read(f *fields) {
 	}
 }
 
-func (l *levels) setKnots(sums []int64) {
-	last := sums[len(sums)-1]
-	for _, sum := range sums {
-		knot := new(big.Int).Lsh(big.NewInt(sum+last), 53)
-		knot.Quo(knot, big.NewInt(2*last))
+// setKnots places the windows where these numbers lie, which increase: the first at 0, the last at 1.
+func (l *levels) setKnots(numbers []int64) {
+	first, last := numbers[0], numbers[len(numbers)-1]
+	for _, number := range numbers {
+		knot := new(big.Int).Lsh(big.NewInt(number-first), 53)
+		knot.Quo(knot, big.NewInt(last-first))
 		l.knots = append(l.knots, float64(knot.Uint64())/(1<<53)) // at most 2^53, so it is exact
 	}
 	for s := range l.knots[1:] {

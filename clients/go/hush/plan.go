@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"regexp"
 	"strconv"
 )
 
@@ -22,6 +23,7 @@ const (
 type Plan struct {
 	hash      [32]byte
 	title     string
+	after     string // the id of the plan that it follows, or empty
 	epsilon   string
 	k         int
 	ends      []uint64 // cumulated weights of the questions; nil if there are none
@@ -51,6 +53,9 @@ func (p *Plan) Title() string { return p.title }
 
 // Epsilon is what answering costs a person, as a decimal number.
 func (p *Plan) Epsilon() string { return p.epsilon }
+
+// After is the id of another plan that this one follows, such as a pilot, or empty: nobody answers both.
+func (p *Plan) After() string { return p.after }
 
 // Names are the names of the attributes.
 func (p *Plan) Names() []string {
@@ -91,11 +96,17 @@ func ParsePlan(text []byte) (*Plan, error) {
 	return p, nil
 }
 
+var planID = regexp.MustCompile("^[0-9a-f]{64}$")
+
 func readPlan(value any) (*Plan, error) {
-	f := open(value, "hush", "title", "epsilon", "k", "weights", "schema", "questions")
+	f := open(value, "hush", "title", "after", "epsilon", "k", "weights", "schema", "questions")
 	f.version()
 	p := &Plan{title: f.text("title"), epsilon: f.text("epsilon")}
 	f.rule(printable(p.title, 0, longestText), "title must have at most %d printable characters", longestText)
+	if f.values["after"] != nil {
+		p.after = f.text("after")
+		f.rule(planID.MatchString(p.after), "after must be null or the id of a plan, 64 lower-case hexadecimal digits")
+	}
 	epsilon, err := ParseEpsilon(p.epsilon)
 	f.rule(err == nil, "epsilon %w", err)
 	questions := f.array("questions")
@@ -163,9 +174,13 @@ func readQuestion(value any, schema []*attribute) (question, error) {
 	views := f.array("views")
 	f.rule(len(views) > 0, "there must be a view")
 	var seen []*attribute
+	known := map[string]bool{}
 	for i := 0; i < len(views) && f.err == nil; i++ {
 		var v *view
 		if v, f.err = readView(views[i], schema); f.err == nil {
+			key := string(canonical(views[i]))
+			f.rule(!known[key], "its views must all differ")
+			known[key] = true
 			q.views, seen = append(q.views, v), append(seen, v.seen)
 		}
 	}

@@ -18,9 +18,9 @@ func edited(t *testing.T, text string, replacements ...string) string {
 	return strings.NewReplacer(replacements...).Replace(text)
 }
 
-const additivePlan = `{"epsilon":"1.0","hush":2,"k":1,"questions":[{"channel":{"decays":["4961093570831980854","4611686018427387904"],` +
+const additivePlan = `{"after":null,"epsilon":"1.0","hush":2,"k":1,"questions":[{"channel":{"decays":["4961093570831980854","4611686018427387904"],` +
 	`"kind":"additive","reach":53,"runs":[[20,2251799813685248],[33,828392201763523]]},"views":[{"kind":"value","of":["x"]}]}],` +
-	`"schema":[{"high":1.0,"kind":"numeric","low":0.0,"name":"x","optional":false,"out_of_range":"error"}],"title":"","weights":null}`
+	`"schema":[{"high":1.0,"kind":"numeric","low":0.0,"name":"x","optional":false,"out_of_range":"error","scale":"linear","unit":null}],"title":"","weights":null}`
 
 // Rules that the vectors do not reach, each broken alone.
 func TestRulesOfPlans(t *testing.T) {
@@ -45,6 +45,16 @@ func TestRulesOfPlans(t *testing.T) {
 		{edited(t, mixedPlan, `"high":1.0`, `"high":1e-300`), ""},
 		{edited(t, mixedPlan, `"high":1.0`, `"high":9e-301`), "high - low"},
 		{edited(t, mixedPlan, `"high":1.0`, `"high":1e+308`, `"low":0.0`, `"low":-1e+308`), "high - low"},
+		{edited(t, mixedPlan, `"unit":null`, `"unit":0.5`), "unit must"},
+		{edited(t, mixedPlan, `"linear","unit":null`, `"log","unit":0.5`), ""},
+		{edited(t, mixedPlan, `"linear","unit":null`, `"log","unit":0.50`), "unit must"},
+		{edited(t, mixedPlan, `"linear","unit":null`, `"log","unit":1.0`), "unit must"},
+		{edited(t, mixedPlan, `"linear","unit":null`, `"log","unit":0.0`), "unit must"},
+		{edited(t, mixedPlan, `"linear"`, `"square"`), "scale must"},
+		{edited(t, mixedPlan, `"after":null`, `"after":"`+strings.Repeat("0f", 32)+`"`), ""},
+		{edited(t, mixedPlan, `"after":null`, `"after":"`+strings.Repeat("0F", 32)+`"`), "after must"},
+		{edited(t, mixedPlan, `"after":null`, `"after":"0f"`), "after must"},
+		{edited(t, mixedPlan, `"after":null`, `"after":0`), "after must"},
 		{edited(t, mixedPlan, `[0,1]`, `[0,9007199254740991]`), ""},
 		{edited(t, mixedPlan, `[0,1]`, `[0,9007199254740992]`), "values must"},
 		{edited(t, mixedPlan, `[0,1]`, `[0,"1"]`), "values must"},
@@ -89,9 +99,9 @@ func TestOutputsTogether(t *testing.T) {
 			name := string(rune('a' + i))
 			questions = append(questions, `{"channel":{"kind":"mixture","parts":[`+window+`,`+window+
 				`],"shares":["9223372036854775808","9223372036854775808"]},"views":[{"kind":"value","of":["`+name+`"]}]}`)
-			schema = append(schema, `{"high":1.0,"kind":"numeric","low":0.0,"name":"`+name+`","optional":false,"out_of_range":"error"}`)
+			schema = append(schema, `{"high":1.0,"kind":"numeric","low":0.0,"name":"`+name+`","optional":false,"out_of_range":"error","scale":"linear","unit":null}`)
 		}
-		_, err := ParsePlan([]byte(`{"epsilon":"1.0","hush":2,"k":1,"questions":[` + strings.Join(questions, ",") +
+		_, err := ParsePlan([]byte(`{"after":null,"epsilon":"1.0","hush":2,"k":1,"questions":[` + strings.Join(questions, ",") +
 			`],"schema":[` + strings.Join(schema, ",") + `],"title":"","weights":null}`))
 		if (err == nil) != good {
 			t.Errorf("%d questions: %v", count, err)

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-const mixedPlan = `{"epsilon":"1.0","hush":2,"k":1,"questions":[` +
+const mixedPlan = `{"after":null,"epsilon":"1.0","hush":2,"k":1,"questions":[` +
 	`{"channel":{"kind":"window","levels":"even","optional":false,"size":2,"threshold":"13485650502876135424","width":1},"views":[{"kind":"value","of":["x"]}]},` +
 	`{"channel":{"kind":"subset","size":3,"threshold":"10627480729818066791","weight":1},"views":[{"kind":"value","of":["n"]}]},` +
 	`{"channel":{"kind":"subset","size":3,"threshold":"10627480729818066791","weight":1},"views":[{"kind":"value","of":["t"]}]}],` +
-	`"schema":[{"high":1.0,"kind":"numeric","low":0.0,"name":"x","optional":false,"out_of_range":"error"},` +
+	`"schema":[{"high":1.0,"kind":"numeric","low":0.0,"name":"x","optional":false,"out_of_range":"error","scale":"linear","unit":null},` +
 	`{"kind":"categorical","name":"n","optional":true,"values":[0,1]},` +
 	`{"kind":"categorical","name":"t","optional":true,"values":["","é"]}],"title":"","weights":null}`
 

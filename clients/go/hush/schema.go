@@ -71,13 +71,19 @@ func readAttribute(value any) (*attribute, error) {
 	var f *fields
 	switch kind["kind"] {
 	case "numeric":
-		f = open(value, "kind", "name", "low", "high", "out_of_range", "optional")
+		f = open(value, "kind", "name", "low", "high", "out_of_range", "optional", "scale", "unit")
 		a.low, a.high = f.bound("low"), f.bound("high")
 		rule := f.text("out_of_range")
 		f.rule(rule == "error" || rule == "clip", `out_of_range must be "error" or "clip"`)
 		a.clip = rule == "clip"
 		width := a.high - a.low
 		f.rule(width >= 1e-300 && !math.IsInf(width, 0), "high - low must be finite and at least 1e-300")
+		scale := f.text("scale")
+		f.rule(scale == "linear" || scale == "log", `scale must be "linear" or "log"`)
+		if f.values["unit"] != nil {
+			unit := f.bound("unit")
+			f.rule(scale == "log" && 0 < unit && unit < width, `unit must be null, or for scale "log" above 0 and below high - low`)
+		}
 	case "categorical":
 		f = open(value, "kind", "name", "values", "optional")
 		a.readValues(f)

@@ -13,8 +13,8 @@ func banded(count int) string {
 		questions = append(questions, `{"channel":{"kind":"subset","size":2,"threshold":"13485650502877570762","weight":1},"views":[{"cuts":[`+
 			formatFloat((float64(i)+0.5)/float64(count))+`],"kind":"bands","of":["x"]}]}`)
 	}
-	return `{"epsilon":"1.0","hush":2,"k":1,"questions":[` + strings.Join(questions, ",") +
-		`],"schema":[{"high":1.0,"kind":"numeric","low":0.0,"name":"x","optional":false,"out_of_range":"error"}],"title":"","weights":null}`
+	return `{"after":null,"epsilon":"1.0","hush":2,"k":1,"questions":[` + strings.Join(questions, ",") +
+		`],"schema":[{"high":1.0,"kind":"numeric","low":0.0,"name":"x","optional":false,"out_of_range":"error","scale":"linear","unit":null}],"title":"","weights":null}`
 }
 
 func TestNumberOfQuestions(t *testing.T) {

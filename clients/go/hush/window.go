@@ -17,7 +17,14 @@ func readWindow(value any) (channel, error) { return readOneWindow(value) }
 
 func readOneWindow(value any) (*window, error) {
 	f := open(value, "kind", "size", "width", "threshold", "levels", "optional")
-	w := &window{levels: f.levels(), threshold: f.big("threshold")}
+	w := &window{levels: f.levels()}
+	w.readThreshold(f)
+	return w, f.err
+}
+
+// readThreshold reads the field threshold, and checks it against the cells.
+func (w *window) readThreshold(f *fields) {
+	w.threshold = f.big("threshold")
 	w.outside = w.size - w.width
 	if w.optional {
 		w.outside = w.size
@@ -28,7 +35,6 @@ func readOneWindow(value any) (*window, error) {
 	w.inner, w.outer = w.threshold/uint64(w.width), others/uint64(w.outside)
 	w.law = quotient(whole(w.threshold), whole(uint64(w.outside)), rest(w.threshold), whole(uint64(w.width)))
 	f.rule(w.law.exceeds(one), "threshold must prefer the window")
-	return w, f.err
 }
 
 func (w *window) fit(attributes []*attribute) error { return oneNumber(attributes, w.optional) }

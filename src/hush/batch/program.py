@@ -16,9 +16,9 @@ import numpy as np
 
 from hush.batch.draws import Array
 from hush.batch.looks import Bounds, Look, bounds_of, encode_view
-from hush.core.channels import Additive, Cells, Channel, Cube, Mixture, Rows, Signs, Subset, Unary, Window
+from hush.core.channels import Additive, Cells, Channel, Cube, Ladder, Mixture, Rows, Signs, Subset, Unary, Window
 from hush.core.channels.levels import Levelled
-from hush.core.channels.window import ROUNDING
+from hush.core.channels.windowed import ROUNDING, Windowed
 from hush.core.columnar import parts
 from hush.core.exact import WORD
 from hush.core.plan import Plan, Question
@@ -83,17 +83,28 @@ def _window(channel: Window) -> Code:
     # bins of the guide (0: even levels), corrections, the summand of the state for "missing" (N, or 0 without it);
     # then, where levels are not even, knot, slope, ..., with the last knot infinite, because only rounding up reaches
     # the last state. integers: the guide.
+    if channel.levels == "even":
+        return _pack("window" if channel.optional else "even", [], _floats(channel, [0.0, 0.0]), 1)
+    guide, bins, knots = _knots(channel)
+    return _pack("window", guide, [*_floats(channel, bins), *knots], 1)
+
+
+@encode_channel.register
+def _ladder(channel: Ladder) -> Code:
+    # integers and floats: those of a window whose levels are not even. The private step is the same.
+    guide, bins, knots = _knots(channel)
+    return _pack("window", guide, [*_floats(channel, bins), *knots], 1)
+
+
+def _floats(channel: Windowed, bins: Sequence[float]) -> list[float]:
+    """Return the floats of a window before its knots."""
     threshold = channel.threshold // ROUNDING
     inside, outside = threshold // channel.width, (WORD // ROUNDING - threshold) // channel.cells_outside
     head = [channel.size, channel.width, threshold, 1.0 / inside, 1.0 / outside, channel.last]
-    missing = channel.size if channel.optional else 0
-    if channel.levels == "even":
-        return _pack("window" if channel.optional else "even", [], [*head, 0.0, 0.0, missing], 1)
-    guide, bins, knots = _knots(channel)
-    return _pack("window", guide, [*head, *bins, missing, *knots], 1)
+    return [*head, *bins, channel.size if channel.optional else 0]
 
 
-def _knots(channel: Levelled) -> tuple[list[int], list[float], list[float]]:
+def _knots(channel: Levelled | Ladder) -> tuple[list[int], list[float], list[float]]:
     """Return the guide of a channel, its bins and corrections, and the knots with their slopes."""
     points, slopes = channel.grid
     bits, corrections, guide = _guide(points[:-1])

@@ -89,6 +89,7 @@ class Plan:
 
     `cost` is the epsilon as an exact Fraction, and `epsilon` the same as a float. With `weights`, which require k = 1,
     the probability of a question is in proportion to its weight. Use `hush.design` to make a plan.
+    `after` is the id of another plan that this one follows, such as a pilot: nobody answers both.
     The title is part of the plan, and so of its id. The same questions under another title are another collection,
     which costs its epsilon again.
     """
@@ -99,6 +100,7 @@ class Plan:
     questions: tuple[Question, ...]
     title: str = ""
     weights: tuple[int, ...] | None = None
+    after: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.cost, Fraction) or not MIN_EPSILON <= self.cost <= MAX_EPSILON:
@@ -107,6 +109,8 @@ class Plan:
             raise PlanError("epsilon must be a decimal number that a float can hold")
         if type(self.title) is not str or len(self.title) > MAX_TITLE or not self.title.isprintable():
             raise PlanError(f"the title must be at most {MAX_TITLE} printable characters")
+        if self.after is not None:
+            codec.hexadecimal(self.after, 32, PlanError, "the id of the plan before")
         codec.integer(self.k, 1, len(self.questions), PlanError, "k")
         if self.weights is not None:
             if type(self.weights) is not tuple or len(self.weights) != len(self.questions) or self.k != 1:
@@ -261,6 +265,7 @@ class Plan:
             {
                 "hush": VERSION,
                 "title": self.title,
+                "after": self.after,
                 "epsilon": repr(self.epsilon),
                 "k": self.k,
                 "weights": None if self.weights is None else list(self.weights),
@@ -284,8 +289,8 @@ class Plan:
 
         Pass the id of the plan you expect, and any other plan is refused.
         """
-        names = ("hush", "title", "epsilon", "k", "weights", "schema", "questions")
-        version, title, epsilon, k, weights, schema, items = codec.fields(
+        names = ("hush", "title", "after", "epsilon", "k", "weights", "schema", "questions")
+        version, title, after, epsilon, k, weights, schema, items = codec.fields(
             codec.load(text, PlanError, public=True), names, PlanError, "a plan"
         )
         if type(version) is not int or version != VERSION:
@@ -301,7 +306,7 @@ class Plan:
                 raise PlanError(f"all channels together may have at most {MAX_OUTPUTS} outputs")
         if weights is not None:
             weights = tuple(codec.listed(weights, PlanError, "weights (if not null)"))
-        plan = cls(Schema.from_json(schema), _decimal(epsilon), k, tuple(questions), title, weights)
+        plan = cls(Schema.from_json(schema), _decimal(epsilon), k, tuple(questions), title, weights, after)
         if id is not None and plan.id != id:
             raise PlanError("this is another plan: its id is not the one that was asked for")
         return plan

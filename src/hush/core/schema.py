@@ -60,6 +60,10 @@ class Numeric:
     A number outside is an error, or with `out_of_range="clip"` counts as the nearer bound. NaN and
     infinities are always errors. With `optional=True` a missing value (None, or no entry) is an answer like
     any other, and just as private: hush estimates both the share of missing values and the mean of the present.
+
+    `scale="log"` is for a range that is far wider than where people are, such as incomes up to ten million. hush then
+    estimates the mean clipped where its reports say that people are, and states the clip. `unit` is a size below which
+    numbers need not be told apart; by default it is a 32,768th of the range.
     """
 
     name: str
@@ -67,6 +71,8 @@ class Numeric:
     high: float
     out_of_range: Literal["error", "clip"] = "error"
     optional: bool = False
+    scale: Literal["linear", "log"] = "linear"
+    unit: float | None = None
 
     kind: ClassVar[str] = "numeric"
 
@@ -88,6 +94,22 @@ class Numeric:
             raise SchemaError(f"attribute {self.name!r}: high - low must be from 1e-300 to 1e308")
         if self.out_of_range not in ("error", "clip"):
             raise SchemaError(f'attribute {self.name!r}: out_of_range must be "error" or "clip"')
+        if self.scale not in ("linear", "log"):
+            raise SchemaError(f'attribute {self.name!r}: scale must be "linear" or "log"')
+        if self.unit is not None:
+            self._check_unit()
+
+    def _check_unit(self) -> None:
+        unit = self.unit
+        if self.scale != "log":
+            raise SchemaError(f'attribute {self.name!r}: a unit is for scale="log"')
+        try:
+            size = float(unit) if isinstance(unit, Real) and not isinstance(unit, bool) else math.nan
+        except OverflowError:
+            size = math.inf
+        if not 0 < size < self.high - self.low:
+            raise SchemaError(f"attribute {self.name!r}: the unit must be a number above 0, and less than high - low")
+        object.__setattr__(self, "unit", size)
 
     def encode(self, value: object) -> float | None:
         """Return the position of a value between low (0.0) and high (1.0), or None if it is missing.
@@ -140,17 +162,19 @@ class Numeric:
             "high": self.high,
             "out_of_range": self.out_of_range,
             "optional": self.optional,
+            "scale": self.scale,
+            "unit": self.unit,
         }
 
     @classmethod
     def from_json(cls, value: Any) -> Numeric:
         """Read an attribute back, strictly."""
-        names = ("kind", "name", "low", "high", "out_of_range", "optional")
-        _, name, low, high, rule, optional = codec.fields(value, names, SchemaError, "a numeric attribute")
-        for bound in (low, high):
+        names = ("kind", "name", "low", "high", "out_of_range", "optional", "scale", "unit")
+        _, name, low, high, rule, optional, scale, unit = codec.fields(value, names, SchemaError, "a numeric attribute")
+        for bound in (low, high, *([] if unit is None else [unit])):
             if type(bound) is not float or math.copysign(1, bound) != math.copysign(1, bound + 0.0):
-                raise SchemaError("a bound of a numeric attribute must be written as a float, and 0 without a sign")
-        return cls(name, low, high, rule, optional)
+                raise SchemaError("bounds and the unit of a number must be written as floats, and 0 without a sign")
+        return cls(name, low, high, rule, optional, scale, unit)
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ class _Answer(NamedTuple):
     record: bytes
     title: str
     ticket: str | None
+    after: str | None
 
 
 class _Memory:
@@ -106,6 +107,8 @@ class Person:
                 if held.record != tag:
                     raise LedgerError(f"this process has answered this plan with another record: {_REMEDY}")
                 return Report.decode(plan, held.report)
+            if plan.after in mine or any(answer.after == plan.id for answer in mine.values()):
+                raise BudgetError("a plan that belongs to this one has been answered, and one of both only is answered")
             if once is not None and any(answer.title.startswith(once) for answer in mine.values()):
                 remedy = f"; if it was another person: {_REMEDY}" if self._name is None else ""
                 raise BudgetError(f"another plan of this kind has been answered, and one only is answered{remedy}")
@@ -115,7 +118,7 @@ class Person:
                 report = randomise_from(_Words(_secret("words", plan, self._name, inputs)), plan, record)
             else:
                 report = draw(plan, record)
-            mine[plan.id] = _Answer(report.encode(), tag, plan.title, ticket)
+            mine[plan.id] = _Answer(report.encode(), tag, plan.title, ticket, plan.after)
         return report
 
 

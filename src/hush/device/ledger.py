@@ -119,6 +119,7 @@ class Ledger:
                 titles = connection.execute("select title from answers").fetchall()
                 if any(title.startswith(once) for (title,) in titles):
                     raise BudgetError("this device has answered another plan of this kind, and answers one only")
+            self._file.exclude(connection, plan)
             self._file.afford(connection, plan.cost, "this plan")
             report = draw(plan, record)
             if ticket is not None:

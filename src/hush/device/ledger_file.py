@@ -21,6 +21,8 @@ create table settings (version integer not null, cap text not null) strict;
 create table answers (plan text primary key, title text not null, epsilon text not null, report blob not null) strict;
 """
 
+_FOLLOWED = "create table if not exists followed (plan text primary key, before text not null) strict"
+
 
 class LedgerFile:
     """The database behind a ledger."""
@@ -100,11 +102,25 @@ class LedgerFile:
             )
 
     @staticmethod
+    def exclude(connection: sqlite3.Connection, plan: Plan) -> None:
+        """Refuse a plan that follows one that was answered, or that such a one follows: nobody answers both."""
+        connection.execute(_FOLLOWED)
+        both = connection.execute(
+            "select 1 from answers where plan = ? union all select 1 from followed where before = ?",
+            (plan.after, plan.id),
+        ).fetchone()
+        if both is not None:
+            raise BudgetError("this device has answered a plan that belongs to this one, and answers one of both only")
+
+    @staticmethod
     def enter(connection: sqlite3.Connection, report: Report, cost: Fraction) -> None:
         """Store a report and its cost."""
         plan = report.plan
         row = (plan.id, plan.title, str(cost), report.encode())
         connection.execute("insert into answers values (?, ?, ?, ?)", row)
+        if plan.after is not None:
+            connection.execute(_FOLLOWED)
+            connection.execute("insert or ignore into followed values (?, ?)", (plan.id, plan.after))
 
 
 def _fraction(text: str) -> Fraction:

@@ -116,6 +116,7 @@ class Series:
             if stored is not None:
                 self._note(connection, plan)
                 return stored
+            self._file.exclude(connection, plan)
             levels, inputs = self.levels(plan), plan.schema.encode(record)
             coins, memory = SystemCoins(), _Rows(connection, self.name)
             asked = ask(coins, plan, inputs, levels, memory)

@@ -15,12 +15,13 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, ClassVar
 
-from hush.core.channels import Reading, Summed
+from hush.core.channels import Ladder, Reading, Summed
 from hush.core.channels.squares import Squares, between
 from hush.core.design import design
 from hush.core.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from hush.core.schema import MISSING, Attribute, Numeric, Schema
 from hush.errors import DesignError
+from hush.planning.wide import precision
 from hush.server.estimates import Scale, Source, Target, category_of, sources
 from hush.server.intervals import Ratio, Sample, bounds, moments
 from hush.show.rows import R, Rows
@@ -137,7 +138,31 @@ def predict(plan: Plan, people: int, *, level: float = 0.95, guesses: Guesses | 
     if type(people) is not int or people < 1:
         raise DesignError("people must be a whole number, 1 or more")
     _check_level(level)
-    return Predictions((one.prediction(people, level) for one in prospects(plan, guesses)), people=people, level=level)
+    rows = [one.prediction(people, level) for one in prospects(plan, guesses)]
+    rows += _wide(plan, people, level, dict(guesses or {}), range(len(plan.questions)))
+    order = {name: place for place, name in enumerate(plan.schema.names)}
+    rows.sort(key=lambda row: order[row.attribute])
+    return Predictions(rows, people=people, level=level)
+
+
+def _wide(
+    plan: Plan, people: int, level: float, guesses: Mapping[str, Any], indexes: Sequence[int]
+) -> list[Prediction]:
+    """Return the precision of the clipped means of wide numbers, among these questions."""
+    found = []
+    for index in indexes:
+        channel, number, inclusion = plan.questions[index].channel, plan.attributes[index][0], plan.inclusions[index]
+        if not isinstance(channel, Ladder) or not isinstance(number, Numeric):
+            continue
+        guess = guesses.get(number.name)
+        if guess is not None and not isinstance(guess, Guess):
+            raise DesignError(f"attribute {number.name!r}: a guess is a Guess with a mean inside the domain")
+        n = max(round(people * float(inclusion)), 2)
+        missing = (0.5 if guess is None else guess.missing) if number.optional else 0.0
+        mean, spread = (None, 0.0) if guess is None else (guess.mean, guess.spread)
+        error, margin = precision(channel, number, n, level, mean, spread, missing)
+        found.append(Prediction(number.name, None, error, margin, people * float(inclusion)))
+    return found
 
 
 def prospects(plan: Plan, guesses: Guesses | None = None) -> list[Prospect]:
@@ -283,8 +308,17 @@ def people_needed(
     # Categories with the same guess have the same margin.
     distinct = list({(one.inclusion, one.report, Scale(one.attribute, one.symbol).half): one for one in asked}.values())
 
+    known = dict(guesses or {})
+    wide = [
+        index
+        for index, (question, attributes) in enumerate(zip(plan.questions, plan.attributes, strict=True))
+        if isinstance(question.channel, Ladder) and attribute in (None, attributes[0].name)
+    ]
+
     def enough(people: int) -> bool:
-        return all(one.prediction(people, level).margin <= margin for one in distinct)
+        if not all(one.prediction(people, level).margin <= margin for one in distinct):
+            return False
+        return all(row.margin <= margin for row in _wide(plan, people, level, known, wide))
 
     few, many = 0, 1
     while not enough(many):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from operator import mul
 from typing import TYPE_CHECKING
 
+from hush.core.channels import Ladder
 from hush.core.schema import Numeric
 from hush.errors import EstimateError
+from hush.server.ladders import Fitted
 from hush.server.tally import Tally
 
 if TYPE_CHECKING:
@@ -67,6 +69,8 @@ def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distributio
     channel, counts, n = tally.plan.questions[index].channel, tally.counts[index], tally.answered[index]
     if n == 0:
         raise EstimateError(f"attribute {attribute!r}: nobody has answered it yet")
+    if isinstance(channel, Ladder):
+        return _of_ladder(Fitted(channel, field, tuple(counts), n))
     if channel.likelihood(0.5) is None or len(list(islice(channel.states(), 4))) < 3 + field.optional:
         raise EstimateError(f"attribute {attribute!r}: its channel reports too little for a distribution")
     rows = []
@@ -81,6 +85,16 @@ def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distributio
     width = field.high / bins - field.low / bins
     edges = (*(field.low + b * width for b in range(bins)), field.high)
     return Distribution(attribute, edges, tuple(share / total for share in shares))
+
+
+def _of_ladder(fit: Fitted) -> Distribution:
+    """Return the best shares of a ladder's knots, each spread evenly to the middles between it and its neighbours."""
+    places = fit.places
+    middles = [a / 2 + b / 2 for a, b in pairwise(places)]
+    shares = fit.best[: len(places)]
+    total = sum(shares)
+    edges = (places[0], *middles, places[-1])
+    return Distribution(fit.number.name, edges, tuple(share / total for share in shares))
 
 
 def _maximise(rows: list[list[float]], counts: Sequence[int]) -> list[float]:

@@ -27,13 +27,14 @@ from fractions import Fraction
 from operator import mul
 from typing import ClassVar, Literal, Self
 
-from hush.core.channels import Channel, Reading, Summed
+from hush.core.channels import Channel, Ladder, Reading, Summed
 from hush.core.channels.squares import Squares
 from hush.core.plan import Plan
 from hush.core.schema import MISSING, Attribute, Categorical, Numeric, Schema
 from hush.core.views import Value
 from hush.errors import EstimateError
 from hush.server.intervals import Interval, Pool, Ratio, Sample, bounds, ratio, sample_of, summarise, top_of
+from hush.server.ladders import Fitted, clipped, reach
 from hush.server.tally import Tally
 from hush.show.rows import Rows
 from hush.show.tables import Table, number, percent, within
@@ -45,7 +46,11 @@ Estimator = Literal["ratio", "paper"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean (category None) or the share of a category, from this number of `answers` about it."""
+    """A mean (category None) or the share of a category, from this number of `answers` about it.
+
+    The mean of a wide number is that of its values clipped to `floor`..`ceiling`, and `beyond` is an upper bound of the
+    share of people outside (`hush.server.ladders`). For all others these are None.
+    """
 
     attribute: str
     category: str | int | None
@@ -54,6 +59,9 @@ class Estimate:
     low: float
     high: float
     answers: int
+    floor: float | None = None
+    ceiling: float | None = None
+    beyond: float | None = None
 
 
 class Estimates(Rows[Estimate]):
@@ -67,6 +75,9 @@ class Estimates(Rows[Estimate]):
         "low": float,
         "high": float,
         "answers": int,
+        "floor": float,
+        "ceiling": float,
+        "beyond": float,
     }
 
     def __init__(
@@ -77,12 +88,16 @@ class Estimates(Rows[Estimate]):
 
     def table(self) -> Table:
         """Return them with as many digits as their intervals justify."""
-        shown = []
+        shown, notes = [], []
         for row in self:
             what = "mean" if row.category is None else f"share of {row.category}"
+            if row.beyond is not None:
+                what = f"mean of {clipping(row)}"
+                notes.append(f"{what}: at most {100 * row.beyond:.2g} % of the people lie beyond.")
             point, low, high = map(within(row.low, row.high), (row.point, row.low, row.high))
             shown.append((row.attribute, what, point, f"{low} .. {high}", f"{row.answers:,}"))
-        return Table(("attribute", "estimate", "value", percent(self.level, "interval"), "answers"), shown, texts=2)
+        columns = ("attribute", "estimate", "value", percent(self.level, "interval"), "answers")
+        return Table(columns, shown, texts=2, notes=tuple(notes))
 
     def clip(self) -> Self:
         """Move points and intervals into the domain: low to high for means, 0 to 1 for shares."""
@@ -164,7 +179,7 @@ def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio
         raise EstimateError("estimate(tally) needs a Tally")
     if not isinstance(level, float) or not 0 < level <= MAX_LEVEL:
         raise EstimateError(f"level must be a number between 0 and {MAX_LEVEL}, such as 0.95")
-    rows = []
+    rows = [row for index in _ladders(tally) for row in _wide(tally, index, level)]
     for target in _targets(tally, estimator):
         attribute, symbol, sample = target.attribute, target.symbol, target.sample
         scale = Scale(attribute, symbol)
@@ -174,7 +189,47 @@ def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio
         if not math.isnan(point):  # rounding must not push an end of the interval past the point
             low, high = min(low, point), max(high, point)
         rows.append(Estimate(attribute.name, category_of(attribute, symbol), point, stderr, low, high, target.answers))
+    order = {name: place for place, name in enumerate(tally.plan.schema.names)}
+    rows.sort(key=lambda row: order[row.attribute])  # stable: within an attribute as its channel lists them
     return Estimates(rows, level=level, schema=tally.plan.schema)
+
+
+def _ladders(tally: Tally) -> list[int]:
+    """Return the questions about wide numbers."""
+    return [index for index, question in enumerate(tally.plan.questions) if isinstance(question.channel, Ladder)]
+
+
+def _wide(tally: Tally, index: int, level: float) -> list[Estimate]:
+    """Return the mean of a wide number, clipped where people are, and the share of missing if it is optional."""
+    channel, number = tally.plan.questions[index].channel, tally.plan.attributes[index][0]
+    assert isinstance(channel, Ladder)
+    assert isinstance(number, Numeric)
+    n, low, high = tally.answered[index], number.low, number.high
+    if n < 2:
+        found = [Estimate(number.name, None, math.nan, math.inf, low, high, n, low, high, 1.0)]
+        absent = Estimate(number.name, MISSING, math.nan, math.inf, 0.0, 1.0, n)
+        return [*found, absent] if number.optional else found
+    fit = Fitted(channel, number, tuple(tally.counts[index]), n)
+    mean = clipped(fit, level)
+    rows = [Estimate(number.name, None, mean.point, mean.stderr, *mean.interval, n, mean.low, mean.high, mean.beyond)]
+    if number.optional:
+        # The output "missing" is one of two values, as in a window.
+        law = channel.table
+        here, gone = float(law[0][-1]), float(law[-1][-1])
+        pair = -here / (gone - here), (1 - here) / (gone - here)
+        count = tally.counts[index][-1]
+        sample = summarise((n - count, count), pair)
+        rows.append(Estimate(number.name, MISSING, sample.mean, sample.stderr, *bounds(sample, level), n))
+    return rows
+
+
+def clipping(row: Estimate) -> str:
+    """Return how the values of a wide number are clipped, as people write it."""
+    assert row.floor is not None
+    assert row.ceiling is not None
+    if row.floor >= 0:
+        return f"min({row.attribute}, {row.ceiling:,.6g})"
+    return f"{row.attribute} clipped to {row.floor:,.6g}..{row.ceiling:,.6g}"
 
 
 def points(tally: Tally) -> list[float]:
@@ -208,6 +263,18 @@ def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") 
     for target in _targets(tally, estimator):
         shift = Scale(target.attribute, target.symbol).half * _shift(target.parts, reports)
         rows.append(Manipulation(target.attribute.name, category_of(target.attribute, target.symbol), shift))
+    for index in _ladders(tally):
+        channel, number = tally.plan.questions[index].channel, tally.plan.attributes[index][0]
+        assert isinstance(channel, Ladder)
+        assert isinstance(number, Numeric)
+        n = tally.answered[index]
+        shift = math.inf
+        if n > 1:
+            # A malicious report also helps to choose where numbers are clipped: beyond this bound, at the stated clip.
+            shift = reports * reach(Fitted(channel, number, tuple(tally.counts[index]), n)) / n
+        rows.append(Manipulation(number.name, None, shift))
+    order = {name: place for place, name in enumerate(tally.plan.schema.names)}
+    rows.sort(key=lambda row: order[row.attribute])
     return Manipulations(rows, reports=reports)
 
 

@@ -17,8 +17,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hush import PlanError, ReportError
-from hush.core.channels import CHANNELS, Additive, Cells, Channel, Cube, Mixture, Rows, Subset, Unary, Window, from_json
-from hush.core.channels.window import ROUNDING
+from hush.core.channels import (
+    CHANNELS,
+    Additive,
+    Cells,
+    Channel,
+    Cube,
+    Ladder,
+    Mixture,
+    Rows,
+    Subset,
+    Unary,
+    Window,
+    from_json,
+)
+from hush.core.channels.windowed import ROUNDING, Windowed
 from hush.core.design.categorical import grr
 from hush.core.design.numeric import decays_of
 from hush.core.exact import WORD
@@ -52,7 +65,7 @@ def wasted(channel: Channel, parts: int) -> Fraction:
         return max(wasted(part, parts) for part in channel.parts)
     if isinstance(channel, Unary):
         return Fraction(1, 2**11)
-    return Fraction(1, 2**13 if isinstance(channel, Window) else parts)
+    return Fraction(1, 2**13 if isinstance(channel, Windowed) else parts)
 
 
 @pytest.mark.parametrize(("name", "epsilon"), GRID)
@@ -67,7 +80,7 @@ def test_privacy_at_real_sizes(name: str, epsilon: Fraction) -> None:
     channel = DESIGNED[name](epsilon)
     assert 1 < channel.ratio <= exp_floor(epsilon)
     assert channel.ratio > exp_floor(epsilon) * (1 - wasted(channel, 2**40))
-    if isinstance(channel, Window):  # list the laws of some states, those at the ends among them
+    if isinstance(channel, Windowed):  # list the laws of some states, those at the ends among them
         states = [*channel.states()]
         chosen = states[:: max(1, len(states) // 7)] + states[-2:]
         assert largest_ratio(channel, chosen) == channel.ratio
@@ -124,9 +137,15 @@ def test_variance_is_that_of_the_law(name: str, epsilon: Fraction) -> None:
     for state in islice(channel.states(), 5):
         if state is None or (isinstance(state, tuple) and None in state):
             continue
-        truth = channel.truth(state)[0]
+        if isinstance(channel, Ladder):  # its variance is of the unclipped mean, on the scale from -1 to 1
+            at = len(channel.knots) - 2
+            truth = 2 * channel.truth(state)[at] - 1
+            values = {y: 2 * channel.decode(y)[at] - 1 for y in channel.law(state)}
+        else:
+            truth = channel.truth(state)[0]
+            values = {y: channel.decode(y)[0] for y in channel.law(state)}
         law = channel.law(state).items()
-        variance = sum((p * (channel.decode(y)[0] - truth) ** 2 for y, p in law), Fraction(0))
+        variance = sum((p * (values[y] - truth) ** 2 for y, p in law), Fraction(0))
         if isinstance(channel, Mixture):
             # Its states combine states of parts that stand for different inputs; compare with the parts.
             variance = sum(
@@ -193,7 +212,9 @@ def test_rounding_keeps_the_mean(name: str) -> None:
         assert channel.state([u], ListedCoins([min(edge, words - 1)])) == low
 
 
-@pytest.mark.parametrize("name", ["window-9-2-optional", "mixture", "mixture-optional", "grr-5", "oue-6", "signs-2"])
+@pytest.mark.parametrize(
+    "name", ["window-9-2-optional", "ladder-5-2-optional", "mixture", "mixture-optional", "grr-5", "oue-6", "signs-2"]
+)
 def test_rounding_is_known_exactly(name: str) -> None:
     """Over words that are evenly spread, each state occurs as often as `rounding` says."""
     channel = SMALL[name](Fraction(2))
@@ -205,7 +226,7 @@ def test_rounding_is_known_exactly(name: str) -> None:
     elif name == "signs-2":
         inputs = [[0.0, 1.0], [0.3, 0.8]]
     n = 64 if len(inputs[0]) == 2 else 512
-    spread = ROUNDING if channel.kind in ("window", "mixture") else WORD
+    spread = ROUNDING if channel.kind in ("window", "mixture", "ladder") else WORD
     words = [(2 * i + 1) * spread // (2 * n) for i in range(n)]
     for values in inputs:
         exact = channel.rounding(values)
@@ -351,6 +372,16 @@ BROKEN: dict[str, tuple[str, dict[str, object], str]] = {
     "too many categories in sets": ("subset-9", {"size": 4098}, "size"),
     "threshold with a leading zero": ("grr-2", {"threshold": "01"}, "leading zeros"),
     "a share of nothing": ("mixture", {"shares": ["0", str(WORD - 1)]}, "share of a part"),
+    "ladder less likely": ("ladder-6-3", {"threshold": str(6 << 24)}, "likelier"),
+    "ladder of two knots": ("ladder-6-3", {"knots": [0, 1]}, "3 to 129 knots"),
+    "ladder of too many knots": ("ladder-6-3", {"knots": [*range(130)]}, "3 to 129 knots"),
+    "ladder that begins above 0": ("ladder-6-3", {"knots": [1, 2, 3, 4, 8, 16]}, "rise from 0"),
+    "ladder with a step of nothing": ("ladder-6-3", {"knots": [0, 1, 1, 4, 8, 16]}, "rise from 0"),
+    "ladder with a step down": ("ladder-6-3", {"knots": [0, 2, 1, 4, 8, 16]}, "rise from 0"),
+    "ladder too high": ("ladder-6-3", {"knots": [0, 1, 2, 4, 8, 2**44 + 1]}, "knot of a ladder"),
+    "ladder as wide as all": ("ladder-6-3", {"width": 6}, "width"),
+    "ladder with a threshold of no multiple": ("ladder-6-3", {"threshold": "12345678901234567891"}, "must divide"),
+    "ladder with a rest of no multiple": ("ladder-6-3", {"threshold": str(WORD // 4 * 3 // 3 * 3)}, "must divide"),
     "one part": (
         "mixture",
         {"shares": [str(WORD - 1)], "parts": [small_window(Fraction(1), 7, 2).to_json()]},
@@ -403,12 +434,23 @@ def test_constructors_refuse_what_json_cannot_say() -> None:
 def broken_twin(channel: Channel) -> Channel:
     """The same channel with a threshold that is too high by one part in a thousand."""
     values = channel.to_json()
-    values["threshold"] = str(int(values["threshold"]) + WORD // ROUNDING // 1000 * ROUNDING)
+    values["threshold"] = str(int(values["threshold"]) + WORD // ROUNDING // 2000 * 2 * ROUNDING)
     return from_json(values)
 
 
 @pytest.mark.parametrize(
-    "name", ["duchi", "grr-5", "subset-9", "signs-5", "cube-4-3-2", "cells-4-3", "cells-sets-2-3", "rows-4-2-3-1"]
+    "name",
+    [
+        "duchi",
+        "grr-5",
+        "subset-9",
+        "signs-5",
+        "cube-4-3-2",
+        "cells-4-3",
+        "cells-sets-2-3",
+        "rows-4-2-3-1",
+        "ladder-3-1",
+    ],
 )
 def test_the_exact_check_catches_a_threshold_that_is_too_high(name: str) -> None:
     channel = broken_twin(SMALL[name](Fraction(1)))

@@ -1,4 +1,4 @@
-"""The window channel splits the words exactly as its law says."""
+"""The window channel splits the words exactly as its law says, and the ladder, which has the same private step."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from fractions import Fraction
 import pytest
 
 from hush.core.channels import Output, Window
-from hush.core.channels.window import ROUNDING
+from hush.core.channels.windowed import ROUNDING, Windowed
 from hush.core.exact import WORD
 from hush.errors import PlanError
 from hush.testing import ListedCoins
 from tests.cases import SMALL
 
+LADDERS = [name for name in SMALL if name.startswith("ladder")]
 
-@pytest.mark.parametrize(
-    "name",
-    ["duchi", "duchi-optional", "window-5-2", "window-8-6", "window-16-3", "window-9-2-optional", "window-uneven"],
-)
+
+@pytest.mark.parametrize("name", [name for name in SMALL if name.startswith(("duchi", "window", "ladder"))])
 @pytest.mark.parametrize("epsilon", [Fraction("0.5"), Fraction(4)])
 def test_the_sampler_has_the_law_exactly(name: str, epsilon: Fraction) -> None:
     """`draw` is constant on intervals of words: their ends are tried, and their lengths give the law."""
     channel = SMALL[name](epsilon)
-    assert isinstance(channel, Window)
+    assert isinstance(channel, Windowed)
     inside, outside = channel.threshold // channel.width, (WORD - channel.threshold) // channel.cells_outside
     starts = [*range(0, channel.threshold, inside), *range(channel.threshold, WORD, outside)]
     for state in channel.states():
@@ -37,7 +36,9 @@ def test_the_sampler_has_the_law_exactly(name: str, epsilon: Fraction) -> None:
         assert {output: Fraction(count, WORD) for output, count in found.items()} == channel.law(state)
 
 
-@pytest.mark.parametrize("name", ["duchi", "window-5-2", "window-16-3", "window-9-2-optional", "window-uneven"])
+@pytest.mark.parametrize(
+    "name", ["duchi", "window-5-2", "window-16-3", "window-9-2-optional", "window-uneven", *LADDERS]
+)
 @pytest.mark.parametrize("epsilon", [Fraction("0.5"), Fraction(4)])
 def test_one_word_rounds_and_draws_independently(name: str, epsilon: Fraction) -> None:
     """The law of `answer` is that of the rounding and then of the state, exactly, though one word decides both.
@@ -46,7 +47,7 @@ def test_one_word_rounds_and_draws_independently(name: str, epsilon: Fraction) -
     run is counted with the share of its words that round up.
     """
     channel = SMALL[name](epsilon)
-    assert isinstance(channel, Window)
+    assert isinstance(channel, Windowed)
     inside, outside = channel.threshold // channel.width, (WORD - channel.threshold) // channel.cells_outside
     starts = [*range(0, channel.threshold, inside), *range(channel.threshold, WORD, outside)]
     for u in (0.0, 1e-9, 0.1, 1 / 3, 0.5, 0.77, 1.0, *([None] if channel.optional else [])):
@@ -104,11 +105,11 @@ def test_a_threshold_whose_lower_bits_would_favour_a_cell_is_refused() -> None:
             Window(2, 1, threshold)
 
 
-@pytest.mark.parametrize("name", ["duchi-optional", "window-9-2-optional"])
+@pytest.mark.parametrize("name", ["duchi-optional", "window-9-2-optional", "ladder-5-2-optional"])
 def test_missing_is_the_last_state_of_an_optional_window(name: str) -> None:
     """Whatever is proved for all states would say nothing about the missing if it were left out here."""
     channel = SMALL[name](Fraction(1))
-    assert isinstance(channel, Window)
+    assert isinstance(channel, Windowed)
     assert [*channel.states()] == [*range(channel.last + 1), None]
     plain = SMALL["window-5-2"](Fraction(1))
     assert [*plain.states()] == [0, 1, 2, 3]
@@ -146,10 +147,10 @@ def test_half_a_step_of_the_rounding_is_rounded_down() -> None:
     assert [channel.rounded(u, word) for word in (half - 1, half, half + 1)] == [1, 0, 0]
 
 
-@pytest.mark.parametrize("name", ["duchi", "window-16-3", "window-uneven"])
+@pytest.mark.parametrize("name", ["duchi", "window-16-3", "window-uneven", *LADDERS])
 def test_rounding_of_what_lies_outside(name: str) -> None:
     channel = SMALL[name](Fraction(1))
-    assert isinstance(channel, Window)
+    assert isinstance(channel, Windowed)
     for u in (-1e200, -1.0, -1e-9, 0.0):
         assert channel.rounding([u]) == {0: Fraction(1)}
     for u in (1.0, 1.0000001, 7.0, 1e200):

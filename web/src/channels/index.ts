@@ -5,6 +5,7 @@ import { additive } from "./additive.js";
 import { cells } from "./cells.js";
 import type { Channel } from "./channel.js";
 import { cube } from "./cube.js";
+import { ladder } from "./ladder.js";
 import { mixture } from "./mixture.js";
 import { rows } from "./rows.js";
 import { signs } from "./signs.js";
@@ -13,7 +14,7 @@ import { unary } from "./unary.js";
 import { window } from "./window.js";
 
 const CHANNELS = new Map<unknown, (value: unknown) => Channel>(
-  Object.entries({ window, mixture, subset, unary, additive, signs, cube, cells, rows }),
+  Object.entries({ window, mixture, subset, unary, additive, signs, cube, cells, rows, ladder }),
 );
 
 /** Reads any channel, fully checked. */

@@ -1,7 +1,7 @@
 /** The window channel: one number, reported as a cell of a line, likelier in a window around it. */
 import { ensure } from "../errors.js";
-import { counter, WORD } from "../exact.js";
-import { big, type Fields, integer, listed } from "../json.js";
+import { counter, increases, WORD } from "../exact.js";
+import { big, type Fields, flag, integer, listed } from "../json.js";
 import { symbols } from "./alphabet.js";
 import { areNumbers, type Channel, channelFields, groups } from "./channel.js";
 
@@ -19,8 +19,12 @@ export interface Window extends Channel {
  */
 export function window(value: unknown): Window {
   const found = channelFields(value, "window", "size", "width", "threshold", "levels", "optional");
-  const { size, width, optional, between } = levelled(found);
-  const threshold = big(found["threshold"], "threshold");
+  return windowed("window", found["threshold"], levelled(found));
+}
+
+/** Makes a channel whose states are windows of cells, and checks its threshold. */
+export function windowed(kind: string, words: unknown, { size, width, optional, between }: Levelled): Window {
+  const threshold = big(words, "threshold");
   const outside = optional ? size : size - width;
   const unit = BigInt(ROUNDING);
   ensure(
@@ -35,7 +39,7 @@ export function window(value: unknown): Window {
   const outStep = (2 ** 40 - inner) / outside;
 
   return {
-    kind: "window",
+    kind,
     ratio,
     alphabet: symbols(size + Number(optional)),
     optional,
@@ -66,7 +70,8 @@ export function window(value: unknown): Window {
   };
 }
 
-interface Levelled {
+/** A row of cells, and where inputs lie between its windows. */
+export interface Levelled {
   readonly size: number;
   readonly width: number;
   readonly optional: boolean;
@@ -74,11 +79,12 @@ interface Levelled {
 }
 
 /** Reads a row of cells with levels, where windows stand for numbers. */
-export function levelled({ size: cells, width: some, levels, optional }: Fields): Levelled {
-  const size = integer(cells, 2, 32768, "size");
-  const width = integer(some, 1, size - 1, "width");
-  ensure(typeof optional === "boolean", "optional must be true or false");
-  const between = levels === "even" ? even(size - width) : uneven(windowSums(listed(levels, "levels"), size, width));
+export function levelled(found: Fields): Levelled {
+  const { levels } = found;
+  const size = integer(found["size"], 2, 32768, "size");
+  const width = integer(found["width"], 1, size - 1, "width");
+  const optional = flag(found);
+  const between = levels === "even" ? even(size - width) : knotted(windowSums(listed(levels, "levels"), size, width));
   return { size, width, optional, between };
 }
 
@@ -93,15 +99,12 @@ function windowSums(levels: readonly unknown[], size: number, width: number): nu
   let sum = checked.slice(0, width).reduce((a, b) => a + b);
   const sums = [sum];
   for (let s = width; s < size; s++) sums.push((sum += checked[s]! - checked[s - width]!));
-  ensure(
-    sums.every((next, s) => s === 0 || sums[s - 1]! < next),
-    "levels must have increasing sums in windows",
-  );
+  ensure(increases(sums), "levels must have rising sums");
   return sums;
 }
 
 /** Where an input lies: the start of the window below it, and how far it is on the way to the next. */
-type Between = (u: number) => [number, number];
+export type Between = (u: number) => [number, number];
 
 // The start is one of the channel's for any float: privacy does not depend on earlier steps.
 const even =
@@ -112,9 +115,11 @@ const even =
     return [s, position - s];
   };
 
-function uneven(sums: readonly number[]): Between {
-  const total = BigInt(sums.at(-1)!);
-  const knots = sums.map((sum) => Number((BigInt(sum) + total) * (1n << 53n) / (2n * total)) / 2 ** 53);
+/** Places inputs between numbers that increase: the first one stands for the input 0, the last one for 1. */
+export function knotted(numbers: readonly number[]): Between {
+  const low = numbers[0]!;
+  const range = BigInt(numbers.at(-1)! - low);
+  const knots = numbers.map((number) => Number((BigInt(number - low) << 53n) / range) / 2 ** 53);
   const reached = counter(knots, Infinity);
   return (u) => {
     const s = Math.min(Math.max(reached(u) - 1, 0), knots.length - 2);

@@ -12,6 +12,7 @@ from hush.core.channels.alphabet import Alphabet, Grouped, Output, Subsets, Symb
 from hush.core.channels.base import Channel, Coins, Presence, Reading, State, Summed, draw_subset
 from hush.core.channels.cells import Cells
 from hush.core.channels.cube import Cube
+from hush.core.channels.ladder import Ladder
 from hush.core.channels.mixture import Mixture
 from hush.core.channels.rows import Rows
 from hush.core.channels.signs import Signs
@@ -21,7 +22,7 @@ from hush.core.channels.window import Window
 from hush.errors import PlanError
 
 CHANNELS: dict[str, type[Channel]] = {
-    channel.kind: channel for channel in (Window, Mixture, Subset, Unary, Additive, Signs, Cube, Cells, Rows)
+    channel.kind: channel for channel in (Window, Mixture, Subset, Unary, Additive, Signs, Cube, Cells, Rows, Ladder)
 }
 
 
@@ -42,6 +43,7 @@ __all__ = [
     "Coins",
     "Cube",
     "Grouped",
+    "Ladder",
     "Mixture",
     "Output",
     "Presence",

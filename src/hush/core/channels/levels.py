@@ -36,6 +36,11 @@ class Levelled(Channel):
     levels: Levels
     optional: bool
 
+    @property
+    def last(self) -> int:
+        """The last start of a window."""
+        return self.size - self.width
+
     def _check_levels(self) -> None:
         """Refuse a row of cells that breaks a rule."""
         size = self.size
@@ -57,11 +62,6 @@ class Levelled(Channel):
             all(a < b for a, b in pairwise(self._window_sums)),
             "each window must have a larger sum of levels than the one before",
         )
-
-    @property
-    def last(self) -> int:
-        """The last start of a window."""
-        return self.size - self.width
 
     @cached_property
     def cell_levels(self) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ from hush.core.channels import Cells, Channel, Cube, Window
 from hush.core.design.average import average_variance
 from hush.core.design.categorical import CATEGORICAL
 from hush.core.design.joint import cells, cube, person_variance
+from hush.core.design.ladders import ladder
 from hush.core.design.numeric import BLOCK, NUMERIC, best_average
 from hush.core.schema import Attribute, Categorical, Numeric
 from hush.errors import DesignError
@@ -46,6 +47,8 @@ class Makers(NamedTuple):
             return cells(epsilon, tuple(None if isinstance(a, Numeric) else len(a.labels) for a in block))
         if isinstance(first, Categorical):
             return CATEGORICAL[self.categorical](epsilon, len(first.labels))
+        if first.scale == "log" and len(block) == 1:
+            return ladder(epsilon, first)
         if self.numeric in NUMERIC:
             if self.prior is not None:
                 return best_average(epsilon, self.prior, first.optional)

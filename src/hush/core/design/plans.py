@@ -38,6 +38,7 @@ def design(
     bands: Mapping[str, Sequence[float]] | None = None,
     ranges: Sequence[str] | Mapping[str, int] = (),
     title: str = "",
+    after: Plan | str | None = None,
 ) -> Plan:
     """Choose channels for a schema and an epsilon per person.
 
@@ -63,7 +64,10 @@ def design(
     "means", "association", "moments"). Everybody then answers one question, and a share `singles` of the people one
     about a single attribute. bands: the cuts of numbers that tables and groups need; they must be public. ranges:
     numbers whose whole distribution is asked, by a tree of bands. See `hush.core.design.relations`.
+
+    after: another plan (or its id) that this one follows, such as a pilot. Ledgers see to it that nobody answers both.
     """
+    before = after.id if isinstance(after, Plan) else after
     if not isinstance(schema, Schema):
         raise DesignError("the schema must be a Schema: hush.Schema([hush.Numeric(...), ...])")
     total = _budget(epsilon)
@@ -81,7 +85,7 @@ def design(
             raise DesignError("with relations or ranges everybody answers one question: leave out k and joint")
         wishes = Wishes(relations, singles, bands or {}, ranges, _pairs(schema, importance))
         asked, shares_of_people = questions(schema, makers, total, wishes)
-        return Plan(schema, total, 1, asked, title, shares_of_people)
+        return Plan(schema, total, 1, asked, title, shares_of_people, before)
     if bands:
         raise DesignError("bands are for relations: name the relations too")
     weights = importance_of(schema, importance)
@@ -94,7 +98,7 @@ def design(
         if k == "best":
             chosen, error = best_k(makers, blocks, total, weights)
             if prior is not None and not joint and cube_error(blocks, total, weights) < error:
-                return design(schema, epsilon, numeric="cube", title=title)
+                return design(schema, epsilon, numeric="cube", title=title, after=after)
         elif k == "paper":
             chosen = max(1, min(len(blocks), math.floor(total / PAPER_SHARE)))
         elif k == "weighted":
@@ -107,7 +111,7 @@ def design(
     for block, share in zip(blocks, shares, strict=True):
         channel = makers.channel(block, share)
         made.append(Question(tuple(attribute.name for attribute in block), channel))
-    return Plan(schema, total, chosen, tuple(made), title, drawn)
+    return Plan(schema, total, chosen, tuple(made), title, drawn, before)
 
 
 def _pairs(schema: Schema, importance: Mapping[Any, float] | None) -> dict[object, float]:

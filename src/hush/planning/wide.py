@@ -1,0 +1,77 @@
+"""The precision of the mean of a wide number, before anybody is asked.
+
+What a ladder says depends on where people are, so a prediction needs a guess: by default numbers spread like a
+logarithmic normal distribution whose mean and standard deviation are a 64th of the range. The expected counts of such
+people are read like real ones.
+
+With few people a ladder clips low, and the interval of the *clipped* mean is narrow. That is no precision. So a
+prediction is about the mean itself: its error includes what clipping takes away from the assumed people.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from statistics import NormalDist
+
+from hush.core.channels import Ladder
+from hush.core.schema import Numeric
+from hush.errors import DesignError
+from hush.server.ladders import Fitted, clipped
+
+USUAL = 64
+"""The mean of the assumed people is the range divided by this."""
+
+WIDE = 1000
+"""A range is called wide if it is this many times as large as a guess of the mean."""
+
+_GRID = 400
+
+
+def foreseen(
+    channel: Ladder, number: Numeric, mean: float | None, spread: float, missing: float, n: int
+) -> tuple[Fitted, float]:
+    """Return the ladder as n reports of the assumed people would fill it, and the mean of these people."""
+    origin = min(max(0.0, number.low), number.high)
+    far = number.high if number.high > origin else number.low
+    reach = abs(far - origin)
+    middle = reach / USUAL if mean is None else abs(mean - origin)
+    width = middle if mean is None else spread
+    if not 0 < middle <= reach:
+        raise DesignError(f"attribute {number.name!r}: a guess is a Guess with a mean inside the domain")
+    sigma = math.sqrt(math.log1p((width / middle) ** 2))
+    centre = math.log(middle) - sigma**2 / 2
+    law = [0.0] * channel.alphabet.size
+    table = [[float(p) for p in row] for row in channel.table]
+    bell, total = NormalDist(), 0.0
+    for i in range(_GRID):
+        value = min(math.exp(centre + sigma * bell.inv_cdf((i + 0.5) / _GRID)), reach)
+        place = origin + math.copysign(value, far - origin)
+        total += place
+        position = (place - number.low) / (number.high - number.low)
+        for state, share in channel.rounding([position]).items():
+            assert isinstance(state, int)
+            for y, p in enumerate(table[state]):
+                law[y] += (1 - missing) * float(share) * p / _GRID
+    if missing:
+        law = [a + missing * p for a, p in zip(law, table[-1], strict=True)]
+    return Fitted(channel, number, tuple(_whole(law, n)), n), total / _GRID
+
+
+def precision(
+    channel: Ladder, number: Numeric, n: int, level: float, mean: float | None, spread: float, missing: float
+) -> tuple[float, float]:
+    """Return the error and the margin to expect of the mean, from n reports of the assumed people."""
+    fit, truth = foreseen(channel, number, mean, spread, missing, n)
+    found = clipped(fit, level)
+    low, high = found.interval
+    return math.hypot(found.stderr, found.point - truth), max(high - truth, truth - low)
+
+
+def _whole(law: list[float], n: int) -> list[int]:
+    """Return whole counts near n times the law, which add up to n."""
+    exact = [n * Fraction(p) / Fraction(math.fsum(law)) for p in law]
+    found = [math.floor(value) for value in exact]
+    for i in sorted(range(len(exact)), key=lambda i: found[i] - exact[i])[: n - sum(found)]:
+        found[i] += 1
+    return found

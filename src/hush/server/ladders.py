@@ -1,0 +1,261 @@
+"""Reading a ladder: the mean of a wide number, clipped where its reports say that people are.
+
+No interval for the mean on a wide range can be narrow without an assumption about people who were not met
+(docs/wide.md). So the target is the mean of min(t, c), with c and the share of people above it stated. All knots have
+unbiased estimates from the same reports, with exact covariances:
+
+- `shares`: the matrix A = (P R^-1 P')^-1 P R^-1 of `hush.core.channels.ladder`, with R the law of the reports as fitted
+  by a few steps of expectation maximisation.
+- `best`: the nonnegative shares that fit the reports best, by least squares with the same weights.
+
+The **survival** in a rung, between two knots, is the average share of people above a point of the rung. The clip c is
+the upper end of the last rung with a survival of more than two standard errors, there and in all rungs before. The
+point is the sum of survival times width over these rungs. As c was chosen from the same reports, the interval is a
+little wider than usual: 2.3 standard errors in place of 1.96 at level 0.95.
+
+**Two sides.** If the range has both signs, both sides are clipped, each by the same rule.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import mul
+
+from hush.core.channels.ladder import Ladder
+from hush.core.schema import Numeric
+from hush.server.binomial import normal
+
+SURE = 2.0
+"""By how many standard errors the survival in a rung must differ from 0."""
+
+CHOSEN = 2.3 / 1.96
+"""By how much intervals are wider, because the clip was chosen from the same reports."""
+
+_STEPS = 30
+_MIXED = 0.02  # of the law of the reports is taken as uniform, so that no output has none
+_SWEEPS = 4000
+_CLOSE = 1e-12
+
+
+@dataclass(frozen=True)
+class Side:
+    """The rungs on one side of the origin: the states at their ends, from the origin outwards."""
+
+    states: tuple[int, ...]
+
+    def lengths(self, places: Sequence[float]) -> list[float]:
+        """Return the widths of the rungs."""
+        return [abs(places[b] - places[a]) for a, b in zip(self.states, self.states[1:], strict=False)]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The shares of a ladder's states from n reports, "missing" last: unbiased ones, and the best nonnegative ones."""
+
+    channel: Ladder
+    number: Numeric
+    counts: tuple[int, ...]
+    n: int
+
+    @cached_property
+    def _law(self) -> list[list[float]]:
+        return [[float(p) for p in row] for row in self.channel.table]
+
+    @cached_property
+    def _seen(self) -> list[float]:
+        return [count / self.n for count in self.counts]
+
+    @cached_property
+    def _mixed(self) -> list[float]:
+        """The law of the reports, as fitted."""
+        law, seen = self._law, self._seen
+        columns = list(zip(*law, strict=True))
+        weights = [1 / len(law)] * len(law)
+        for _ in range(_STEPS):
+            mixed = [sum(map(mul, column, weights)) for column in columns]
+            quotients = [a / b for a, b in zip(seen, mixed, strict=True)]
+            weights = [weight * sum(map(mul, row, quotients)) for weight, row in zip(weights, law, strict=True)]
+        mixed = [sum(map(mul, column, weights)) for column in columns]
+        return [(1 - _MIXED) * value + _MIXED / len(mixed) for value in mixed]
+
+    @cached_property
+    def _inverse(self) -> list[list[float]]:
+        """The matrix A, for the fitted law."""
+        weighted = [[p / r for p, r in zip(row, self._mixed, strict=True)] for row in self._law]
+        square = [[sum(map(mul, one, other)) for other in self._law] for one in weighted]
+        return _solve(square, weighted)
+
+    @cached_property
+    def shares(self) -> list[float]:
+        """The unbiased shares of the states."""
+        return [sum(map(mul, row, self._seen)) for row in self._inverse]
+
+    def value(self, weights: Sequence[float]) -> float:
+        """Return the weighted sum of the unbiased shares."""
+        return math.fsum(map(mul, weights, self.shares))
+
+    def values(self, weights: Sequence[float]) -> list[float]:
+        """Return what each output adds to a weighted sum of the shares."""
+        return [math.fsum(map(mul, weights, column)) for column in zip(*self._inverse, strict=True)]
+
+    def variance(self, weights: Sequence[float]) -> float:
+        """Return the variance of a weighted sum of the unbiased shares."""
+        values = self.values(weights)
+        mean = math.fsum(map(mul, values, self._seen))
+        square = math.fsum(r * value * value for r, value in zip(self._mixed, values, strict=True))
+        return max(square - mean * mean, 0.0) / self.n
+
+    @cached_property
+    def best(self) -> list[float]:
+        """The nonnegative shares that fit best, by coordinate descent; they add up to 1."""
+        weighted = [[p / r for p, r in zip(row, self._mixed, strict=True)] for row in self._law]
+        square = [[sum(map(mul, one, other)) for other in self._law] for one in weighted]
+        right = [sum(map(mul, row, self._seen)) for row in weighted]
+        found = [max(share, 0.0) for share in self.shares]
+        for _ in range(_SWEEPS):
+            moved = 0.0
+            for i, row in enumerate(square):
+                new = max(found[i] + (right[i] - sum(map(mul, row, found))) / row[i], 0.0)
+                moved = max(moved, abs(new - found[i]))
+                found[i] = new
+            if moved < _CLOSE:
+                break
+        total = sum(found)
+        return [share / total for share in found]
+
+    # -- rungs
+
+    @cached_property
+    def places(self) -> list[float]:
+        """The knots on the number's own scale."""
+        low, high = self.number.low, self.number.high
+        found = [low + (high - low) * float(place) for place in self.channel.places]
+        origin = min(max(0.0, low), high)
+        nearest = min(range(len(found)), key=lambda s: abs(found[s] - origin))
+        if abs(found[nearest] - origin) < 1e-9 * (high - low):  # integer knots miss it by a rounding error
+            found[nearest] = origin
+        return found
+
+    @cached_property
+    def origin(self) -> int:
+        """The state of the origin: 0, or the end of the range that is nearest to it."""
+        return min(range(len(self.places)), key=lambda s: abs(self.places[s]))
+
+    @cached_property
+    def sides(self) -> list[Side]:
+        """The rungs above and below the origin."""
+        last, at = len(self.places) - 1, self.origin
+        found = [Side(tuple(range(at, last + 1))), Side(tuple(range(at, -1, -1)))]
+        return [side for side in found if len(side.states) > 1]
+
+    def survival(self, side: Side, rung: int) -> list[float]:
+        """Return the weights of the states in the survival of a rung: the part of it between each and the origin."""
+        near, far = (self.places[state] for state in side.states[rung : rung + 2])
+        width = far - near
+        found = []
+        for place in self.places:
+            inside = (place - near) / width
+            found.append(min(max(inside, 0.0), 1.0))
+        return [*found, *[0.0] * self.channel.optional]
+
+    @cached_property
+    def missing(self) -> float:
+        """The share of missing values."""
+        return self.best[-1] if self.channel.optional else 0.0
+
+    def rungs(self, side: Side) -> list[tuple[float, float]]:
+        """Return the survival in every rung of a side and its standard error."""
+        found = []
+        for rung in range(len(side.states) - 1):
+            weights = self.survival(side, rung)
+            found.append((sum(map(mul, weights, self.best)), math.sqrt(self.variance(weights))))
+        return found
+
+    def used(self, side: Side) -> int:
+        """Return how many rungs of a side are clearly in use; on a single side at least one."""
+        count = 0
+        for share, error in self.rungs(side):
+            if not share > SURE * error:
+                break
+            count += 1
+        return max(count, 1 if len(self.sides) == 1 else 0)
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """The mean of a number clipped to low..high, and an upper bound of the share of people beyond."""
+
+    low: float
+    high: float
+    point: float
+    stderr: float
+    interval: tuple[float, float]
+    beyond: float
+    answers: int
+
+
+def clipped(fit: Fitted, level: float) -> Clipped:
+    """Return the mean of a ladder's number, clipped where people are, among the present."""
+    ends = [fit.places[fit.origin]] * 2
+    weights = [0.0] * len(fit.shares)
+    point = fit.places[fit.origin]
+    present = 1 - fit.missing
+    for side in fit.sides:
+        up = fit.places[side.states[1]] > fit.places[side.states[0]]
+        count = fit.used(side)
+        lengths = side.lengths(fit.places)
+        for rung in range(count):
+            sign = lengths[rung] if up else -lengths[rung]
+            for state, weight in enumerate(fit.survival(side, rung)):
+                weights[state] += sign * weight
+        ends[up] = fit.places[side.states[count]]
+    total = sum(map(mul, weights, fit.best))
+    point += total / present
+    if fit.channel.optional:  # the quotient by the present moves with the missing
+        weights = [weight / present for weight in weights]
+        weights[-1] += total / present**2
+    error = math.sqrt(fit.variance(weights))
+    half = CHOSEN * normal(level) * error
+    low, high = max(point - half, ends[0]), min(point + half, ends[1])
+    beyond = _beyond(fit, ends[0], ends[1], level)
+    return Clipped(ends[0], ends[1], point, error, (min(low, point), max(high, point)), beyond, fit.n)
+
+
+def reach(fit: Fitted) -> float:
+    """Return how far one report can move the clipped mean, times the number of reports."""
+    weights = [0.0] * len(fit.shares)
+    for side in fit.sides:
+        up = fit.places[side.states[1]] > fit.places[side.states[0]]
+        for rung, length in enumerate(side.lengths(fit.places)[: fit.used(side)]):
+            for state, weight in enumerate(fit.survival(side, rung)):
+                weights[state] += (length if up else -length) * weight
+    values = fit.values(weights)
+    return (max(values) - min(values)) / (1 - fit.missing)
+
+
+def _beyond(fit: Fitted, low: float, high: float, level: float) -> float:
+    """Return an upper bound of the share of people beyond the clip."""
+    outside = [float(not low <= place <= high) for place in fit.places] + [0.0] * fit.channel.optional
+    if not any(outside):
+        return 0.0
+    share = max(fit.value(outside), 0.0)
+    return min(share + CHOSEN * normal(level) * math.sqrt(fit.variance(outside)), 1.0)
+
+
+def _solve(square: Sequence[Sequence[float]], right: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Return the solution X of square*X = right, by elimination with the largest pivots."""
+    rows = [[*a, *b] for a, b in zip(square, right, strict=True)]
+    n = len(rows)
+    for i in range(n):
+        pivot = max(range(i, n), key=lambda j: abs(rows[j][i]))
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        head = rows[i][i]
+        rows[i] = [value / head for value in rows[i]]
+        for j in range(n):
+            factor = rows[j][i]
+            if j != i and factor:
+                rows[j] = [a - factor * b for a, b in zip(rows[j], rows[i], strict=True)]
+    return [row[n:] for row in rows]
