@@ -178,10 +178,10 @@ def test_nobody_has_answered() -> None:
 
 
 def test_the_distribution_of_a_ladder_has_its_quantiles() -> None:
-    values = sorted(value for value in people(9) if value is not None)
-    found = hush.distribution(tally_of(INCOME, 4.0, [*values], 10**6), "income")
+    values = people(9)
+    found = hush.distribution(tally_of(INCOME, 4.0, values, 10**6), "income")
     median = found.quantile(0.5)
-    rank = sum(value <= median for value in values) / len(values)
+    rank = sum(value is not None and value <= median for value in values) / len(values)
     assert rank == pytest.approx(0.5, abs=0.05)
 
 
