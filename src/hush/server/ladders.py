@@ -36,8 +36,8 @@ CHOSEN = 2.3 / 1.96
 
 _STEPS = 30
 _MIXED = 0.02  # of the law of the reports is taken as uniform, so that no output has none
-_SWEEPS = 4000
 _CLOSE = 1e-12
+_MOST = 10  # times the states: more than the search for nonnegative shares ever takes
 
 
 @dataclass(frozen=True)
@@ -110,19 +110,10 @@ class Fitted:
 
     @cached_property
     def best(self) -> list[float]:
-        """The nonnegative shares that fit best, by coordinate descent; they add up to 1."""
+        """The nonnegative shares that fit best, made to add up to 1."""
         weighted = [[p / r for p, r in zip(row, self._mixed, strict=True)] for row in self._law]
         square = [[sum(map(mul, one, other)) for other in self._law] for one in weighted]
-        right = [sum(map(mul, row, self._seen)) for row in weighted]
-        found = [max(share, 0.0) for share in self.shares]
-        for _ in range(_SWEEPS):
-            moved = 0.0
-            for i, row in enumerate(square):
-                new = max(found[i] + (right[i] - sum(map(mul, row, found))) / row[i], 0.0)
-                moved = max(moved, abs(new - found[i]))
-                found[i] = new
-            if moved < _CLOSE:
-                break
+        found = _nonnegative(square, [sum(map(mul, row, self._seen)) for row in weighted])
         total = sum(found)
         return [share / total for share in found]
 
@@ -243,6 +234,33 @@ def _beyond(fit: Fitted, low: float, high: float, level: float) -> float:
         return 0.0
     share = max(fit.value(outside), 0.0)
     return min(share + CHOSEN * normal(level) * math.sqrt(fit.variance(outside)), 1.0)
+
+
+def _nonnegative(square: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
+    """Return the x >= 0 of least x'*square*x - 2*right'*x, by the active sets of Lawson and Hanson (1974)."""
+    n = len(right)
+    found, free = [0.0] * n, set[int]()
+    for _ in range(_MOST * n):
+        slopes = [right[i] - sum(map(mul, square[i], found)) for i in range(n)]
+        bound = [i for i in range(n) if i not in free and slopes[i] > _CLOSE]
+        if not bound:
+            break
+        free.add(max(bound, key=slopes.__getitem__))
+        while True:
+            chosen = sorted(free)
+            rows = _solve([[square[i][j] for j in chosen] for i in chosen], [[right[i]] for i in chosen])
+            wanted = dict(zip(chosen, (row[0] for row in rows), strict=True))
+            if min(wanted.values()) > 0:
+                break
+            # Go only as far as the first share that would become negative, and hold it at 0.
+            step = min(found[i] / (found[i] - x) for i, x in wanted.items() if x <= 0)
+            for i, x in wanted.items():
+                found[i] += step * (x - found[i])
+            free -= {i for i in chosen if found[i] <= _CLOSE}
+            for i in set(chosen) - free:
+                found[i] = 0.0
+        found = [wanted.get(i, 0.0) for i in range(n)]
+    return found
 
 
 def _solve(square: Sequence[Sequence[float]], right: Sequence[Sequence[float]]) -> list[list[float]]:

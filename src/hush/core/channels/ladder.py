@@ -98,7 +98,8 @@ class Ladder(Windowed):
     @cached_property
     def table(self) -> list[list[Fraction]]:
         """The law of every state, "missing" last."""
-        return [[self.law(state)[y] for y in range(self.alphabet.size)] for state in self.states()]
+        laws = map(self.law, self.states())
+        return [[law[y] for y in range(self.alphabet.size)] for law in laws]
 
     @cached_property
     def _inverse(self) -> list[list[Fraction]]:
