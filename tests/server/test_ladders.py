@@ -213,7 +213,7 @@ def test_people_up_to_the_end_keep_the_range() -> None:
 
 
 def test_a_pilot_that_saw_too_little_is_refused() -> None:
-    values: list[float | None] = [0.0] * 995 + [5.0] * 5
+    values: list[float | None] = [*[0.0] * 995, *[5.0] * 5]
     with pytest.raises(hush.EstimateError, match="'income': the pilot saw too little"):
         narrow(tally_of(INCOME, 1.0, values, 500), "income", people=1000)
 
