@@ -87,7 +87,8 @@ def test_a_fork_does_not_repeat_reports() -> None:
 def test_nothing_public_takes_a_seed() -> None:
     for name in hush.__all__:
         item = getattr(hush, name)
-        if not callable(item) or name == "Training":  # whose seed makes public matrices, and no randomness
+        # The seed of a training makes public matrices, that of made-up records no noise: neither protects anybody.
+        if not callable(item) or name in ("Training", "synthesise"):
             continue
         methods = (
             [value for key, value in vars(item).items() if not key.startswith("_")] if inspect.isclass(item) else []

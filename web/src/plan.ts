@@ -4,7 +4,7 @@ import { readChannel } from "./channels/index.js";
 import { ensure, PlanError } from "./errors.js";
 import { decimal, descending, lowerExp, type Ratio } from "./exact.js";
 import { canonical, checkVersion, digits, fields, integer, listed, parsed, printable, pythonFloat, toHex, utf8 } from "./json.js";
-import { type Attribute, encode, type Input, type PersonRecord, readSchema } from "./schema.js";
+import { type Attribute, encode, type Input, inputsFor, type PersonRecord, readSchema } from "./schema.js";
 import { readView, type View } from "./views.js";
 
 /** The longest text of a plan, in bytes. */
@@ -132,7 +132,7 @@ export class Plan {
 
   /** Returns what a question sees: the inputs for its channel, out of the inputs of all attributes. */
   inputsOf(question: number, inputs: readonly Input[]): readonly Input[] {
-    return this.questions[question]!.views.map((view) => view.look(inputs));
+    return inputsFor(this.questions[question]!.views, (view) => view.look(inputs));
   }
 }
 

@@ -124,13 +124,25 @@ function checkCategorical(attribute: Fields): void {
  * Own properties alone count, and each is read once. A record with another prototype than that of plain objects is
  * refused: inherited properties would be taken as missing, a false answer that nobody would notice.
  */
+/**
+ * One input for each item. An engine keeps an array of floats otherwise than one that holds null, and takes its time to
+ * change: so all are made of nulls first.
+ */
+export function inputsFor<T>(items: readonly T[], input: (item: T) => Input): Input[] {
+  const found: Input[] = items.map(() => null);
+  items.forEach((item, i) => {
+    found[i] = input(item);
+  });
+  return found;
+}
+
 export function encode(schema: readonly Attribute[], record: PersonRecord): Input[] {
   ensure(isPlain(record), "a record must be a plain object", RecordError);
   const names = new Set<unknown>(schema.map(({ name }) => name));
   // Which one is not said: in a record with names and values swapped it would be a value.
   if (!Reflect.ownKeys(record).every((key) => names.has(key)))
     throw new RecordError(`the record has an attribute that is not in the schema; there are: ${few([...names])}`);
-  return schema.map((attribute) => {
+  return inputsFor(schema, (attribute) => {
     const value = Object.hasOwn(record, attribute.name) ? asNumber(record[attribute.name] ?? null) : null;
     const fail = (text: string): never => {
       throw new RecordError(`attribute ${JSON.stringify(attribute.name)}: ${text}`);

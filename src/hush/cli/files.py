@@ -146,11 +146,13 @@ def _attribute(item: Any) -> Attribute:
     kind = Categorical if "values" in fields else Numeric
     if fields.pop("kind", kind.kind) != kind.kind:
         raise SchemaError(f"attribute {name!r}: a numeric one has low and high, a categorical one has values")
-    needed, allowed = ({"values"}, set()) if kind is Categorical else ({"low", "high"}, {"out_of_range"})
+    needed, allowed = (
+        ({"values"}, set()) if kind is Categorical else ({"low", "high"}, {"out_of_range", "scale", "unit"})
+    )
     given = set(fields) - {"name", "optional"}
     if not needed <= given <= needed | allowed:
         raise SchemaError(
-            f"attribute {name!r}: needs low and high (and may have out_of_range and optional), "
+            f"attribute {name!r}: needs low and high (and may have out_of_range, optional, scale and unit), "
             "or values (and may have optional)"
         )
     return kind(**fields)

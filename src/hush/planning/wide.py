@@ -26,6 +26,7 @@ WIDE = 1000
 """A range is called wide if it is this many times as large as a guess of the mean."""
 
 _GRID = 400
+_SCALE = 2.0**40  # people at the origin are taken as this much closer to it than to the end of the range
 
 
 def foreseen(
@@ -37,8 +38,9 @@ def foreseen(
     reach = abs(far - origin)
     middle = reach / USUAL if mean is None else abs(mean - origin)
     width = middle if mean is None else spread
-    if not 0 < middle <= reach:
+    if not 0 <= middle <= reach:
         raise DesignError(f"attribute {number.name!r}: a guess is a Guess with a mean inside the domain")
+    middle = max(middle, reach / _SCALE)
     sigma = math.sqrt(math.log1p((width / middle) ** 2))
     centre = math.log(middle) - sigma**2 / 2
     law = [0.0] * channel.alphabet.size

@@ -234,6 +234,8 @@ def clipping(row: Estimate) -> str:
 
 def points(tally: Tally) -> list[float]:
     """Return only the points of `estimate`, for callers that need many estimates and no intervals."""
+    if _ladders(tally):
+        return [row.point for row in estimate(tally)]
     found = []
     for target in sources(tally.plan, tally):
         if len(target.sources) == 1 and isinstance(reading := target.sources[0].reading, Reading):

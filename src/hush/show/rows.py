@@ -5,6 +5,7 @@ It needs the standard library only; pandas, polars and Arrow are imported when a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, SupportsIndex, TypeVar, overload
@@ -108,7 +109,8 @@ class Rows(Shown, list[R]):
         found = []
         for name, kind in self._columns.items():
             values = [getattr(row, name) for row in self]
-            found.append((name, kind, [None if value is None else kind(value) for value in values]))
+            absent = math.nan if kind is float else None
+            found.append((name, kind, [absent if value is None else kind(value) for value in values]))
         return found
 
 
