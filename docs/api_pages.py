@@ -28,7 +28,7 @@ GROUPS = {
     "On the device": ["randomise", "Report", "Ledger", "Series", "History", "Client"],
     "On the server": [
         *("Tally", "estimate", "Estimate", "Estimates", "distribution", "Distribution"),
-        *("manipulation", "Manipulation", "Manipulations"),
+        *("manipulation", "Manipulation", "Manipulations", "narrow"),
     ],
     "Relations": [
         *("crosstab", "Crosstab", "means", "Means", "Differences", "association", "Associations"),

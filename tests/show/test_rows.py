@@ -173,6 +173,7 @@ def test_arrow_pandas_and_polars_hold_the_same_to_the_last_bit(rows: Rows[Any]) 
     expected = rows.to_dicts()
     for row in expected:
         row["category"] = None if row["category"] is None else str(row["category"])
+        row |= {name: math.nan for name in row if name not in ("attribute", "category") and row[name] is None}
     frame = rows.to_pandas()
     for name in ("attribute", "category"):
         frame[name] = frame[name].astype(object).where(frame[name].notna(), None)
