@@ -17,6 +17,9 @@ export interface EstimateRow {
   low: number | null;
   high: number | null;
   answers: number;
+  floor: number | null;
+  ceiling: number | null;
+  beyond: number | null;
 }
 
 export interface Estimates {

@@ -97,12 +97,14 @@ export class Section {
     if (this.mean !== undefined) {
       if (mean === undefined) this.mean.empty(NONE);
       else {
-        const { low: start, high: end } = this.attribute;
+        const { floor, ceiling, beyond } = mean;
+        const [start, end] = beyond === null ? [this.attribute.low, this.attribute.high] : [floor, ceiling];
         this.mean.update({
           columns: ESTIMATES,
           rows: cells([mean], 1),
           level,
           values: [{ what: this.attribute.name, point: mean.point, low: mean.low, high: mean.high, start, end }],
+          ...(beyond === null ? {} : { note: clipping(floor, ceiling, beyond) }),
         });
       }
     }
@@ -168,13 +170,19 @@ function kindOf(attribute: Attribute): string {
 }
 
 /** Rows of a table: all numbers with the same decimals, so that half of the narrowest interval has two digits. */
+/** How the mean of a wide number is clipped, and how many people may lie beyond. */
+function clipping(floor: number | null, ceiling: number | null, beyond: number): string {
+  const ends = [floor, ceiling].map((end) => number(end ?? 0)).join(" to ");
+  return `The mean of numbers clipped to ${ends}: at most ${(100 * beyond).toPrecision(2)} % of the people lie beyond.`;
+}
+
 function cells(rows: readonly EstimateRow[], factor: 1 | 100): Cell[][] {
   const halves = rows.map(({ low, high }) => (low === null || high === null ? 0 : (factor * (high - low)) / 2));
   const write = column(Math.min(...halves.filter((half) => half > 0)), 2);
   const unit = factor === 100 ? " %" : "";
   const cell = (value: number | null): Cell => numeric(value, (known) => write(factor * known) + unit);
   return rows.map((row) => [
-    text(row.category === null ? "mean" : String(row.category)),
+    text(row.category !== null ? String(row.category) : row.beyond === null ? "mean" : "mean, clipped"),
     cell(row.point),
     cell(row.low),
     cell(row.high),

@@ -52,7 +52,11 @@ class Receipt(msgspec.Struct):
 
 
 class EstimateRow(msgspec.Struct):
-    """A mean (no category) or the share of a category. Numbers that do not exist are null."""
+    """A mean (no category) or the share of a category. Numbers that do not exist are null.
+
+    The mean of a wide number is that of its values clipped to `floor`..`ceiling`, and `beyond` is an upper bound of the
+    share of people outside.
+    """
 
     attribute: str
     category: str | int | None
@@ -61,6 +65,9 @@ class EstimateRow(msgspec.Struct):
     low: float | None
     high: float | None
     answers: int
+    floor: float | None = None
+    ceiling: float | None = None
+    beyond: float | None = None
 
 
 class Estimates(msgspec.Struct):
@@ -343,7 +350,8 @@ def finite(value: float) -> float | None:
 def estimate_row(row: Estimate) -> EstimateRow:
     """Return an estimate as a document."""
     point, stderr, low, high = map(finite, (row.point, row.stderr, row.low, row.high))
-    return EstimateRow(row.attribute, row.category, point, stderr, low, high, row.answers)
+    clipped = row.floor, row.ceiling, row.beyond
+    return EstimateRow(row.attribute, row.category, point, stderr, low, high, row.answers, *clipped)
 
 
 def related_row(row: Related) -> RelatedRow:
