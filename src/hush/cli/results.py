@@ -60,5 +60,7 @@ def print_csv(rows: Sequence[Row]) -> None:
     """Print rows as CSV, under the names of their fields."""
     from hush.show import csv
 
-    names = list(vars(rows[0]))
-    click.echo(csv.table(names, (plain(row).values() for row in rows), end="\n"), nl=False)
+    rare = [name for name in ("floor", "ceiling", "beyond") if all(getattr(row, name, None) is None for row in rows)]
+    names = [name for name in vars(rows[0]) if name not in rare]
+    found = map(plain, rows)
+    click.echo(csv.table(names, ([row[name] for name in names] for row in found), end="\n"), nl=False)

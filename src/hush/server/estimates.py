@@ -79,6 +79,7 @@ class Estimates(Rows[Estimate]):
         "ceiling": float,
         "beyond": float,
     }
+    _rare: ClassVar = ("floor", "ceiling", "beyond")
 
     def __init__(
         self, rows: Iterable[Estimate] = (), *, level: float | None = None, schema: Schema | None = None

@@ -44,6 +44,7 @@ class Rows(Shown, list[R]):
     """
 
     _columns: ClassVar[Mapping[str, type]]  # the columns of a data frame: texts, integers, numbers
+    _rare: ClassVar[tuple[str, ...]] = ()  # columns that are left out if no row has a value there
 
     def __repr__(self) -> str:
         return self.table().shortened().text()
@@ -81,7 +82,12 @@ class Rows(Shown, list[R]):
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return a dictionary for each row, with its category unchanged."""
-        return [dict(vars(row)) for row in self]
+        left = self._empty()
+        return [{name: value for name, value in vars(row).items() if name not in left} for row in self]
+
+    def _empty(self) -> set[str]:
+        """Return the rare columns in which no row has a value."""
+        return {name for name in self._rare if all(getattr(row, name) is None for row in self)}
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame of pandas."""
@@ -107,7 +113,10 @@ class Rows(Shown, list[R]):
     def _listed(self) -> list[tuple[str, type, list[Any]]]:
         """Return the name, the type and the values of each column."""
         found = []
+        left = self._empty()
         for name, kind in self._columns.items():
+            if name in left:
+                continue
             values = [getattr(row, name) for row in self]
             absent = math.nan if kind is float else None
             found.append((name, kind, [absent if value is None else kind(value) for value in values]))

@@ -325,8 +325,9 @@ class Health(msgspec.Struct):
 
 
 def as_csv(rows: Sequence[msgspec.Struct], kind: type[msgspec.Struct] = EstimateRow) -> str:
-    """Return rows of one kind as CSV."""
-    names = kind.__struct_fields__
+    """Return rows of one kind as CSV. How wide numbers are clipped is left out if there are none."""
+    rare = [name for name in ("floor", "ceiling", "beyond") if all(getattr(row, name, None) is None for row in rows)]
+    names = [name for name in kind.__struct_fields__ if name not in rare]
     return csv.table(names, ([getattr(row, name) for name in names] for row in rows))
 
 
