@@ -116,8 +116,9 @@ def test_estimates_scatter_as_predicted() -> None:
         assert scatter == pytest.approx(expected.stderr, rel=0.2)
 
 
-@pytest.mark.parametrize("name", [name for name in plans() if name != "wide"])
+@pytest.mark.parametrize("name", [name for name in plans() if name not in ("wide", "ladder")])
 def test_the_worst_case_is_no_better_than_any_guess(name: str) -> None:
+    """A ladder has no worst case: its prediction assumes people who are usual."""
     plan = plans()[name]
     worst = predict(plan, 1000)
     for share in (0.0, 0.3, 1.0):
