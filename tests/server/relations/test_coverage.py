@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("numpy")
 
-from hush.server.intervals import tester
+from hush.server import intervals
 from hush.server.relations import associations, groups, sets
 from tests.server.relations.coverage import KINDS, crowd, measured
 
@@ -42,7 +42,7 @@ def test_intervals_hold(kind: str, epsilon: float) -> None:
 
 def _hasty(n: float, level: float) -> Any:
     """A test that takes every variance for a quarter of what it is."""
-    test = tester(n, level)
+    test = intervals.tester(n, level)
     return lambda away, variance, least, most, room: test(away, variance / 4, least / 4, most / 4, room)
 
 
