@@ -12,7 +12,7 @@ from hush.collector.http import protocol, security
 from hush.collector.http.app import Collector
 from hush.collector.http.problems import KINDS
 from hush.collector.settings import Settings
-from hush.server.estimates import leverage
+from hush.server.manipulations import leverage
 
 PEOPLE, LIARS = 40_000, 400
 MEASURED = Path(__file__).parent / "measured" / "collector.json"

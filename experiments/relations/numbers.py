@@ -14,7 +14,7 @@ from experiments.relations import people
 from experiments.reproduce.population import Array, Population
 from experiments.surveys import survey
 from hush.server.relations.bivariate import both_below
-from hush.server.relations.ranges import Tree, fitted
+from hush.server.relations.tree import Tree, fitted
 
 NAMES = list(people.NUMBERS)
 PAIRS = list(combinations(NAMES, 2))

@@ -61,7 +61,8 @@ if TYPE_CHECKING:
     from hush.planning.predictions import Guess, Prediction, Predictions, epsilon_needed, people_needed, predict
     from hush.planning.relations import Foreseen, Foresights, foresee
     from hush.server.distributions import Distribution, distribution
-    from hush.server.estimates import Estimate, Estimates, Manipulation, Manipulations, estimate, manipulation
+    from hush.server.estimates import Estimate, Estimates, estimate
+    from hush.server.manipulations import Manipulation, Manipulations, manipulation
     from hush.server.narrowing import narrow
     from hush.server.relations.associations import Associations, association
     from hush.server.relations.consistent import Consistent, consistent
@@ -109,7 +110,8 @@ _HOMES = {
     "planning.audits": ["audit"],
     "planning.predictions": ["Guess", "Prediction", "Predictions", "epsilon_needed", "people_needed", "predict"],
     "planning.relations": ["Foreseen", "Foresights", "foresee"],
-    "server.estimates": ["Estimate", "Estimates", "Manipulation", "Manipulations", "estimate", "manipulation"],
+    "server.estimates": ["Estimate", "Estimates", "estimate"],
+    "server.manipulations": ["Manipulation", "Manipulations", "manipulation"],
     "server.distributions": ["Distribution", "distribution"],
     "server.narrowing": ["narrow"],
     "server.relations.associations": ["Associations", "association"],

@@ -25,6 +25,7 @@ from hush.core.exact import exp_bounds
 from hush.core.training.rounds import Round
 from hush.device.gradient import gradient, held_out
 from hush.planning.predictions import by_target
+from hush.server import manipulations
 from hush.server.distributions import distribution
 from tests.collector.served import ALL, FEW, PLAN, PLANS, TRAINING, WIDE, Served, anybody, packed, report_of, serving
 
@@ -74,7 +75,7 @@ def test_the_statement_is_exact(served: Served, plan: hush.Plan) -> None:
     assert [row["name"] for row in found["attributes"]] == list(plan.schema.names)
     assert "at most" in found["sentences"][1]
     leverage = {(row["attribute"], row["estimate"]): row["shift"] for row in found["leverage"]}
-    for target, rows in by_target(hush.server.estimates.leverage(plan)).items():
+    for target, rows in by_target(manipulations.leverage(plan)).items():
         assert leverage[target] == max(row.shift for row in rows)
 
 

@@ -12,8 +12,10 @@ from hush import MISSING, Categorical, EstimateError, Numeric, Plan, Schema, Tal
 from hush.core.channels import Subsets
 from hush.core.plan import Question
 from hush.device.randomise import randomise_from
-from hush.server.estimates import _targets, leverage, points
+from hush.server.estimates import points
 from hush.server.intervals import Sample
+from hush.server.manipulations import leverage
+from hush.server.sources import targets
 from hush.testing import SeededCoins
 from tests.cases import MIXED, RECORD, SMALL, any_record, plans
 
@@ -367,7 +369,7 @@ def test_what_is_known_of_the_variance_is_of_the_values_that_are_averaged() -> N
     """Half of the people are asked; for the paper's estimator their values count twice, and the others are 0."""
     tally = filled(plans()["hybrid"], 30)
     seen = 0
-    for target, other in zip(_targets(tally, "ratio"), _targets(tally, "paper"), strict=True):
+    for target, other in zip(targets(tally, "ratio"), targets(tally, "paper"), strict=True):
         reading, sample, paper = target.parts[0][2], target.sample, other.sample
         if reading.squares is not None:
             assert isinstance(sample, Sample)
@@ -388,7 +390,7 @@ def test_two_values_are_three_for_the_papers_estimator(name: str) -> None:
     if name == "grr":
         plan = design(Schema([Categorical(f"c{i}", range(2)) for i in range(4)]), 4.0, k=1, categorical="grr")
         mean = 0.5
-    sample = next(_targets(filled(plan, 30), "paper")).sample
+    sample = next(targets(filled(plan, 30), "paper")).sample
     assert isinstance(sample, Sample)
     assert sample.squares is not None
     assert sample.squares.ends == ((-1, 1) if name == "duchi" else (0, 1))

@@ -19,10 +19,11 @@ from hush.core.design.categorical import grr
 from hush.core.plan import Question
 from hush.core.views import Bands
 from hush.planning.predictions import Guess, predict
-from hush.server import estimates
 from hush.server.binomial import at_least, at_most
-from hush.server.estimates import leverage, points, sources
+from hush.server.estimates import points
 from hush.server.intervals import Pool, Ratio, pool_interval, summarise
+from hush.server.manipulations import leverage
+from hush.server.sources import sources
 from tests.cases import SMALL, related_plan, small_cells, small_rows, small_window
 
 EPSILON = Fraction(2)
@@ -376,7 +377,7 @@ def test_ratios_are_pooled_as_a_ratio_of_pools() -> None:
 def test_the_papers_estimator_pools_as_the_other() -> None:
     tally = typical(PLAN, [1000] * 8)
     assert [*estimate(tally, estimator="paper")] == [*estimate(tally)]
-    assert estimates.manipulation(tally, 3, estimator="paper")[0] == manipulation(tally, 3)[0]
+    assert manipulation(tally, 3, estimator="paper")[0] == manipulation(tally, 3)[0]
 
 
 def test_predictions_of_pools_come_true() -> None:

@@ -30,7 +30,7 @@ from hush.errors import EstimateError
 from hush.server.relations.consistent import consistent
 from hush.server.relations.crosstabs import tables as tables_of
 from hush.server.relations.margins import margin
-from hush.server.relations.sets import simplex
+from hush.server.simplex import simplex
 from hush.server.tally import Tally
 
 Array = np.ndarray[Any, Any]

@@ -22,8 +22,8 @@ from hush.core.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from hush.core.schema import MISSING, Attribute, Numeric, Schema
 from hush.errors import DesignError
 from hush.planning.wide import precision
-from hush.server.estimates import Scale, Source, Target, category_of, sources
 from hush.server.intervals import Ratio, Sample, bounds, moments
+from hush.server.sources import Scale, Source, Target, category_of, sources
 from hush.show.rows import R, Rows
 from hush.show.tables import Table, number, percent
 

@@ -22,10 +22,12 @@ from hush.core.schema import Attribute, Categorical, Input, Numeric
 from hush.core.views import Bands, Product, Sides
 from hush.errors import DesignError, EstimateError
 from hush.planning.predictions import Guess, Guesses
+from hush.planning.wide import whole
 from hush.server.relations.associations import association
 from hush.server.relations.crosstabs import crosstab
 from hush.server.relations.groups import means
-from hush.server.relations.ranges import below, fitted
+from hush.server.relations.ranges import below
+from hush.server.relations.tree import fitted
 from hush.server.tally import Tally
 from hush.show.rows import Rows as ListedRows
 from hush.show.tables import Table, number, percent
@@ -158,7 +160,7 @@ def expected(plan: Plan, people: int, guesses: Guesses | None = None) -> Tally:
     known = dict(guesses or {})
     for name in known:
         plan.schema[name]  # raises an error that lists the names, if there is no such attribute
-    answered = _whole([people * plan.k * float(share) / plan.k for share in plan.inclusions], people * plan.k)
+    answered = whole([people * plan.k * float(share) / plan.k for share in plan.inclusions], people * plan.k)
     counts = []
     for index, question in enumerate(plan.questions):
         chances = _chances(plan, index, known)
@@ -222,22 +224,11 @@ def _spread(attribute: Attribute, guess: Any) -> list[tuple[Input, float]]:
 def _counts(channel: Channel, chances: Sequence[float], n: int) -> list[int]:
     """Return whole counts near n times the chances, which add up as those of real reports do."""
     if isinstance(channel.alphabet, Symbols):
-        return _whole([n * chance for chance in chances], n)
+        return whole([n * chance for chance in chances], n)
     members = round(sum(chances))
     if isinstance(channel, SubsetChannel | Cells | Rows):
-        return _whole([n * chance for chance in chances], n * members)
+        return whole([n * chance for chance in chances], n * members)
     return [min(round(n * chance), n) for chance in chances]
-
-
-def _whole(values: Sequence[float], total: int) -> list[int]:
-    """Return whole numbers near these that add up to the total: the largest remainders are rounded up."""
-    scale = total / math.fsum(values) if math.fsum(values) else 0.0
-    exact = [value * scale for value in values]
-    found = [math.floor(value) for value in exact]
-    order = sorted(range(len(exact)), key=lambda i: found[i] - exact[i])
-    for i in order[: total - sum(found)]:
-        found[i] += 1
-    return found
 
 
 # -- in words

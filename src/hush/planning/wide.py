@@ -11,6 +11,7 @@ prediction is about the mean itself: its error includes what clipping takes away
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -57,7 +58,7 @@ def foreseen(
                 law[y] += (1 - missing) * float(share) * p / _GRID
     if missing:
         law = [a + missing * p for a, p in zip(law, table[-1], strict=True)]
-    return Fitted(channel, number, tuple(_whole(law, n)), n), total / _GRID
+    return Fitted(channel, number, tuple(whole(law, n)), n), total / _GRID
 
 
 def precision(
@@ -70,10 +71,11 @@ def precision(
     return math.hypot(found.stderr, found.point - truth), max(high - truth, truth - low)
 
 
-def _whole(law: list[float], n: int) -> list[int]:
-    """Return whole counts near n times the law, which add up to n."""
-    exact = [n * Fraction(p) / Fraction(math.fsum(law)) for p in law]
+def whole(values: Sequence[float], total: int) -> list[int]:
+    """Return whole numbers in proportion to these that add up to the total: the largest remainders are rounded up."""
+    scale = Fraction(total) / (Fraction(math.fsum(values)) or 1)
+    exact = [Fraction(value) * scale for value in values]
     found = [math.floor(value) for value in exact]
-    for i in sorted(range(len(exact)), key=lambda i: found[i] - exact[i])[: n - sum(found)]:
+    for i in sorted(range(len(exact)), key=lambda i: found[i] - exact[i])[: total - sum(found)]:
         found[i] += 1
     return found

@@ -149,7 +149,7 @@ def interval(sample: Sample, level: float) -> Interval:
         room = last - sample.mean if x > sample.mean else sample.mean - first
         return test(sample.mean - x, sample.variance, least, most, room)
 
-    return _edge(plausible, sample.mean, sample.smallest), _edge(plausible, sample.mean, sample.largest)
+    return edge(plausible, sample.mean, sample.smallest), edge(plausible, sample.mean, sample.largest)
 
 
 def proportion(count: float, n: float, level: float) -> Interval:
@@ -182,7 +182,7 @@ def tester(n: float, level: float) -> Test:
     return plausible
 
 
-def _edge(plausible: Callable[[float], bool], inside: float, outside: float) -> float:
+def edge(plausible: Callable[[float], bool], inside: float, outside: float) -> float:
     """Return where plausibility ends, from a plausible point `inside` towards `outside`, which may be plausible too."""
     if plausible(outside):
         return outside
@@ -314,8 +314,8 @@ def pool_interval(pool: Pool, level: float) -> Interval:
 
     if any(isinstance(part, Ratio) for _, part in pool.parts):
         middle = min(max(point, first), last)
-        return _edge(plausible, middle, first), _edge(plausible, middle, last)
-    return _edge(plausible, point, smallest), _edge(plausible, point, largest)
+        return edge(plausible, middle, first), edge(plausible, middle, last)
+    return edge(plausible, point, smallest), edge(plausible, point, largest)
 
 
 def _step(sample: Sample) -> float:
@@ -368,4 +368,4 @@ def ratio_interval(ratio: Ratio, level: float) -> Interval:
         return test(away, ratio.spread(x), *known.variances(x), room)
 
     middle = min(max(ratio.point, first), last)
-    return _edge(plausible, middle, first), _edge(plausible, middle, last)
+    return edge(plausible, middle, first), edge(plausible, middle, last)

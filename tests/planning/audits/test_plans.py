@@ -25,7 +25,7 @@ from hush.device.randomise import randomise_from
 from hush.planning.audits import words
 from hush.planning.audits.fits import by_targets
 from hush.planning.audits.proofs import prove
-from hush.server.estimates import leverage, manipulation
+from hush.server.manipulations import leverage, manipulation
 from hush.testing import SeededCoins
 from tests.cases import EPSILONS, SMALL, any_record, largest_ratio, plans, small_window
 

@@ -20,8 +20,8 @@ from hush.core.design.groups import rows
 from hush.server.relations.bivariate import both_below, given, slope
 from hush.server.relations.crosstabs import tabulated
 from hush.server.relations.groups import grouped
-from hush.server.relations.ranges import fitted
 from hush.server.relations.sets import law_of, sums
+from hush.server.relations.tree import fitted
 from tests.server.relations.crowds import expected, shares
 
 HALF = 1 << 63

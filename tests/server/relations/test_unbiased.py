@@ -11,7 +11,7 @@ import pytest
 import hush
 from hush.core.views import Bands, Value
 from hush.server.relations.margins import margin
-from hush.server.relations.ranges import fitted
+from hush.server.relations.tree import fitted
 from tests.server.relations.crowds import expected, shares
 
 SCHEMA = hush.Schema(

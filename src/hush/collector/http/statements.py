@@ -26,7 +26,8 @@ from hush.core.views import Value
 from hush.errors import EstimateError
 from hush.planning.predictions import Prospect, by_target
 from hush.server.distributions import distribution
-from hush.server.estimates import Estimate, leverage, manipulation
+from hush.server.estimates import Estimate
+from hush.server.manipulations import leverage, manipulation
 from hush.server.relations.related import related
 from hush.server.tally import Tally
 

@@ -34,6 +34,7 @@ from typing import Any, ClassVar
 from hush.core import codec
 from hush.core.channels.alphabet import Output
 from hush.core.channels.base import Reading, State, exact_t, require, searchable
+from hush.core.channels.window import worst
 from hush.core.channels.windowed import Windowed
 from hush.errors import PlanError
 
@@ -187,8 +188,6 @@ class Ladder(Windowed):
     @cached_property
     def worst_variance(self) -> Fraction:
         """The largest variance over all t in [-1, 1]."""
-        from hush.core.channels.window import worst
-
         return worst(self._knots)
 
     # -- the server

@@ -59,6 +59,7 @@ from hush.core.channels.base import (
 )
 from hush.core.channels.levels import Levelled, Levels
 from hush.core.channels.squares import Squares
+from hush.core.channels.subset import pairs_of
 from hush.core.channels.window import worst
 from hush.core.exact import WORD
 from hush.core.schema import MAX_CATEGORIES, Attribute, Categorical, Input, Numeric
@@ -204,11 +205,7 @@ class Rows(Levelled):
     @cached_property
     def pairs(self) -> tuple[Fraction, Fraction]:
         """The probability that two given rows are named: the own one and another, or two others."""
-        p, w, others = self.p, self.weight, self.rows - 1
-        if self.rows == 2:
-            return Fraction(0), Fraction(0)
-        with_own, without = p * (w - 1), p * (w - 1) * (w - 2) + (1 - p) * w * (w - 1)
-        return with_own / others, without / (others * (others - 1))
+        return pairs_of(self.p, self.rows, self.weight)
 
     @cached_property
     def gain(self) -> Fraction:

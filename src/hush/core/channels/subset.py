@@ -75,11 +75,7 @@ class Subset(Indicator):
     @cached_property
     def pairs(self) -> tuple[Fraction, Fraction]:
         """The probability that the set contains two given categories: the true one and another, or two others."""
-        p, w, others = self.p, self.weight, self.size - 1
-        if self.size == 2:
-            return Fraction(0), Fraction(0)
-        with_true, without = p * (w - 1), p * (w - 1) * (w - 2) + (1 - p) * w * (w - 1)
-        return with_true / others, without / (others * (others - 1))
+        return pairs_of(self.p, self.size, self.weight)
 
     @property
     def ratio(self) -> Fraction:
@@ -128,3 +124,15 @@ class Subset(Indicator):
         """Read a channel back."""
         size, weight, threshold = cls._fields(value, "size", "weight", "threshold")
         return cls(size, weight, codec.big(threshold, PlanError, "a threshold"))
+
+
+def pairs_of(p: Fraction, size: int, weight: int) -> tuple[Fraction, Fraction]:
+    """Return the probabilities that a set has two given members: the true one and another, or two others.
+
+    Sets have `weight` of `size` members, and the true one with probability p.
+    """
+    others = size - 1
+    if size == 2:
+        return Fraction(0), Fraction(0)
+    with_true, without = p * (weight - 1), p * (weight - 1) * (weight - 2) + (1 - p) * weight * (weight - 1)
+    return with_true / others, without / (others * (others - 1))

@@ -25,7 +25,7 @@ from hush.planning.audits.attacks import Attack, Sample, attacks
 from hush.planning.audits.features import Feature
 from hush.planning.audits.fits import Fit, by_chi_square, by_targets
 from hush.planning.audits.proofs import CELLS, Law, Proof, prove
-from hush.server.estimates import Manipulation, leverage
+from hush.server.manipulations import Manipulation, leverage
 
 
 @dataclass(frozen=True)

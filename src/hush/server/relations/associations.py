@@ -24,10 +24,10 @@ from hush.core.views import Bands, Product, Sides, Value
 from hush.errors import EstimateError
 from hush.server.binomial import normal
 from hush.server.estimates import estimate
-from hush.server.intervals import Sample, sample_of
+from hush.server.intervals import Sample, edge, sample_of
 from hush.server.relations.bivariate import both_below, given
 from hush.server.relations.margins import margin
-from hush.server.relations.rows import Related, Relations, checked_level, edge
+from hush.server.relations.rows import Related, Relations, checked_level
 from hush.server.tally import Tally
 
 Method = Literal["copula", "moments"]

@@ -23,7 +23,7 @@ from hush.core.views import View
 from hush.errors import EstimateError
 from hush.server.relations.crosstabs import Crosstab, Grid, crosstab, tables, tabulated
 from hush.server.relations.margins import margin
-from hush.server.relations.sets import simplex
+from hush.server.simplex import simplex
 from hush.server.tally import Tally
 
 Remedy = Literal["pooled", "proper", "shrunk"]

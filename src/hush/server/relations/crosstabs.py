@@ -24,8 +24,9 @@ from hush.core.channels import Cells
 from hush.core.schema import Categorical
 from hush.core.views import View
 from hush.errors import EstimateError
+from hush.server.intervals import Interval
 from hush.server.relations.margins import Margin, grouping, margin
-from hush.server.relations.rows import Interval, Related, Relations, checked_level, quotient, score
+from hush.server.relations.rows import Related, Relations, checked_level, quotient, score
 from hush.server.relations.sets import Counted, Sums, counted
 from hush.server.tally import Tally
 from hush.show.tables import Table, within

@@ -31,11 +31,11 @@ from hush.core.schema import Categorical, Numeric
 from hush.core.views import Value, View
 from hush.errors import EstimateError
 from hush.server.binomial import normal
-from hush.server.estimates import Scale
-from hush.server.intervals import Ratio, ratio, ratio_interval, tester
+from hush.server.intervals import Interval, Ratio, edge, ratio, ratio_interval, tester
 from hush.server.relations.margins import Margin, margin
-from hush.server.relations.rows import Interval, Related, Relations, checked_level, edge
-from hush.server.relations.sets import simplex
+from hush.server.relations.rows import Related, Relations, checked_level
+from hush.server.simplex import simplex
+from hush.server.sources import Scale
 from hush.server.tally import Tally
 
 if TYPE_CHECKING:

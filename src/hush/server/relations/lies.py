@@ -18,11 +18,11 @@ from hush.core.channels import Cells, Rows
 from hush.core.schema import Numeric
 from hush.core.views import Sides, View
 from hush.errors import EstimateError
-from hush.server.estimates import Scale
 from hush.server.relations.associations import moved
 from hush.server.relations.crosstabs import Grid, tabulated
 from hush.server.relations.groups import grouped
 from hush.server.relations.margins import Part
+from hush.server.sources import Scale
 from hush.server.tally import Tally
 from hush.show.rows import Rows as ListedRows
 from hush.show.tables import Table, number

@@ -1,13 +1,6 @@
 """Ranges of a number: the share below every cut, quantiles, and the share of every interval.
 
-A range is asked by a tree: several questions with 4, 16, 64, ... bands, where each band is divided by the next
-question. All shares of one question add up to 1, and their noise is otherwise independent and alike. So the least
-squares estimate of all bands together follows from the tree in two passes (Hay et al. 2010): upwards, every band
-combines its own estimate with the sum of its children's by inverse variance; downwards, what the children lack of their
-parent is shared among them by their variances. The root is known: 1.
-
-The passes are linear. The share below a cut is a fixed combination of all questions' estimates, so it is unbiased, and
-its variance is exact (`hush.server.relations.sets`). The interval is Wilson's for such sums.
+`hush.server.relations.tree` has the shares.
 
 **Quantiles.** A cut is plausible for a quantile if the interval of the share below it contains the quantile's share.
 The interval of the quantile reaches from the cut before the first plausible one to the cut after the last. Its point is
@@ -16,26 +9,27 @@ where the nearest shares that increase reach it. Between two cuts nothing is kno
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, ClassVar
 
-from hush.core.channels import Subset, Unary
-from hush.core.schema import Numeric
-from hush.core.views import Bands
 from hush.errors import EstimateError
-from hush.server.relations.rows import Interval, checked_level, score
-from hush.server.relations.sets import Counted, Sums, counted, simplex
+from hush.server.relations.rows import checked_level
+from hush.server.relations.tree import fitted
 from hush.server.tally import Tally
-from hush.show.rows import Rows
+from hush.show.rows import R, Rows
 from hush.show.tables import Table, number, percent, within
 
 if TYPE_CHECKING:
     import altair as alt
+
+
+class Levelled(Rows[R]):
+    """Rows with the level of their intervals."""
+
+    def __init__(self, rows: Iterable[R] = (), *, level: float | None = None) -> None:
+        super().__init__(rows)
+        self.level = level
 
 
 @dataclass(frozen=True)
@@ -51,7 +45,7 @@ class Quantile:
     answers: int
 
 
-class Quantiles(Rows[Quantile]):
+class Quantiles(Levelled[Quantile]):
     """Quantiles of a number, with the level of their intervals."""
 
     _columns: ClassVar = {
@@ -63,10 +57,6 @@ class Quantiles(Rows[Quantile]):
         "high": float,
         "answers": int,
     }
-
-    def __init__(self, rows: Iterable[Quantile] = (), *, level: float | None = None) -> None:
-        super().__init__(rows)
-        self.level = level
 
     def table(self) -> Table:
         """Return them with as many digits as their intervals justify."""
@@ -97,7 +87,7 @@ class Below:
     answers: int
 
 
-class Shares(Rows[Below]):
+class Shares(Levelled[Below]):
     """The shares below cuts of a number, with the level of their intervals."""
 
     _columns: ClassVar = {
@@ -110,10 +100,6 @@ class Shares(Rows[Below]):
         "high": float,
         "answers": int,
     }
-
-    def __init__(self, rows: Iterable[Below] = (), *, level: float | None = None) -> None:
-        super().__init__(rows)
-        self.level = level
 
     def table(self) -> Table:
         """Return them with as many digits as their intervals justify."""
@@ -178,259 +164,3 @@ def quantiles(
         low, high = tree.edges[first], tree.edges[last + 2]
         rows.append(Quantile(attribute, None, float(q), point, min(low, point), max(high, point), tree.answers))
     return Quantiles(rows, level=level)
-
-
-@dataclass(frozen=True)
-class Tree:
-    """The questions of a range, from the coarsest to the finest, and the places of each one's cuts among the finest.
-
-    Missing values have a share of their own, which every question estimates; shares are those among the present.
-    """
-
-    number: Numeric
-    levels: tuple[Counted, ...]
-    places: tuple[tuple[int, ...], ...]
-    cuts: list[float]
-
-    @property
-    def answers(self) -> int:
-        """The number of answers to all its questions."""
-        return sum(level.n for level in self.levels)
-
-    @cached_property
-    def edges(self) -> list[float]:
-        """The cuts, and the ends of the domain."""
-        return [self.number.low, *self.cuts, self.number.high]
-
-    @cached_property
-    def _missing(self) -> int:
-        return int(self.number.optional)
-
-    @cached_property
-    def _noise(self) -> list[float]:
-        """The variance of one band's estimate in each question, if all bands have equal shares."""
-        found = []
-        for level in self.levels:
-            share = 1 / len(level.counts)
-            found.append(level.law.variance(Sums(1.0, 1.0, share, share)) / level.n if level.n else math.inf)
-        return found
-
-    @cached_property
-    def _children(self) -> list[list[range]]:
-        """The bands of the next question in each band, for every question but the last."""
-        found = []
-        for coarse, fine in pairwise(self.places):
-            ends = [fine.index(place) + 1 for place in coarse]
-            starts = [0, *ends]
-            found.append([range(a, b) for a, b in zip(starts, [*ends, len(fine) + 1], strict=True)])
-        return found
-
-    @cached_property
-    def _variances(self) -> list[list[float]]:
-        """The variance of every band from its own question and all below: the upward pass."""
-        found = [[self._noise[-1]] * (len(self.places[-1]) + 1)]
-        for level in range(len(self.levels) - 2, -1, -1):
-            below, noise = found[0], self._noise[level]
-            combined = []
-            for children in self._children[level]:
-                sums = math.fsum(below[child] for child in children)
-                combined.append(_inverse(noise, sums))
-            found.insert(0, combined)
-        return found
-
-    def _fit(self, levels: Sequence[Sequence[float]], whole: float) -> list[float]:
-        """Return the finest bands that fit the estimates of all questions best, and add up to the whole."""
-        up = [list(levels[-1])]
-        for level in range(len(levels) - 2, -1, -1):
-            noise, combined = self._noise[level], []
-            for band, children in enumerate(self._children[level]):
-                sums = math.fsum(self._variances[level + 1][child] for child in children)
-                lower = math.fsum(up[0][child] for child in children)
-                combined.append(_average(levels[level][band], noise, lower, sums))
-            up.insert(0, combined)
-        found = _shared(up[0], self._variances[0], whole)
-        for level in range(1, len(levels)):
-            fine = [0.0] * len(up[level])
-            for band, children in enumerate(self._children[level - 1]):
-                values = [up[level][child] for child in children]
-                spread = [self._variances[level][child] for child in children]
-                for child, value in zip(children, _shared(values, spread, found[band]), strict=True):
-                    fine[child] = value
-            found = fine
-        return found
-
-    @cached_property
-    def _gone(self) -> float:
-        """The share of missing values, averaged over the questions by their answers."""
-        if not self._missing:
-            return 0.0
-        return math.fsum(level.points[-1] * level.n for level in self.levels if level.n) / self.answers
-
-    @cached_property
-    def bands(self) -> list[float]:
-        """The shares of the finest bands (of all people, present or not)."""
-        points = [
-            level.points[: len(places) + 1] if level.n else [0.0] * (len(places) + 1)
-            for level, places in zip(self.levels, self.places, strict=True)
-        ]
-        return self._fit(points, 1 - self._gone)
-
-    @cached_property
-    def _masses(self) -> list[list[float]]:
-        """The shares of the bands of every question that variances use."""
-        finest = [*self.bands, *[self._gone] * self._missing]
-        whole = simplex(finest)
-        found = []
-        for places in self.places:
-            edges = [0, *(place + 1 for place in places), len(self.cuts) + 1]
-            sums = [math.fsum(whole[a:b]) for a, b in pairwise(edges)]
-            found.append([*sums, *whole[len(self.cuts) + 1 :]])
-        return found
-
-    @cached_property
-    def _forms(self) -> list[list[list[float]]]:
-        """For each cut and question, the weights by which its bands enter the share below the cut."""
-        forms: list[list[list[float]]] = [[[0.0] * (len(places) + 1) for places in self.places] for _ in self.cuts]
-        zero = [[0.0] * (len(places) + 1) for places in self.places]
-        for level, places in enumerate(self.places):
-            for band in range(len(places) + 1):
-                unit = [list(row) for row in zero]
-                unit[level][band] = 1.0
-                for cut, total in enumerate(accumulate(self._fit(unit, 0.0)[:-1])):
-                    forms[cut][level][band] = total
-        return forms
-
-    @cached_property
-    def _wholes(self) -> list[float]:
-        """How the share below each cut grows with the whole."""
-        zero = [[0.0] * (len(places) + 1) for places in self.places]
-        return list(accumulate(self._fit(zero, 1.0)[:-1]))
-
-    def below(self, cut: int, level: float) -> tuple[float, float, Interval]:
-        """Return the share below a cut among the present, its standard error and its interval."""
-        total = math.fsum(self.bands[: cut + 1])
-        present = 1 - self._gone
-        point = total / present if present > 0 else math.nan
-        if math.isnan(point):
-            return point, math.inf, (0.0, 1.0)
-        gone = [0.0] * len(self.levels)
-        if self._missing:
-            # The whole is 1 - missing, and so is the divisor: to first order both move the quotient.
-            gone = [(point - self._wholes[cut]) * one.n / self.answers for one in self.levels]
-        masses = self._masses
-        base = self._variance(self._forms[cut], gone, masses) / present**2
-        inside, sampled = min(max(point, 0.0), 1.0), self._sampled(cut)
-
-        def variance(x: float) -> float:
-            # The variance changes with the share below the cut as that of a sample of people does, if little else.
-            return max(base + (x * (1 - x) - inside * (1 - inside)) * sampled, 0.05 * base)
-
-        return point, math.sqrt(base), score(point, variance, level, (0.0, 1.0))
-
-    def _sampled(self, cut: int) -> float:
-        """Return the factor of x*(1-x) in the variance: that of questions that ask this very cut."""
-        found = 0.0
-        for one, form in zip(self.levels, self._forms[cut], strict=True):
-            if one.n:
-                found += max(abs(weight) for weight in form) ** 2 / one.n
-        return found
-
-    def _variance(
-        self, forms: Sequence[Sequence[float]], gone: Sequence[float], masses: Sequence[Sequence[float]]
-    ) -> float:
-        total = 0.0
-        for one, form, missing, shares in zip(self.levels, forms, gone, masses, strict=True):
-            if one.n:
-                weights = [*form, *[missing] * self._missing]
-                total += one.variance(
-                    Sums(
-                        math.fsum(weights),
-                        math.fsum(w * w for w in weights),
-                        math.fsum(w * f for w, f in zip(weights, shares, strict=True)),
-                        math.fsum(w * w * f for w, f in zip(weights, shares, strict=True)),
-                    )
-                )
-        return total
-
-    @cached_property
-    def rising(self) -> list[float]:
-        """The shares below all cuts among the present, and 1: the nearest numbers that do not decrease.
-
-        Pools of neighbours that decrease get their average (Ayer et al. 1955).
-        """
-        present = 1 - self._gone
-        blocks: list[tuple[float, int]] = []
-        for total in accumulate(self.bands[:-1]):
-            value, size = total / present, 1
-            while blocks and blocks[-1][0] >= value:
-                before, count = blocks.pop()
-                value, size = (before * count + value * size) / (count + size), count + size
-            blocks.append((value, size))
-        return [*(min(max(value, 0.0), 1.0) for value, size in blocks for _ in range(size)), 1.0]
-
-    def quantile(self, q: float) -> float:
-        """Return the value that a share q of the present lie below."""
-        edges = self.edges
-        band = bisect_left(self.rising, q)
-        before = self.rising[band - 1] if band else 0.0
-        share = self.rising[band] - before
-        inside = min(max((q - before) / share, 0.0), 1.0) if share > 0 else 0.0
-        return edges[band] + (edges[band + 1] - edges[band]) * inside
-
-
-def _inverse(a: float, b: float) -> float:
-    """Return the variance of the best average of two estimates with these variances."""
-    if math.isinf(a) or math.isinf(b):
-        return min(a, b)
-    return a * b / (a + b)
-
-
-def _average(one: float, a: float, other: float, b: float) -> float:
-    """Return the best average of two estimates with variances a and b."""
-    if math.isinf(a):
-        return other
-    if math.isinf(b):
-        return one
-    return (one * b + other * a) / (a + b)
-
-
-def _shared(values: Sequence[float], variances: Sequence[float], total: float) -> list[float]:
-    """Return the values moved so that they add up to the total, each in proportion to its variance."""
-    lack = total - math.fsum(values)
-    if any(map(math.isinf, variances)):
-        return [value + lack / len(values) for value in values]
-    whole = math.fsum(variances)
-    return [value + lack * variance / whole for value, variance in zip(values, variances, strict=True)]
-
-
-def fitted(tally: Tally, attribute: str) -> Tree:
-    """Return the tree of a range, from all nested questions about bands of a number alone."""
-    if not isinstance(tally, Tally):
-        raise EstimateError("quantiles(tally, attribute) needs a Tally")
-    plan = tally.plan
-    field = plan.schema[attribute]
-    if not isinstance(field, Numeric):
-        raise EstimateError(f"attribute {attribute!r}: a range is of a number")
-    asked: list[tuple[Bands, Counted]] = []
-    for index, question in enumerate(plan.questions):
-        view = question.views[0]
-        alone = len(question.views) == 1 and isinstance(question.channel, Subset | Unary)
-        if alone and isinstance(view, Bands) and view.attribute == attribute:
-            asked.append((view, counted(question.channel, tally.counts[index], tally.answered[index])))
-    if not asked:
-        raise EstimateError(
-            f"attribute {attribute!r}: the plan does not ask for its range; design it with ranges=[{attribute!r}]"
-        )
-    asked.sort(key=lambda one: len(one[0].cuts))
-    finest = asked[-1][0].cuts
-    nested: list[tuple[Bands, Counted]] = []
-    for view, shares in reversed(asked):  # from the finest: a question joins the tree if its cuts are among them
-        if set(view.cuts) <= set(nested[-1][0].cuts if nested else finest):
-            nested.append((view, shares))
-    nested.reverse()
-    if plan.k > 1:  # the same people answer several questions: their answers are not independent
-        nested = nested[-1:]
-    if not any(shares.n for _, shares in nested):
-        raise EstimateError(f"attribute {attribute!r}: nobody has answered a question about its range yet")
-    places = tuple(tuple(finest.index(cut) for cut in view.cuts) for view, _ in nested)
-    return Tree(field, tuple(shares for _, shares in nested), places, list(finest))

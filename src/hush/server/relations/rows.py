@@ -10,10 +10,9 @@ from typing import ClassVar
 from hush.errors import EstimateError
 from hush.server.binomial import normal
 from hush.server.estimates import MAX_LEVEL
+from hush.server.intervals import Interval, edge
 from hush.show.rows import Rows
 from hush.show.tables import Table, percent, within
-
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -118,16 +117,3 @@ def quotient(top: float, bottom: float, spread: Callable[[float], float], level:
 
     inside = min(max(top / bottom, low), high)
     return edge(plausible, inside, low), edge(plausible, inside, high)
-
-
-def edge(plausible: Callable[[float], bool], inside: float, outside: float) -> float:
-    """Return where plausibility ends, from a plausible point towards another."""
-    if plausible(outside):
-        return outside
-    for _ in range(48):  # to one part in 10^14 of the way
-        middle = (inside + outside) / 2
-        if plausible(middle):
-            inside = middle
-        else:
-            outside = middle
-    return outside

@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from hush.core.channels import Cells, Channel, Rows, Subset, Unary
+from hush.server.simplex import simplex
 
 
 class Sums(NamedTuple):
@@ -103,15 +104,3 @@ def counted(channel: Channel, counts: Sequence[int], n: int) -> Counted:
     if isinstance(channel, Rows):
         counts = [sum(counts[at : at + channel.group]) for at in range(0, len(counts), channel.group)]
     return Counted(law_of(channel), tuple(counts), n)
-
-
-def simplex(points: Sequence[float]) -> list[float]:
-    """Return the nearest shares that are nonnegative and add up to 1: take the same from all, and cut at 0."""
-    total, surplus = 0.0, 0.0
-    for rank, point in enumerate(sorted(points, reverse=True), start=1):
-        total += point
-        candidate = (total - 1) / rank
-        if point <= candidate:
-            break
-        surplus = candidate
-    return [max(point - surplus, 0.0) for point in points]
