@@ -226,7 +226,8 @@ def test_other_plans_are_other_answers() -> None:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_of_a_plan_and_one_that_follows_it_one_is_answered(order: int) -> None:
+def test_of_a_plan_and_one_that_follows_it_one_is_answered(order: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(family, "forks", 0)
     schema = hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b"])])
     pilot = hush.design(schema, 1.0, title=f"pilot {order}")
     first, second = [pilot, hush.design(schema, 1.0, title=f"main {order}", after=pilot)][::order]
@@ -302,6 +303,20 @@ assert in_child(lambda: made(plans[2], once="t")) == "LedgerError"
 ticket = made(plans[2], draw=draw, ticket="00")
 assert in_child(lambda: made(plans[2], draw=draw, ticket="11")) == ticket
 
+# A child and its parent must not answer one each of two plans that exclude each other.
+pilot = hush.design(schema, 1.0, title="pilot")
+second = hush.design(schema, 1.0, after=pilot)
+assert len(in_child(lambda: made(pilot))) > 20
+assert in_child(lambda: made(second)) == "LedgerError"
+try:
+    made(second)
+except hush.LedgerError as error:
+    assert "ledger" in str(error)
+else:
+    raise AssertionError("the parent has answered the second plan, a child the first")
+assert in_child(lambda: kept(pilot)) == kept(pilot)
+assert in_child(lambda: kept(second)) == "BudgetError"
+
 # A thread is in the middle of an answer while another forks.
 from hush.device import answered
 inside, go = threading.Event(), threading.Event()
@@ -369,6 +384,22 @@ def test_a_child_does_what_depends_on_the_record_and_the_plan_alone(monkeypatch:
         with pytest.raises(hush.LedgerError, match="only with a ledger"):
             Person().randomise(PAIR, RECORD, **options)
     assert Person().randomise(PAIR, RECORD) == Person().randomise(PAIR, RECORD, once="t")
+
+
+def test_a_plan_that_follows_another_is_answered_by_a_process_without_forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(family, "forks", 0)
+    second = hush.design(PAIR.schema, 1.0, title="second", after=PAIR)
+    third = hush.design(PAIR.schema, 1.0, title="third", after=PAIR)
+    report = Person().randomise(second, RECORD)
+    for name, value in (("forks", 1), ("PROCESS", -1)):
+        with monkeypatch.context() as patched:
+            patched.setattr(family, name, value)
+            assert Person().randomise(second, RECORD) == report  # it was made before the fork, and all children know it
+            with pytest.raises(hush.LedgerError, match="only with a ledger"):
+                Person().randomise(third, RECORD)
+    with pytest.raises(hush.BudgetError):
+        Person().randomise(PAIR, RECORD)
+    assert Person().randomise(third, RECORD).plan is third  # both follow one plan, and do not exclude each other
 
 
 def test_names_have_a_length() -> None:

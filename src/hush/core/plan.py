@@ -89,7 +89,8 @@ class Plan:
 
     `cost` is the epsilon as an exact Fraction, and `epsilon` the same as a float. With `weights`, which require k = 1,
     the probability of a question is in proportion to its weight. Use `hush.design` to make a plan.
-    `after` is the id of another plan that this one follows, such as a pilot: nobody answers both.
+    `after` is the id of another plan that this one follows, such as a pilot: nobody answers both. Two plans that
+    follow the same one do not exclude each other.
     The title is part of the plan, and so of its id. The same questions under another title are another collection,
     which costs its epsilon again.
     """

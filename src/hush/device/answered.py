@@ -14,6 +14,8 @@ report are not drawn: SHAKE-256 computes them from the plan, the name, the recor
 hush is imported and which all forked processes share. Parent and child make the same report of the same record, and
 independent reports of different records. A report under a ticket, or one that excludes others (a training), depends on
 more than that. Only the process that imported hush makes these; its children are refused, and need a ledger.
+A plan that follows another (`Plan.after`) is refused in a child, and in a process that has forked: the other process
+may have answered the plan before.
 """
 
 from __future__ import annotations
@@ -112,8 +114,10 @@ class Person:
             if once is not None and any(answer.title.startswith(once) for answer in mine.values()):
                 remedy = f"; if it was another person: {_REMEDY}" if self._name is None else ""
                 raise BudgetError(f"another plan of this kind has been answered, and one only is answered{remedy}")
-            if (once is not None or draw is not None) and os.getpid() != family.PROCESS:
+            if (once is not None or draw is not None) and not family.first():
                 raise LedgerError("a process that was forked takes tickets and trains only with a ledger")
+            if plan.after is not None and not family.alone():
+                raise LedgerError("after a fork, a plan that follows another is answered only with a ledger")
             if draw is None:
                 report = randomise_from(_Words(_secret("words", plan, self._name, inputs)), plan, record)
             else:

@@ -15,8 +15,10 @@ import pytest
 
 import hush
 from hush.core.channels import Cells, Channel, Output, Rows, State, Subset, Unary
-from hush.core.design.categorical import oue
+from hush.core.design.categorical import oue, subset
 from hush.core.design.groups import rows
+from hush.core.plan import Question
+from hush.core.views import Bands
 from hush.server.relations.bivariate import both_below, given, slope
 from hush.server.relations.crosstabs import tabulated
 from hush.server.relations.groups import grouped
@@ -202,6 +204,46 @@ def test_the_tree_is_the_least_squares_fit() -> None:
     assert tree.bands == pytest.approx(best.tolist(), abs=1e-9)
     twin = np.linalg.lstsq(lines[-1], wanted[-1], rcond=None)[0]  # the finest question alone
     assert np.abs(np.array(tree.bands) - twin).max() > 1e-3
+
+
+@pytest.mark.parametrize("asked", [[900, 1700, 2500], [0, 1700, 2500], [900, 0, 2500], [900, 1700, 0]])
+def test_the_weights_below_a_cut_are_those_of_both_passes(asked: list[int]) -> None:
+    plan = hush.design(hush.Schema([hush.Numeric("x", 0, 1)]), 2.0, ranges={"x": 32}, singles=0.0)
+    tree = fitted(_alike(plan, asked), "x")
+    zero = [[0.0] * (len(places) + 1) for places in tree.places]
+    for level, row in enumerate(zero):
+        for band in range(len(row)):
+            unit = [list(one) for one in zero]
+            unit[level][band] = 1.0
+            below = np.cumsum(tree._fit(unit, 0.0))[:-1]
+            assert [tree._form(cut)[level][band] for cut in range(31)] == pytest.approx(below.tolist(), abs=1e-12)
+
+
+def _alike(plan: hush.Plan, asked: list[int]) -> hush.Tally:
+    """Return a tally in which all reports to a question name the same bands."""
+    counts = []
+    for question, n in zip(plan.questions, asked, strict=True):
+        assert isinstance(question.channel, Subset)
+        counts.append([n] * question.channel.weight + [0] * (question.channel.size - question.channel.weight))
+    return hush.Tally(plan, sum(asked), asked, counts)
+
+
+def test_a_range_of_too_many_bands_is_refused_at_once() -> None:
+    """A reader could otherwise keep a server busy for minutes with a plan that another program made."""
+    schema = hush.Schema([hush.Numeric("x", 0, 1)])
+    for count, nested, fine in ((1024, 1, True), (2048, 1, False), (512, 9, False)):
+        views = [Bands("x", tuple(i / count for i in range(1, count - skip))) for skip in range(nested)]
+        questions = [Question([view], subset(Fraction(1), len(view.cuts) + 1)) for view in views]
+        tally = _alike(hush.Plan(schema, Fraction(1), 1, tuple(questions)), [1] * nested)
+        if fine:
+            assert len(fitted(tally, "x").cuts) == count - 1
+            continue
+        for read in (hush.below, hush.quantiles):
+            with pytest.raises(hush.EstimateError, match=r"'x': its range has too many bands"):
+                read(tally, "x")
+    hush.design(schema, 1.0, ranges={"x": 1024})
+    with pytest.raises(hush.DesignError, match=r"'x': a range has a power of two of bands, 2 to 1024"):
+        hush.design(schema, 1.0, ranges={"x": 2048})
 
 
 def test_the_bivariate_normal() -> None:

@@ -37,6 +37,7 @@ from hush.errors import DesignError, PlanError
 KINDS = ("table", "means", "association", "moments")
 DEPTH = 4  # levels of the tree of a range
 BRANCHES = 4
+MAX_LEAVES = 1024  # estimates take time in proportion to the square of this
 REACH = 0.25  # a product of two positions measured from the middle of their domains is at most this
 _WEIGHT = 1 << 20
 
@@ -248,8 +249,8 @@ def _ranges(schema: Schema, wanted: Sequence[str] | Mapping[str, int]) -> dict[s
     for name, leaves in found.items():
         if not isinstance(schema[name], Numeric):
             raise DesignError(f"attribute {name!r}: a range is of a number")
-        if type(leaves) is not int or not 2 <= leaves <= 4096 or leaves & (leaves - 1):
-            raise DesignError(f"attribute {name!r}: a range has a power of two of bands, 2 to 4096")
+        if type(leaves) is not int or not 2 <= leaves <= MAX_LEAVES or leaves & (leaves - 1):
+            raise DesignError(f"attribute {name!r}: a range has a power of two of bands, 2 to {MAX_LEAVES}")
     return found
 
 

@@ -29,6 +29,9 @@ from hush.server.relations.sets import Counted, Sums, counted
 from hush.server.simplex import simplex
 from hush.server.tally import Tally
 
+MAX_WORK = 1 << 21
+"""The most pairs of a cut and a band: each cut's variance is a sum over the bands of all questions of the tree."""
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -138,17 +141,64 @@ class Tree:
         return found
 
     @cached_property
-    def _forms(self) -> list[list[list[float]]]:
-        """For each cut and question, the weights by which its bands enter the share below the cut."""
-        forms: list[list[list[float]]] = [[[0.0] * (len(places) + 1) for places in self.places] for _ in self.cuts]
-        zero = [[0.0] * (len(places) + 1) for places in self.places]
-        for level, places in enumerate(self.places):
-            for band in range(len(places) + 1):
-                unit = [list(row) for row in zero]
-                unit[level][band] = 1.0
-                for cut, total in enumerate(accumulate(self._fit(unit, 0.0)[:-1])):
-                    forms[cut][level][band] = total
-        return forms
+    def _owns(self) -> list[list[float]]:
+        """The weight of every band's own estimate in the upward pass; the rest is for its children."""
+        found = []
+        for level, bands in enumerate(self._children):
+            below = self._variances[level + 1]
+            sums = [math.fsum(below[child] for child in children) for children in bands]
+            found.append([_average(1.0, self._noise[level], 0.0, one) for one in sums])
+        return [*found, [1.0] * (len(self.cuts) + 1)]
+
+    @cached_property
+    def _shares(self) -> list[list[float]]:
+        """The part that each band takes of what it and its siblings lack of their parent."""
+        found = [_shared([0.0] * len(self._variances[0]), self._variances[0], 1.0)]
+        for level, bands in enumerate(self._children, start=1):
+            parts: list[float] = []
+            for children in bands:
+                parts += _shared([0.0] * len(children), self._variances[level][children.start : children.stop], 1.0)
+            found.append(parts)
+        return found
+
+    @cached_property
+    def _parents(self) -> list[list[int]]:
+        """The band of the question before in which each band lies, for every question but the first."""
+        return [[band for band, children in enumerate(bands) for _ in children] for bands in self._children]
+
+    def _form(self, cut: int) -> list[list[float]]:
+        """Return for each question the weights by which its bands enter the share below a cut.
+
+        It is the transpose of both passes. Bands that a cut does not divide pass their shares on whole, so downwards
+        only the siblings of divided bands count.
+        """
+        last = len(self.levels) - 1
+        path = [cut]
+        for parents in reversed(self._parents):
+            path.insert(0, parents[path[0]])
+        wanted: list[list[float]] = []  # from the finest: the weights of the siblings of the divided band
+        part = 1.0  # how much of the divided band lies below the cut
+        for level in range(last, -1, -1):
+            siblings = self._siblings(level, path)
+            own = [1.0] * (path[level] - siblings.start) + [part] + [0.0] * (siblings.stop - path[level] - 1)
+            part = math.fsum(
+                w * s for w, s in zip(own, self._shares[level][siblings.start : siblings.stop], strict=True)
+            )
+            wanted.insert(0, [w - part for w in own])
+        found, up = [], wanted[0]
+        for level in range(last + 1):
+            if level:
+                rest = [(1 - own) * one for own, one in zip(self._owns[level - 1], up, strict=True)]
+                up = [rest[parent] for parent in self._parents[level - 1]]
+                siblings = self._siblings(level, path)
+                for band, weight in zip(siblings, wanted[level], strict=True):
+                    up[band] += weight
+            found.append([own * one for own, one in zip(self._owns[level], up, strict=True)])
+        return found
+
+    def _siblings(self, level: int, path: Sequence[int]) -> range:
+        """Return the bands of a question with the same parent as the one on the path."""
+        return self._children[level - 1][path[level - 1]] if level else range(len(self.places[0]) + 1)
 
     @cached_property
     def _wholes(self) -> list[float]:
@@ -168,8 +218,9 @@ class Tree:
             # The whole is 1 - missing, and so is the divisor: to first order both move the quotient.
             gone = [(point - self._wholes[cut]) * one.n / self.answers for one in self.levels]
         masses = self._masses
-        base = self._variance(self._forms[cut], gone, masses) / present**2
-        inside, sampled = min(max(point, 0.0), 1.0), self._sampled(cut)
+        forms = self._form(cut)
+        base = self._variance(forms, gone, masses) / present**2
+        inside, sampled = min(max(point, 0.0), 1.0), self._sampled(forms)
 
         def variance(x: float) -> float:
             # The variance changes with the share below the cut as that of a sample of people does, if little else.
@@ -177,10 +228,10 @@ class Tree:
 
         return point, math.sqrt(base), score(point, variance, level, (0.0, 1.0))
 
-    def _sampled(self, cut: int) -> float:
+    def _sampled(self, forms: Sequence[Sequence[float]]) -> float:
         """Return the factor of x*(1-x) in the variance: that of questions that ask this very cut."""
         found = 0.0
-        for one, form in zip(self.levels, self._forms[cut], strict=True):
+        for one, form in zip(self.levels, forms, strict=True):
             if one.n:
                 found += max(abs(weight) for weight in form) ** 2 / one.n
         return found
@@ -282,5 +333,12 @@ def fitted(tally: Tally, attribute: str) -> Tree:
         nested = nested[-1:]
     if not any(shares.n for _, shares in nested):
         raise EstimateError(f"attribute {attribute!r}: nobody has answered a question about its range yet")
-    places = tuple(tuple(finest.index(cut) for cut in view.cuts) for view, _ in nested)
+    work = len(finest) * sum(len(view.cuts) + 1 for view, _ in nested)
+    if work > MAX_WORK:  # before a reader keeps a server busy for minutes
+        raise EstimateError(
+            f"attribute {attribute!r}: its range has too many bands: {work} pairs of a cut and a band of a question, "
+            f"and at most {MAX_WORK} are estimated, as for 1024 bands that a design asks about"
+        )
+    at = {cut: place for place, cut in enumerate(finest)}
+    places = tuple(tuple(at[cut] for cut in view.cuts) for view, _ in nested)
     return Tree(field, tuple(shares for _, shares in nested), places, list(finest))
