@@ -81,6 +81,14 @@ def test_few_people_are_too_few() -> None:
     assert any(math.isinf(row.margin) for row in rows)
 
 
+def test_moments_without_means_are_refused() -> None:
+    """Such a plan was made, could never be read, and its prediction blamed the number of people."""
+    with pytest.raises(DesignError, match="'age': moments need its mean too, so singles must be above 0"):
+        hush.design(SCHEMA, 2.0, relations=[("plan", "region"), ("age", "hours", "moments")], singles=0)
+    (row,) = hush.foresee(hush.design(SCHEMA, 2.0, relations=[("age", "hours", "moments")]), 10**6)
+    assert (row.estimate, row.margin < 0.1) == ("correlation from moments", True)
+
+
 def test_needs_are_sentences_that_grow_with_the_relations() -> None:
     schema = hush.Schema([hush.Categorical(f"c{i}", ["a", "b", "c", "d", "e"]) for i in range(4)])
     one = needs(hush.design(schema, 1.0, relations=[("c0", "c1")]))

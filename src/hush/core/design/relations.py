@@ -6,7 +6,7 @@ questions with half of epsilon each, whose answers a server would multiply (docs
 - A category with a category, or bands of numbers: a **table**, reported as a set of its cells.
 - A number by a category, or by bands: **means**, by the rows channel.
 - Two numbers: an **association**, one bit: do both lie on the same side of their cuts? Both cuts are asked alone too.
-- Two numbers: **moments**, the product and both squares through windows.
+- Two numbers: **moments**, the product and both squares through windows. Single questions give the means.
 - A **range**: a tree of bands, 4, 16, 64, ... of them, each level a question.
 
 **Weights.** With probabilities p_j the error is the sum of e_j/p_j, which is least if p_j is in proportion to the
@@ -68,7 +68,10 @@ def questions(
     """Return the questions of these wishes, and their weights."""
     bands = {name: _cuts(schema, name, cuts) for name, cuts in wishes.bands.items()}
     asked: dict[tuple[View, ...], Asked] = {}
+    singles = _singles(wishes.singles)
     for names, kind in _relations(schema, wishes.relations, bands):
+        if kind == "moments" and not singles:
+            raise DesignError(f"attribute {names[0]!r}: moments need its mean too, so singles must be above 0")
         weight = _importance(wishes.importance, names)
         for one in _asking(schema, epsilon, names, kind, bands):
             asked.setdefault(one.question.views, Asked(one.question, one.error * weight))
@@ -76,7 +79,6 @@ def questions(
         weight = _importance(wishes.importance, (name,))
         for one in _tree(schema, epsilon, name, leaves):
             asked.setdefault(one.question.views, Asked(one.question, one.error * weight))
-    singles = _singles(wishes.singles)
     alone: dict[tuple[View, ...], Asked] = {}
     if singles:
         for attribute in schema.attributes:
