@@ -12,7 +12,7 @@ CACHE = ROOT / ".mutants"
 EPSILONS = (Fraction(1, 2), Fraction(4))
 LONG = (5, 4, 3)  # a cube whose law takes longer to follow than those of all others together
 CHANNELS = "tests/core/channels/"
-KINDS = ("additive", "cells", "cube", "mixture", "signs", "subset", "unary", "window")
+KINDS = ("additive", "cells", "cube", "ladder", "mixture", "rows", "signs", "subset", "unary", "window")
 EDGES = CHANNELS + "test_edges.py"
 CONFORMANCE = CHANNELS + "test_conformance.py"
 SQUARES = CHANNELS + "test_squares.py"
@@ -74,10 +74,10 @@ class Result:
     missed: set[str] = field(default_factory=set)
 
 
-def _channel(name: str, *channels: str) -> Module:
-    own = f"{CHANNELS}test_{name}.py"
+def _channel(name: str, *channels: str, own: tuple[str, ...] = ()) -> Module:
+    first = (f"{CHANNELS}test_{name}.py", *own)
     return Module(
-        f"core/channels/{name}", (own, EDGES, SQUARES, SAME_WORK, CONFORMANCE, "tests/test_vectors.py"), channels
+        f"core/channels/{name}", (*first, EDGES, SQUARES, SAME_WORK, CONFORMANCE, "tests/test_vectors.py"), channels
     )
 
 
@@ -106,7 +106,7 @@ def _script(name: str, *first: str, last: tuple[str, ...] = ()) -> Module:
 
     Those that `tests/web` asked are among them (`scripts`), and take long: they come last where others notice more.
     """
-    others = sorted({"collector", "edges", "ledger", "plan", "record", "report", "vectors"} - set(first))
+    others = sorted({"collector", "edges", "ledger", "plan", "record", "report", "vectors", "views"} - set(first))
     end = last if "recorded" in first else ("recorded", *last)
     files = (f"{'mutants' if test == 'recorded' else 'test'}/{test}.test.mjs" for test in (*first, *others, *end))
     return Module(f"web/{name}", tuple(files))
@@ -120,20 +120,38 @@ MODULES = (
     _channel("cells", "cells"),
     _channel("cube", "cube"),
     Module("core/channels/indicator", INDICATOR, ("grr", "subset", "oue", "sue")),
+    _channel("ladder", "ladder", own=("tests/server/test_ladders.py",)),
+    Module("core/channels/levels", (f"{CHANNELS}test_window.py", f"{CHANNELS}test_rows.py", "tests/test_vectors.py")),
     _channel("mixture", "mixture", "hybrid"),
+    _channel("rows", "rows", "rounding-rows", own=(f"{CHANNELS}test_rows_work.py",)),
     _channel("signs", "signs", "duchi-multi"),
     Module("core/channels/squares", (SQUARES,)),
     _channel("subset", "grr", "subset"),
     _channel("unary", "oue", "sue"),
     _channel("window", "duchi", "window", "piecewise"),
+    Module(
+        "core/channels/windowed",
+        (f"{CHANNELS}test_window.py", f"{CHANNELS}test_ladder.py", f"{CHANNELS}test_rows.py", "tests/test_vectors.py"),
+    ),
     Module("core/codec", ("tests/core/test_codec.py",)),
     Module("core/exact", ("tests/core/test_exact.py",)),
     Module("core/plan", ("tests/core/test_plan.py", "tests/show/test_tables.py", "tests/test_vectors.py")),
+    Module("core/views", ("tests/core/test_views.py", "tests/core/test_views_work.py", "tests/test_vectors.py")),
     Module("core/report", ("tests/core/test_report.py", "tests/test_vectors.py")),
     Module("server/tally", ("tests/server/test_tally.py", "tests/test_vectors.py")),
-    Module(
-        "server/estimates", ("tests/server/test_estimates.py", "tests/show/test_rows.py", "tests/show/test_tables.py")
+    *(
+        Module(
+            f"server/{name}",
+            ("tests/server/test_estimates.py", *own, "tests/show/test_rows.py", "tests/show/test_tables.py"),
+        )
+        for name, own in {
+            "estimates": ("tests/server/test_pools.py",),
+            "sources": ("tests/server/test_pools.py",),
+            "manipulations": (),
+            "simplex": (),
+        }.items()
     ),
+    *(Module(f"server/{name}", ("tests/server/test_ladders.py",)) for name in ("ladders", "narrowing")),
     Module("server/intervals", ("tests/server/test_intervals.py", "tests/server/test_estimates.py")),
     Module("server/binomial", ("tests/server/test_binomial.py",)),
     Module("core/schema", ("tests/core/test_schema.py",)),
@@ -164,4 +182,5 @@ MODULES = (
     _script("schema", "record", "plan"),
     _script("stores", "ledger"),
     _script("tickets", "collector"),
+    _script("views", "views", "vectors"),
 )
