@@ -176,7 +176,7 @@ def surveyed(schema: Schema, epsilon: float, people: int, guesses: dict[str, Any
         (X, 4.0, 1000, NEAR_0),
         (X, 4.0, 6000, NEAR_0),
         (X, 6.0, 1000, NEAR_10),
-        (C, 1.0, 60, SHARES),
+        (C, 1.0, 600, SHARES),
         (C, 2.0, 4000, SHARES),
         (XC, 2.0, 3000, NEAR_10 | SHARES),
         (Y, 2.0, 150, MOST),

@@ -12,6 +12,7 @@ from hush import MISSING, Categorical, EstimateError, Numeric, Plan, Schema, Tal
 from hush.core.channels import Subsets
 from hush.core.plan import Question
 from hush.device.randomise import randomise_from
+from hush.server import sources
 from hush.server.estimates import points
 from hush.server.intervals import Sample
 from hush.server.manipulations import leverage
@@ -64,7 +65,7 @@ def test_shares_come_out(name: str) -> None:
     assert [row.category for row in rows] == [*range(channel.size)]
     for row in rows:
         assert row.point == pytest.approx(float(mix.get(row.category, 0)), abs=1e-9)
-        assert row.low <= row.point <= row.high
+        assert row.low <= max(row.point, 0.0) <= row.high
 
 
 @pytest.mark.parametrize("name", ["duchi-optional", "window-9-2-optional", "mixture-optional"])
@@ -141,8 +142,33 @@ def test_one_report_is_hardly_anything() -> None:
 @pytest.mark.parametrize("n", [1, 2, 5, 40])
 def test_no_rounding_pushes_an_end_past_the_point(n: int) -> None:
     for name in ("default", "grr", "multi"):
-        for row in estimate(filled(plans()[name], n, 3), level=0.5):
-            assert math.isnan(row.point) or row.low <= row.point <= row.high
+        plan = plans()[name]
+        for row in estimate(filled(plan, n, 3), level=0.5):
+            low, high = domain(plan.schema[row.attribute], row.category)
+            assert math.isnan(row.point) or row.low <= min(max(row.point, low), high) <= row.high
+
+
+def domain(attribute: Any, category: object) -> tuple[float, float]:
+    return (attribute.low, attribute.high) if isinstance(attribute, Numeric) and category is None else (0.0, 1.0)
+
+
+def test_intervals_lose_only_what_cannot_be_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within the domain the interval is the one that is not cut, so it covers as often."""
+    cut = 0
+    for name, plan in plans().items():
+        tally = filled(plan, 30, 3)
+        rows = estimate(tally)
+        with monkeypatch.context() as patch:
+            patch.setattr(sources, "clamped", lambda interval, ends: interval)
+            whole = estimate(tally)
+        for row, other in zip(rows, whole, strict=True):
+            low, high = domain(plan.schema[row.attribute], row.category)
+            assert low <= row.low <= row.high <= high, name
+            assert row.point == other.point or math.isnan(row.point)
+            ends = [min(max(end, low), high) for end in (other.low, other.high)]
+            assert [row.low, row.high] == ends
+            cut += [row.low, row.high] != [other.low, other.high]
+    assert cut > 50
 
 
 def test_rows_come_in_the_order_of_the_schema() -> None:

@@ -13,8 +13,9 @@ import pytest
 import hush
 from hush import Numeric, Schema, Tally, design, estimate
 from hush.core.channels import Ladder
-from hush.server.binomial import at_most
-from hush.server.ladders import Fitted, clipped
+from hush.server.binomial import at_most, normal
+from hush.server.ladders import Fitted, clipped, unclipped
+from hush.server.manipulations import leverage
 from hush.server.narrowing import narrow
 
 HIGH = 1e7
@@ -159,6 +160,92 @@ def test_estimates_state_the_clip() -> None:
     assert "of the people lie beyond" in str(estimate(tally))
     shift = hush.manipulation(tally, 100)[0].shift
     assert 0 < shift < INCOME.high
+
+
+def pareto(index: float, least: float = 20_000.0, size: int = 4000) -> list[float | None]:
+    """People whose shares above x fall like x^-index."""
+    return [min(least * ((i + 0.5) / size) ** (-1 / index), HIGH) for i in range(size)]
+
+
+@pytest.mark.parametrize("optional", [False, True])
+@pytest.mark.parametrize(("index", "tail", "held"), [(1.5, 1.5, True), (2.5, 1.5, True), (1.2, 3.0, False)])
+def test_a_known_tail_bounds_the_mean_itself(index: float, tail: float, held: bool, optional: bool) -> None:
+    """From expected counts, so that no chance is left: the interval has the mean if the assumption holds.
+
+    The twin assumes a tail that is far too light.
+    """
+    number = Numeric("income", 0, HIGH, scale="log", optional=optional)
+    values = pareto(index)
+    truth = sum(value or 0.0 for value in values) / len(values)
+    tally = tally_of(number, 1.0, [*values, *[None] * (1000 * optional)], 100_000)
+    clip, free, *_ = estimate(tally, tail=tail)
+    assert clip.ceiling is not None
+    assert clip.ceiling < HIGH
+    assert free.tail == tail
+    assert (free.ceiling, free.beyond) == (None, None)
+    assert (free.low <= truth <= free.high) == held
+    assert clip.low == free.low  # clipping only takes away
+    assert clip.point < free.point
+    assert "falls like x^-" in str(estimate(tally, tail=tail))
+    assert all(row.tail is None for row in estimate(tally))
+
+
+def test_the_bound_of_a_tail_is_that_of_pareto() -> None:
+    """With the index of the people themselves, m(c) + L*(m(c) - m(c/2)) is their mean, but for noise and rounding."""
+    values, n = pareto(1.5), 10**6
+    channel = channel_of(INCOME, 4.0)
+    fit = Fitted(channel, INCOME, whole(law_of(channel, INCOME, values), n), n)
+    middle, wide = unclipped(fit, 0.5, 1.5), unclipped(fit, 0.999, 1.5)
+    z = (wide.interval[1] - middle.interval[1]) / (normal(0.999) - normal(0.5))
+    bound = middle.interval[1] - z * normal(0.5)
+    truth = sum(value or 0.0 for value in values) / len(values)
+    assert bound == pytest.approx(truth, rel=0.01)
+    assert clipped(fit, 0.5).point < 0.975 * truth
+
+
+def test_tails_on_both_sides_widen_both_ends() -> None:
+    values: list[float | None] = [*pareto(1.5), *(-0.05 * (value or 0.0) for value in pareto(1.5, size=2000))]
+    tally = tally_of(BALANCE, 2.0, values, 100_000)
+    clip, free, _ = estimate(tally, tail=1.5)
+    assert free.low < clip.low < clip.high < free.high
+    truth = sum(min(max(value or 0.0, -1e6), HIGH) for value in values) / len(values)
+    assert free.low <= truth <= free.high
+
+
+def test_nothing_is_beyond_the_end_of_the_range() -> None:
+    clip, free = estimate(tally_of(INCOME, 4.0, [HIGH * (i + 0.5) / 500 for i in range(500)], 10**6), tail=1.5)
+    assert clip.ceiling == HIGH
+    assert (free.point, free.low, free.high) == (clip.point, clip.low, clip.high)
+
+
+@pytest.mark.parametrize("tail", [1, 1.0, 0.5, -2, math.nan, math.inf, 101, True, "1.5"])
+def test_a_tail_needs_a_mean(tail: Any) -> None:
+    with pytest.raises(hush.EstimateError, match="tail must be a number above 1"):
+        estimate(Tally(design(Schema([INCOME]), 1.0)), tail=tail)
+
+
+def test_a_tail_is_for_wide_numbers() -> None:
+    with pytest.raises(hush.EstimateError, match="wide numbers"):
+        estimate(Tally(design(Schema([Numeric("x", 0, 1)]), 1.0)), tail=1.5)
+    _, free = estimate(Tally(design(Schema([INCOME]), 1.0)), tail=2)
+    assert math.isnan(free.point)
+    assert (free.low, free.high, free.tail) == (0, HIGH, 2.0)
+
+
+@pytest.mark.parametrize("number", [INCOME, BALANCE])
+def test_one_report_has_a_known_leverage(number: Numeric) -> None:
+    """One of n reports moves the mean by leverage/n at most, whatever it says. Here nothing is clipped."""
+    plan, n = design(Schema([number]), 1.0), 10**6
+    (row,) = leverage(plan)
+    values: list[float | None] = [number.low + (number.high - number.low) * i / 400 for i in range(401)]
+    tally = tally_of(number, 1.0, values, n)
+    before = estimate(tally)[0].point
+    for y in range(len(tally.counts[0])):
+        counts = [*tally.counts[0]]
+        counts[y] += 1
+        after = estimate(Tally(plan, n + 1, [n + 1], [counts]))[0].point
+        assert abs(after - before) * n <= row.shift
+    assert row.shift < 25 * (number.high - number.low)
 
 
 def test_missing_values_have_a_row() -> None:

@@ -196,6 +196,12 @@ def _dataframe(plan: Plan, paths: list[str]) -> Any:
     type=click.Choice(["clip", "project"]),
     help="Biased, but never odd. clip: move into the domain; project: shares that are not negative and add up to 1.",
 )
+@click.option(
+    "--tail",
+    type=float,
+    metavar="N",
+    help="Add the means of wide numbers without a clip, if the share of people above x falls like x^-N or faster.",
+)
 @ATTRIBUTES
 @PICTURE
 @JSON
@@ -206,6 +212,7 @@ def estimate(
     level: float,
     estimator: str,
     remedy: str | None,
+    tail: float | None,
     attributes: tuple[str, ...],
     picture: str | None,
     machine: bool,
@@ -224,7 +231,7 @@ def estimate(
     schema = counted.plan.schema
     for name in attributes:
         schema[name]  # raises, and lists the known ones
-    rows = estimates.estimate(counted, level=level, estimator=estimator)  # type: ignore[arg-type]
+    rows = estimates.estimate(counted, level=level, estimator=estimator, tail=tail)  # type: ignore[arg-type]
     if remedy:
         rows = rows.clip() if remedy == "clip" else rows.project()
     rows = rows.of(*attributes) if attributes else rows

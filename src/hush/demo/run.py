@@ -24,6 +24,7 @@ from hush.demo.people import SCHEMA, Truth, people, truth
 from hush.demo.service import DemoError, Service, serving
 from hush.device.client import Client
 from hush.server.estimates import MAX_LEVEL, Estimate
+from hush.show.tables import farther
 
 MOST = 10_000_000  # people; they are held in memory
 BATCH = 20_000  # people whose reports travel together
@@ -188,13 +189,13 @@ def table(rows: Sequence[Estimate], true: Truth, level: float) -> Iterator[str]:
         if math.isnan(row.point):
             yield f"{name}{fact:>9,.3f}   nobody has answered"
             continue
-        half = (row.high - row.low) / 2
-        places = min(3, max(0, 1 - math.floor(math.log10(half))))  # two digits of the margin
-        truth, point, margin, low, high = (
-            f"{value:,.{places}f}" for value in (fact, row.point, half, row.low, row.high)
+        wide = farther(row.point, row.low, row.high)
+        places = min(3, max(0, 1 - math.floor(math.log10(wide))))  # two digits of the margin
+        truth, point, shown, low, high = (
+            f"{value:,.{places}f}" for value in (fact, row.point, wide, row.low, row.high)
         )
         star = "" if covers(row, true) else " *"
-        yield f"{name}{truth:>9}{point:>10}{'±' + margin:>9}{f'{low} .. {high}':>21}{row.answers:>9,}{star}"
+        yield f"{name}{truth:>9}{point:>10}{'±' + shown:>9}{f'{low} .. {high}':>21}{row.answers:>9,}{star}"
 
 
 def _linger(service: Service, sent: int) -> None:

@@ -131,9 +131,10 @@ class Prospect:
 def predict(plan: Plan, people: int, *, level: float = 0.95, guesses: Guesses | None = None) -> Predictions:
     """Return the precision to expect from this many people: the rows of `hush.estimate`, before any data.
 
-    The margin is half of the width of the interval that `hush.estimate` would give: with many people that of a normal
-    interval, with few somewhat more. So it is not always in proportion to `stderr`. The number of answers about an
-    attribute is `people` times the probability that its question is asked. The prediction assumes the ratio estimator.
+    The margin is half of the width of the interval that `hush.estimate` would give if it were not cut at the ends of
+    the domain: with many people that of a normal interval, with few somewhat more. So it is not always in proportion to
+    `stderr`. The number of answers about an attribute is `people` times the probability that its question is asked. The
+    prediction assumes the ratio estimator.
     """
     if type(people) is not int or people < 1:
         raise DesignError("people must be a whole number, 1 or more")

@@ -9,6 +9,7 @@ from hush.core.exact import log_above
 from hush.core.plan import Plan, Question
 from hush.core.report import sizes
 from hush.core.views import Bands
+from hush.planning import wide
 from hush.show.tables import Table, number, up
 
 WEAK = 4
@@ -40,6 +41,7 @@ def table(plan: Plan) -> Table:
         f"{low if low == high else f'{low} to {high}'} bytes, and it costs epsilon = "
         f"{up(log_above(plan.ratio), 6)} of {plan.epsilon!r}.",
         *weak,
+        *([asked] if (asked := wide.question(plan)) else []),
         f"Plan {plan.id}" + (f" {plan.title!r}" if plan.title else ""),
     )
     return Table(("question", "channel", "epsilon", "bytes", "worst variance"), rows, texts=2, notes=notes)

@@ -12,20 +12,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
 
 from hush.core.channels import Ladder
+from hush.core.design.ladders import ladder
+from hush.core.plan import Plan
 from hush.core.schema import Numeric
+from hush.core.views import Value
 from hush.errors import DesignError
+from hush.server.binomial import normal
 from hush.server.ladders import Fitted, clipped
+from hush.show.tables import number as shown
 
 USUAL = 64
 """The mean of the assumed people is the range divided by this."""
 
 WIDE = 1000
-"""A range is called wide if it is this many times as large as a guess of the mean."""
+"""A range may be wide from this many units on."""
 
+CROWD = 100_000
+"""The number of answers in the question whether a range is wide."""
+
+LEVEL = 0.95
 _GRID = 400
 _SCALE = 2.0**40  # people at the origin are taken as this much closer to it than to the end of the range
 
@@ -69,6 +79,35 @@ def precision(
     found = clipped(fit, level)
     low, high = found.interval
     return math.hypot(found.stderr, found.point - truth), max(high - truth, truth - low)
+
+
+def question(plan: Plan) -> str | None:
+    """Ask whether numbers that might be wide are, with the margin of the first one's mean either way."""
+    found = [
+        (number, float(question.channel.worst_variance))
+        for question, (number, *_) in zip(plan.questions, plan.attributes, strict=True)
+        if isinstance(number, Numeric) and question.views == (Value(number.name),) and _might(number)
+    ]
+    if not found:
+        return None
+    (number, variance), *others = found
+    half = number.high / 2 - number.low / 2
+    now = normal(LEVEL) * half * math.sqrt(variance / CROWD)
+    logged = replace(number, scale="log", optional=False)
+    _, then = precision(ladder(Fraction(plan.cost) / plan.k, logged), logged, CROWD, LEVEL, None, 0.0, 0.0)
+    if then > now / 2:
+        return None
+    text = (
+        f"Wide? {number.name} goes from {shown(number.low)} to {shown(number.high)}: with {CROWD:,} answers its mean "
+        f'has a margin of {shown(now)}. With scale="log" that would be {shown(then)}, if most people are within a '
+        f"{USUAL}th of the range."
+    )
+    return f"{text} The same may hold for {', '.join(one.name for one, _ in others)}." if others else text
+
+
+def _might(number: Numeric) -> bool:
+    """Tell whether a range might be far wider than where people are."""
+    return number.scale == "linear" and number.low <= 0 <= number.high and number.high - number.low >= WIDE
 
 
 def whole(values: Sequence[float], total: int) -> list[int]:

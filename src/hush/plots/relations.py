@@ -13,7 +13,7 @@ from hush.server.relations.crosstabs import Crosstab
 from hush.server.relations.groups import Differences, Means
 from hush.server.relations.ranges import Quantiles, Shares
 from hush.server.relations.rows import Related
-from hush.show.tables import percent, within
+from hush.show.tables import farther, percent, within
 
 import altair as alt  # isort: skip - after hush.plots.panels, whose error explains how to install it
 
@@ -43,12 +43,13 @@ def _cell(row: Related, texts: bool) -> dict[str, Any]:
     """Return a cell of a heat map: its share with two digits for the margin, as tables have it."""
     write = within(100 * row.low, 100 * row.high)
     known = math.isfinite(row.point)
+    wide = f"±{write(100 * farther(row.point, row.low, row.high))}" if known else "unknown"
     return {
         "row": str(row.category),
         "column": str(row.group),
         "point": row.point if known else None,
         "share": write(100 * row.point) if texts and known else "",
-        "margin": f"±{write(50 * (row.high - row.low))}" if texts and known else "unknown" if texts else "",
+        "margin": wide if texts else "",
     }
 
 

@@ -13,9 +13,10 @@ is unbiased too, but adds a variance of (d/k - 1)*mean^2/n without any benefit.
 weights that follow from the plan and the numbers of answers alone. It is unbiased, and its intervals are exact as those
 of its parts, because different people answer different questions.
 
-Points are unbiased and may lie outside the domain, or be negative. `Estimates.clip` and `Estimates.project` remove
-such values, but neither is a default: their results look better and are often closer to the truth, but are biased.
-Their averages over weeks or regions stay biased: add tallies and estimate once.
+Points are unbiased and may lie outside the domain, or be negative; their intervals never do, as truths do not: a share
+of -2 % may have the interval from 0 to 1 %. `Estimates.clip` and `Estimates.project` remove such points, but neither is
+a default: their results look better and are often closer to the truth, but are biased. Their averages over weeks or
+regions stay biased: add tallies and estimate once.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from hush.core.channels import Ladder, Reading
 from hush.core.schema import MISSING, Categorical, Numeric, Schema
 from hush.errors import EstimateError
 from hush.server.intervals import Sample, bounds, ratio, summarise
-from hush.server.ladders import Fitted, clipped
+from hush.server.ladders import Fitted, clipped, unclipped
 from hush.server.simplex import simplex
 from hush.server.sources import Estimator, Scale, category_of, ladders, sources, targets
 from hush.server.tally import Tally
@@ -38,6 +39,7 @@ from hush.show.rows import Rows
 from hush.show.tables import Table, percent, within
 
 MAX_LEVEL = 1 - 1e-9
+MAX_TAIL = 100
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ class Estimate:
     """A mean (category None) or the share of a category, from this number of `answers` about it.
 
     The mean of a wide number is that of its values clipped to `floor`..`ceiling`, and `beyond` is an upper bound of the
-    share of people outside (`hush.server.ladders`). For all others these are None.
+    share of people outside (`hush.server.ladders`). For all others these are None. With `tail` it is the mean without a
+    clip, if survival falls at least as fast as x^-tail.
     """
 
     attribute: str
@@ -58,6 +61,7 @@ class Estimate:
     floor: float | None = None
     ceiling: float | None = None
     beyond: float | None = None
+    tail: float | None = None
 
 
 class Estimates(Rows[Estimate]):
@@ -74,8 +78,9 @@ class Estimates(Rows[Estimate]):
         "floor": float,
         "ceiling": float,
         "beyond": float,
+        "tail": float,
     }
-    _rare: ClassVar = ("floor", "ceiling", "beyond")
+    _rare: ClassVar = ("floor", "ceiling", "beyond", "tail")
 
     def __init__(
         self, rows: Iterable[Estimate] = (), *, level: float | None = None, schema: Schema | None = None
@@ -91,13 +96,18 @@ class Estimates(Rows[Estimate]):
             if row.beyond is not None:
                 what = f"mean of {clipping(row)}"
                 notes.append(f"{what}: at most {100 * row.beyond:.2g} % of the people lie beyond.")
+            if row.tail is not None:
+                what = "mean without a clip"
+                notes.append(
+                    f"{row.attribute}, {what}: if the share of people above x falls like x^-{row.tail:g} or faster."
+                )
             point, low, high = map(within(row.low, row.high), (row.point, row.low, row.high))
             shown.append((row.attribute, what, point, f"{low} .. {high}", f"{row.answers:,}"))
         columns = ("attribute", "estimate", "value", percent(self.level, "interval"), "answers")
         return Table(columns, shown, texts=2, notes=tuple(notes))
 
     def clip(self) -> Self:
-        """Move points and intervals into the domain: low to high for means, 0 to 1 for shares."""
+        """Move points into the domain: low to high for means, 0 to 1 for shares."""
         rows = []
         for row in self:
             attribute = self._known()[row.attribute]
@@ -137,32 +147,42 @@ class Estimates(Rows[Estimate]):
         return self._schema
 
 
-def estimate(tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio") -> Estimates:
+def estimate(
+    tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio", tail: float | None = None
+) -> Estimates:
     """Return an estimate for every numeric attribute and every category, in the schema's order.
 
     For an optional numeric attribute the mean is that of the present values, and the category `MISSING` has the share
     of the missing ones. Reading a tally costs no privacy, however often you do it.
+
+    The mean of a wide number (`scale="log"`) is clipped at a stated value. `tail` adds the mean without a clip, if you
+    know what the reports cannot show: beyond half of the clip, the share of people above x falls at least as fast as
+    x^-tail.
     """
     if not isinstance(tally, Tally):
         raise EstimateError("estimate(tally) needs a Tally")
     if not isinstance(level, float) or not 0 < level <= MAX_LEVEL:
         raise EstimateError(f"level must be a number between 0 and {MAX_LEVEL}, such as 0.95")
-    rows = [row for index in ladders(tally) for row in _wide(tally, index, level)]
+    wide = ladders(tally.plan)
+    if tail is not None:
+        if isinstance(tail, bool) or not isinstance(tail, int | float) or not 1 < tail <= MAX_TAIL:
+            raise EstimateError(f"tail must be a number above 1, at most {MAX_TAIL}: survival falls like x^-tail")
+        if not wide:
+            raise EstimateError('tail= is for wide numbers, and the plan asks for none: declare one with scale="log"')
+    rows = [row for index in wide for row in _wide(tally, index, level, tail)]
     for target in targets(tally, estimator):
         attribute, symbol, sample = target.attribute, target.symbol, target.sample
         scale = Scale(attribute, symbol)
-        low, high = scale.bounds(bounds(sample, level))
         point = scale.value(sample.mean if isinstance(sample, Sample) else sample.point)
+        low, high = scale.around(bounds(sample, level), point)
         stderr = scale.half * sample.stderr
-        if not math.isnan(point):  # rounding must not push an end of the interval past the point
-            low, high = min(low, point), max(high, point)
         rows.append(Estimate(attribute.name, category_of(attribute, symbol), point, stderr, low, high, target.answers))
     order = {name: place for place, name in enumerate(tally.plan.schema.names)}
     rows.sort(key=lambda row: order[row.attribute])  # stable: within an attribute as its channel lists them
     return Estimates(rows, level=level, schema=tally.plan.schema)
 
 
-def _wide(tally: Tally, index: int, level: float) -> list[Estimate]:
+def _wide(tally: Tally, index: int, level: float, tail: float | None) -> list[Estimate]:
     """Return the mean of a wide number, clipped where people are, and the share of missing if it is optional."""
     channel, number = tally.plan.questions[index].channel, tally.plan.attributes[index][0]
     assert isinstance(channel, Ladder)
@@ -170,11 +190,16 @@ def _wide(tally: Tally, index: int, level: float) -> list[Estimate]:
     n, low, high = tally.answered[index], number.low, number.high
     if n < 2:
         found = [Estimate(number.name, None, math.nan, math.inf, low, high, n, low, high, 1.0)]
+        if tail is not None:
+            found.append(Estimate(number.name, None, math.nan, math.inf, low, high, n, tail=float(tail)))
         absent = Estimate(number.name, MISSING, math.nan, math.inf, 0.0, 1.0, n)
         return [*found, absent] if number.optional else found
     fit = Fitted(channel, number, tuple(tally.counts[index]), n)
     mean = clipped(fit, level)
     rows = [Estimate(number.name, None, mean.point, mean.stderr, *mean.interval, n, mean.low, mean.high, mean.beyond)]
+    if tail is not None:
+        free = unclipped(fit, level, tail)
+        rows.append(Estimate(number.name, None, free.point, free.stderr, *free.interval, n, tail=float(tail)))
     if number.optional:
         # The output "missing" is one of two values, as in a window.
         law = channel.table
@@ -182,7 +207,8 @@ def _wide(tally: Tally, index: int, level: float) -> list[Estimate]:
         pair = -here / (gone - here), (1 - here) / (gone - here)
         count = tally.counts[index][-1]
         sample = summarise((n - count, count), pair)
-        rows.append(Estimate(number.name, MISSING, sample.mean, sample.stderr, *bounds(sample, level), n))
+        ends = Scale(number, 1).around(bounds(sample, level), sample.mean)
+        rows.append(Estimate(number.name, MISSING, sample.mean, sample.stderr, *ends, n))
     return rows
 
 
@@ -197,7 +223,7 @@ def clipping(row: Estimate) -> str:
 
 def points(tally: Tally) -> list[float]:
     """Return only the points of `estimate`, for callers that need many estimates and no intervals."""
-    if ladders(tally):
+    if ladders(tally.plan):
         return [row.point for row in estimate(tally)]
     found = []
     for target in sources(tally.plan, tally):

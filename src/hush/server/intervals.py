@@ -152,6 +152,15 @@ def interval(sample: Sample, level: float) -> Interval:
     return edge(plausible, sample.mean, sample.smallest), edge(plausible, sample.mean, sample.largest)
 
 
+def clamped(interval: Interval, ends: Interval) -> Interval:
+    """Return the part of an interval where truths can lie; the nearer end if it has none.
+
+    That costs no coverage, as no truth is lost.
+    """
+    low, high = ends
+    return min(max(interval[0], low), high), min(max(interval[1], low), high)
+
+
 def proportion(count: float, n: float, level: float) -> Interval:
     """Return an interval for the probability of an event that happened `count` times in n."""
     if min(count, n - count) >= FEW:

@@ -11,7 +11,8 @@ unbiased estimates from the same reports, with exact covariances:
 The **survival** in a rung, between two knots, is the average share of people above a point of the rung. The clip c is
 the upper end of the last rung with a survival of more than two standard errors, there and in all rungs before. The
 point is the sum of survival times width over these rungs. As c was chosen from the same reports, the interval is a
-little wider than usual: 2.3 standard errors in place of 1.96 at level 0.95.
+little wider than usual: 2.3 standard errors in place of 1.96 at level 0.95. For people who know how light the tails
+are, `unclipped` bounds the mean itself.
 
 **Two sides.** If the range has both signs, both sides are clipped, each by the same rule.
 """
@@ -22,6 +23,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from operator import mul
 
 from hush.core.channels.ladder import Ladder
@@ -34,6 +36,7 @@ SURE = 2.0
 CHOSEN = 2.3 / 1.96
 """By how much intervals are wider, because the clip was chosen from the same reports."""
 
+_THIRD = 1 / 3
 _STEPS = 30
 _MIXED = 0.02  # of the law of the reports is taken as uniform, so that no output has none
 _CLOSE = 1e-12
@@ -45,10 +48,6 @@ class Side:
     """The rungs on one side of the origin: the states at their ends, from the origin outwards."""
 
     states: tuple[int, ...]
-
-    def lengths(self, places: Sequence[float]) -> list[float]:
-        """Return the widths of the rungs."""
-        return [abs(places[b] - places[a]) for a, b in zip(self.states, self.states[1:], strict=False)]
 
 
 @dataclass(frozen=True)
@@ -190,41 +189,89 @@ class Clipped:
 
 def clipped(fit: Fitted, level: float) -> Clipped:
     """Return the mean of a ladder's number, clipped where people are, among the present."""
-    ends = [fit.places[fit.origin]] * 2
-    weights = [0.0] * len(fit.shares)
-    point = fit.places[fit.origin]
-    present = 1 - fit.missing
-    for side in fit.sides:
-        up = fit.places[side.states[1]] > fit.places[side.states[0]]
-        count = fit.used(side)
-        lengths = side.lengths(fit.places)
-        for rung in range(count):
-            sign = lengths[rung] if up else -lengths[rung]
-            for state, weight in enumerate(fit.survival(side, rung)):
-                weights[state] += sign * weight
-        ends[up] = fit.places[side.states[count]]
-    total = sum(map(mul, weights, fit.best))
-    point += total / present
-    if fit.channel.optional:  # the quotient by the present moves with the missing
-        weights = [weight / present for weight in weights]
-        weights[-1] += total / present**2
-    error = math.sqrt(fit.variance(weights))
+    low, high = _ends(fit)
+    point, error = _mean(fit, [0.0] * len(fit.sides))
     half = CHOSEN * normal(level) * error
-    low, high = max(point - half, ends[0]), min(point + half, ends[1])
-    beyond = _beyond(fit, ends[0], ends[1], level)
-    return Clipped(ends[0], ends[1], point, error, (min(low, point), max(high, point)), beyond, fit.n)
+    interval = min(max(point - half, low), point), max(min(point + half, high), point)
+    return Clipped(low, high, point, error, interval, _beyond(fit, low, high, level), fit.n)
+
+
+@dataclass(frozen=True)
+class Unclipped:
+    """The mean of a number without a clip, under an assumption about its tails."""
+
+    point: float
+    stderr: float
+    interval: tuple[float, float]
+
+
+def unclipped(fit: Fitted, level: float, tail: float) -> Unclipped:
+    """Return the mean of a ladder's number if its tails are at least as light as those of a Pareto law with this index.
+
+    That is: from half of the clip c on, x^tail * P(t > x) does not rise, with x measured from the origin. Let m(c) be
+    the mean of min(t, c). What clipping at c takes away is then between 0 and L*(m(c) - m(c/2)), with
+
+        L = (1 - (c/H)^(tail-1)) / (2^(tail-1) - 1).
+
+    The interval goes from the lower end of m(c) to the upper end of m(c) + L*(m(c) - m(c/2)). The point adds a third of
+    m(c) - m(c/2) to m(c), as if survival fell with the third power, or L of it if that is less.
+    """
+    factors = []
+    for side in fit.sides:
+        used, places = fit.used(side), [abs(fit.places[state] - fit.places[fit.origin]) for state in side.states]
+        part = (places[used] / places[-1]) ** (tail - 1)
+        factors.append((1 - part) / (2 ** (tail - 1) - 1) if used else 0.0)
+    point, error = _mean(fit, [min(factor, _THIRD) for factor in factors])
+    # Of two sides, what is beyond the upper one can only add, and what is beyond the lower one only take away.
+    ups = [fit.places[side.states[1]] > fit.places[side.states[0]] for side in fit.sides]
+    most, above = _mean(fit, [factor * up for factor, up in zip(factors, ups, strict=True)])
+    least, below = _mean(fit, [factor * (not up) for factor, up in zip(factors, ups, strict=True)])
+    z = CHOSEN * normal(level)
+    low, high = max(least - z * below, fit.places[0]), min(most + z * above, fit.places[-1])
+    return Unclipped(point, error, (min(low, point), max(high, point)))
 
 
 def reach(fit: Fitted) -> float:
     """Return how far one report can move the clipped mean, times the number of reports."""
-    weights = [0.0] * len(fit.shares)
+    values = fit.values(_weights(fit, [0.0] * len(fit.sides)))
+    return (max(values) - min(values)) / (1 - fit.missing)
+
+
+def _ends(fit: Fitted) -> tuple[float, float]:
+    """Return where numbers are clipped."""
+    ends = [fit.places[fit.origin]] * 2
     for side in fit.sides:
         up = fit.places[side.states[1]] > fit.places[side.states[0]]
-        for rung, length in enumerate(side.lengths(fit.places)[: fit.used(side)]):
+        ends[up] = fit.places[side.states[fit.used(side)]]
+    return ends[0], ends[1]
+
+
+def _mean(fit: Fitted, tails: Sequence[float]) -> tuple[float, float]:
+    """Return the mean among the present and its standard error: see `_weights`."""
+    weights, present = _weights(fit, tails), 1 - fit.missing
+    total = sum(map(mul, weights, fit.best))
+    if fit.channel.optional:  # the quotient by the present moves with the missing
+        weights = [weight / present for weight in weights]
+        weights[-1] += total / present**2
+    return fit.places[fit.origin] + total / present, math.sqrt(fit.variance(weights))
+
+
+def _weights(fit: Fitted, tails: Sequence[float]) -> list[float]:
+    """Return the weights of the states in the mean: a sum over the rungs in use of survival times width.
+
+    What a side has between c/2 and c counts `tails` times more. Of a rung that holds c/2 itself the part beyond it
+    counts: survival falls, so that is no less than there is.
+    """
+    found = [0.0] * len(fit.shares)
+    for side, more in zip(fit.sides, tails, strict=True):
+        places = [abs(fit.places[state] - fit.places[fit.origin]) for state in side.states]
+        used, sign = fit.used(side), 1 if fit.places[side.states[1]] > fit.places[side.states[0]] else -1
+        for rung, (near, far) in enumerate(pairwise(places[: used + 1])):
+            outer = max(far - max(near, places[used] / 2), 0.0)
+            factor = sign * (far - near + more * outer)
             for state, weight in enumerate(fit.survival(side, rung)):
-                weights[state] += (length if up else -length) * weight
-    values = fit.values(weights)
-    return (max(values) - min(values)) / (1 - fit.missing)
+                found[state] += factor * weight
+    return found
 
 
 def _beyond(fit: Fitted, low: float, high: float, level: float) -> float:

@@ -22,6 +22,8 @@ from hush.server.tally import Tally
 from hush.show.rows import Rows
 from hush.show.tables import Table, number
 
+_EVEN = 10**9  # reports: so many that no number is clipped
+
 
 @dataclass(frozen=True)
 class Manipulation:
@@ -65,7 +67,7 @@ def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") 
     for target in targets(tally, estimator):
         shift = Scale(target.attribute, target.symbol).half * _shift(target.parts, reports)
         rows.append(Manipulation(target.attribute.name, category_of(target.attribute, target.symbol), shift))
-    for index in ladders(tally):
+    for index in ladders(tally.plan):
         channel, number = tally.plan.questions[index].channel, tally.plan.attributes[index][0]
         assert isinstance(channel, Ladder)
         assert isinstance(number, Numeric)
@@ -85,7 +87,8 @@ def leverage(plan: Plan) -> Manipulations:
 
     With n answers the point moves by shift/n at most. For the mean of an optional attribute that is to first order,
     and if all values are present (if only a share is present, divide by that share). If several questions are pooled,
-    it is to first order too, and for answers as they are expected of each.
+    it is to first order too, and for answers as they are expected of each. For a wide number it is that of people who
+    are spread evenly over its knots: where fewer lie far away, numbers are clipped and the shift is less.
     """
     rows = []
     for target in sources(plan):
@@ -97,7 +100,15 @@ def leverage(plan: Plan) -> Manipulations:
         ends = (-1.0, 1.0) if target.symbol is None else (0.0, 1.0)
         shift = Scale(target.attribute, target.symbol).half * max(_reach(parts, point) for point in ends)
         rows.append(Manipulation(target.attribute.name, category_of(target.attribute, target.symbol), shift))
-    return Manipulations(rows)
+    for index in ladders(plan):
+        channel, number = plan.questions[index].channel, plan.attributes[index][0]
+        assert isinstance(channel, Ladder)
+        assert isinstance(number, Numeric)
+        law = [sum(column) for column in zip(*channel.table[: len(channel.knots)], strict=True)]
+        counts = tuple(round(_EVEN * p / len(channel.knots)) for p in law)
+        rows.append(Manipulation(number.name, None, reach(Fitted(channel, number, counts, sum(counts)))))
+    order = {name: place for place, name in enumerate(plan.schema.names)}
+    return Manipulations(sorted(rows, key=lambda row: order[row.attribute]))
 
 
 def _reach(parts: Parts, point: float) -> float:

@@ -17,7 +17,7 @@ from hush.core.plan import Plan
 from hush.core.schema import MISSING, Attribute, Numeric
 from hush.core.views import Value
 from hush.errors import EstimateError
-from hush.server.intervals import Interval, Pool, Ratio, Sample, sample_of, summarise
+from hush.server.intervals import Interval, Pool, Ratio, Sample, clamped, sample_of, summarise
 from hush.server.tally import Tally
 
 Estimator = Literal["ratio", "paper"]
@@ -185,7 +185,18 @@ class Scale:
             self.value(high) if math.isfinite(high) else self.high,
         )
 
+    def around(self, bounds: Interval, point: float) -> Interval:
+        """Return an interval on this scale, within the domain.
 
-def ladders(tally: Tally) -> list[int]:
+        It has the point, or the end of the domain that is nearest to it: rounding must not push an end past it.
+        """
+        low, high = clamped(self.bounds(bounds), (self.low, self.high))
+        if math.isnan(point):
+            return low, high
+        inside = min(max(point, self.low), self.high)
+        return min(low, inside), max(high, inside)
+
+
+def ladders(plan: Plan) -> list[int]:
     """Return the questions about wide numbers."""
-    return [index for index, question in enumerate(tally.plan.questions) if isinstance(question.channel, Ladder)]
+    return [index for index, question in enumerate(plan.questions) if isinstance(question.channel, Ladder)]

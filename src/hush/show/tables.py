@@ -69,6 +69,11 @@ def within(low: float, high: float) -> Callable[[float], str]:
     return lambda value: "unknown" if math.isnan(value) else f"{value:,.{places}f}"
 
 
+def farther(point: float, low: float, high: float) -> float:
+    """Return how far the farther end of an interval is from its point, which may lie outside."""
+    return max(high - point, point - low)
+
+
 def percent(level: float | None, what: str) -> str:
     """Name a column of intervals or margins, with their level if it is known."""
     return what if level is None else f"{100 * level:g} % {what}"

@@ -24,12 +24,12 @@ from hush.core.channels import Cells
 from hush.core.schema import Categorical
 from hush.core.views import View
 from hush.errors import EstimateError
-from hush.server.intervals import Interval
+from hush.server.intervals import Interval, clamped
 from hush.server.relations.margins import Margin, grouping, margin
 from hush.server.relations.rows import Related, Relations, checked_level, quotient, score
 from hush.server.relations.sets import Counted, Sums, counted
 from hush.server.tally import Tally
-from hush.show.tables import Table, within
+from hush.show.tables import Table, farther, within
 
 if TYPE_CHECKING:
     import altair as alt
@@ -51,12 +51,12 @@ class Crosstab(Relations):
         lines: dict[object, list[str]] = {}
         for row in self:
             shown = within(100 * row.low, 100 * row.high)
-            half = 50 * (row.high - row.low)
-            lines.setdefault(row.category, []).append(f"{shown(100 * row.point)} ±{shown(half)}")
+            wide = 100 * farther(row.point, row.low, row.high)
+            lines.setdefault(row.category, []).append(f"{shown(100 * row.point)} ±{shown(wide)}")
         names = (self[0].attribute + " \\ " + self[0].by, *map(str, columns)) if self else ("",)
         what = {"all": "of all people", "rows": "of each row", "columns": "of each column"}[self.shares]
-        margin = "" if self.level is None else f", with margins of {100 * self.level:g} %"
-        notes = (f"Per cent {what}{margin}. From {self[0].answers:,} answers.",) if self else ()
+        level = "" if self.level is None else f", with margins of {100 * self.level:g} %"
+        notes = (f"Per cent {what}{level}. From {self[0].answers:,} answers.",) if self else ()
         return Table(names, [(str(name), *cells) for name, cells in lines.items()], notes=(*notes, *self._notes()))
 
     def plot(self) -> alt.LayerChart:
@@ -221,8 +221,8 @@ class Grid:
         ends = min(point, 0.0) - 1, max(point, 1.0) + 1
         low, high = quotient(top, bottom, spread, level, ends)
         if low <= ends[0] or high >= ends[1]:  # the row or column may be empty
-            low, high = min(point, 0.0), max(point, 1.0)
-        return point, stderr, (low, high)
+            low, high = 0.0, 1.0
+        return point, stderr, clamped((low, high), (0.0, 1.0))
 
 
 def _unit(size: int, at: int) -> list[float]:

@@ -130,10 +130,8 @@ def means(
     rows = []
     for j, label in enumerate(labels):
         point, stderr, bounds = found.mean(j, each)
-        low, high = scale.bounds(bounds)
         value = scale.value(point)
-        if not math.isnan(value):
-            low, high = min(low, value), max(high, value)
+        low, high = scale.around(bounds, value)
         rows.append(Related(attribute, None, by, label, value, scale.half * stderr, low, high, found.answers))
     return Means(rows, level=level, simultaneous=simultaneous, grouped=found)
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 from hush.errors import EstimateError
 from hush.server.binomial import normal
 from hush.server.estimates import MAX_LEVEL
-from hush.server.intervals import Interval, edge
+from hush.server.intervals import Interval, clamped, edge
 from hush.show.rows import Rows
 from hush.show.tables import Table, percent, within
 
@@ -89,8 +89,8 @@ def checked_level(level: float, rows: int = 1, simultaneous: bool = False) -> fl
 def score(point: float, variance: Callable[[float], float], level: float, ends: Interval) -> Interval:
     """Return every x for which a point is plausible: (point - x)^2 <= z^2 * variance(x).
 
-    `variance(x)` is that of the point if x is true. Truths lie between the ends. A point beyond them keeps an interval
-    around itself, as all intervals of hush do: its variance is then that at the nearer end.
+    `variance(x)` is that of the point if x is true. Truths lie between the ends, and so does the interval. If no truth
+    is plausible, it is the end nearer to the point.
     """
     z2 = normal(level) ** 2
     low, high = ends
@@ -99,7 +99,8 @@ def score(point: float, variance: Callable[[float], float], level: float, ends: 
     def plausible(x: float) -> bool:
         return (point - x) ** 2 <= z2 * variance(min(max(x, low), high))
 
-    return edge(plausible, point, point - reach), edge(plausible, point, point + reach)
+    found = edge(plausible, point, point - reach), edge(plausible, point, point + reach)
+    return clamped(found, ends)
 
 
 def quotient(top: float, bottom: float, spread: Callable[[float], float], level: float, ends: Interval) -> Interval:
