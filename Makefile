@@ -132,7 +132,7 @@ stopwatch: $(READY)  ## Measure what times of reports give away, on the worst pl
 	$(BIN)/python -m tests.statistical.stopwatch $(KEEP)
 
 vectors: $(READY)  ## Write spec/vectors anew
-	$(BIN)/python spec/generate.py
+	$(BIN)/python -m spec.generate
 
 theory: $(READY)  ## Recompute the paper's theory, with pictures
 	$(BIN)/python experiments/theory.py

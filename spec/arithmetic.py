@@ -1,0 +1,54 @@
+"""Vectors of what lies below channels: printable texts, coins and exponentials."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+from hush.core import codec
+from hush.core.design import design
+from hush.core.exact import WORD, exp_bounds
+from hush.core.schema import Numeric, Schema
+from hush.testing import RecordedCoins, SeededCoins
+from spec.good import Extreme
+
+
+def printables() -> dict[str, Any]:
+    """Titles that are printable, and titles that are not."""
+    good = ["", " ", "a b", "é", "e\u0301", "☂", "ウィンドウズ", "\U0001f600", "\u00b7", "\uff1d", "\u0e01", "~"]
+    bad = [
+        *("\n", "\t", "\x00", "\x1f", "\x7f", "\x80", "\x9f"),  # Cc
+        *("\u00ad", "\u200b", "\u200e", "\u202e", "\u2066", "\ufeff", "\U000e0001"),  # Cf
+        *("\u00a0", "\u2003", "\u3000", "\u2028", "\u2029"),  # Zs but the space, Zl, Zp
+        *("\ue000", "\U000f0000", "\U0010fffd"),  # Co
+        *("\u0378", "\uffff", "\U0001ffff"),  # Cn
+    ]
+    plan = design(Schema([Numeric("x", 0, 1)]), 1.0, numeric="duchi")
+    values = json.loads(plan.to_json())
+    return {
+        "about": "plans whose title is printable, and plans that must be refused because it is not",
+        "good": [codec.dump(values | {"title": text}) for text in good],
+        "bad": [{"why": f"U+{ord(text):04X}", "text": codec.dump(values | {"title": text})} for text in bad],
+    }
+
+
+def coins() -> dict[str, Any]:
+    """What is made of words."""
+    cases = []
+    for n in (1, 2, 3, 7, 10, 64, 1000, 2**32 + 15, 2**63 + 1, WORD):
+        for source in (SeededCoins(n % 97), Extreme(0, 1, 1), Extreme(WORD - 1, 1, 2)):
+            recorded = RecordedCoins(source)
+            value = recorded.below(n)
+            cases.append({"n": str(n), "words": [f"{word:016x}" for word in recorded.words], "below": str(value)})
+    return {"about": "below(n): uniform integers by rejection", "cases": cases}
+
+
+def exponentials() -> dict[str, Any]:
+    """Lower bounds of e^x, as integers out of 2^192."""
+    cases = []
+    for text in ("0.001", "0.1", "0.5", "1.0", "2.5", "10.0", "16.0", "0.30000000000000004"):
+        low = exp_bounds(Fraction(text))[0] * 2**192
+        assert low.denominator == 1
+        cases.append({"x": text, "lower": str(low.numerator)})
+    return {"about": "the rational below e^x with which ratios are compared, times 2^192", "cases": cases}
