@@ -17,9 +17,9 @@ from hush.show.tables import MOST, Table, chance, down, sure, up
 WEAK = [
     (4.0, 1, ""),
     (4.0, 2, ""),
-    (4.0001, 1, "mostly tells the answer"),
-    (8.0, 1, "mostly tells the answer"),
-    (8.0, 2, "tells much about the answers together"),
+    (4.0001, 1, "mostly gives the answer away"),
+    (8.0, 1, "mostly gives the answer away"),
+    (8.0, 2, "gives away much about the answers together"),
 ]
 TABLE = Table(
     ("name", "what", "value"),

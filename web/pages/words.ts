@@ -153,9 +153,9 @@ const WEAK = 4;
 /** The first words about a plan that protects weakly; nothing for others. */
 export function weakness({ epsilon, k }: Plan): string {
   if (!(Number(epsilon) > WEAK)) return "";
-  const tells = k === 1 ? "mostly tells the answer" : "tells much about the answers together";
+  const gives = k === 1 ? "mostly gives the answer away" : "gives away much about the answers together";
   return (
-    `This survey protects weakly: at epsilon ${Number(epsilon)} a report ${tells}. ` +
+    `This survey protects weakly: at epsilon ${Number(epsilon)} a report ${gives}. ` +
     "That can be reasonable for harmless questions; for others, decline."
   );
 }

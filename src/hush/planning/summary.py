@@ -34,8 +34,8 @@ def table(plan: Plan) -> Table:
             )
         )
     low, high = sizes(plan)
-    tells = "mostly tells the answer" if plan.k == 1 else "tells much about the answers together"
-    weak = (f"Weak: above epsilon = {WEAK} a report {tells}.",) if Fraction(plan.epsilon) > WEAK else ()
+    gives = "mostly gives the answer away" if plan.k == 1 else "gives away much about the answers together"
+    weak = (f"Weak: above epsilon = {WEAK} a report {gives}.",) if Fraction(plan.epsilon) > WEAK else ()
     notes = (
         f"Each person answers {plan.k} of {len(plan.questions)} questions, in "
         f"{low if low == high else f'{low} to {high}'} bytes, and it costs epsilon = "
