@@ -326,6 +326,11 @@ def test_a_changed_field_is_refused(change: dict[str, Any]) -> None:
         Plan.from_json(tampered(PLANS["default"], lambda values: values.update(change)))
 
 
+def test_a_plan_without_questions_is_refused() -> None:
+    with pytest.raises(PlanError, match="at least one question"):
+        Plan(Schema([Numeric("x", 0, 1)]), Fraction(1), 1, ())
+
+
 def test_questions_must_cover_the_schema() -> None:
     def drop(values: Any) -> None:
         del values["questions"][0]

@@ -112,6 +112,8 @@ class Plan:
             raise PlanError(f"the title must be at most {MAX_TITLE} printable characters")
         if self.after is not None:
             codec.hexadecimal(self.after, 32, PlanError, "the id of the plan before")
+        if not self.questions:
+            raise PlanError("a plan needs at least one question")
         codec.integer(self.k, 1, len(self.questions), PlanError, "k")
         if self.weights is not None:
             if type(self.weights) is not tuple or len(self.weights) != len(self.questions) or self.k != 1:
