@@ -63,17 +63,18 @@ def association_of(x: Array, y: Array, cuts: tuple[float, float]) -> float:
 
 
 def associated(job: Associations, population: Population) -> dict[str, object]:
-    """Return the mean standard error, the rmse and the coverage over all pairs, and one survey's estimates."""
+    """Return the mean standard error and the rmse over all pairs, the coverage of each survey, and one's estimates."""
     rng = np.random.default_rng([job.runs, job.n, round(job.epsilon * 100)])
     columns = population.columns
     truth = {
         pair: association_of(columns[pair[0]], columns[pair[1]], (people.CUTS[pair[0]], people.CUTS[pair[1]]))
         for pair in PAIRS
     }
-    errors, squares, inside = [], [], []
+    errors, squares, covered = [], [], []
     first: list[list[object]] = []
     for _ in range(job.runs):
         tally = survey(associations(job.epsilon), people.sample(population, NAMES, job.n, rng), rng)
+        inside = []
         for pair, known in truth.items():
             (row,) = hush.association(tally, *pair)
             errors.append(row.stderr)
@@ -81,10 +82,11 @@ def associated(job: Associations, population: Population) -> dict[str, object]:
             inside.append(row.low <= known <= row.high)
             if len(first) < len(PAIRS):
                 first.append([" and ".join(pair), known, row.point, row.low, row.high])
+        covered.append(float(np.mean(inside)))
     return {
         "stderr": float(np.mean(errors)),
         "rmse": float(np.sqrt(np.mean(squares))),
-        "coverage": float(np.mean(inside)),
+        "coverage": covered,
         "first": first,
     }
 

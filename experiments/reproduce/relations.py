@@ -90,14 +90,14 @@ def _means(bench: Bench, scale: Scale) -> Iterator[Row]:
 
 def _numbers(bench: Bench, scale: Scale) -> Iterator[Row]:
     population = people.people(bench)
-    asked = [numbers.Associations(scale.data, scale.few, epsilon, scale.runs(80)) for epsilon in EPSILONS]
+    asked = [numbers.Associations(scale.data, scale.few, epsilon, scale.runs(400)) for epsilon in EPSILONS]
     asked.append(numbers.Associations(scale.data, scale.many, 1.0, scale.runs(8)))
     found = bench.run("associations", list(dict.fromkeys(asked)), lambda job: numbers.associated(job, population))
     for job, one in found.items():
         for name in ("stderr", "rmse"):
             yield _row("associations", name, job.n, job.epsilon, one[name])
-        error = _binomial(job.runs * len(numbers.PAIRS))
-        yield _row("associations", "coverage", job.n, job.epsilon, one["coverage"], error)
+        # Pairs of one survey have cuts in common, so their errors are not independent: surveys are.
+        yield _row("associations", "coverage", job.n, job.epsilon, *_mean(one["coverage"]))
         for pair, truth, point, low, high in one["first"]:
             for name, value in (("truth", truth), ("point", point), ("margin", (high - low) / 2)):
                 yield _row("associations", f"{name}, {pair}", job.n, job.epsilon, value)
