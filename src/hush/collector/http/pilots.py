@@ -1,0 +1,40 @@
+"""Looks after pilots while the collector runs: narrows them when it is time, and learns what others have decided."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from hush.collector.http.lookup import Finder
+from hush.collector.http.visible import Visible
+from hush.collector.narrowing import Narrower
+from hush.collector.settings import Settings
+from hush.collector.stores.base import Store
+from hush.errors import StoreError
+
+logger = logging.getLogger("hush.collector")
+
+
+class Pilots:
+    """Looks four times as often as the tally that readers see may move; on one database, every process does."""
+
+    def __init__(self, store: Store, settings: Settings, find: Finder, visible: Visible) -> None:
+        self._find = find
+        self._narrower = Narrower(store, visible.reveals.tally)
+        self._pause = max(visible.reveals.every / 4, settings.stream_interval)
+
+    def look(self) -> None:
+        """Narrow the pilots whose time has come. It waits for the store, and a design takes seconds."""
+        self._narrower.look()
+        self._find.learn()
+
+    async def run(self) -> None:
+        """Look from time to time."""
+        while True:
+            try:
+                await asyncio.to_thread(self.look)
+            except StoreError:
+                pass  # it is away, as other requests notice: look again later
+            except Exception:
+                logger.exception("a pilot could not be narrowed; it is tried again")
+            await asyncio.sleep(self._pause)
