@@ -78,7 +78,7 @@ class Person:
             raise LedgerError(f"person must be 1 to {MAX_NAME} characters: a name by which this process knows someone")
         self._name = name
 
-    def family(self, plan: Plan) -> str | None:
+    def answered(self, plan: Plan) -> str | None:
         """Return the id of the plan that was answered: this one, its pilot, or a plan that follows the same pilot."""
         first = plan.after or plan.id
         with _memory.lock:

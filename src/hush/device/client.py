@@ -163,7 +163,7 @@ class Client:
 
     def _followed(self, plan: Plan, record: Record, book: Ledger | Person | None) -> Plan:
         """Return the plan to answer: the one of the pilot and its followers that was answered, or the current one."""
-        answered = None if book is None else book.family(plan)
+        answered = None if book is None else book.answered(plan)
         if answered is None:
             plan.schema.encode(record)  # whether a record fits does not depend on a range that the collector chose
             return self.current(plan)

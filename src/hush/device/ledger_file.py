@@ -113,7 +113,7 @@ class LedgerFile:
             raise BudgetError("this device has answered a plan that belongs to this one, and answers one of both only")
 
     @staticmethod
-    def family(connection: sqlite3.Connection, plan: Plan) -> str | None:
+    def answered(connection: sqlite3.Connection, plan: Plan) -> str | None:
         """Return the id of the plan that was answered, out of a pilot and all plans that follow it."""
         connection.execute(_FOLLOWED)
         first = plan.after or plan.id
