@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
@@ -181,7 +182,7 @@ def edit(place: Place, statement: str) -> None:
     else:
         with psycopg.connect(place.url, autocommit=True) as server:
             server.execute("set search_path to hush")
-            server.execute(statement)  # type: ignore[arg-type]
+            server.execute(statement)
 
 
 def test_a_second_plan_that_somebody_wrote_into_the_tables_is_noticed(place: Place) -> None:
@@ -349,18 +350,22 @@ def test_a_kill_between_the_steps(place: Place, step: str, monkeypatch: pytest.M
     def end(*_: object, **__: object) -> None:
         raise Ended
 
+    def decide(*given: Any) -> None:
+        real(*given)
+        raise Ended
+
     made = answers(FIRST, 1)
     with place.opened() as store:
         pilot_in(store)
         commit(store, made)
+        real = store.narrowed
         with monkeypatch.context() as patch:
             if step == "before the design":
                 patch.setattr("hush.collector.narrowing.narrow", end)
             elif step == "before the decision":
                 patch.setattr(store, "narrowed", end)
             else:
-                real = store.narrowed
-                patch.setattr(store, "narrowed", lambda *given: (real(*given), end()))
+                patch.setattr(store, "narrowed", decide)
             with pytest.raises(Ended):
                 Narrower(store, store.tally).look()
     for _ in range(2):
@@ -370,8 +375,9 @@ def test_a_kill_between_the_steps(place: Place, step: str, monkeypatch: pytest.M
             assert [held.plan for held in store.plans()] == [PILOT, expected]
 
 
-def current(web: httpx.Client) -> set[str]:
-    return {web.get(f"/plans/{PILOT.id}/current").json()["plan"]}
+def others(web: httpx.Client) -> Callable[[], set[str]]:
+    """Return a function that asks a collector for the second plan."""
+    return lambda: {web.get(f"/plans/{PILOT.id}/current").json()["plan"]} - {PILOT.id}
 
 
 def test_killed_processes_end_with_one_second_plan(place: Place, tmp_path: Path) -> None:
@@ -393,7 +399,7 @@ def test_killed_processes_end_with_one_second_plan(place: Place, tmp_path: Path)
                     sent = web.post(f"/plans/{PILOT.id}/reports", content=report.encode(), headers=head)
                     assert sent.json()["new"]
                 if life > 0:
-                    named.add(str(until(lambda web=web: current(web) - {PILOT.id})))
+                    named |= until(others(web))
         finally:
             process.kill()
             process.communicate()
@@ -560,5 +566,15 @@ def test_a_flood_can_choose_the_range_but_not_leave_the_public_one(tmp_path: Pat
     found, fair = second_plan(tally_of(flood), OTHERS), second_plan(tally_of(answers(80, 1)), OTHERS)
     assert found is not None
     assert fair is not None
-    assert fair.schema["income"].high * 4 < found.schema["income"].high <= INCOME.high
-    assert record()["income"] < fair.schema["income"].high
+    few, many = fair.schema["income"], found.schema["income"]
+    assert isinstance(few, hush.Numeric)
+    assert isinstance(many, hush.Numeric)
+    assert record()["income"] < few.high < many.high / 4
+    assert many.high <= INCOME.high
+
+
+def test_the_second_plan_is_prepared_for_batches(tmp_path: Path) -> None:
+    with narrowing(tmp_path) as served:
+        commit(served.store, answers(FIRST, 1))
+        second = second_of(served)
+        until(lambda: served.app.state.collector.is_prepared(second))

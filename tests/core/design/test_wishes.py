@@ -11,15 +11,16 @@ from hush import Categorical, Numeric, Schema, design
 from hush.core.design.wishes import wishes_of
 from hush.errors import DesignError
 
+INCOME = Numeric("income", 0, 1e7, scale="log")
 SCHEMA = Schema(
     [
-        Numeric("income", 0, 1e7, scale="log"),
+        INCOME,
         Categorical("region", ["north", "south", "west"]),
         Numeric("age", 0, 120),
         Categorical("smoker", ["yes", "no"], optional=True),
     ]
 )
-NARROW = Schema([replace(SCHEMA["income"], high=4e5, scale="linear", out_of_range="clip"), *SCHEMA.attributes[1:]])
+NARROW = Schema([replace(INCOME, high=4e5, scale="linear", out_of_range="clip"), *SCHEMA.attributes[1:]])
 WISHES: list[dict[str, Any]] = [
     {},
     {"k": "weighted"},

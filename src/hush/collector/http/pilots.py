@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from hush.collector.http.lookup import Finder
 from hush.collector.http.visible import Visible
@@ -14,19 +15,30 @@ from hush.errors import StoreError
 
 logger = logging.getLogger("hush.collector")
 
+LONGEST = 15.0  # seconds between two looks: readers of other processes hear of a second plan after this
+
 
 class Pilots:
-    """Looks four times as often as the tally that readers see may move; on one database, every process does."""
+    """Looks four times as often as the tally that readers see may move, or more; on one database, every process does.
 
-    def __init__(self, store: Store, settings: Settings, find: Finder, visible: Visible) -> None:
-        self._find = find
+    `prepare` prepares new plans for batches.
+    """
+
+    def __init__(
+        self, store: Store, settings: Settings, find: Finder, visible: Visible, prepare: Callable[[], None]
+    ) -> None:
+        self._find, self._prepare = find, prepare
+        self._prepared: frozenset[str] = frozenset()
         self._narrower = Narrower(store, visible.reveals.tally)
-        self._pause = max(visible.reveals.every / 4, settings.stream_interval)
+        self._pause = max(min(visible.reveals.every / 4, LONGEST), settings.stream_interval)
 
     def look(self) -> None:
         """Narrow the pilots whose time has come. It waits for the store, and a design takes seconds."""
         self._narrower.look()
-        self._find.learn()
+        seconds = self._find.learn()
+        if seconds != self._prepared:
+            self._prepare()
+            self._prepared = seconds
 
     async def run(self) -> None:
         """Look from time to time."""

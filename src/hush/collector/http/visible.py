@@ -41,7 +41,7 @@ class Visible:
         self.streams = Streams(settings)
 
     async def begin(self) -> None:
-        """Learn which plans there are and how many reports were shown of each; look for more from time to time."""
+        """Learn which plans follow a pilot and how many reports were shown; look for more from time to time."""
 
         def counts() -> dict[str, int]:
             self._find.learn()
