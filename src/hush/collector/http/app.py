@@ -53,7 +53,7 @@ class Collector:
         self._visible = Visible(store, settings, find, clock)
         self.desk = Desk(settings, self._gate, self._visible)
         self._preparing = Preparing(store, settings)
-        self.pilots = Pilots(store, settings, find, self._visible, self._preparing.plans)
+        self.pilots = Pilots(store, settings, find, self._visible, self._preparing.plan)
         reports = ReportHandlers(store, settings, find, self._visible, self._gate, self.desk, self._preparing)
         handlers = (  # in the order of the OpenAPI document
             PlanHandlers(store, find, self._visible),

@@ -24,12 +24,14 @@ class Finder:
         held = self._plans.get(plan_id)
         return None if held is None else held.plan
 
-    def learn(self) -> frozenset[str]:
+    def learn(self) -> list[Plan]:
         """Read which plans follow a pilot, and return them. It waits for the store."""
-        self._seconds = {found.pilot: found.second for found in self._store.narrowings() if found.second is not None}
-        if not self._plans.keys() >= {*self._seconds.values()}:
-            self._plans = {found.plan.id: found for found in self._store.plans()}
-        return frozenset(self._seconds.values())
+        seconds = {found.pilot: found.second for found in self._store.narrowings() if found.second is not None}
+        plans = self._plans  # other threads may replace it meanwhile
+        if not plans.keys() >= {*seconds.values()}:
+            plans = {found.plan.id: found for found in self._store.plans()}
+        self._plans, self._seconds = plans, seconds
+        return [plans[plan_id].plan for plan_id in seconds.values()]
 
     def second(self, plan_id: str) -> str | None:
         """Return the id of the plan that follows a pilot, as far as it was learned."""

@@ -11,6 +11,7 @@ from hush.collector.http.visible import Visible
 from hush.collector.narrowing import Narrower
 from hush.collector.settings import Settings
 from hush.collector.stores.base import Store
+from hush.core.plan import Plan
 from hush.errors import StoreError
 
 logger = logging.getLogger("hush.collector")
@@ -21,24 +22,21 @@ LONGEST = 15.0  # seconds between two looks: readers of other processes hear of 
 class Pilots:
     """Looks four times as often as the tally that readers see may move, or more; on one database, every process does.
 
-    `prepare` prepares new plans for batches.
+    `prepare` prepares a plan for batches, once.
     """
 
     def __init__(
-        self, store: Store, settings: Settings, find: Finder, visible: Visible, prepare: Callable[[], None]
+        self, store: Store, settings: Settings, find: Finder, visible: Visible, prepare: Callable[[Plan], None]
     ) -> None:
         self._find, self._prepare = find, prepare
-        self._prepared: frozenset[str] = frozenset()
         self._narrower = Narrower(store, visible.reveals.tally)
         self._pause = max(min(visible.reveals.every / 4, LONGEST), settings.stream_interval)
 
     def look(self) -> None:
         """Narrow the pilots whose time has come. It waits for the store, and a design takes seconds."""
         self._narrower.look()
-        seconds = self._find.learn()
-        if seconds != self._prepared:
-            self._prepare()
-            self._prepared = seconds
+        for plan in self._find.learn():
+            self._prepare(plan)
 
     async def run(self) -> None:
         """Look from time to time."""

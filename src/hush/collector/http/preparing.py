@@ -33,15 +33,14 @@ class Preparing:
             for name in await asyncio.to_thread(self._store.trainings):
                 self._rounds.append((await asyncio.to_thread(self._store.live, name)).round)
                 await asyncio.to_thread(bookkeeping.prepare, self._rounds[-1])
-            await asyncio.to_thread(self.plans)
+            for held in await asyncio.to_thread(self._store.plans):
+                await asyncio.to_thread(self.plan, held.plan)
         except Exception:
             logger.exception("the first rounds and batches will take longer")
 
-    def plans(self) -> None:
-        """Prepare the plans that are new, if anybody may send batches. It takes seconds."""
+    def plan(self, plan: Plan) -> None:
+        """Prepare a plan, if anybody may send batches. It takes seconds."""
         roles = {role for role in ROLES if self._settings.tokens.get(role)} | set(self._settings.open)
-        if {"submit-batch", "admin"} & roles and not self._settings.tickets:
-            for held in self._store.plans():
-                if held.plan.id not in self._plans:
-                    formats.prepare(held.plan)
-                    self._plans.add(held.plan.id)
+        if {"submit-batch", "admin"} & roles and not self._settings.tickets and plan.id not in self._plans:
+            formats.prepare(plan)
+            self._plans.add(plan.id)
