@@ -96,7 +96,7 @@ def test_filled_by_keyboard_explained_and_sent_once(visit: Visit, served: Served
 
     paths = [request.path for request in visit.asked]
     about = f"/plans/{SURVEY.id}"
-    assert set(paths) == LOADED | {f"/?plan={SURVEY.id}", about, f"{about}/reports"}
+    assert set(paths) == LOADED | {f"/?plan={SURVEY.id}", about, f"{about}/current", f"{about}/reports"}
     assert len(paths) == len(set(paths))
     assert visit.hosts() == {served.url.removeprefix("http://")}
     everything = " ".join(f"{request.url} {request.headers} {request.body!r}" for request in visit.asked)

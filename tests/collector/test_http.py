@@ -48,6 +48,8 @@ def test_plans_are_listed(open_: Served) -> None:
         "keep": "reports",
         "reports": 0,
         "shown": {"every": 0.0, "least": 0, "next": 0},
+        "after": None,
+        "next": None,
     }
 
 

@@ -471,3 +471,16 @@ def test_words_differ_by_all_that_they_depend_on() -> None:
     }
     assert len(seen) == 2 * 2 * 4 * 6
     assert answered._secret("words", PAIR, None, [-0.0, 1]) == answered._secret("words", PAIR, None, [0.0, 1])
+
+
+def test_a_person_keeps_to_the_plan_of_a_pilot_that_was_answered() -> None:
+    pilot, stranger = (hush.design(PAIR.schema, 1.0, title=title) for title in ("the pilot", "a stranger"))
+    seconds = [hush.design(PAIR.schema, 1.0, title=title, after=pilot) for title in ("one", "two")]
+    for number, first in enumerate((pilot, *seconds)):
+        person = Person(f"of a pilot, {number}")
+        person.randomise(stranger, RECORD)
+        assert [person.answered(plan) for plan in (pilot, *seconds)] == [None] * 3
+        person.randomise(first, RECORD)
+        assert [person.answered(plan) for plan in (pilot, *seconds)] == [first.id] * 3
+        assert person.answered(stranger) == stranger.id
+    assert Person("nobody").answered(pilot) is None

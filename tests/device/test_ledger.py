@@ -342,3 +342,15 @@ def test_averaging_gains_nothing(ledger: Ledger) -> None:
     reports = {ledger.randomise(plan("a"), RECORD).encode() for _ in range(20)}
     assert len(reports) == 1
     assert len({hush.randomise(plan("a"), RECORD).encode() for _ in range(20)}) == 20
+
+
+def test_a_ledger_knows_which_plan_of_a_pilot_it_has_answered(tmp_path: Path) -> None:
+    pilot, stranger = (design(MIXED, 1.0, title=title) for title in ("pilot", "stranger"))
+    seconds = [design(MIXED, 1.0, title=title, after=pilot) for title in ("one", "two")]
+    for number, answered in enumerate((pilot, *seconds)):
+        book = Ledger(tmp_path / str(number), cap=4)
+        book.randomise(stranger, RECORD)
+        assert [book.answered(plan) for plan in (pilot, *seconds)] == [None] * 3
+        book.randomise(answered, RECORD)
+        assert [book.answered(plan) for plan in (pilot, *seconds)] == [answered.id] * 3
+        assert book.answered(stranger) == stranger.id

@@ -83,6 +83,12 @@ function listed(items: Item[]): HTMLElement {
   );
 }
 
+/** Two plans of one title: which is the pilot? */
+function round({ after, next }: PlanEntry): string {
+  if (next !== null) return ", pilot";
+  return after === null ? "" : ", follows a pilot";
+}
+
 const SEEKING = 5000; // milliseconds
 
 /** Go to the part that the address names, and stay there while those above it are filled, unless the reader moves. */
@@ -118,7 +124,7 @@ async function start(): Promise<void> {
       ...plans.map((entry) => ({
         name: entry.title === "" ? `Plan ${entry.id.slice(0, 12)}` : entry.title,
         address: `/dashboard?plan=${entry.id}`,
-        about: `${whole(entry.reports)} reports${entry.open ? "" : ", closed"}`,
+        about: `${whole(entry.reports)} reports${round(entry)}${entry.open ? "" : ", closed"}`,
         current: entry.id === plan,
       })),
       ...trainings.map((entry) => ({

@@ -7,6 +7,10 @@ export interface PlanEntry {
   open: boolean;
   reports: number;
   shown: { every: number; least: number; next: number };
+  /** The pilot that it follows. */
+  after: string | null;
+  /** The plan that follows this pilot. */
+  next: string | null;
 }
 
 export interface EstimateRow {

@@ -10,19 +10,31 @@ const TOKEN = "hush-token-of-sender";
 /** The budget of one browser for all surveys of this collector together: the largest epsilon that a plan may have. */
 const CAP = 16;
 
-/** The plan that the address names, or the only one that is open. */
+interface Entry {
+  id: string;
+  title: string;
+  open: boolean;
+  after: string | null;
+}
+
+/**
+ * The plan that the address names, or the only one that is open. If it is a pilot that is over, the plan that follows
+ * it; but those who have answered one of them get that one again.
+ */
 async function chosen(collector: Collector, headers: Record<string, string>): Promise<Plan | undefined> {
   const id = new URL(location.href).searchParams.get("plan");
-  if (id !== null) return collector.plan(id);
+  if (id !== null) return collector.current(id);
   const response = await fetch("/plans", { headers, credentials: "omit" });
   if (!response.ok) {
     say("This address needs the id of a plan: ask for the whole link, which ends in ?plan= and the id.");
     return undefined;
   }
   const found: unknown = await response.json();
-  const plans = (found as { plans: { id: string; title: string; open: boolean }[] }).plans.filter((plan) => plan.open);
+  const open = (found as { plans: Entry[] }).plans.filter((plan) => plan.open);
+  // A pilot leads to the plan that follows it.
+  const plans = open.filter(({ after }) => open.every(({ id }) => id !== after));
   const [only] = plans;
-  if (plans.length === 1 && only !== undefined) return collector.plan(only.id);
+  if (plans.length === 1 && only !== undefined) return collector.current(only.id);
   say(plans.length === 0 ? "There is no open survey here." : "Which survey would you like to answer?");
   const links = plans.map((plan) =>
     html("li", {}, html("a", { href: `/?plan=${plan.id}` }, plan.title || plan.id.slice(0, 12))),

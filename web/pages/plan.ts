@@ -22,6 +22,7 @@ class Heading {
     { class: "notice", "data-testid": "closed", hidden: true },
     "This plan is closed: it takes no more reports.",
   );
+  private readonly other = html("p", { class: "notice", role: "status", "data-testid": "rounds", hidden: true });
   private readonly moves = html("p", { class: "small", "data-testid": "moves", hidden: true });
   private readonly links: HTMLElement[];
   readonly nodes: readonly HTMLElement[];
@@ -35,6 +36,7 @@ class Heading {
     this.nodes = [
       html("h1", { "data-testid": "title" }, title),
       this.closed,
+      this.other,
       html(
         "div",
         { class: "headline" },
@@ -61,9 +63,22 @@ class Heading {
     this.moves.hidden = entry.shown.every === 0 && entry.shown.least <= 1;
     say(this.moves, moving(entry));
     this.closed.hidden = entry.open;
+    this.link(entry);
     for (const link of this.links) link.hidden = !entry.open;
   }
+
+  /** Lead from a pilot to the plan that follows it, and back. */
+  private link({ after, next }: PlanEntry): void {
+    const id = next ?? after;
+    if (id === null || !this.other.hidden) return; // once said, it stays true
+    const to = (words: string): HTMLElement => html("a", { href: `/dashboard?plan=${id}` }, words);
+    this.other.hidden = false;
+    if (next === null) this.other.append("This plan follows ", to("a pilot"), `, whose reports chose its ranges.${NOBODY}`);
+    else this.other.append("This pilot is over. People who have not answered it get ", to("the plan that follows"), `, with narrower ranges.${NOBODY}`);
+  }
 }
+
+const NOBODY = " Nobody answers both, so each has its own results."; // ends both sentences below
 
 /** When the numbers move: never by one report, so that no reader can know whose it is. */
 function moving({ reports, shown }: PlanEntry): string {

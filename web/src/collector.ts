@@ -1,5 +1,6 @@
 /** A collector, seen from a device: fetch a plan, check it, answer it once, send the report until it has arrived. */
 import { CollectorError, ensure, LedgerError } from "./errors.js";
+import { follows } from "./following.js";
 import { fields, parsed } from "./json.js";
 import type { Ledger } from "./ledger.js";
 import { MAX_TEXT, Plan } from "./plan.js";
@@ -57,6 +58,24 @@ export class Collector {
     const known = this.#plans.get(id) ?? (await Plan.parse(await this.#request(`/plans/${id}`), id));
     this.#plans.set(id, known);
     return known;
+  }
+
+  /**
+   * Returns the plan to answer: the one of this id, or, if that is a pilot which is over, the plan that follows it. A
+   * device that has answered one of a pilot's plans gets that one again, and answers no other. The collector names the
+   * plan, and need not be trusted: it must be the pilot's, narrowed (`follows`).
+   */
+  async current(id: string): Promise<Plan> {
+    const asked = await this.plan(id);
+    const first = asked.after ?? id;
+    const held = (await this.#kept?.entries())?.find(({ plan, after }) => (after ?? plan) === first);
+    if (held) return this.plan(held.plan);
+    if (asked.after) return asked;
+    const answer = parsed(await this.#request(`/plans/${id}/current`), CollectorError);
+    const { plan } = fields(answer, "the current plan", ["plan"], CollectorError);
+    const found = await this.plan(String(plan));
+    ensure(found === asked || follows(found, asked), "this plan must be the pilot's, narrowed", CollectorError);
+    return found;
   }
 
   /**

@@ -436,3 +436,93 @@ for (const [what, size, pause, words] of [
     assert.ok(state.over && state.sent <= 2 ** 24 + 2 * size);
   });
 }
+
+// -- a pilot, and the plan that follows it
+
+const changed = async (plan, ...changes) => {
+  let { text } = plan;
+  for (const [from, to] of changes) {
+    assert.ok(text.includes(from), from);
+    text = text.replace(from, to);
+  }
+  return Plan.parse(text);
+};
+const pilot = await changed(small, ['"scale":"linear"', '"scale":"log"']);
+const CLIP = ['"error"', '"clip"'];
+const LINEAR = ['"log"', '"linear"'];
+const NARROW = ['"high":1.0', '"high":0.25'];
+const AFTER = ['"after":null', `"after":"${pilot.id}"`];
+const second = await changed(pilot, CLIP, LINEAR, NARROW, AFTER);
+const sibling = await changed(second, ['"high":0.25', '"high":0.5']);
+
+/** A collector with these plans that names one of them. */
+const naming = (current, plans, options) => {
+  const text = ({ url }) => new Response(plans.find(({ id }) => url.endsWith(id)).text);
+  return faking({ plan: text, current: () => json(current), ticket: none, reports: receipt }, options);
+};
+
+test("a pilot leads to itself, or to the plan that follows it", async () => {
+  for (const plan of [pilot, second]) {
+    const { collector, of } = naming({ plan: plan.id }, [pilot, second]);
+    assert.equal((await collector.current(pilot.id)).id, plan.id);
+    assert.deepEqual(of("current").map(({ url }) => url), [`https://example.org/base/plans/${pilot.id}/current`]);
+  }
+  const kept = await changed(pilot, AFTER); // the pilot saw too little of its number
+  assert.equal((await naming({ plan: kept.id }, [pilot, kept]).collector.current(pilot.id)).id, kept.id);
+  const { collector, of } = naming({ plan: sibling.id }, [second, sibling]);
+  assert.equal((await collector.current(second.id)).id, second.id); // a plan that follows is not followed
+  assert.equal(of("current").length, 0);
+});
+
+test("a device answers one of the plans of a pilot, and gets that one again", async () => {
+  for (const answered of [pilot, second]) {
+    const ledger = await ledgerOf(16);
+    const first = naming({ plan: answered.id }, [pilot, second, sibling], { ledger });
+    await first.collector.answer(await first.collector.current(pilot.id), record);
+    for (const named of [pilot, second, sibling]) {
+      const { collector, of } = naming({ plan: named.id }, [pilot, second, sibling], { ledger });
+      for (const { id } of [pilot, second, sibling]) {
+        const again = await collector.current(id);
+        assert.equal(again.id, answered.id);
+        await collector.answer(again, record);
+      }
+      assert.equal(of("current").length, 0);
+    }
+    assert.equal((await ledger.entries()).length, 1);
+  }
+});
+
+test("other answers do not bind a device", async () => {
+  const ledger = await ledgerOf(16);
+  await ledger.draw(await titled("another"), record);
+  const { collector } = naming({ plan: second.id }, [pilot, second], { ledger });
+  assert.equal((await collector.current(pilot.id)).id, second.id);
+  const without = naming({ plan: second.id }, [pilot, second], { ledger: undefined });
+  assert.equal((await without.collector.current(pilot.id)).id, second.id);
+});
+
+test("a plan that is not the pilot's, narrowed, is refused", async () => {
+  const epsilon = [`"epsilon":"${pilot.epsilon}"`, '"epsilon":"16.0"'];
+  const others = [
+    await changed(pilot, CLIP, LINEAR, NARROW), // it does not follow
+    await changed(pilot, CLIP, LINEAR, NARROW, ["null", `"${"f".repeat(64)}"`]),
+    await changed(second, epsilon),
+    await changed(pilot, LINEAR, NARROW, AFTER), // whether a record fits would depend on the range
+    await changed(second, ['"high":0.25', '"high":2.0']),
+    await changed(second, ['"low":0.0', '"low":-1.0']),
+    await changed(second, ['"name":"x"', '"name":"y"'], ['["x"]', '["y"]']),
+    await changed(second, ['"values":["a","b"]', '"values":["a","d"]']),
+  ];
+  for (const plan of others) {
+    const { collector } = naming({ plan: plan.id }, [pilot, plan]);
+    await assert.rejects(collector.current(pilot.id), CollectorError, plan.text);
+  }
+  const plain = await changed(small, CLIP, NARROW, ['"after":null', `"after":"${small.id}"`]); // its number is not wide
+  await assert.rejects(naming({ plan: plain.id }, [small, plain]).collector.current(small.id), CollectorError);
+});
+
+test("odd answers about the current plan are refused", async () => {
+  for (const answer of [{}, [], null, { plan: 7 }, { plan: null }, { plan: "x" }, { plan: pilot.id, more: 1 }]) {
+    await assert.rejects(naming(answer, [pilot]).collector.current(pilot.id), CollectorError);
+  }
+});

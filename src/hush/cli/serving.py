@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -32,6 +32,8 @@ STORE = click.option(
 )
 
 
+MOST_DIGITS = 12  # of a number of people
+
 SEGMENTS = click.option(
     "--segments",
     metavar="FOLDER",
@@ -55,6 +57,12 @@ SEGMENTS = click.option(
 )
 @click.option("--check-ids", is_flag=True, help="Check every report id within batches too.")
 @click.option("--training", multiple=True, metavar="ROUND.json=PEOPLE", help="First round, people per round.")
+@click.option(
+    "--narrow",
+    multiple=True,
+    metavar="PLAN.json=PILOT+OTHERS",
+    help="Serve a plan with wide numbers as a pilot: after PILOT reports, narrow them for OTHERS more people.",
+)
 @click.option(
     "--tokens",
     metavar="FILE",
@@ -150,6 +158,7 @@ def serve(
     keep: str,
     check_ids: bool,
     training: tuple[str, ...],
+    narrow: tuple[str, ...],
     tokens: str | None,
     open_: str | None,
     names: tuple[str, ...],
@@ -174,6 +183,7 @@ def serve(
     Example:
       hush serve plan.json
       hush serve plan.json --store postgresql://hush@localhost/hush --port 80 --tokens tokens
+      hush serve --narrow plan.json=20000+80000
     """
     from hush.cli import access, files
     from hush.collector import serve as service
@@ -184,6 +194,7 @@ def serve(
     if keep not in ("reports", "tallies"):
         raise Refused("--keep must be reports or tallies")
     read = [files.read_plan(name) for name in plans]
+    pilots = [_pilot(spec) for spec in narrow]
     settings = _settings(
         tokens,
         origin,
@@ -209,6 +220,8 @@ def serve(
         try:
             for plan in read:
                 opened.add_plan(plan, keep)  # type: ignore[arg-type]
+            for pilot in pilots:
+                _add_pilot(opened, pilot, keep)
             for spec in training:
                 _add_training(opened, spec)
             if not opened.plans() and not opened.trainings():
@@ -332,13 +345,63 @@ def _key(path: Path) -> bytes:
     return key
 
 
+class _Pilot(NamedTuple):
+    """A plan whose wide numbers are narrowed after this many reports, for this many people who come later."""
+
+    plan: Plan
+    first: int
+    people: int
+
+
+def _pilot(spec: str) -> _Pilot:
+    """Read and check a pilot, before the store and the port are opened."""
+    from hush.cli import files
+    from hush.collector.narrowing import check
+    from hush.errors import InputError
+
+    name, _, numbers = spec.rpartition("=")
+    counts = numbers.split("+")
+    if not name or len(counts) != 2 or not all(_is_count(text) for text in counts):
+        raise Refused(
+            "--narrow is the file of a plan, the people of the pilot and those expected after it: PLAN.json=20000+80000"
+        )
+    if max(map(len, counts)) > MOST_DIGITS:
+        raise Refused("--narrow: fewer people than that exist")
+    plan = files.read_plan(name)
+    try:
+        check(plan)
+    except InputError as error:
+        raise Refused(f"--narrow: {error}") from None
+    return _Pilot(plan, int(counts[0]), int(counts[1]))
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and bool(text.strip("0"))
+
+
+def _add_pilot(store: Store, pilot: _Pilot, keep: str) -> None:
+    from hush.errors import InputError
+
+    store.add_plan(pilot.plan, keep)  # type: ignore[arg-type]
+    try:
+        store.add_narrowing(pilot.plan, pilot.first, pilot.people)
+    except InputError as error:
+        raise Refused(f"--narrow: {error}") from None
+    held = next(one for one in store.plans() if one.plan.id == pilot.plan.id)
+    state = next(one for one in store.narrowings() if one.pilot == pilot.plan.id)
+    if state.second is not None:
+        click.echo(f"hush: the pilot {pilot.plan.id[:12]} is over: plan {state.second[:12]} follows it", err=True)
+    elif not held.open:
+        raise Refused("--narrow: this plan is closed, so it cannot be a pilot")
+
+
 def _add_training(store: Store, spec: str) -> None:
     from hush.core.training.rounds import Round
 
     name, _, people = spec.rpartition("=")
-    if not name or not (people.isascii() and people.isdigit()) or not people.strip("0"):
+    if not name or not _is_count(people):
         raise Refused("--training is the file of a first round and the people per round: ROUND.json=10000")
-    if len(people) > 12:
+    if len(people) > MOST_DIGITS:
         raise Refused("--training: fewer people than that exist")
     try:
         first = Round.from_json(Path(name).read_bytes())

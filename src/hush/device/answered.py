@@ -78,6 +78,13 @@ class Person:
             raise LedgerError(f"person must be 1 to {MAX_NAME} characters: a name by which this process knows someone")
         self._name = name
 
+    def answered(self, plan: Plan) -> str | None:
+        """Return the id of the plan that was answered: this one, its pilot, or a plan that follows the same pilot."""
+        first = plan.after or plan.id
+        with _memory.lock:
+            mine = _memory.answers.get(self._name, {})
+            return next((id_ for id_, held in mine.items() if (held.after or id_) == first), None)
+
     def ticket(self, plan: Plan) -> str | None:
         """Return the signature of the ticket under which a plan was answered, or None."""
         with _memory.lock:

@@ -28,6 +28,7 @@ from urllib.parse import quote, urlsplit
 
 from hush.core import codec
 from hush.core.dealing import SIGNATURE_SIZE
+from hush.core.following import check_follows
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE, Report
 from hush.core.schema import Record, Schema
@@ -41,6 +42,7 @@ from hush.errors import BudgetError, CollectorError, InputError, LedgerError, Pl
 if TYPE_CHECKING:
     from hush.core.training.training import Training
 
+ID_OF_PLAN = 32  # bytes
 MAX_ANSWER = 16 << 20
 REPORT = "application/vnd.hush.report"
 RETRIED = (408, 425, 429, 500, 502, 503, 504)
@@ -103,6 +105,7 @@ class Client:
         schema: Schema | None = None,
         person: str | None = None,
         fresh: bool = False,
+        follow: bool = False,
     ) -> Receipt:
         """Answer a plan with a record, once, and send the report. A bad record is refused before anything is drawn.
 
@@ -113,9 +116,16 @@ class Client:
 
         Without a ledger, a second record for the same plan raises LedgerError, unless `person` names the owner of each,
         or `fresh` asks for a new draw, which costs the plan's epsilon again.
+
+        With `follow`, the plan may be a pilot (`hush serve --narrow`): if another plan follows it, this answers the
+        other. A person who has answered either of them sends the same report again, to the same plan.
         """
         book = self._book(person, fresh, series)
         found = self._asked(plan, schema)
+        if follow:
+            if series is not None:
+                raise LedgerError("a series has plans of its own, and does not follow a pilot: omit follow or series")
+            found = self._followed(found, record, book)
         if series is not None:
             return self.submit(series.randomise(found, record))
         return self.submit(randomise(found, record) if book is None else book.randomise(found, record))
@@ -133,6 +143,32 @@ class Client:
             raise LedgerError("give either person, which keeps the report, or fresh, which keeps none")
         return None if fresh else Person(person)
 
+    def current(self, plan: Plan | str) -> Plan:
+        """Return the plan that people are asked who have answered neither: this one, or the one that follows it.
+
+        The collector names it. A plan that follows must name this one, cost the same epsilon, and have the same
+        attributes; only wide numbers may have a narrower range, and clip. All other plans are refused.
+        """
+        pilot = plan if isinstance(plan, Plan) else self.plan(plan)
+        if pilot.after is not None:
+            return pilot
+        answer = codec.load(self._get(f"/plans/{pilot.id}/current"), CollectorError)
+        (id_,) = codec.fields(answer, ("plan",), CollectorError, "the current plan")
+        codec.hexadecimal(id_, ID_OF_PLAN, CollectorError, "the id of the current plan")
+        if id_ == pilot.id:
+            return pilot
+        found = self.plan(id_)
+        check_follows(found, pilot)
+        return found
+
+    def _followed(self, plan: Plan, record: Record, book: Ledger | Person | None) -> Plan:
+        """Return the plan to answer: the one of the pilot and its followers that was answered, or the current one."""
+        answered = None if book is None else book.answered(plan)
+        if answered is None:
+            plan.schema.encode(record)  # whether a record fits does not depend on a range that the collector chose
+            return self.current(plan)
+        return plan if answered == plan.id else self.plan(answered)
+
     def _asked(self, plan: Plan | str, schema: Schema | None) -> Plan:
         found = plan if isinstance(plan, Plan) else self.plan(plan)
         if schema is not None and found.schema != schema:
@@ -147,14 +183,18 @@ class Client:
         schema: Schema | None = None,
         person: str | None = None,
         fresh: bool = False,
+        follow: bool = False,
     ) -> Receipt:
         """Answer the questions that the collector deals, for collectors that accept no others.
 
         The ticket is kept with the report, so a second try sends both again. A series takes no tickets: they would
-        deal other questions each time, and in the end all of them. `schema`, `person` and `fresh` are as in `answer`.
+        deal other questions each time, and in the end all of them. `schema`, `person`, `fresh` and `follow` are as in
+        `answer`.
         """
         book = self._book(person, fresh)
         found = self._asked(plan, schema)
+        if follow:
+            found = self._followed(found, record, book)
         found.schema.encode(record)  # before anything is fetched
         if book is not None and (kept := book.ticket(found)) is not None:
             return self.submit(book.randomise(found, record), headers={"Hush-Ticket": kept})

@@ -81,6 +81,11 @@ class Ledger:
         with self._file.transaction() as connection:
             return self._file.stored(connection, plan)
 
+    def answered(self, plan: Plan) -> str | None:
+        """Return the id of the plan that was answered: this one, its pilot, or a plan that follows the same pilot."""
+        with self._file.transaction() as connection:
+            return self._file.answered(connection, plan)
+
     def ticket(self, plan: Plan) -> str | None:
         """Return the signature of the ticket under which a plan was answered, or None."""
         with self._file.transaction() as connection:

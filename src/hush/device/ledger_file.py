@@ -113,6 +113,17 @@ class LedgerFile:
             raise BudgetError("this device has answered a plan that belongs to this one, and answers one of both only")
 
     @staticmethod
+    def answered(connection: sqlite3.Connection, plan: Plan) -> str | None:
+        """Return the id of the plan that was answered, out of a pilot and all plans that follow it."""
+        connection.execute(_FOLLOWED)
+        first = plan.after or plan.id
+        row = connection.execute(
+            "select plan from answers where plan = ? union all select plan from followed where before = ?",
+            (first, first),
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    @staticmethod
     def enter(connection: sqlite3.Connection, report: Report, cost: Fraction) -> None:
         """Store a report and its cost."""
         plan = report.plan

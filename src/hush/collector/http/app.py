@@ -29,6 +29,7 @@ from hush.collector.http.health import HealthHandlers
 from hush.collector.http.lookup import Finder
 from hush.collector.http.metrics import Metrics
 from hush.collector.http.openapi import openapi
+from hush.collector.http.pilots import Pilots
 from hush.collector.http.plans import PlanHandlers
 from hush.collector.http.preparing import Preparing
 from hush.collector.http.relation_views import RelationViews
@@ -48,10 +49,11 @@ class Collector:
     def __init__(self, store: Store, settings: Settings, clock: Clock = time.monotonic) -> None:
         self.store, self.settings = store, settings
         find = Finder(store)
-        self._gate = Gate(settings, Metrics(settings.reveal_least))
+        self._gate = Gate(settings, Metrics(settings.reveal_least), find.before)
         self._visible = Visible(store, settings, find, clock)
         self.desk = Desk(settings, self._gate, self._visible)
         self._preparing = Preparing(store, settings)
+        self.pilots = Pilots(store, settings, find, self._visible, self._preparing.plan)
         reports = ReportHandlers(store, settings, find, self._visible, self._gate, self.desk, self._preparing)
         handlers = (  # in the order of the OpenAPI document
             PlanHandlers(store, find, self._visible),
@@ -77,11 +79,12 @@ class Collector:
         logs.bound()
         self.desk.open(self.store)
         await self._visible.begin()
-        warming = asyncio.create_task(self._preparing.run())
+        tasks = [asyncio.create_task(work) for work in (self._preparing.run(), self.pilots.run())]
         try:
             yield
         finally:
-            warming.cancel()
+            for task in tasks:
+                task.cancel()
             self._visible.close()
             await self.desk.close()
             await asyncio.to_thread(self.store.close)

@@ -26,7 +26,10 @@ class Shown(msgspec.Struct):
 
 
 class PlanEntry(msgspec.Struct):
-    """A plan that this collector has, and the reports that readers see of it."""
+    """A plan that this collector has, and the reports that readers see of it.
+
+    `after`: the pilot that it follows. `next`: the plan that follows this pilot. Both are ids, or null.
+    """
 
     id: str
     title: str
@@ -35,6 +38,14 @@ class PlanEntry(msgspec.Struct):
     keep: str
     reports: int
     shown: Shown
+    after: str | None = None
+    next: str | None = None
+
+
+class Current(msgspec.Struct):
+    """The id of the plan to answer now: the plan itself, or the one that follows it."""
+
+    plan: str
 
 
 class Plans(msgspec.Struct):
@@ -71,7 +82,7 @@ class EstimateRow(msgspec.Struct):
 
 
 class Estimates(msgspec.Struct):
-    """All estimates of a plan."""
+    """All estimates of a plan. `after` and `next`: as in a `PlanEntry`."""
 
     plan: str
     reports: int
@@ -79,6 +90,8 @@ class Estimates(msgspec.Struct):
     estimator: str
     post: str
     estimates: list[EstimateRow]
+    after: str | None = None
+    next: str | None = None
 
 
 class TicketDocument(msgspec.Struct):
@@ -331,10 +344,10 @@ def as_csv(rows: Sequence[msgspec.Struct], kind: type[msgspec.Struct] = Estimate
     return csv.table(names, ([getattr(row, name) for name in names] for row in rows))
 
 
-def plan_entry(held: HeldPlan, reports: int, shown: Shown) -> PlanEntry:
-    """Return a plan of a store as a document."""
+def plan_entry(held: HeldPlan, reports: int, shown: Shown, second: str | None) -> PlanEntry:
+    """Return a plan of a store as a document. `second`: the plan that follows it."""
     plan = held.plan
-    return PlanEntry(plan.id, plan.title, plan.epsilon, held.open, held.keep, reports, shown)
+    return PlanEntry(plan.id, plan.title, plan.epsilon, held.open, held.keep, reports, shown, plan.after, second)
 
 
 def training_entry(name: str, live: Live, received: int) -> TrainingEntry:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -27,10 +28,13 @@ logger = logging.getLogger("hush.collector")
 
 
 class Gate:
-    """Decides which requests reach a handler, and completes every answer. `ending`: the collector shuts down."""
+    """Decides which requests reach a handler, and completes every answer.
 
-    def __init__(self, settings: Settings, metrics: Metrics) -> None:
-        self._settings, self.metrics = settings, metrics
+    `before` returns the id of the pilot that a plan follows. `ending`: the collector shuts down.
+    """
+
+    def __init__(self, settings: Settings, metrics: Metrics, before: Callable[[str], str | None]) -> None:
+        self._settings, self.metrics, self._before = settings, metrics, before
         self.limit = RateLimit(settings.rate, settings.burst)
         self.ending = False
 
@@ -80,6 +84,8 @@ class Gate:
 
     def finished(self, request: Request, response: Response, plan_id: str | None) -> Response:
         """Return a response with the headers that web pages need, and count it."""
+        if plan_id is not None and plan_id not in self._settings.origins:
+            plan_id = self._before(plan_id) or plan_id  # pages that may ask the pilot may ask the plan that follows it
         for name, value in cors_headers(self._settings, request, plan_id).items():
             if name == "Vary":
                 response.headers.add_vary_header(value)

@@ -17,11 +17,37 @@ class Finder:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._plans: dict[str, HeldPlan] = {}
+        self._seconds: dict[str, str] = {}
 
     def known(self, plan_id: str) -> Plan | None:
         """Return a plan that was asked for before."""
         held = self._plans.get(plan_id)
         return None if held is None else held.plan
+
+    def learn(self) -> list[Plan]:
+        """Read which plans follow a pilot, and return them. It waits for the store."""
+        seconds = {found.pilot: found.second for found in self._store.narrowings() if found.second is not None}
+        plans = self._plans  # other threads may replace it meanwhile
+        if not plans.keys() >= {*seconds.values()}:
+            plans = {found.plan.id: found for found in self._store.plans()}
+        self._plans, self._seconds = plans, seconds
+        return [plans[plan_id].plan for plan_id in seconds.values()]
+
+    def second(self, plan_id: str) -> str | None:
+        """Return the id of the plan that follows a pilot, as far as it was learned."""
+        return self._seconds.get(plan_id)
+
+    async def current(self, request: Request) -> str:
+        """Return the id of the plan to answer now: that which the path names, or the one that follows it."""
+        plan = await self.plan(request)
+        if plan.id not in self._seconds:  # a second plan never changes, so it is asked for once
+            await asyncio.to_thread(self.learn)
+        return self._seconds.get(plan.id, plan.id)
+
+    def before(self, plan_id: str) -> str | None:
+        """Return the id of the pilot that a plan follows, if the plan was asked for before."""
+        plan = self.known(plan_id)
+        return None if plan is None else plan.after
 
     async def plan(self, request: Request) -> Plan:
         """Return the plan that the path names. A plan never changes, so it is asked for once."""

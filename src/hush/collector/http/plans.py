@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hush.collector.http import requests
-from hush.collector.http.documents import PlanEntry, Plans
+from hush.collector.http.documents import Current, PlanEntry, Plans
 from hush.collector.http.endpoints import endpoint
 from hush.collector.http.lookup import Finder
 from hush.collector.http.responses import IMMUTABLE, SECRET, encoded
@@ -38,3 +38,14 @@ class PlanHandlers:
         if requests.has_tag(request, plan.id):
             return Response(status_code=304, headers=headers)
         return Response(plan.to_json(), headers=headers, media_type="application/json")
+
+    @endpoint(
+        "GET",
+        "/plans/{plan}/current",
+        "The plan to answer now: this one, or the one that follows it",
+        role="submit",
+        answers=Current,
+    )
+    async def current(self, request: Request) -> Response:
+        """Answer with the id of the plan that people are asked who have answered neither."""
+        return encoded(Current(await self._find.current(request)), headers=SECRET)

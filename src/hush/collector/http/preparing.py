@@ -29,14 +29,18 @@ class Preparing:
 
     async def run(self) -> None:
         """Prepare the current rounds, then all plans if anybody may send batches."""
-        roles = {role for role in ROLES if self._settings.tokens.get(role)} | set(self._settings.open)
         try:
             for name in await asyncio.to_thread(self._store.trainings):
                 self._rounds.append((await asyncio.to_thread(self._store.live, name)).round)
                 await asyncio.to_thread(bookkeeping.prepare, self._rounds[-1])
-            if {"submit-batch", "admin"} & roles and not self._settings.tickets:
-                for held in await asyncio.to_thread(self._store.plans):
-                    await asyncio.to_thread(formats.prepare, held.plan)
-                    self._plans.add(held.plan.id)
+            for held in await asyncio.to_thread(self._store.plans):
+                await asyncio.to_thread(self.plan, held.plan)
         except Exception:
             logger.exception("the first rounds and batches will take longer")
+
+    def plan(self, plan: Plan) -> None:
+        """Prepare a plan, if anybody may send batches. It takes seconds."""
+        roles = {role for role in ROLES if self._settings.tokens.get(role)} | set(self._settings.open)
+        if {"submit-batch", "admin"} & roles and not self._settings.tickets and plan.id not in self._plans:
+            formats.prepare(plan)
+            self._plans.add(plan.id)

@@ -59,11 +59,12 @@ class Views:
         wanted = requests.wanted(request)
         tally = await self._visible.tally(request)
         document, text = await self._estimated(tally, *wanted)
+        headers = SECRET | _linked(document)
         if format_ == "csv":
             key = ("csv", tally.plan.id, *wanted)
             table = await self._shared.get(key, tally.reports, lambda: as_csv(document.estimates).encode())
-            return Response(table, headers=SECRET, media_type="text/csv")
-        return as_json(text, headers=SECRET)
+            return Response(table, headers=headers, media_type="text/csv")
+        return as_json(text, headers=headers)
 
     async def _rows(self, tally: Tally, level: float, estimator: Any) -> Rows:
         key = ("rows", tally.plan.id, level, estimator)
@@ -71,13 +72,14 @@ class Views:
 
     async def _estimated(self, tally: Tally, level: float, estimator: str, post: str) -> tuple[Estimates, bytes]:
         plan, rows = tally.plan, await self._rows(tally, level, estimator)
+        second = self._visible.second(plan)
 
         def make() -> tuple[Estimates, bytes]:
             found = [estimate_row(row) for row in requests.POSTS[post](rows)]
-            document = Estimates(plan.id, tally.reports, level, estimator, post, found)
+            document = Estimates(plan.id, tally.reports, level, estimator, post, found, plan.after, second)
             return document, msgspec.json.encode(document)
 
-        return await self._shared.get(("estimates", plan.id, level, estimator, post), tally.reports, make)
+        return await self._shared.get(("estimates", plan.id, level, estimator, post), (tally.reports, second), make)
 
     @endpoint(
         "GET",
@@ -101,11 +103,11 @@ class Views:
         async def look(last: Hashable) -> tuple[Hashable, list[Event]]:
             tally = await counted()
             if view == "estimates":
-                now: Hashable = tally.reports
+                now: Hashable = tally.reports, visible.second(plan)
                 return now, [] if now == last else [("estimates", (await self._estimated(tally, *wanted))[1])]
             held = await self._shared.get("plans", moment(), self._store.plans)
             found = next(one for one in held if one.plan.id == plan.id)
-            now = tally.reports, found.open
+            now = tally.reports, found.open, visible.second(plan)
             if now == last:
                 return now, []
             return now, [
@@ -208,3 +210,10 @@ class Views:
         width, counts = line.spans()
         elsewhere = max(0, tally.reports - line.before - sum(counts))
         return TimelineDocument(tally.plan.id, line.before, elsewhere, line.start, width, counts)
+
+
+def _linked(document: Estimates) -> dict[str, str]:
+    """Return the header that links the estimates of a pilot and of the plan that follows it, also from CSV."""
+    others = (("prev", document.after), ("next", document.next))
+    links = [f'</plans/{plan}/estimates>; rel="{relation}"' for relation, plan in others if plan is not None]
+    return {"Link": ", ".join(links)} if links else {}

@@ -41,9 +41,10 @@ class Visible:
         self.streams = Streams(settings)
 
     async def begin(self) -> None:
-        """Note how many reports were shown before the first arrives, and look for more from time to time."""
+        """Learn which plans follow a pilot and how many reports were shown; look for more from time to time."""
 
         def counts() -> dict[str, int]:
+            self._find.learn()
             return {held.plan.id: self.reveals.tally(held.plan).reports for held in self._store.plans()}
 
         every = self.reveals.every
@@ -91,7 +92,12 @@ class Visible:
         """Return a plan as a document: with the reports that readers see, unless another number is given."""
         seen = self.reveals.tally(held.plan).reports if reports is None else reports
         reveals = self.reveals
-        return plan_entry(held, seen, Shown(reveals.every, reveals.least, reveals.next(held.plan)))
+        shown = Shown(reveals.every, reveals.least, reveals.next(held.plan))
+        return plan_entry(held, seen, shown, self.second(held.plan))
+
+    def second(self, plan: Plan) -> str | None:
+        """Return the id of the plan that follows a pilot. Readers may hear of it a little later than devices."""
+        return self._find.second(plan.id)
 
     def training(self, name: str, live: Live) -> TrainingEntry:
         """Return a training as a document, with the number of people that readers see."""

@@ -14,15 +14,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, LiteralString, NamedTuple
 
 from hush.collector.submissions import Form, Outcome, Submission
+from hush.core.following import check_follows
 from hush.core.plan import Plan
 from hush.core.training.rounds import Round
-from hush.errors import InputError, StoreError
+from hush.errors import InputError, PlanError, StoreError
 from hush.server.tally import Tally
 
 Keep = Literal["reports", "tallies"]
+
+PILOTS: LiteralString = """
+select pilot.id, first, people, wanted, second.id from narrowings
+join plans pilot on pilot.number = narrowings.plan
+left join plans second on second.number = narrowings.second order by narrowings.plan
+"""
+"""The query for all pilots, in the fields of a `Narrowing`."""
 
 
 class NotHeld(InputError):
@@ -38,6 +46,22 @@ def understanding() -> Iterator[None]:
         raise
     except ValueError as error:  # an InputError among them
         raise StoreError(f"the store holds unreadable data: {error}") from None
+
+
+def check_second(pilot: Plan, second: Plan) -> None:
+    """Refuse a second plan that is not of this pilot."""
+    try:
+        check_follows(second, pilot)
+    except PlanError as error:
+        raise InputError(f"a second plan is not its pilot's: {error}") from None
+
+
+def check_numbers(held: Narrowing, first: int, people: int) -> None:
+    """Refuse other numbers than those with which a pilot began: collectors on one database must agree."""
+    if (held.first, held.people) != (first, people):
+        raise InputError(
+            f"this plan is a pilot in the store already, of {held.first} people, and of {held.people} who come later"
+        )
 
 
 @dataclass(frozen=True)
@@ -82,6 +106,19 @@ class Past(NamedTuple):
     people: int
     loss: float | None
     loss_error: float | None
+
+
+class Narrowing(NamedTuple):
+    """A pilot, by its id, whose wide numbers are narrowed after `first` reports, for `people` who come later.
+
+    `wanted`: the reports at which the next try is due. `second`: the id of the plan that follows, once there is one.
+    """
+
+    pilot: str
+    first: int
+    people: int
+    wanted: int
+    second: str | None
 
 
 class Store(ABC):
@@ -157,6 +194,25 @@ class Store(ABC):
     @abstractmethod
     def history(self, name: str) -> list[Past]:
         """Return the rounds of a training that are over."""
+
+    # -- pilots
+
+    @abstractmethod
+    def add_narrowing(self, pilot: Plan, first: int, people: int) -> None:
+        """Let a plan of the store be a pilot. Adding it again changes nothing, but both numbers must be the same."""
+
+    @abstractmethod
+    def narrowings(self) -> list[Narrowing]:
+        """Return all pilots."""
+
+    @abstractmethod
+    def narrowed(self, pilot: Plan, tried: int, second: Plan | None, wanted: int) -> Narrowing:
+        """Record the outcome of a try that was due at `tried` reports, and return what holds now.
+
+        In one transaction: the second plan is added, kept as the pilot is, and becomes the pilot's for good. Without a
+        second plan, the next try is due at `wanted`. If somebody else was faster, or the pilot is closed, nothing
+        changes.
+        """
 
     # -- life
 

@@ -29,7 +29,21 @@ from typing import TypeVar
 import psycopg
 from psycopg import errors
 
-from hush.collector.stores.base import HeldPlan, Keep, Live, NotHeld, Past, Segment, Store, Stored, understanding
+from hush.collector.stores.base import (
+    PILOTS,
+    HeldPlan,
+    Keep,
+    Live,
+    Narrowing,
+    NotHeld,
+    Past,
+    Segment,
+    Store,
+    Stored,
+    check_numbers,
+    check_second,
+    understanding,
+)
 from hush.collector.stores.bookkeeping import RoundBook
 from hush.collector.stores.postgres_commits import Commit, rehearse
 from hush.collector.stores.postgres_connections import (
@@ -332,6 +346,58 @@ class PostgresStore(Store):
             (self._training(name)[0],),
         )
         return [Past(row[0], tuple(json.loads(row[1])), *row[2:]) for row in rows]
+
+    # -- pilots
+
+    def add_narrowing(self, pilot: Plan, first: int, people: int) -> None:
+        """Let a plan be a pilot."""
+        number = self._plan(pilot.id)[0]
+        with self._pool.transaction() as db:
+            db.execute(
+                "insert into narrowings (plan, first, people, wanted) values (%s, %s, %s, %s) on conflict do nothing",
+                (number, first, people, first),
+            )
+        check_numbers(self._narrowing(pilot.id), first, people)
+
+    @understanding()
+    def narrowings(self) -> list[Narrowing]:
+        """Return all pilots."""
+        found = [Narrowing(*row) for row in self._pool.rows(PILOTS)]
+        for one in found:
+            if one.second is not None:
+                check_second(self._plan(one.pilot)[1], self._plan(one.second)[1])
+        return found
+
+    def _narrowing(self, pilot_id: str) -> Narrowing:
+        found = [one for one in self.narrowings() if one.pilot == pilot_id]
+        if not found:
+            raise NotHeld("this plan is no pilot of this store")
+        return found[0]
+
+    def narrowed(self, pilot: Plan, tried: int, second: Plan | None, wanted: int) -> Narrowing:
+        """Record the outcome of a try."""
+        number, _, keep = self._plan(pilot.id)
+        if second is not None:
+            check_second(pilot, second)
+        with self._pool.transaction() as db:
+            # Both rows are locked: no other process decides meanwhile, nor closes the pilot.
+            due = db.execute(
+                "select 1 from narrowings join plans on plans.number = narrowings.plan "
+                "where plans.number = %s and wanted = %s and second is null and open for update",
+                (number, tried),
+            ).fetchone()
+            if due is not None and second is not None:
+                db.execute(
+                    "insert into plans (id, plan, keep) values (%s, %s, %s) on conflict do nothing",
+                    (second.id, second.to_json(), keep),
+                )
+                db.execute(
+                    "update narrowings set second = (select number from plans where id = %s) where plan = %s",
+                    (second.id, number),
+                )
+            elif due is not None:
+                db.execute("update narrowings set wanted = %s where plan = %s", (wanted, number))
+        return self._narrowing(pilot.id)
 
     # -- life
 

@@ -81,6 +81,12 @@ MIGRATIONS: tuple[LiteralString, ...] = (
     """
     create table pulse (shard integer primary key, beats bigint not null) with (fillfactor = 50);
     """,
+    # Pilots: the reports and the later people that the operator named, the reports at the next try, the second plan.
+    """
+    create table narrowings (
+      plan integer primary key, first bigint not null, people bigint not null, wanted bigint not null, second integer
+    );
+    """,
 )
 
 

@@ -31,7 +31,21 @@ from typing import Any
 import numpy as np
 
 from hush.collector.stores import sqlite_file
-from hush.collector.stores.base import HeldPlan, Keep, Live, NotHeld, Past, Segment, Store, Stored, understanding
+from hush.collector.stores.base import (
+    PILOTS,
+    HeldPlan,
+    Keep,
+    Live,
+    Narrowing,
+    NotHeld,
+    Past,
+    Segment,
+    Store,
+    Stored,
+    check_numbers,
+    check_second,
+    understanding,
+)
 from hush.collector.stores.bookkeeping import Group, IdBook, PlanBook, RoundBook, ids_of
 from hush.collector.stores.ids import IdIndex, packed
 from hush.collector.submissions import Form, Outcome, Submission
@@ -87,7 +101,12 @@ class SqliteStore(Store):
         self._shown: dict[int, Array] = {
             number: layouts[number].decode(tally) for number, tally in self._db.execute("select plan, tally from shown")
         }
+        narrowings = {row[0]: Narrowing(*row) for row in self._db.execute(PILOTS)}
+        for found in narrowings.values():
+            if found.second is not None:
+                check_second(plans[found.pilot][1].plan, plans[found.second][1].plan)
         self._plans, self._vectors, self._trainings = plans, vectors, trainings
+        self._narrowings = narrowings
         self._load_ids()
         self._doubtful = False
 
@@ -170,13 +189,17 @@ class SqliteStore(Store):
                     if held != keep:
                         raise InputError(f"this plan is in the store already, and keeps {held}")
                     return
-                cursor = self._db.execute(
-                    "insert into plans (id, plan, keep, tally) values (?, ?, ?, ?)",
-                    (plan.id, plan.to_json(), keep, layout_of(plan).encode(zero)),
-                )
-            number = int(cursor.lastrowid or 0)
+                number = self._insert(plan, keep)
             self._vectors[number] = zero  # before readers can find the plan
             self._plans[plan.id] = number, HeldPlan(plan, keep)
+
+    def _insert(self, plan: Plan, keep: Keep) -> int:
+        """Write a new plan, and return its number."""
+        cursor = self._db.execute(
+            "insert into plans (id, plan, keep, tally) values (?, ?, ?, ?)",
+            (plan.id, plan.to_json(), keep, layout_of(plan).encode(layout_of(plan).zero())),
+        )
+        return int(cursor.lastrowid or 0)
 
     def plans(self) -> list[HeldPlan]:
         """Return all plans."""
@@ -347,6 +370,53 @@ class SqliteStore(Store):
                 (self._training(name)[0],),
             ).fetchall()
         return [Past(row[0], tuple(json.loads(row[1])), *row[2:]) for row in rows]
+
+    # -- pilots
+
+    def add_narrowing(self, pilot: Plan, first: int, people: int) -> None:
+        """Let a plan be a pilot."""
+        with self._lock:
+            made = Narrowing(pilot.id, first, people, first, None)
+            with self._transaction():
+                number = self._find(pilot.id)[0]
+                if pilot.id in self._narrowings:
+                    check_numbers(self._narrowings[pilot.id], first, people)
+                    return
+                self._db.execute(
+                    "insert into narrowings (plan, first, people, wanted) values (?, ?, ?, ?)",
+                    (number, first, people, first),
+                )
+            self._narrowings[pilot.id] = made
+
+    def narrowings(self) -> list[Narrowing]:
+        """Return all pilots."""
+        return list(self._narrowings.values())
+
+    def narrowed(self, pilot: Plan, tried: int, second: Plan | None, wanted: int) -> Narrowing:
+        """Record the outcome of a try."""
+        if second is not None:
+            check_second(pilot, second)
+        with self._lock:
+            with self._transaction():
+                number, held = self._find(pilot.id)
+                if pilot.id not in self._narrowings:
+                    raise NotHeld("this plan is no pilot of this store")
+                found = self._narrowings[pilot.id]
+                if found.wanted != tried or found.second is not None or not held.open:
+                    return found
+                if second is None:
+                    found = found._replace(wanted=wanted)
+                    self._db.execute("update narrowings set wanted = ? where plan = ?", (wanted, number))
+                else:
+                    found = found._replace(second=second.id)
+                    known = self._plans.get(second.id)  # an operator may have added the same plan
+                    added = self._insert(second, held.keep) if known is None else known[0]
+                    self._db.execute("update narrowings set second = ? where plan = ?", (added, number))
+            if second is not None and known is None:
+                self._vectors[added] = layout_of(second).zero()
+                self._plans[second.id] = added, HeldPlan(second, held.keep)
+            self._narrowings[pilot.id] = found
+            return found
 
     # -- life
 

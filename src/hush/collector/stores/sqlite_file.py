@@ -68,6 +68,12 @@ MIGRATIONS = (
     """
     create table shown (plan integer primary key, tally blob not null) strict
     """,
+    # Pilots: the reports and the later people that the operator named, the reports at the next try, the second plan.
+    """
+    create table narrowings (
+      plan integer primary key, first integer not null, people integer not null, wanted integer not null, second integer
+    ) strict
+    """,
 )
 
 _held: set[tuple[int, int]] = set()  # the files that this process has locked
