@@ -25,11 +25,14 @@ Complex = tuple[int, int]
 
 
 def exponential(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Return bounds of e^x for x <= 64; below -64 they are 0 and e^-64."""
+    """Return bounds of e^x for x <= 64, within 2^-150 of it, relatively (if it is not below 2^-16000)."""
     if x >= 0:
         return exp_bounds(x)
-    low, high = exp_bounds(min(-x, Fraction(64)))
-    return (1 / high if x >= -64 else Fraction(0)), 1 / low
+    parts = math.ceil(-x / 64)
+    low, high = exp_bounds(-x / parts)
+    if parts == 1:
+        return 1 / high, 1 / low
+    return real_power(1 / high, parts, False), real_power(1 / low, parts, True)
 
 
 def rotation(angle: Fraction) -> Complex:

@@ -46,14 +46,18 @@ def _values(contrast: Contrast, factor: Fraction) -> Law:
 
 
 def _marks(law: Law) -> list[int]:
-    """Return the places of some of the values, the ends and 0 among them: about equally many per part of E G^2."""
-    weights = [float(p) * float(g) ** 2 for p, g in law]
-    whole, so_far, marks = sum(weights), 0.0, [0]
-    for i, weight in enumerate(weights):
-        so_far += weight
-        if so_far * (VALUES - 4) >= len(marks) * whole or not law[i][1]:
-            marks.append(i)
-    return sorted({*marks, len(law) - 1})
+    """Return the places of some values: the ends, 0, and about equally many per part of E G^2 on either side of 0."""
+    marks = {0, len(law) - 1}
+    for side in (range(len(law)), range(len(law) - 1, -1, -1)):  # the far ends first: they matter most
+        places = [i for i in side if (law[i][1] < 0) == (side.step > 0)]
+        weights = [float(law[i][0]) * float(law[i][1]) ** 2 for i in places]
+        whole, so_far, count = sum(weights) or 1.0, 0.0, 0
+        for i, weight in zip(places, weights, strict=True):
+            so_far += weight
+            if so_far * (VALUES // 2 - 2) >= count * whole or not law[i][1]:
+                marks.add(i)
+                count += 1
+    return sorted(marks)
 
 
 def _spread(law: Law) -> Law:
