@@ -195,7 +195,7 @@ def test_other_bad_objects() -> None:
 def test_a_plan_for_a_central_promise() -> None:
     plan = hush.design_shuffled(category(4), 0.5, delta=1e-6, people=2000)
     assert hush.shuffle(plan, people=2000, delta=1e-6).epsilon <= 0.5
-    more = hush.design(category(4), round(plan.epsilon + 0.01, 2))
+    more = hush.design(category(4), round(plan.epsilon + 0.001, 3))
     assert hush.shuffle(more, people=2000, delta=1e-6).epsilon > 0.5
 
 
@@ -203,8 +203,6 @@ def test_the_local_promise_is_kept_too() -> None:
     assert hush.design_shuffled(category(4), 0.5, delta=1e-6, people=10**7, local=2.0).epsilon == 2.0
     assert hush.design_shuffled(category(4), 3.0, delta=1e-6, people=10**7, local=2.0).epsilon == 2.0
     assert hush.design_shuffled(category(4), 0.5, delta=1e-6, own=1).epsilon >= 0.5
-    small = hush.design_shuffled(category(4), 0.005, delta=1e-6, people=10)
-    assert small.epsilon == 0.005
 
 
 @pytest.mark.parametrize("bad", [{"central": 0.0}, {"central": True}, {"local": 17.0}, {"local": "4"}, {"own": 3}])

