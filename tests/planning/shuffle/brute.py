@@ -35,7 +35,7 @@ def hockey_stick(p: Batch, q: Batch, e: Fraction) -> Fraction:
 
 def true_delta(table: Sequence[Law], n: int, e: Fraction) -> tuple[Fraction, tuple[int, int], tuple[int, ...]]:
     """Return the delta of the shuffled channel, the two states of the person, and those of all the others."""
-    worst = (Fraction(-1), (0, 0), ())
+    worst: tuple[Fraction, tuple[int, int], tuple[int, ...]] = (Fraction(-1), (0, 0), ())
     for others in combinations_with_replacement(range(len(table)), n - 1):
         batches = [batch_of([*(table[s] for s in others), law]) for law in table]
         for x, z in permutations(range(len(table)), 2):

@@ -73,7 +73,7 @@ def test_reports_of_the_relay_hide_a_person_whatever_the_others_are() -> None:
     law = [w / sum(least) for w in least]
     batches = [batch_of([law, law, table[s]]) for s in (0, 1)]
     for e in (Fraction(1), Fraction(2)):
-        truth = hockey_stick(*batches, e)
+        truth = hockey_stick(batches[0], batches[1], e)
         contrast = only(blanket_of(plan))
         assert below(contrast, 3, e, 1e-4) <= truth <= above(contrast, 3, e, 1e-4)
         assert above(contrast, 3, e, 1e-4) - below(contrast, 3, e, 1e-4) < truth / 100

@@ -112,7 +112,12 @@ def test_every_kind_of_plan(name: str) -> None:
         assert name in {question.channel.kind for question in plan.questions}
     found = hush.shuffle(plan, people=10_000, delta=1e-6)
     assert 0 < found.lower < found.epsilon < 0.16  # clones, for any channel: 0.155
-    assert hush.shuffle(plan, own=1000, delta=1e-6).epsilon < 0.6
+    own = hush.shuffle(plan, own=1000, delta=1e-6)
+    assert own.lower < own.epsilon < 0.6
+    loose = name in ("additive", "rows", "two of three", "all")
+    assert (own.lower == 0) == loose
+    if not loose:
+        assert own.epsilon < own.lower * 1.001
 
 
 def test_batches_add_up() -> None:

@@ -205,6 +205,11 @@ class Additive(Channel):
         ends = (self.law(0), self.law(self.steps))
         return widest(self.ratio, sum((min(law[y] for law in ends) for y in ends[0]), Fraction(0)))
 
+    @property
+    def tight(self) -> bool:
+        """No two points have the widest contrast."""
+        return False
+
     def crowds(self) -> list[Contrast]:
         """Return contrasts of the ends, among others who are at an end or in the middle.
 

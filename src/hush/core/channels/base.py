@@ -168,6 +168,11 @@ class Channel(ABC):
     def blanket(self) -> Contrast:
         """Return a contrast with the blanket that covers those of all pairs of states. `contrast` defines the words."""
 
+    @property
+    def tight(self) -> bool:
+        """Whether two inputs have the very contrast of `blanket`."""
+        return True
+
     @abstractmethod
     def crowds(self) -> list[Contrast]:
         """Return exact contrasts of two inputs with the law of a third: all the others of a crowd have that one."""

@@ -124,6 +124,11 @@ class Mixture(Channel):
             for weight, a, b in part.blanket()
         )
 
+    @property
+    def tight(self) -> bool:
+        """Whether the two ends are farthest apart in every part; with "missing", parts may differ in that."""
+        return not self.optional
+
     def crowds(self) -> list[Contrast]:
         """Return contrasts of the two ends (or of an end and "missing"): the others are there too, or in the middle."""
         ends: list[Input] = [0.0, 1.0, *([None] if self.optional else [])]

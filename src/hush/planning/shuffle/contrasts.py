@@ -44,6 +44,13 @@ def blanket_of(plan: Plan) -> Contrast:
         return widest(plan.ratio, sums[plan.k] / comb(len(parts), plan.k))
 
 
+def is_tight(plan: Plan) -> bool:
+    """Say whether two records have the very contrast of the blanket."""
+    names = [name for question in plan.questions for name in question.attributes]
+    free = len(set(names)) == len(names) and all(map(_free, plan.questions))
+    return free and plan.k == 1 and all(question.channel.tight for question in plan.questions)
+
+
 def crowd_of(plan: Plan) -> Contrast:
     """Return the exact contrast of two records for a data set in which all the others have a third record."""
     known = {question.channel: max(question.channel.crowds(), key=chi_square) for question in plan.questions}

@@ -13,7 +13,7 @@ from hush.core.channels.contrast import Contrast
 from hush.core.exact import exp_bounds, log_above
 from hush.core.plan import Plan
 from hush.errors import DesignError
-from hush.planning.shuffle.contrasts import blanket_of, chi_square, crowd_of, only
+from hush.planning.shuffle.contrasts import blanket_of, chi_square, crowd_of, is_tight, only
 from hush.planning.shuffle.losses import Loss, delta_of, loss_of
 from hush.planning.shuffle.profiles import above, below
 from hush.planning.shuffle.searches import Curve, crossing, gaussian
@@ -29,7 +29,8 @@ class Shuffled(Shown):
     """Both promises of a plan whose reports are shuffled. `hush.shuffle` makes it.
 
     `local` holds whatever anybody does: it is the epsilon of all reports of a person. `epsilon` with `delta` holds
-    against a collector that sees shuffled batches only. No proof can give an epsilon of `lower` or less.
+    against a collector that sees shuffled batches only. No proof can give an epsilon of `lower` or less; it is 0 if
+    no data set is known for which that could be said.
     """
 
     epsilon: float
@@ -58,7 +59,7 @@ class Shuffled(Shown):
             crowd = f"{self.people:,} people answer honestly in {of}, the person among them"
         return (
             f"The second line assumes that relay and collector do not work together, and that {crowd}.",
-            f"It is proved. No proof can give {down(self.lower, 4)} or less.",
+            "It is proved." + (f" No proof can give {down(self.lower, 4)} or less." if self.lower else ""),
         )
 
 
@@ -150,8 +151,10 @@ def _upper(plan: Plan, people: int | None, own: int | None, target: Fraction) ->
 
 
 def _lower(plan: Plan, people: int | None, own: int | None, target: Fraction) -> float:
-    """Return an epsilon at which some data set has a larger delta."""
+    """Return an epsilon at which some data set has a larger delta, or 0 if none is known."""
     if own is not None:
+        if not is_tight(plan):
+            return 0.0
         contrast, n = only(_blanket(plan)), own + 1
     else:
         assert people is not None
