@@ -18,6 +18,7 @@ from hush.core.design.categorical import subset
 from hush.core.design.joint import table
 from hush.core.schema import Categorical, Numeric, Schema
 from hush.device.randomise import randomise_from
+from hush.planning.shuffle import shuffle
 from hush.plots import panels
 from hush.server.estimates import estimate
 from hush.server.relations.crosstabs import crosstab
@@ -75,6 +76,7 @@ def draw(folder: Path = IMAGES) -> None:
     plots.save(year(), folder / "over-time.svg")
     plots.save(odds(), folder / "odds.svg")
     plots.save(crowds(), folder / "crowds.svg")
+    plots.save(shuffled(), folder / "shuffle.svg")
     plots.save(funnel(), folder / "funnel.svg")
     plots.save(by_group(), folder / "by-group.svg")
     plots.save(load(json.loads(LOADED.read_text())), folder / "load.svg")
@@ -159,6 +161,29 @@ def crowds() -> alt.Chart:
         alt.X("people:Q", scale=alt.Scale(type="log", nice=False), axis=people),
         alt.Y("margin:Q", scale=alt.Scale(type="log"), axis=points),
         alt.Title("How many people it takes", subtitle="95 % intervals, the worst population; both axes logarithmic."),
+    )
+
+
+def shuffled() -> alt.Chart:
+    """Draw the central epsilon of a shuffled number against the number of people."""
+    rows = []
+    for epsilon in CROWD_EPSILONS:
+        plan = design(Schema([Numeric("a", low=-1, high=1)]), epsilon)
+        for i in range(7):
+            n = round(10 ** (3 + i / 2))
+            rows.append(
+                {"epsilon": f"{epsilon:g}", "people": n, "central": shuffle(plan, people=n, delta=1e-8).epsilon}
+            )
+    people = alt.Axis(title="honest people in a batch", format="~s", values=[1e3, 1e4, 1e5, 1e6])
+    central = alt.Axis(title="central epsilon", labelExpr=panels.SHORT, values=[0.001, 0.01, 0.1, 1, 4])
+    return _lines(
+        rows,
+        alt.X("people:Q", scale=alt.Scale(type="log", nice=False), axis=people),
+        alt.Y("central:Q", scale=alt.Scale(type="log"), axis=central),
+        alt.Title(
+            "How well a crowd hides a number",
+            subtitle="Proved, for delta = 1e-8; a line for each local epsilon; both axes logarithmic.",
+        ),
     )
 
 

@@ -27,6 +27,7 @@ import promise_tables  # noqa: E402
 import relations_tables  # noqa: E402
 import reproduction_tables  # noqa: E402
 import series_tables  # noqa: E402
+import shuffle_tables  # noqa: E402
 import speed_tables  # noqa: E402
 import speed_targets  # noqa: E402
 import stopwatch_tables  # noqa: E402
@@ -149,6 +150,7 @@ PAGES = {
     "joint-figures.md": joint_tables.TABLES,
     "what-it-promises.md": promise_tables.TABLES,
     "planning.md": promise_tables.PLANNING,
+    "shuffle.md": shuffle_tables.SHUFFLE,
     "speed.md": speed_tables.TABLES | speed_targets.TABLES,
     "cli-reference.md": cli_tables.TABLES,
     "collector.md": collector_tables.TABLES,

@@ -38,6 +38,9 @@ SLOW: dict[str, str] = {
     "test_duckdb.py::test_damaged_files": "damages every byte of a file",
     "test_estimators.py::test_known_weights_are_found_again": "trains every model on many people",
     "test_minimax.py::test_a_prior_is_made_use_of": "searches for designs under every prior",
+    "shuffle/test_crowds.py::test_elsewhere": "looks for bounds of many plans",
+    "shuffle/test_crowds.py::test_batches_add_up": "composes batches of several kinds",
+    "shuffle/test_profiles.py::test_ten_thousand": "lists all batches of ten thousand random channels",
     "relations/test_coverage.py": "surveys about relations by the hundred, for every kind of interval",
     # Browsers
     "browser/": "Chromium",

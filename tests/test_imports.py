@@ -237,6 +237,11 @@ PLANTED = {
     "within server": ("server/binomial.py", "from hush.server import tally", "Server: from steps"),
     "within device": ("device/coins.py", "from hush.device import ledger", "Device: from a client"),
     "within planning": ("planning/laws.py", "from hush.planning import audits", "Planning: audits"),
+    "within shuffle": (
+        "planning/shuffle/fixed.py",
+        "from hush.planning.shuffle import crowds",
+        "Shuffle: from plans",
+    ),
     "store to http": ("collector/stores/ids.py", "from hush.collector.http import problems", "Collector: HTTP above"),
     "between handlers": (
         "collector/http/views.py",

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from hush.planning.audits import audit
     from hush.planning.predictions import Guess, Prediction, Predictions, epsilon_needed, people_needed, predict
     from hush.planning.relations import Foreseen, Foresights, foresee
+    from hush.planning.shuffle import Shuffled, compose, design_shuffled, shuffle
     from hush.server.distributions import Distribution, distribution
     from hush.server.estimates import Estimate, Estimates, estimate
     from hush.server.manipulations import Manipulation, Manipulations, manipulation
@@ -110,6 +111,7 @@ _HOMES = {
     "planning.audits": ["audit"],
     "planning.predictions": ["Guess", "Prediction", "Predictions", "epsilon_needed", "people_needed", "predict"],
     "planning.relations": ["Foreseen", "Foresights", "foresee"],
+    "planning.shuffle": ["Shuffled", "compose", "design_shuffled", "shuffle"],
     "server.estimates": ["Estimate", "Estimates", "estimate"],
     "server.manipulations": ["Manipulation", "Manipulations", "manipulation"],
     "server.distributions": ["Distribution", "distribution"],
@@ -192,6 +194,7 @@ __all__ = [
     "Shares",
     "Shift",
     "Shifts",
+    "Shuffled",
     "StoreError",
     "Tally",
     "TallyError",
@@ -199,9 +202,11 @@ __all__ = [
     "association",
     "audit",
     "below",
+    "compose",
     "consistent",
     "crosstab",
     "design",
+    "design_shuffled",
     "distribution",
     "epsilon_needed",
     "estimate",
@@ -217,6 +222,7 @@ __all__ = [
     "quantiles",
     "randomise",
     "shifts",
+    "shuffle",
     "step",
     "synthesise",
 ]

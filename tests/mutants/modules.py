@@ -17,6 +17,7 @@ EDGES = CHANNELS + "test_edges.py"
 CONFORMANCE = CHANNELS + "test_conformance.py"
 SQUARES = CHANNELS + "test_squares.py"
 SAME_WORK = CHANNELS + "test_same_work.py"
+CONTRAST = CHANNELS + "test_contrast.py"
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Module:
         kind, case = self.name.removeprefix("core/channels/"), str(parameters.get("case", ""))
         if file.endswith("test_edges.py") and kind in KINDS:
             return case.startswith(kind) if case else not name or name.startswith(self.channels)
-        if file in (CONFORMANCE, SQUARES, SAME_WORK):
+        if file in (CONFORMANCE, CONTRAST, SQUARES, SAME_WORK):
             few = parameters.get("epsilon", EPSILONS[0]) in EPSILONS
             return few and (not name or name.startswith(self.channels))
         return True
@@ -77,7 +78,9 @@ class Result:
 def _channel(name: str, *channels: str, own: tuple[str, ...] = ()) -> Module:
     first = (f"{CHANNELS}test_{name}.py", *own)
     return Module(
-        f"core/channels/{name}", (*first, EDGES, SQUARES, SAME_WORK, CONFORMANCE, "tests/test_vectors.py"), channels
+        f"core/channels/{name}",
+        (*first, EDGES, SQUARES, SAME_WORK, CONTRAST, CONFORMANCE, "tests/test_vectors.py"),
+        channels,
     )
 
 
@@ -97,7 +100,7 @@ FEW = (
     "cube-4-3",
     "cells-3",
 )
-INDICATOR = (f"{CHANNELS}test_subset.py", f"{CHANNELS}test_unary.py", EDGES, CONFORMANCE)
+INDICATOR = (f"{CHANNELS}test_subset.py", f"{CHANNELS}test_unary.py", EDGES, CONTRAST, CONFORMANCE)
 SCRIPTS = (*KINDS, "alphabet", "channel", "index")
 
 
@@ -118,6 +121,7 @@ MODULES = (
     Module("core/channels/alphabet", SHARED, FEW),
     Module("core/channels/base", (*SHARED, SAME_WORK, "tests/test_vectors.py"), FEW),
     _channel("cells", "cells"),
+    Module("core/channels/contrast", (CONTRAST,)),
     _channel("cube", "cube"),
     Module("core/channels/indicator", INDICATOR, ("grr", "subset", "oue", "sue")),
     _channel("ladder", "ladder", own=("tests/server/test_ladders.py",)),
@@ -127,11 +131,12 @@ MODULES = (
     _channel("signs", "signs", "duchi-multi"),
     Module("core/channels/squares", (SQUARES,)),
     _channel("subset", "grr", "subset"),
+    Module("core/channels/two_level", (CONTRAST,)),
     _channel("unary", "oue", "sue"),
     _channel("window", "duchi", "window", "piecewise"),
     Module(
         "core/channels/windowed",
-        (f"{CHANNELS}test_window.py", f"{CHANNELS}test_ladder.py", f"{CHANNELS}test_rows.py", "tests/test_vectors.py"),
+        (*(f"{CHANNELS}test_{name}.py" for name in ("window", "ladder", "rows", "contrast")), "tests/test_vectors.py"),
     ),
     Module("core/codec", ("tests/core/test_codec.py",)),
     Module("core/exact", ("tests/core/test_exact.py",)),

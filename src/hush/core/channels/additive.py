@@ -58,6 +58,7 @@ from hush.core.channels.base import (
     rounds_up,
     searchable,
 )
+from hush.core.channels.contrast import Contrast, compared, widest
 from hush.core.channels.squares import Squares
 from hush.core.exact import WORD
 from hush.core.schema import Attribute, Input, Numeric
@@ -66,6 +67,7 @@ from hush.errors import PlanError
 MAX_STEPS = 4096
 MAX_REACH = 1 << 15
 MAX_WEIGHT = (1 << 52) - 1
+_BLOCKS = 512
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,34 @@ class Additive(Channel):
     def _magnitude(self, z: int) -> int:
         """Return the magnitude g of noise that moves a point from x to between x + z and x + z + 1."""
         return z if z >= 0 else -1 - z
+
+    def blanket(self) -> Contrast:
+        """Return a contrast that covers all: the ratio and |w| are known, and no more is used.
+
+        The probability of an output falls with its distance from the point, so the least is that of one of the ends.
+        """
+        ends = (self.law(0), self.law(self.steps))
+        return widest(self.ratio, sum((min(law[y] for law in ends) for y in ends[0]), Fraction(0)))
+
+    @property
+    def tight(self) -> bool:
+        """No two points have the widest contrast."""
+        return False
+
+    def crowds(self) -> list[Contrast]:
+        """Return contrasts of the ends, among others who are at an end or in the middle.
+
+        Neighbouring outputs are taken as one: whoever cannot tell them apart learns less.
+        """
+        block = max(1, self.alphabet.size // _BLOCKS)
+        laws = []
+        for state in (0, self.steps, self.steps // 2):
+            blocks: dict[object, Fraction] = {}
+            for y, probability in self.law(state).items():
+                assert isinstance(y, int)
+                blocks[y // block] = blocks.get(y // block, Fraction(0)) + probability
+            laws.append(blocks)
+        return [compared(laws[0], laws[1], law) for law in laws]
 
     def decode(self, output: Output) -> tuple[Fraction, ...]:
         """Return the middle of two lattice points on the scale [-1, 1] (and beyond)."""

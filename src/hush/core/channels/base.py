@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from hush.core import codec
 from hush.core.channels.alphabet import Alphabet, Output
+from hush.core.channels.contrast import Contrast
 from hush.core.channels.squares import Squares
 from hush.core.schema import Attribute, Input
 from hush.errors import PlanError
@@ -160,6 +161,21 @@ class Channel(ABC):
     @abstractmethod
     def rounding(self, inputs: Sequence[Input]) -> dict[State, Fraction]:
         """Return the exact probability of each state to which `state` may round these inputs."""
+
+    # -- a crowd
+
+    @abstractmethod
+    def blanket(self) -> Contrast:
+        """Return a contrast with the blanket that covers those of all pairs of states. `contrast` defines the words."""
+
+    @property
+    def tight(self) -> bool:
+        """Whether two inputs have the very contrast of `blanket`."""
+        return True
+
+    @abstractmethod
+    def crowds(self) -> list[Contrast]:
+        """Return exact contrasts of two inputs with the law of a third: all the others of a crowd have that one."""
 
     # -- the device
 

@@ -37,6 +37,7 @@ from typing import Any, ClassVar
 from hush.core import codec
 from hush.core.channels.alphabet import Alphabet, Output
 from hush.core.channels.base import Channel, Coins, Reading, State, Summed, exact_t, require, rounding_up, rounds_up
+from hush.core.channels.contrast import Contrast
 from hush.core.channels.squares import Squares
 from hush.core.channels.subset import Subset
 from hush.core.schema import Attribute, Categorical, Input, Numeric
@@ -133,6 +134,14 @@ class Cells(Channel):
     def law(self, state: State) -> dict[Output, Fraction]:
         """Return the exact probability of every set."""
         return self.whole.law(state)
+
+    def blanket(self) -> Contrast:
+        """Return the contrast of the subset channel."""
+        return self.whole.blanket()
+
+    def crowds(self) -> list[Contrast]:
+        """Return the contrasts of the subset channel."""
+        return self.whole.crowds()
 
     def chances(self, state: State) -> list[Fraction]:
         """Return the exact probability that the set contains each cell."""

@@ -116,6 +116,11 @@ class Cube(SignChannel):
         other, near = self._chances
         return 1 / (comb(self.sample - 1, self.agree - 1) * (near - other))
 
+    @property
+    def _sampling(self) -> tuple[int, int, Fraction]:
+        """How many signs are reported, how many must agree, and the probability of another corner."""
+        return self.sample, self.agree, self._chances[0] / comb(self.size, self.sample)
+
     # -- exact guarantees
 
     @cached_property

@@ -11,15 +11,17 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 
 from hush.core import codec
 from hush.core.channels.alphabet import Output
-from hush.core.channels.base import Channel, Coins, Reading, State, exact_t
+from hush.core.channels.base import Coins, Reading, State, exact_t
+from hush.core.channels.two_level import Sorts, TwoLevel
 from hush.core.schema import MAX_CATEGORIES, Attribute, Categorical, Input
 from hush.errors import PlanError
 
 
-class Indicator(Channel):
+class Indicator(TwoLevel):
     """A channel of one categorical attribute with `size` categories."""
 
     size: int
@@ -45,6 +47,32 @@ class Indicator(Channel):
         if len(attributes[0].labels) != self.size:
             return f"the attribute has {len(attributes[0].labels)} categories, the channel {self.size}"
         return None
+
+    @abstractmethod
+    def supported(self, others: int, members: int) -> Fraction:
+        """Return the measure of the outputs that support exactly `members` of `members + others` given categories.
+
+        That is, a given choice of these, each output with its probability under a category that it does not support.
+        """
+
+    def sorts(self, states: Sequence[State]) -> Sorts:
+        """Sort outputs by the categories that they support."""
+        distinct = list(dict.fromkeys(map(self._category, states)))
+        found: dict[tuple[bool, ...], Fraction] = {}
+        for marks in product((False, True), repeat=len(distinct)):
+            support = dict(zip(distinct, marks, strict=True))
+            weight = self.supported(len(distinct) - sum(marks), sum(marks))
+            if weight:
+                found[tuple(support[self._category(state)] for state in states)] = weight
+        return found
+
+    def opposites(self) -> list[tuple[State, State]]:
+        """Any two categories: all pairs are alike."""
+        return [(0, 1)]
+
+    def bystanders(self) -> list[State]:
+        """A third category, if there is one."""
+        return [2] if self.size > 2 else []
 
     def states(self) -> Iterator[State]:
         """Every category."""

@@ -27,6 +27,7 @@ from typing import Any, ClassVar
 from hush.core import codec
 from hush.core.channels.alphabet import Output, Symbols
 from hush.core.channels.base import Channel, Coins, Reading, State, exact_t, require
+from hush.core.channels.contrast import Contrast, compared, merged
 from hush.core.channels.squares import Squares, between
 from hush.core.channels.window import Window, worst
 from hush.core.exact import WORD
@@ -114,6 +115,38 @@ class Mixture(Channel):
                 assert isinstance(output, int)
                 law[start + output] = probability * Fraction(share, WORD)
         return law
+
+    def blanket(self) -> Contrast:
+        """Return the contrasts of the parts side by side: which part was used is reported, and the same for all."""
+        return merged(
+            (weight * Fraction(share, WORD), a, b)
+            for share, part in zip(self.shares, self.parts, strict=True)
+            for weight, a, b in part.blanket()
+        )
+
+    @property
+    def tight(self) -> bool:
+        """Whether the two ends are farthest apart in every part; with "missing", parts may differ in that."""
+        return not self.optional
+
+    def crowds(self) -> list[Contrast]:
+        """Return contrasts of the two ends (or of an end and "missing"): the others are there too, or in the middle."""
+        ends: list[Input] = [0.0, 1.0, *([None] if self.optional else [])]
+        laws = {u: self._law([u]) for u in [*ends, 0.5]}
+        return [
+            compared(laws[x], laws[z], law)
+            for x, z in ((0.0, 1.0), (0.0, None))
+            if x in laws and z in laws
+            for law in laws.values()
+        ]
+
+    def _law(self, inputs: Sequence[Input]) -> dict[object, Fraction]:
+        """Return the law of the outputs of an input, rounding included."""
+        found: dict[object, Fraction] = {}
+        for state, share in self.rounding(inputs).items():
+            for output, probability in self.law(state).items():
+                found[output] = found.get(output, Fraction(0)) + share * probability
+        return found
 
     def decode(self, output: Output) -> tuple[Fraction, ...]:
         """Return the value that the output has in its part."""

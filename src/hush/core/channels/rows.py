@@ -36,6 +36,7 @@ et al., PrivKV (2019); Gu et al., PCKV (2020).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -60,6 +61,7 @@ from hush.core.channels.base import (
 from hush.core.channels.levels import Levelled, Levels
 from hush.core.channels.squares import Squares
 from hush.core.channels.subset import pairs_of
+from hush.core.channels.two_level import Sorts, TwoLevel
 from hush.core.channels.window import worst
 from hush.core.exact import WORD
 from hush.core.schema import MAX_CATEGORIES, Attribute, Categorical, Input, Numeric
@@ -69,7 +71,7 @@ MAX_MEMBERS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Rows(Levelled):
+class Rows(Levelled, TwoLevel):
     """`weight` of `rows` rows with a cell in each; windows of `width` of the `size` cells of a row.
 
     `threshold`/2^64 is the probability that the report has the person in it. A state is a pair: the row, and the start
@@ -170,6 +172,46 @@ class Rows(Levelled):
                 named = tuple(row * self.group + cell for row, cell in zip(rows, cells, strict=True))
                 law[named[0] if self.weight == 1 else named] = merged * (likely if here else unlikely)
         return law
+
+    def sorts(self, states: Sequence[State]) -> Sorts:
+        """Sort reports by the states that are in them.
+
+        Rows without any of these states are alike. Another row is not named, or named with one of its cells.
+        """
+        places = [self._state(state) for state in states]
+        named: dict[int, Counter[tuple[bool, ...]]] = {}
+        for row, _ in places:
+            named[row] = Counter()
+            for y in range(self.group):
+                starts = [(own == row, self.size if start is None else start) for own, start in places]
+                sort = tuple(here and start <= y < start + self.width for here, start in starts)
+                named[row][sort] += self.width if y == self.size else 1
+        ways: Counter[tuple[int, tuple[bool, ...]]] = Counter({(0, (False,) * len(places)): 1})
+        for cells in named.values():
+            after: Counter[tuple[int, tuple[bool, ...]]] = Counter(ways)
+            for ((used, sort), count), (more, cell_count) in product(ways.items(), cells.items()):
+                after[used + 1, tuple(a or b for a, b in zip(sort, more, strict=True))] += count * cell_count
+            ways = after
+        total = comb(self.rows, self.weight) * self.cells**self.weight
+        unlikely = Fraction((WORD - self.threshold) * self.rows * self.cells, WORD * total * self._without)
+        found: dict[tuple[bool, ...], Fraction] = {}
+        for (used, sort), count in ways.items():
+            rest = self.weight - used
+            if 0 <= rest <= self.rows - len(named):
+                all_ = count * comb(self.rows - len(named), rest) * self.cells**rest
+                found[sort] = found.get(sort, Fraction(0)) + all_ * unlikely
+        return found
+
+    def opposites(self) -> list[tuple[State, State]]:
+        """The first and the last window of one row, a number and "missing", and two rows."""
+        found: list[tuple[State, State]] = [((0, 0), (0, self.last)), ((0, 0), (1, self.last))]
+        if self.optional:
+            found.append(((0, 0), (0, None)))
+        return found
+
+    def bystanders(self) -> list[State]:
+        """The middle of the first row, and windows of the last."""
+        return [(0, self.last // 2), (self.rows - 1, 0), (self.rows - 1, self.last)]
 
     def chances(self, state: State) -> list[Fraction]:
         """Return the exact probability that the report names each cell."""

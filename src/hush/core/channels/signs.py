@@ -30,6 +30,7 @@ alternative adds a dimension and drops it from the report; its B is larger by ex
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,10 +40,14 @@ from typing import Any, ClassVar
 
 from hush.core import codec
 from hush.core.channels.alphabet import Output, Subsets, members
-from hush.core.channels.base import Channel, Coins, Reading, State, exact_t, require, rounding_up, rounds_up
+from hush.core.channels.base import Coins, Reading, State, exact_t, require, rounding_up, rounds_up
+from hush.core.channels.two_level import Sorts, TwoLevel
 from hush.core.exact import WORD
 from hush.core.schema import MAX_ATTRIBUTES, Attribute, Input, Numeric
 from hush.errors import PlanError
+
+MAX_COUNTED = 128
+"""Among more signs, hush does not look for data sets that are hard to hide in."""
 
 
 def near_corners(size: int) -> int:
@@ -73,7 +78,7 @@ def rounding_signs(inputs: Sequence[Input]) -> dict[State, Fraction]:
     return corners
 
 
-class SignChannel(Channel):
+class SignChannel(TwoLevel):
     """A channel of `size` numbers that are rounded to signs: the common part of the signs and the cube channel.
 
     A state is a corner, written as the bits of an integer: 1 for a plus.
@@ -86,9 +91,50 @@ class SignChannel(Channel):
     def bound(self) -> Fraction:
         """B: the size of every value that is reported."""
 
+    @property
+    @abstractmethod
+    def _sampling(self) -> tuple[int, int, Fraction]:
+        """How many signs are reported, how many must agree for a near corner, and the probability of another corner."""
+
     def states(self) -> Iterator[State]:
         """Every corner."""
         yield from range(1 << self.size)
+
+    def sorts(self, states: Sequence[State]) -> Sorts:
+        """Sort reports by the states to which they are near.
+
+        Dimensions in which the states relate to the first one in the same way are alike. The numbers of those that are
+        reported, and of those that agree with the first state, decide to which states a report is near.
+        """
+        sample, agree, other = self._sampling
+        corners = [self._corner(state) for state in states]
+        relations = [tuple((corner ^ corners[0]) >> j & 1 for corner in corners) for j in range(self.size)]
+        # By the number of reported dimensions and of agreements with each state: how many reports.
+        ways: dict[tuple[int, ...], int] = {(0, *(0 for _ in corners)): 1}
+        left = self.size
+        for relation, size in Counter(relations).items():
+            after: Counter[tuple[int, ...]] = Counter()
+            left -= size
+            for (used, *agreed), count in ways.items():
+                for more in range(max(0, sample - used - left), min(size, sample - used) + 1):
+                    for same in range(more + 1):
+                        now = (more - same if flip else same for flip in relation)
+                        key = (used + more, *(a + b for a, b in zip(agreed, now, strict=True)))
+                        after[key] += count * comb(size, more) * comb(more, same)
+            ways = after
+        found: dict[tuple[bool, ...], Fraction] = {}
+        for (_, *agreed), count in ways.items():
+            sort = tuple(a >= agree for a in agreed)
+            found[sort] = found.get(sort, Fraction(0)) + count * other
+        return found
+
+    def opposites(self) -> list[tuple[State, State]]:
+        """Opposite corners: no report is near to both."""
+        return [(0, (1 << self.size) - 1)]
+
+    def bystanders(self) -> list[State]:
+        """A corner half way between, unless there are too many reports to count."""
+        return [(1 << self.size // 2) - 1] if self._sampling[0] <= MAX_COUNTED else []
 
     def truth(self, state: State) -> tuple[Fraction, ...]:
         """Return the signs."""
@@ -160,6 +206,11 @@ class Signs(SignChannel):
     def bound(self) -> Fraction:
         """B: the size of every decoded value."""
         return 1 / (comb(self.size - 1, self.size // 2) * (self._near - self._far))
+
+    @property
+    def _sampling(self) -> tuple[int, int, Fraction]:
+        """All signs are reported, and more than half must agree."""
+        return self.size, self.size // 2 + 1, self._far
 
     def _is_near(self, corner: int, v: int) -> bool:
         return 2 * (corner ^ v).bit_count() < self.size

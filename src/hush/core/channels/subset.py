@@ -91,6 +91,12 @@ class Subset(Indicator):
             return {category: inside if category == true else outside for category in range(self.size)}
         return {chosen: inside if true in chosen else outside for chosen in combinations(range(self.size), self.weight)}
 
+    def supported(self, others: int, members: int) -> Fraction:
+        """Count the sets with these members and without these others."""
+        rest = self.weight - members
+        free = self.size - others - members
+        return (1 - self.p) * (comb(free, rest) if rest >= 0 else 0) / comb(self.size - 1, self.weight)
+
     # -- the device
 
     def draw(self, state: State, coins: Coins) -> Output:

@@ -84,6 +84,15 @@ class Unary(Indicator):
             law[tuple(category for category, bit in enumerate(bits) if bit)] = probability
         return law
 
+    def supported(self, others: int, members: int) -> Fraction:
+        """The other bits are free, so their probabilities add up to 1."""
+        return (1 - self.p) * self.q**members * (1 - self.q) ** (others - 1)
+
+    @property
+    def always(self) -> Fraction:
+        """The output whose bits are all 1."""
+        return (1 - self.p) * self.q**self.size / (1 - self.q)
+
     # -- the device
 
     @cached_property

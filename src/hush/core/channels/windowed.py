@@ -28,7 +28,8 @@ from functools import cached_property
 
 from hush.core import codec
 from hush.core.channels.alphabet import Output, Symbols
-from hush.core.channels.base import Channel, Coins, State, require
+from hush.core.channels.base import Coins, State, require
+from hush.core.channels.two_level import Sorts, TwoLevel
 from hush.core.exact import WORD
 from hush.core.schema import Attribute, Input, Numeric
 from hush.errors import PlanError
@@ -37,7 +38,7 @@ ROUNDING = 1 << 24  # the lower bits of a word round the input; the others draw 
 GUARD = WORD // ROUNDING
 
 
-class Windowed(Channel):
+class Windowed(TwoLevel):
     """A channel of one number whose states are windows of `width` out of `size` cells."""
 
     size: int
@@ -117,6 +118,37 @@ class Windowed(Channel):
         if self.optional:
             law[self.size] = outside * self.width
         return law
+
+    # -- a crowd
+
+    def sorts(self, states: Sequence[State]) -> Sorts:
+        """Count the cells by the windows that they lie in; W cells of "missing" are one output."""
+        found: dict[tuple[bool, ...], Fraction] = {}
+        starts = [self.size if state is None else self._start(state) for state in states]
+        for y in range(self.size + self.optional):
+            sort = tuple(start <= y < start + self.width for start in starts)
+            cells = self.width if y == self.size else 1
+            found[sort] = found.get(sort, Fraction(0)) + cells * self._outside_probability
+        return found
+
+    def opposites(self) -> list[tuple[State, State]]:
+        """The first and the last window, and a number and "missing": no two windows share fewer cells."""
+        found: list[tuple[State, State]] = [(0, self.last)]
+        if self.optional:
+            found.append((0, None))
+        return found
+
+    def bystanders(self) -> list[State]:
+        """Windows at several places."""
+        found: list[State] = [*dict.fromkeys(self.last * i // 6 for i in range(1, 6))]
+        return [*found, None] if self.optional else found
+
+    @property
+    def always(self) -> Fraction:
+        """The cells in the middle, if windows are so wide that all of them meet there, and none is "missing"."""
+        return max(0, self.width - self.last) * self._outside_probability * (not self.optional)
+
+    # -- the device
 
     @cached_property
     def _steps(self) -> tuple[int, int, int, int, int, int, int]:
