@@ -19,7 +19,7 @@ little wider than usual: 2.3 standard errors in place of 1.96 at level 0.95.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import mul
@@ -37,6 +37,7 @@ CHOSEN = 2.3 / 1.96
 _STEPS = 30
 _MIXED = 0.02  # of the law of the reports is taken as uniform, so that no output has none
 _CLOSE = 1e-12
+_TINY = 1e-18
 _MOST = 10  # times the states: more than the search for nonnegative shares ever takes
 
 
@@ -82,11 +83,20 @@ class Fitted:
         return [(1 - _MIXED) * value + _MIXED / len(mixed) for value in mixed]
 
     @cached_property
+    def _weighted(self) -> list[list[float]]:
+        """The matrix P R^-1."""
+        return [[p / r for p, r in zip(row, self._mixed, strict=True)] for row in self._law]
+
+    @cached_property
+    def _square(self) -> list[list[float]]:
+        """The matrix P R^-1 P'."""
+        return [[sum(map(mul, one, other)) for other in self._law] for one in self._weighted]
+
+    @cached_property
     def _inverse(self) -> list[list[float]]:
         """The matrix A, for the fitted law."""
-        weighted = [[p / r for p, r in zip(row, self._mixed, strict=True)] for row in self._law]
-        square = [[sum(map(mul, one, other)) for other in self._law] for one in weighted]
-        return _solve(square, weighted)
+        columns = _solve(self._square, zip(*self._weighted, strict=True))
+        return [list(row) for row in zip(*columns, strict=True)]
 
     @cached_property
     def shares(self) -> list[float]:
@@ -111,9 +121,7 @@ class Fitted:
     @cached_property
     def best(self) -> list[float]:
         """The nonnegative shares that fit best, made to add up to 1."""
-        weighted = [[p / r for p, r in zip(row, self._mixed, strict=True)] for row in self._law]
-        square = [[sum(map(mul, one, other)) for other in self._law] for one in weighted]
-        found = _nonnegative(square, [sum(map(mul, row, self._seen)) for row in weighted])
+        found = _nonnegative(self._square, [sum(map(mul, row, self._seen)) for row in self._weighted])
         total = sum(found)
         return [share / total for share in found]
 
@@ -157,13 +165,19 @@ class Fitted:
         """The share of missing values."""
         return self.best[-1] if self.channel.optional else 0.0
 
+    @cached_property
+    def _rungs(self) -> dict[Side, list[tuple[float, float]]]:
+        found: dict[Side, list[tuple[float, float]]] = {}
+        for side in self.sides:
+            every = [self.survival(side, rung) for rung in range(len(side.states) - 1)]
+            found[side] = [
+                (sum(map(mul, weights, self.best)), math.sqrt(self.variance(weights))) for weights in every
+            ]
+        return found
+
     def rungs(self, side: Side) -> list[tuple[float, float]]:
         """Return the survival in every rung of a side and its standard error."""
-        found = []
-        for rung in range(len(side.states) - 1):
-            weights = self.survival(side, rung)
-            found.append((sum(map(mul, weights, self.best)), math.sqrt(self.variance(weights))))
-        return found
+        return self._rungs[side]
 
     def used(self, side: Side) -> int:
         """Return how many rungs of a side are clearly in use; on a single side at least one."""
@@ -248,8 +262,8 @@ def _nonnegative(square: Sequence[Sequence[float]], right: Sequence[float]) -> l
         free.add(max(bound, key=slopes.__getitem__))
         while True:
             chosen = sorted(free)
-            rows = _solve([[square[i][j] for j in chosen] for i in chosen], [[right[i]] for i in chosen])
-            wanted = dict(zip(chosen, (row[0] for row in rows), strict=True))
+            (shares,) = _solve([[square[i][j] for j in chosen] for i in chosen], [[right[i] for i in chosen]])
+            wanted = dict(zip(chosen, shares, strict=True))
             if min(wanted.values()) > 0:
                 break
             # Go only as far as the first share that would become negative, and hold it at 0.
@@ -263,17 +277,25 @@ def _nonnegative(square: Sequence[Sequence[float]], right: Sequence[float]) -> l
     return found
 
 
-def _solve(square: Sequence[Sequence[float]], right: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return the solution X of square*X = right, by elimination with the largest pivots."""
-    rows = [[*a, *b] for a, b in zip(square, right, strict=True)]
+def _solve(square: Sequence[Sequence[float]], rights: Iterable[Sequence[float]]) -> list[list[float]]:
+    """Return the solution x of square*x = right for each right side, by Cholesky's factors of a positive square."""
+    rows: list[list[float]] = []
+    for i, line in enumerate(square):
+        row: list[float] = []
+        for other, value in zip(rows, line, strict=False):
+            row.append((value - sum(map(mul, row, other))) / other[-1])
+        # Rounding must not make a head 0, or less, where a tiny epsilon leaves next to nothing of it.
+        row.append(math.sqrt(max(line[i] - sum(map(mul, row, row)), _TINY * line[i])))
+        rows.append(row)
     n = len(rows)
-    for i in range(n):
-        pivot = max(range(i, n), key=lambda j: abs(rows[j][i]))
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        head = rows[i][i]
-        rows[i] = [value / head for value in rows[i]]
-        for j in range(n):
-            factor = rows[j][i]
-            if j != i and factor:
-                rows[j] = [a - factor * b for a, b in zip(rows[j], rows[i], strict=True)]
-    return [row[n:] for row in rows]
+    columns = [[rows[j][i] for j in range(n - 1, i, -1)] for i in range(n)]  # from the last row upwards
+    found = []
+    for right in rights:
+        half: list[float] = []
+        for row, value in zip(rows, right, strict=True):
+            half.append((value - sum(map(mul, row, half))) / row[-1])
+        solved: list[float] = []  # the last first
+        for i in range(n - 1, -1, -1):
+            solved.append((half[i] - sum(map(mul, columns[i], solved))) / rows[i][-1])
+        found.append(solved[::-1])
+    return found
