@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import mul
 
 from hush.core.channels.ladder import Ladder
@@ -61,9 +61,9 @@ class Fitted:
     counts: tuple[int, ...]
     n: int
 
-    @cached_property
+    @property
     def _law(self) -> list[list[float]]:
-        return [[float(p) for p in row] for row in self.channel.table]
+        return _law(self.channel)
 
     @cached_property
     def _seen(self) -> list[float]:
@@ -225,7 +225,7 @@ def clipped(fit: Fitted, level: float) -> Clipped:
     error = math.sqrt(fit.variance(weights))
     half = CHOSEN * normal(level) * error
     low, high = max(point - half, ends[0]), min(point + half, ends[1])
-    beyond = _beyond(fit, ends[0], ends[1], level)
+    beyond = _beyond(fit, level)
     return Clipped(ends[0], ends[1], point, error, (min(low, point), max(high, point)), beyond, fit.n)
 
 
@@ -241,13 +241,29 @@ def reach(fit: Fitted) -> float:
     return (max(values) - min(values)) / (1 - fit.missing)
 
 
-def _beyond(fit: Fitted, low: float, high: float, level: float) -> float:
-    """Return an upper bound of the share of people beyond the clip."""
-    outside = [float(not low <= place <= high) for place in fit.places] + [0.0] * fit.channel.optional
-    if not any(outside):
+def _beyond(fit: Fitted, level: float) -> float:
+    """Return an upper bound of the share of people beyond the clip.
+
+    Survival falls, so the share above c is at most the average survival in the rung that ends at c. (The states beyond
+    c do not show it: a number between c and the next knot may be rounded to c.) If no rung of a side is in use, the
+    survival in its first rung takes the place of it.
+    """
+    weights = [0.0] * len(fit.shares)
+    for side in fit.sides:
+        count = fit.used(side)
+        if count < len(side.states) - 1:  # at the end of the range nobody is beyond
+            for state, weight in enumerate(fit.survival(side, max(count - 1, 0))):
+                weights[state] += weight
+    if not any(weights):
         return 0.0
-    share = max(fit.value(outside), 0.0)
-    return min(share + CHOSEN * normal(level) * math.sqrt(fit.variance(outside)), 1.0)
+    share = max(fit.value(weights), 0.0)
+    return min(share + CHOSEN * normal(level) * math.sqrt(fit.variance(weights)), 1.0)
+
+
+@lru_cache(maxsize=64)
+def _law(channel: Ladder) -> list[list[float]]:
+    """Return the law of every state in floats. Nobody may change it."""
+    return [[float(p) for p in row] for row in channel.table]
 
 
 def _nonnegative(square: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
