@@ -105,6 +105,18 @@ def test_the_clip_is_where_people_are() -> None:
     assert above <= found.beyond < 0.15
 
 
+def test_the_interval_reaches_further_towards_the_origin() -> None:
+    """The point is pushed away from the origin, so a symmetric interval would miss on one side alone."""
+    n = 100_000
+    for low, high, ratio in ((0.0, HIGH, 2.4 / 1.7), (-HIGH, 0.0, 1.7 / 2.4), (-HIGH, HIGH, 1.0)):
+        number = Numeric("income", low, high, scale="log")
+        values: list[float | None] = [v if v is None or high > 0 else -v for v in people(4, 300)]
+        channel = channel_of(number)
+        found = clipped(Fitted(channel, number, whole(law_of(channel, number, values), n), n), 0.95)
+        below, above = found.point - found.interval[0], found.interval[1] - found.point
+        assert below / above == pytest.approx(ratio)
+
+
 def covered(widen: float, runs: int, seed: int) -> int:
     """In how many crowds of 5000 the interval of the clipped mean has the truth, if it is this much as wide."""
     rng, values = random.Random(seed), people(5)
@@ -113,8 +125,8 @@ def covered(widen: float, runs: int, seed: int) -> int:
     for _ in range(runs):
         found = clipped(Fitted(channel, INCOME, counted(law, 5000, rng), 5000), 0.95)
         truth = sum(min(value or 0, found.high) for value in values) / len(values)
-        half = (found.interval[1] - found.interval[0]) / 2
-        count += abs(truth - (found.interval[0] + half)) <= widen * half
+        low, high = (found.point + widen * (end - found.point) for end in found.interval)
+        count += low <= truth <= high
     return count
 
 
