@@ -300,9 +300,7 @@ def _step(rows: list[Row], what: str) -> float:
     }
     epsilons = sorted({epsilon for _, _, epsilon in some})
     return max(
-        some[name, n, after] / some[name, n, before]
-        for before, after in pairwise(epsilons)
-        for name, n, _ in some
+        some[name, n, after] / some[name, n, before] for before, after in pairwise(epsilons) for name, n, _ in some
     )
 
 
@@ -320,7 +318,9 @@ def _leveled(rows: list[Row]) -> Claim:
         "(hush) other levels hold: at most a fifth more intervals miss than promised",
         f"the least coverage at the level {measured}",
         good,
-        "" if good else "with twenty answers at epsilon 8 the average is a count of coins, and an interval takes in one "
+        ""
+        if good
+        else "with twenty answers at epsilon 8 the average is a count of coins, and an interval takes in one "
         "count more or not",
     )
 
@@ -332,7 +332,9 @@ def draw(rows: list[Row]) -> Any:
     for epsilon in sorted({row["epsilon"] for row in rows if row["part"] == "grid"}):
         numbers = sorted({row["people"] for row in rows if row["part"] == "grid"})
         panels[f"epsilon {epsilon:g}"] = [
-            {"n": n, "rule": name, "width": width(rows, what, epsilon, n)} for what, name in names.items() for n in numbers
+            {"n": n, "rule": name, "width": width(rows, what, epsilon, n)}
+            for what, name in names.items()
+            for n in numbers
         ]
     return charts.lines(
         panels,
@@ -345,5 +347,3 @@ def draw(rows: list[Row]) -> Any:
         log=(True, True),
         columns=3,
     )
-
-

@@ -180,7 +180,7 @@ def claims(rows: list[Row]) -> list[Claim]:
         others = sorted({row["epsilon"] for row in rows if row["part"] == "columns"})
         listed = ", ".join(f"{gain(rows, way, epsilon, USUAL):.1f} at {epsilon:g}" for epsilon in others)
         return Claim(
-            f"(hush) six columns at epsilon 1, {WAYS[way]}: at least {target:g} times less error than on the full range",
+            f"(hush) six columns, epsilon 1, {WAYS[way]}: at least {target:g} times less error than on the full range",
             f"{value:.1f} times (geometric mean; by epsilon: {listed})",
             value >= target,
         )
@@ -212,7 +212,7 @@ def claims(rows: list[Row]) -> list[Claim]:
         *(_covered(rows, way) for way in WAYS),
         _bounded(rows),
         Claim(
-            f"(hush) the median income at epsilon 1 from {USUAL:,} people, one round: wrong in rank by at most {RANK:g}",
+            f"(hush) median income, epsilon 1, {USUAL:,} people, one round: wrong in rank by at most {RANK:g}",
             f"{rank:.3f} (on the full range {before:.2f})",
             rank <= RANK,
         ),
@@ -254,7 +254,11 @@ def _bounded(rows: list[Row]) -> Claim:
 
 def draw(rows: list[Row]) -> Any:
     """Draw the error against the width of the public range, and against epsilon."""
-    names = {"full": "full range", "HM": "full range, the paper's HM", "best clip": "best clip, if it were known"} | WAYS
+    names = {
+        "full": "full range",
+        "HM": "full range, the paper's HM",
+        "best clip": "best clip, if it were known",
+    } | WAYS
     shown = [row | {"way": names[row["way"]], "value": 100 * row["value"]} for row in rows if row["what"] == "rmse"]
     alike = [row for row in shown if row["population"] == NUMBER and row["people"] == USUAL]
     panels = {"income, epsilon 1, by the end of the public range": [row for row in alike if row["epsilon"] == 1.0]}

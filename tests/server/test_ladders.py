@@ -6,6 +6,7 @@ import math
 import random
 from fractions import Fraction
 from operator import mul
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -219,6 +220,27 @@ def test_the_distribution_of_a_ladder_has_its_quantiles() -> None:
     median = found.quantile(0.5)
     rank = sum(value is not None and value <= median for value in values) / len(values)
     assert rank == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize(("epsilon", "most"), [(1.0, 0.02), (4.0, 0.01)])
+@pytest.mark.parametrize("shape", ["lognormal", "Pareto"])
+def test_quantiles_within_an_octave(shape: str, epsilon: float, most: float) -> None:
+    """Without noise only the shape within a rung is left: spreading each knot's share evenly errs by up to .05."""
+    parts = [(i + 0.5) / 1000 for i in range(1000)]
+    normal = NormalDist(10.5, 0.9)
+    values = [math.exp(normal.inv_cdf(q)) if shape == "lognormal" else 5000 / (1 - q) ** 0.6 for q in parts]
+    found = hush.distribution(tally_of(INCOME, epsilon, [*values], 10**7), "income")
+    assert sum(found.shares) == pytest.approx(1)
+    assert min(found.shares) >= 0
+    for q in (0.5, 0.75, 0.9, 0.95)[shape == "Pareto" :]:  # half of the Pareto numbers lie in the octave of their edge
+        assert sum(value <= found.quantile(q) for value in values) / 1000 == pytest.approx(q, abs=most)
+
+
+def test_the_distribution_of_a_ladder_has_both_sides() -> None:
+    values: list[float | None] = [sign * v for sign in (-0.1, 1.0) for v in (10_000.0, 30_000.0, 60_000.0)]
+    found = hush.distribution(tally_of(BALANCE, 4.0, values, 10**7), "balance")
+    assert (found.edges[0], found.edges[-1]) == (-1e6, HIGH)
+    assert found.quantile(0.25) < 0 < found.quantile(0.75)
 
 
 # -- narrowing

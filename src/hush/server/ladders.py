@@ -174,9 +174,7 @@ class Fitted:
         found: dict[Side, list[tuple[float, float]]] = {}
         for side in self.sides:
             every = [self.survival(side, rung) for rung in range(len(side.states) - 1)]
-            found[side] = [
-                (sum(map(mul, weights, self.best)), math.sqrt(self.variance(weights))) for weights in every
-            ]
+            found[side] = [(sum(map(mul, weights, self.best)), math.sqrt(self.variance(weights))) for weights in every]
         return found
 
     def rungs(self, side: Side) -> list[tuple[float, float]]:
