@@ -79,11 +79,11 @@ def compute(bench: Bench) -> list[Row]:
 def _usual(scale: Scale, everybody: dict[str, people.People]) -> Iterator[Surveys]:
     """Everybody at epsilon 1, with 100,000 people."""
     for name, found in everybody.items():
-        yield Surveys(scale.data, name, found.high, 1.0, USUAL, scale.runs(300), name in RANKED)
+        yield Surveys(scale.data, name, found.high, 1.0, USUAL, scale.runs(400), name in RANKED)
 
 
 def _grid(scale: Scale, everybody: dict[str, people.People]) -> Iterator[Surveys]:
-    """The six columns and uniform people, for other epsilons and crowds."""
+    """The six columns, uniform people and people who are mostly at 0, for other epsilons and crowds."""
     for epsilon in scale.epsilons:
         for n in scale.crowds:
             if (epsilon, n) == (1.0, USUAL):
@@ -91,6 +91,7 @@ def _grid(scale: Scale, everybody: dict[str, people.People]) -> Iterator[Surveys
             for name in people.COLUMNS:
                 yield Surveys(scale.data, name, everybody[name].high, epsilon, n, scale.runs(60), name == NUMBER)
             yield Surveys(scale.data, people.UNIFORM, 1.0, epsilon, n, scale.runs(100))
+            yield Surveys(scale.data, people.ZEROS, everybody[people.ZEROS].high, epsilon, n, scale.runs(60))
 
 
 def _widths(scale: Scale) -> Iterator[Surveys]:

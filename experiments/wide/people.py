@@ -20,6 +20,7 @@ PERSONS, HOUSEHOLDS = "acs2024_person_income.parquet", "acs2024_household_income
 ADULT = "adult.csv.zst"
 GAINS = "capital gain"
 UNIFORM = "uniform on the range"
+ZEROS = "96 % at 0, others lognormal 1"
 POINTS = 20_000  # at which quantiles of made-up people are taken
 
 COLUMNS = {
@@ -123,6 +124,7 @@ def _shapes() -> dict[str, People]:
         "lognormal 1": (lognormal, 1e4),
         "lognormal 1.5": (lognormal**1.5, 1e4),
         "70 % at 0, others lognormal 1": (_with_zeros(lognormal, 0.7), 1e4),
+        ZEROS: (_with_zeros(lognormal, 0.96), 1e4),
         "Pareto 1.5": ((1 - even) ** (-1 / 1.5), 1e4),
         UNIFORM: (even, 1.0),
         "uniform on 5 % of the range": (even, 20.0),

@@ -82,11 +82,11 @@ def tallied(plan: hush.Plan, counts: Array) -> hush.Tally:
 
 def measured(job: Surveys, people: People) -> dict[str, Any]:
     """Return errors, coverage and widths of one round and of two, and the errors of quantiles."""
-    people = people.on(job.high)
+    mean, people = people.mean, people.on(job.high)
     rng = np.random.default_rng([job.n, round(100 * job.epsilon), round(job.high), job.runs, job.seed])
     plan = wide_plan(job.high, job.epsilon)
     chances = law(plan.channel(NAME), people, job.high)
-    one, two, narrowed = Seen(people), Seen(people), 0
+    one, two, narrowed = Seen(people, mean), Seen(people, mean), 0
     ranks: dict[float, list[float]] = {q: [] for q in RANKS}
     for counts in rng.multinomial(job.n, chances, size=job.runs):
         tally = tallied(plan, counts)
@@ -113,10 +113,10 @@ def measured(job: Surveys, people: People) -> dict[str, Any]:
 
 
 class Seen:
-    """What the estimates of many surveys were like, beside the truth."""
+    """What the estimates of many surveys were like, beside the truth; numbers beyond the range count in `mean`."""
 
-    def __init__(self, people: People) -> None:
-        self.people = people
+    def __init__(self, people: People, mean: float) -> None:
+        self.people, self.mean = people, mean
         self.errors: list[float] = []
         self.inside: list[bool] = []
         self.bounded: list[bool] = []
@@ -127,7 +127,7 @@ class Seen:
         """Add an estimate of the mean, clipped at its ceiling or in a second round at the end of its range."""
         c = row.ceiling if clip is None else clip
         assert c is not None
-        self.errors.append(row.point - self.people.mean)
+        self.errors.append(row.point - self.mean)
         self.inside.append(row.low <= self.people.clipped(c) <= row.high)
         self.widths.append(row.high - row.low)
         self.clips.append(c)
@@ -136,13 +136,12 @@ class Seen:
 
     def summary(self) -> dict[str, float]:
         """Return the error and its bias as parts of the mean, the coverage, the mean width and the median clip."""
-        mean = self.people.mean
         return {
-            "rmse": math.sqrt(np.mean(np.square(self.errors))) / mean,
-            "bias": float(np.mean(self.errors)) / mean,
+            "rmse": math.sqrt(np.mean(np.square(self.errors))) / self.mean,
+            "bias": float(np.mean(self.errors)) / self.mean,
             "coverage": float(np.mean(self.inside)),
             "bounded": float(np.mean(self.bounded)) if self.bounded else 1.0,
-            "width": float(np.mean(self.widths)) / mean,
+            "width": float(np.mean(self.widths)) / self.mean,
             "clip": float(np.median(self.clips)),
         }
 
