@@ -296,7 +296,7 @@ def claims(rows: list[Row]) -> list[Claim]:
 
 def _step(rows: list[Row], what: str) -> float:
     """Return by how much the mean width grows at most from an epsilon to the next, of the same population and crowd."""
-    some = {
+    some: dict[tuple[str, int, float], float] = {
         (row["population"], row["people"], row["epsilon"]): row["value"]
         for row in rows
         if (row["part"], row["what"]) == ("grid", what)

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("scipy")
 
+from experiments.coverage import Cell
 from experiments.crowds import Target
 from experiments.reproduce import small, wide
 from experiments.reproduce.frame import Bench, Claim, Row, Settings
@@ -205,7 +206,7 @@ def test_an_interval_that_is_not_its_test_is_caught(monkeypatch: pytest.MonkeyPa
     """Intervals of half the width: hush's own no longer cover whenever the test says so."""
     job = small.Crowds("grid", small.NINE[6], 2.0, 50, 300, 100)
     assert small.measured(job)["coverage"] > 0.9
-    usual = estimates.bounds
+    usual = intervals.bounds
 
     def narrow(sample: Any, level: float) -> tuple[float, float]:
         low, high = usual(sample, level)
@@ -227,9 +228,7 @@ def test_a_rule_without_missing_people_is_caught(monkeypatch: pytest.MonkeyPatch
 
 def test_the_rule_of_old_is_as_wide_as_it_was() -> None:
     """Empirical Bernstein's width of a crowd whose reports are all alike, by hand; never less than the normal one."""
-    target, _, counts = small.Cell("grid", "minimax", False, 4.0, 50, small.NINE[0], runs=20).draw(
-        np.random.default_rng(1)
-    )
+    target, _, counts = Cell("grid", "minimax", False, 4.0, 50, small.NINE[0], runs=20).draw(np.random.default_rng(1))
     low, high = small.of_old(target, counts, small.rare(4.0), 0.95)
     mean = counts @ target.values / 50
     variance = (counts @ target.values**2 / 50 - mean**2) * 50 / 49

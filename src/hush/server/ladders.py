@@ -226,8 +226,8 @@ def clipped(fit: Fitted, level: float) -> Clipped:
         weights[-1] += total / present**2
     error = math.sqrt(fit.variance(weights))
     half = normal(level) * error
-    up = {side.states[1] > side.states[0] for side in fit.sides}
-    below, above = (INWARDS if toward in up else OUTWARDS for toward in (True, False))
+    rising = {side.states[1] > side.states[0] for side in fit.sides}
+    below, above = (INWARDS if up in rising else OUTWARDS for up in (True, False))
     low, high = max(point - below * half, ends[0]), min(point + above * half, ends[1])
     beyond = _beyond(fit, level)
     return Clipped(ends[0], ends[1], point, error, (min(low, point), max(high, point)), beyond, fit.n)
