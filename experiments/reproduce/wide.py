@@ -22,7 +22,7 @@ from experiments.wide.rounds import Surveys
 
 TITLE = "Wide numbers"
 PAPER = "beyond"
-SURVEYS = "60 to 300 surveys of each kind, drawn from the exact laws"
+SURVEYS = "dozens to hundreds of surveys in each setting, drawn from the exact laws"
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 CROWDS = (10_000, 100_000, 1_000_000)
 USUAL = 100_000
