@@ -112,6 +112,17 @@ def measured(job: Surveys, people: People) -> dict[str, Any]:
     return {"one": one.summary(), "two": two.summary() | {"narrowed": narrowed / job.runs}, "ranks": found_ranks}
 
 
+def held(job: Surveys, people: People) -> dict[str, float]:
+    """Return how often the interval and the bound of one round hold, and the rest of its summary."""
+    mean, people = people.mean, people.on(job.high)
+    rng = np.random.default_rng([job.n, round(100 * job.epsilon), round(job.high), job.runs, job.seed, 1])
+    plan = wide_plan(job.high, job.epsilon)
+    seen = Seen(people, mean)
+    for counts in rng.multinomial(job.n, law(plan.channel(NAME), people, job.high), size=job.runs):
+        seen.add(hush.estimate(tallied(plan, counts))[0])
+    return seen.summary()
+
+
 class Seen:
     """What the estimates of many surveys were like, beside the truth; numbers beyond the range count in `mean`."""
 

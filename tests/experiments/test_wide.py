@@ -87,8 +87,7 @@ def test_surveys_hold_what_is_said() -> None:
 
 
 def test_intervals_that_are_too_narrow_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ladders, "INWARDS", 0.3)
-    monkeypatch.setattr(ladders, "OUTWARDS", 0.3)
+    monkeypatch.setattr(ladders, "CHOSEN", 0.3)
     monkeypatch.setattr(intervals, "student", lambda level, freedom: 0.6)
     found = survey()
     assert found["one"]["coverage"] < 0.75
