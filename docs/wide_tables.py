@@ -94,7 +94,7 @@ def ranks() -> str:
         for epsilon in sorted({epsilon for epsilon, _ in settings}):
             cells = [f"{found['income', epsilon, n, 'one', f'rank {q}']:.3f}" for n in crowds]
             full = found.get(("income", epsilon, USUAL, "full", f"rank {q}"))
-            body.append([f"{name}, epsilon {epsilon:g}", *cells, "" if full is None else f"{full:.2f}"])
+            body.append([f"{name}, epsilon {epsilon:g}", *cells, "" if full is None else f"{full:.2g}"])
     return _lines(["quantile", *(f"{n:,} people" for n in crowds), f"full range, {USUAL:,} people"], body)
 
 

@@ -54,6 +54,7 @@ NINE = (
     People("95 % at 0, 5 % at 1", (0.0, 1.0), (0.95, 0.05)),
     People("99 % at 0.3, 1 % at 1", (0.3, 1.0), (0.99, 0.01)),
 )
+SOME = (*NINE[::2], NINE[5])  # for the smaller grids
 MISSING = (0.0, 0.2, 0.8)
 AT = (0.0, 0.1, 0.3, 0.5)
 OTHER = (0.0, 0.5, 1.0)
@@ -206,12 +207,12 @@ def _grid(scale: Scale) -> Iterator[Crowds]:
 
 
 def _levels(scale: Scale) -> Iterator[Crowds]:
-    for level, epsilon, n, people in product(LEVELS, scale.epsilons[::2], (20, 150), NINE[::2]):
+    for level, epsilon, n, people in product(LEVELS, scale.epsilons[::2], (20, 150), SOME):
         yield Crowds("levels", people, epsilon, n, scale.grid, 10, level)
 
 
 def _optional(scale: Scale) -> Iterator[Crowds]:
-    for missing, epsilon, n, people in product(MISSING, scale.epsilons[::2], scale.numbers[:4], NINE[::2]):
+    for missing, epsilon, n, people in product(MISSING, scale.epsilons[::2], scale.numbers[:4], SOME):
         some = People(f"{people.name}, {100 * missing:.0f} % missing", people.positions, people.shares, missing)
         yield Crowds("optional", some, epsilon, n, scale.grid, 10, optional=True)
 
