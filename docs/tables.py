@@ -31,6 +31,7 @@ import shuffle_tables  # noqa: E402
 import speed_tables  # noqa: E402
 import speed_targets  # noqa: E402
 import stopwatch_tables  # noqa: E402
+import wide_tables  # noqa: E402
 
 LIMITS = json.loads((FOLDER.parent / "experiments" / "results" / "limit.json").read_text())
 ENGINES = json.loads((FOLDER.parent / "benchmarks" / "engines.json").read_text())["rows"]
@@ -162,6 +163,8 @@ PAGES = {
     "reproduction.md": reproduction_tables.TABLES,
     "beyond.md": reproduction_tables.BEYOND_TABLES,
     "relations.md": relations_tables.TABLES,
+    "wide-figures.md": wide_tables.TABLES,
+    "small.md": wide_tables.SMALL,
     "mutants.md": mutants_tables.TABLES,
     "threat-model.md": stopwatch_tables.TABLES,
     "decisions/0008-intervals.md": coverage_tables.TABLES,

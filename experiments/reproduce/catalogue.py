@@ -29,6 +29,8 @@ BEYOND = (
     "gradients",
     "fewer_people",
     "relations",
+    "wide",
+    "small",
 )
 NAMES = (*PAPER, *BEYOND)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 from operator import mul
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 _POINTS_PER_BIN = 8
+_PARTS = 8  # bins between two points of a ladder's distribution
 _MAX_ITERATIONS = 2000
 _GAIN = 0.1
 _TINY = 1e-300  # probabilities of far tails may underflow
@@ -88,13 +89,42 @@ def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distributio
 
 
 def _of_ladder(fit: Fitted) -> Distribution:
-    """Return the best shares of a ladder's knots, each spread evenly to the middles between it and its neighbours."""
-    places = fit.places
-    middles = [a / 2 + b / 2 for a, b in pairwise(places)]
+    """Return the distribution of a ladder's number, from the best shares of its knots.
+
+    The shares of the knots up to one end of a rung are the average share of people below a point of the rung. That is
+    taken as the share below the rung's logarithmic mean, where it would be exact for a tail like 1/x. In between it
+    rises along a monotone cubic.
+    """
+    places, origin = fit.places, fit.places[fit.origin]
     shares = fit.best[: len(places)]
     total = sum(shares)
-    edges = (places[0], *middles, places[-1])
-    return Distribution(fit.number.name, edges, tuple(share / total for share in shares))
+    points = [origin + _middle(a - origin, b - origin) for a, b in pairwise(places)]
+    below = [min(share / total, 1.0) for share in accumulate(shares[:-1])]
+    edges, heights = _smooth((places[0], *points, places[-1]), (0.0, *below, 1.0))
+    return Distribution(fit.number.name, edges, tuple(b - a for a, b in pairwise(heights)))
+
+
+def _middle(a: float, b: float) -> float:
+    """Return the logarithmic mean of two numbers of one sign, or half of the other if one of them is 0."""
+    return (b - a) / math.log(b / a) if a * b > 0 else a / 2 + b / 2
+
+
+def _smooth(x: Sequence[float], y: Sequence[float]) -> tuple[tuple[float, ...], list[float]]:
+    """Return points between rising ones, on cubics that never fall (Fritsch and Butland 1984)."""
+    widths = [b - a for a, b in pairwise(x)]
+    rises = [(b - a) / width for (a, b), width in zip(pairwise(y), widths, strict=True)]
+    slopes = [rises[0]]
+    for (h, k), (d, e) in zip(pairwise(widths), pairwise(rises), strict=True):
+        slopes.append(3 * (h + k) / ((2 * k + h) / d + (k + 2 * h) / e) if d > 0 and e > 0 else 0.0)
+    slopes.append(rises[-1])
+    across, heights = [x[0]], [y[0]]
+    for i, (width, rise) in enumerate(zip(widths, rises, strict=True)):
+        for step in range(1, _PARTS + 1):
+            t = step / _PARTS
+            bend = t * (1 - t) * ((slopes[i] - rise) * (1 - t) - (slopes[i + 1] - rise) * t)
+            across.append(x[i] + width * t if step < _PARTS else x[i + 1])
+            heights.append(y[i] + width * (rise * t + bend) if step < _PARTS else y[i + 1])
+    return tuple(across), heights
 
 
 def _maximise(rows: list[list[float]], counts: Sequence[int]) -> list[float]:

@@ -10,9 +10,13 @@ unbiased estimates from the same reports, with exact covariances:
 
 The **survival** in a rung, between two knots, is the average share of people above a point of the rung. The clip c is
 the upper end of the last rung with a survival of more than two standard errors, there and in all rungs before. The
-point is the sum of survival times width over these rungs. As c was chosen from the same reports, the interval is a
-little wider than usual: 2.3 standard errors in place of 1.96 at level 0.95. For people who know how light the tails
-are, `unclipped` bounds the mean itself.
+point is the sum of survival times width over these rungs. For people who know how light the tails are, `unclipped`
+bounds the mean itself.
+
+**The interval** is a little wider than usual: 2.3 standard errors in place of 1.96 at level 0.95. The clip is chosen
+from the same reports, which pushes the point outwards, most where nearly everybody is at the origin. Shares that are
+not negative push it inwards where people are all over the range. `python -m experiments.reproduce wide` measures the
+coverage.
 
 **Two sides.** If the range has both signs, both sides are clipped, each by the same rule.
 """
@@ -20,9 +24,9 @@ are, `unclipped` bounds the mean itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from operator import mul
 
@@ -40,6 +44,7 @@ _THIRD = 1 / 3
 _STEPS = 30
 _MIXED = 0.02  # of the law of the reports is taken as uniform, so that no output has none
 _CLOSE = 1e-12
+_TINY = 1e-18
 _MOST = 10  # times the states: more than the search for nonnegative shares ever takes
 
 
@@ -59,9 +64,9 @@ class Fitted:
     counts: tuple[int, ...]
     n: int
 
-    @cached_property
+    @property
     def _law(self) -> list[list[float]]:
-        return [[float(p) for p in row] for row in self.channel.table]
+        return _law(self.channel)
 
     @cached_property
     def _seen(self) -> list[float]:
@@ -81,11 +86,20 @@ class Fitted:
         return [(1 - _MIXED) * value + _MIXED / len(mixed) for value in mixed]
 
     @cached_property
+    def _weighted(self) -> list[list[float]]:
+        """The matrix P R^-1."""
+        return [[p / r for p, r in zip(row, self._mixed, strict=True)] for row in self._law]
+
+    @cached_property
+    def _square(self) -> list[list[float]]:
+        """The matrix P R^-1 P'."""
+        return [[sum(map(mul, one, other)) for other in self._law] for one in self._weighted]
+
+    @cached_property
     def _inverse(self) -> list[list[float]]:
         """The matrix A, for the fitted law."""
-        weighted = [[p / r for p, r in zip(row, self._mixed, strict=True)] for row in self._law]
-        square = [[sum(map(mul, one, other)) for other in self._law] for one in weighted]
-        return _solve(square, weighted)
+        columns = _solve(self._square, zip(*self._weighted, strict=True))
+        return [list(row) for row in zip(*columns, strict=True)]
 
     @cached_property
     def shares(self) -> list[float]:
@@ -110,9 +124,7 @@ class Fitted:
     @cached_property
     def best(self) -> list[float]:
         """The nonnegative shares that fit best, made to add up to 1."""
-        weighted = [[p / r for p, r in zip(row, self._mixed, strict=True)] for row in self._law]
-        square = [[sum(map(mul, one, other)) for other in self._law] for one in weighted]
-        found = _nonnegative(square, [sum(map(mul, row, self._seen)) for row in weighted])
+        found = _nonnegative(self._square, [sum(map(mul, row, self._seen)) for row in self._weighted])
         total = sum(found)
         return [share / total for share in found]
 
@@ -156,13 +168,17 @@ class Fitted:
         """The share of missing values."""
         return self.best[-1] if self.channel.optional else 0.0
 
+    @cached_property
+    def _rungs(self) -> dict[Side, list[tuple[float, float]]]:
+        found: dict[Side, list[tuple[float, float]]] = {}
+        for side in self.sides:
+            every = [self.survival(side, rung) for rung in range(len(side.states) - 1)]
+            found[side] = [(sum(map(mul, weights, self.best)), math.sqrt(self.variance(weights))) for weights in every]
+        return found
+
     def rungs(self, side: Side) -> list[tuple[float, float]]:
         """Return the survival in every rung of a side and its standard error."""
-        found = []
-        for rung in range(len(side.states) - 1):
-            weights = self.survival(side, rung)
-            found.append((sum(map(mul, weights, self.best)), math.sqrt(self.variance(weights))))
-        return found
+        return self._rungs[side]
 
     def used(self, side: Side) -> int:
         """Return how many rungs of a side are clearly in use; on a single side at least one."""
@@ -190,10 +206,10 @@ class Clipped:
 def clipped(fit: Fitted, level: float) -> Clipped:
     """Return the mean of a ladder's number, clipped where people are, among the present."""
     low, high = _ends(fit)
-    point, error = _mean(fit, [0.0] * len(fit.sides))
+    point, error = _mean(fit, _used(fit), [0.0] * len(fit.sides))
     half = CHOSEN * normal(level) * error
     interval = min(max(point - half, low), point), max(min(point + half, high), point)
-    return Clipped(low, high, point, error, interval, _beyond(fit, low, high, level), fit.n)
+    return Clipped(low, high, point, error, interval, _beyond(fit, level), fit.n)
 
 
 @dataclass(frozen=True)
@@ -216,16 +232,19 @@ def unclipped(fit: Fitted, level: float, tail: float) -> Unclipped:
     The interval goes from the lower end of m(c) to the upper end of m(c) + L*(m(c) - m(c/2)). The point adds a third of
     m(c) - m(c/2) to m(c), as if survival fell with the third power, or L of it if that is less.
     """
-    factors = []
-    for side in fit.sides:
-        used, places = fit.used(side), [abs(fit.places[state] - fit.places[fit.origin]) for state in side.states]
-        part = (places[used] / places[-1]) ** (tail - 1)
-        factors.append((1 - part) / (2 ** (tail - 1) - 1) if used else 0.0)
-    point, error = _mean(fit, [min(factor, _THIRD) for factor in factors])
+    counts, factors = (
+        [max(count, 1) for count in _used(fit)],
+        [],
+    )  # a side without a rung in use has a tail all the same
+    for side, count in zip(fit.sides, counts, strict=True):
+        places = [abs(fit.places[state] - fit.places[fit.origin]) for state in side.states]
+        part = (places[count] / places[-1]) ** (tail - 1)
+        factors.append((1 - part) / (2 ** (tail - 1) - 1))
+    point, error = _mean(fit, counts, [min(factor, _THIRD) for factor in factors])
     # Of two sides, what is beyond the upper one can only add, and what is beyond the lower one only take away.
     ups = [fit.places[side.states[1]] > fit.places[side.states[0]] for side in fit.sides]
-    most, above = _mean(fit, [factor * up for factor, up in zip(factors, ups, strict=True)])
-    least, below = _mean(fit, [factor * (not up) for factor, up in zip(factors, ups, strict=True)])
+    most, above = _mean(fit, counts, [factor * up for factor, up in zip(factors, ups, strict=True)])
+    least, below = _mean(fit, counts, [factor * (not up) for factor, up in zip(factors, ups, strict=True)])
     z = CHOSEN * normal(level)
     low, high = max(least - z * below, fit.places[0]), min(most + z * above, fit.places[-1])
     return Unclipped(point, error, (min(low, point), max(high, point)))
@@ -233,8 +252,13 @@ def unclipped(fit: Fitted, level: float, tail: float) -> Unclipped:
 
 def reach(fit: Fitted) -> float:
     """Return how far one report can move the clipped mean, times the number of reports."""
-    values = fit.values(_weights(fit, [0.0] * len(fit.sides)))
+    values = fit.values(_weights(fit, _used(fit), [0.0] * len(fit.sides)))
     return (max(values) - min(values)) / (1 - fit.missing)
+
+
+def _used(fit: Fitted) -> list[int]:
+    """Return how many rungs are in use on every side."""
+    return [fit.used(side) for side in fit.sides]
 
 
 def _ends(fit: Fitted) -> tuple[float, float]:
@@ -246,9 +270,9 @@ def _ends(fit: Fitted) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-def _mean(fit: Fitted, tails: Sequence[float]) -> tuple[float, float]:
+def _mean(fit: Fitted, counts: Sequence[int], tails: Sequence[float]) -> tuple[float, float]:
     """Return the mean among the present and its standard error: see `_weights`."""
-    weights, present = _weights(fit, tails), 1 - fit.missing
+    weights, present = _weights(fit, counts, tails), 1 - fit.missing
     total = sum(map(mul, weights, fit.best))
     if fit.channel.optional:  # the quotient by the present moves with the missing
         weights = [weight / present for weight in weights]
@@ -256,31 +280,47 @@ def _mean(fit: Fitted, tails: Sequence[float]) -> tuple[float, float]:
     return fit.places[fit.origin] + total / present, math.sqrt(fit.variance(weights))
 
 
-def _weights(fit: Fitted, tails: Sequence[float]) -> list[float]:
-    """Return the weights of the states in the mean: a sum over the rungs in use of survival times width.
+def _weights(fit: Fitted, counts: Sequence[int], tails: Sequence[float]) -> list[float]:
+    """Return the weights of the states in the mean: a sum over the first rungs of each side of survival times width.
 
     What a side has between c/2 and c counts `tails` times more. Of a rung that holds c/2 itself the part beyond it
     counts: survival falls, so that is no less than there is.
     """
     found = [0.0] * len(fit.shares)
-    for side, more in zip(fit.sides, tails, strict=True):
+    for side, count, more in zip(fit.sides, counts, tails, strict=True):
         places = [abs(fit.places[state] - fit.places[fit.origin]) for state in side.states]
-        used, sign = fit.used(side), 1 if fit.places[side.states[1]] > fit.places[side.states[0]] else -1
-        for rung, (near, far) in enumerate(pairwise(places[: used + 1])):
-            outer = max(far - max(near, places[used] / 2), 0.0)
+        sign = 1 if fit.places[side.states[1]] > fit.places[side.states[0]] else -1
+        for rung, (near, far) in enumerate(pairwise(places[: count + 1])):
+            outer = max(far - max(near, places[count] / 2), 0.0)
             factor = sign * (far - near + more * outer)
             for state, weight in enumerate(fit.survival(side, rung)):
                 found[state] += factor * weight
     return found
 
 
-def _beyond(fit: Fitted, low: float, high: float, level: float) -> float:
-    """Return an upper bound of the share of people beyond the clip."""
-    outside = [float(not low <= place <= high) for place in fit.places] + [0.0] * fit.channel.optional
-    if not any(outside):
+def _beyond(fit: Fitted, level: float) -> float:
+    """Return an upper bound of the share of people beyond the clip.
+
+    Survival falls, so the share above c is at most the average survival in the rung that ends at c. (The states beyond
+    c do not show it: a number between c and the next knot may be rounded to c.) If no rung of a side is in use, the
+    survival in its first rung takes the place of it.
+    """
+    weights = [0.0] * len(fit.shares)
+    for side in fit.sides:
+        count = fit.used(side)
+        if count < len(side.states) - 1:  # at the end of the range nobody is beyond
+            for state, weight in enumerate(fit.survival(side, max(count - 1, 0))):
+                weights[state] += weight
+    if not any(weights):
         return 0.0
-    share = max(fit.value(outside), 0.0)
-    return min(share + CHOSEN * normal(level) * math.sqrt(fit.variance(outside)), 1.0)
+    share = max(fit.value(weights), 0.0)
+    return min(share + normal(level) * math.sqrt(fit.variance(weights)), 1.0)
+
+
+@lru_cache(maxsize=64)
+def _law(channel: Ladder) -> list[list[float]]:
+    """Return the law of every state in floats. Nobody may change it."""
+    return [[float(p) for p in row] for row in channel.table]
 
 
 def _nonnegative(square: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
@@ -295,8 +335,8 @@ def _nonnegative(square: Sequence[Sequence[float]], right: Sequence[float]) -> l
         free.add(max(bound, key=slopes.__getitem__))
         while True:
             chosen = sorted(free)
-            rows = _solve([[square[i][j] for j in chosen] for i in chosen], [[right[i]] for i in chosen])
-            wanted = dict(zip(chosen, (row[0] for row in rows), strict=True))
+            (shares,) = _solve([[square[i][j] for j in chosen] for i in chosen], [[right[i] for i in chosen]])
+            wanted = dict(zip(chosen, shares, strict=True))
             if min(wanted.values()) > 0:
                 break
             # Go only as far as the first share that would become negative, and hold it at 0.
@@ -310,17 +350,25 @@ def _nonnegative(square: Sequence[Sequence[float]], right: Sequence[float]) -> l
     return found
 
 
-def _solve(square: Sequence[Sequence[float]], right: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return the solution X of square*X = right, by elimination with the largest pivots."""
-    rows = [[*a, *b] for a, b in zip(square, right, strict=True)]
+def _solve(square: Sequence[Sequence[float]], rights: Iterable[Sequence[float]]) -> list[list[float]]:
+    """Return the solution x of square*x = right for each right side, by Cholesky's factors of a positive square."""
+    rows: list[list[float]] = []
+    for i, line in enumerate(square):
+        row: list[float] = []
+        for other, value in zip(rows, line, strict=False):
+            row.append((value - sum(map(mul, row, other))) / other[-1])
+        # Rounding must not make a head 0, or less, where a tiny epsilon leaves next to nothing of it.
+        row.append(math.sqrt(max(line[i] - sum(map(mul, row, row)), _TINY * line[i])))
+        rows.append(row)
     n = len(rows)
-    for i in range(n):
-        pivot = max(range(i, n), key=lambda j: abs(rows[j][i]))
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        head = rows[i][i]
-        rows[i] = [value / head for value in rows[i]]
-        for j in range(n):
-            factor = rows[j][i]
-            if j != i and factor:
-                rows[j] = [a - factor * b for a, b in zip(rows[j], rows[i], strict=True)]
-    return [row[n:] for row in rows]
+    columns = [[rows[j][i] for j in range(n - 1, i, -1)] for i in range(n)]  # from the last row upwards
+    found = []
+    for right in rights:
+        half: list[float] = []
+        for row, value in zip(rows, right, strict=True):
+            half.append((value - sum(map(mul, row, half))) / row[-1])
+        solved: list[float] = []  # the last first
+        for i in range(n - 1, -1, -1):
+            solved.append((half[i] - sum(map(mul, columns[i], solved))) / rows[i][-1])
+        found.append(solved[::-1])
+    return found
