@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from hush.cli import collecting, completing, completion, doctor, relating, serving, wishes
+from hush.cli import collecting, completing, completion, doctor, relating, serving, shuffling, wishes
 from hush.cli.program import (
     ATTRIBUTES,
     JSON,
@@ -27,7 +27,7 @@ from hush.cli.program import (
     program,
 )
 
-__all__ = ["collecting", "completion", "doctor", "program", "relating", "serving"]
+__all__ = ["collecting", "completion", "doctor", "program", "relating", "serving", "shuffling"]
 
 # As in `hush.core.design`, which would have to be loaded for the help; a test compares.
 NUMERIC = (
@@ -39,7 +39,7 @@ CATEGORICAL = ("subset", "grr", "oue", "sue")
 
 @program.command()
 @click.argument("schema", metavar="SCHEMA.json", shell_complete=completing.files)
-@click.option("--epsilon", type=float, required=True, help="The cost of answering for each person, 0.001 to 16.")
+@click.option("--epsilon", type=float, help="The cost of answering for each person, 0.001 to 16.")
 @click.option(
     "--numeric",
     default="minimax",
@@ -80,6 +80,7 @@ CATEGORICAL = ("subset", "grr", "oue", "sue")
 )
 @click.option("--joint", multiple=True, metavar="NAME,NAME", help="Neighbouring attributes to report together.")
 @wishes.options
+@shuffling.options
 @click.option("--title", default="", help="Part of the plan: another title is another collection.")
 @click.option(
     "-o", "--output", metavar="FILE", shell_complete=completing.files, help="Write the plan here, as canonical JSON."
@@ -88,7 +89,7 @@ CATEGORICAL = ("subset", "grr", "oue", "sue")
 @click.option("--json", "machine", is_flag=True, help="Print the plan itself, as canonical JSON.")
 def plan(
     schema: str,
-    epsilon: float,
+    epsilon: float | None,
     numeric: str,
     categorical: str,
     k: str,
@@ -99,6 +100,10 @@ def plan(
     singles: float | None,
     bands: tuple[str, ...],
     range_: tuple[str, ...],
+    central: float | None,
+    delta: float | None,
+    people: int | None,
+    own: int | None,
     title: str,
     output: str | None,
     overwrite: bool,
@@ -113,24 +118,23 @@ def plan(
     Example:
       hush plan schema.json --epsilon 1.0 --title "spring survey" -o plan.json
       hush plan schema.json --epsilon 1.0 --relation education,region --relation income,education --range income
+      hush plan schema.json --central 1.0 --delta 1e-6 --people 10000
     """
     from hush.cli import files
-    from hush.core.design import design
 
     fields = files.read_schema(schema)
     with wishes.designing():
-        made = design(
-            fields,
-            epsilon,
+        asked = dict(
             numeric=numeric,
             categorical=categorical,
-            k=int(k) if k.isdecimal() and len(k) < 9 else k,  # type: ignore[arg-type]  # anything else is refused there
+            k=int(k) if k.isdecimal() and len(k) < 9 else k,  # anything else is refused there
             objective=[number(part, "--objective") for part in objective.split(",")] if "," in objective else objective,
             importance=dict(_importance(text, fields.names) for text in importance),
             joint=[names.split(",") for names in joint],
             **wishes.wished(fields, relation, singles, bands, range_),
             title=title,
         )
+        made, shuffled = shuffling.designed(fields, epsilon, central, delta, people, own, asked)
     if output:
         _keep(made.to_json().encode(), Path(output), overwrite, schema)  # its SHA-256 is the plan's id
     if machine:
@@ -139,6 +143,9 @@ def plan(
     from hush.cli import printing
 
     printing.show(made.table())
+    if shuffled is not None:
+        printing.say("")
+        printing.show(shuffled.table())
     if relation or range_:
         from hush.planning.relations import needs
 

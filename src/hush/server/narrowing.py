@@ -6,7 +6,7 @@ in use, survival behind them is taken as a Pareto tail of index 2.5,
 
     t = min(2^-2.5 * S_{k-1}, max(S_k, sd_k/4)),     c = x_k * sqrt(2) * (t * sqrt(n/v)/sqrt(1.5))^0.4,
 
-within x_k..H: S are survivals, sd their standard errors, n the people of the second round and v the variance of one
+within x_k..H: S are survivals, sd their standard errors, n the answers of the second round and v the variance of one
 report on a range of 1. That only chooses c: whatever the tail is, the second round estimates the mean clipped at c
 without bias, with an honest interval.
 
@@ -36,7 +36,8 @@ _INDEX = 2.5
 def narrow(tally: Tally, attribute: str, *, people: int) -> Numeric:
     """Return an attribute with the range that the pilot's tally shows to be enough, for this many further people.
 
-    Numbers beyond are clipped. Use it in a plan with `after=` the pilot's, so that nobody answers both.
+    Numbers beyond are clipped. Use it in a plan with `after=` the pilot's, so that nobody answers both. As many of the
+    people as in the pilot are taken to be asked about the attribute.
     """
     if not isinstance(tally, Tally):
         raise EstimateError("narrow(tally, attribute, people=...) needs a Tally")
@@ -59,7 +60,7 @@ def narrow(tally: Tally, attribute: str, *, people: int) -> Numeric:
     ends = {True: fit.places[fit.origin], False: fit.places[fit.origin]}
     for side in fit.sides:
         up = fit.places[side.states[1]] > fit.places[side.states[0]]
-        ends[up] = _end(fit, side, people / noise)
+        ends[up] = _end(fit, side, people * float(tally.plan.inclusions[index]) / noise)
     # A plain number has no scale, and clips.
     return replace(number, low=ends[False], high=ends[True], out_of_range="clip", scale="linear", unit=None)
 
