@@ -11,6 +11,7 @@ import pytest
 import hush
 from hush import Client, Ledger, RecordError
 from hush.core.plan import Plan
+from hush.device import family
 from hush.device.coins import SystemCoins
 from hush.errors import BudgetError, CollectorError, LedgerError, PlanError
 from tests.collector.pilots import FIRST, PILOT, SCHEMA, answers, commit, narrowing, record, second_of
@@ -62,7 +63,8 @@ def test_a_report_that_was_drawn_before_the_end_of_the_pilot_is_not_lost(tmp_pat
         assert book.spent == 8
 
 
-def test_people_without_a_ledger_follow_too(tmp_path: Path) -> None:
+def test_people_without_a_ledger_follow_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(family, "forks", 0)  # other tests fork
     with narrowing(tmp_path) as served:
         device = Client(served.url)
         assert device.answer(PILOT.id, record(), person="early", follow=True).new

@@ -473,7 +473,8 @@ def test_words_differ_by_all_that_they_depend_on() -> None:
     assert answered._secret("words", PAIR, None, [-0.0, 1]) == answered._secret("words", PAIR, None, [0.0, 1])
 
 
-def test_a_person_keeps_to_the_plan_of_a_pilot_that_was_answered() -> None:
+def test_a_person_keeps_to_the_plan_of_a_pilot_that_was_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(family, "forks", 0)  # other tests fork
     pilot, stranger = (hush.design(PAIR.schema, 1.0, title=title) for title in ("the pilot", "a stranger"))
     seconds = [hush.design(PAIR.schema, 1.0, title=title, after=pilot) for title in ("one", "two")]
     for number, first in enumerate((pilot, *seconds)):

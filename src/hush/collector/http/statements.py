@@ -30,7 +30,6 @@ from hush.server.estimates import Estimate
 from hush.server.manipulations import leverage, manipulation
 from hush.server.relations.related import related
 from hush.server.tally import Tally
-from hush.show.tables import farther
 
 MAX_DIGITS = 2000  # of a ratio that is written down
 BINS = 32
@@ -111,7 +110,7 @@ def margins(tally: Tally, level: float, rows: list[Estimate], prospects: list[Pr
     """Return predicted margins beside achieved ones: of several shares the largest of each."""
     found = []
     achieved = {
-        target: math.nan if math.isnan(group[0].point) else max(farther(row.point, row.low, row.high) for row in group)
+        target: max((row.high - row.low) / 2 for row in group) if not math.isnan(group[0].point) else math.nan
         for target, group in by_target(rows).items()
     }
     predicted = by_target(one.prediction(max(tally.reports, 1), level) for one in prospects)
