@@ -7,6 +7,9 @@ the collector could tell kinds of clients apart, and a crowd would be as small a
 
 All sealed reports of a plan have one length: the report is padded with zeros to the longest of the plan. The key
 schedule binds the plan's whole id.
+
+A relay sends sealed reports in batches (`SealedBatch`). The id of a batch is the hash of its bytes, so a batch that is
+sent again is recognised.
 """
 
 from __future__ import annotations
@@ -25,6 +28,11 @@ TAG_SIZE = 16
 _KEM = b"KEM" + (0x0020).to_bytes(2, "big")
 _SUITE = b"HPKE" + bytes.fromhex("002000010001")
 _INFO = b"hush sealed report 2"
+_MAGIC = b"HUSHS1"
+_HEADER = len(_MAGIC) + KEY_SIZE + 4
+BATCH_ID_SIZE = 16
+MAX_BATCH = 1 << 16
+"""How many sealed reports a batch may have."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,47 @@ def unpad(plan: Plan, padded: bytes) -> Report:
     if pad(report) != padded:
         raise ReportError("the padding of a sealed report must be zeros")
     return report
+
+
+@dataclass(frozen=True)
+class SealedBatch:
+    """Sealed reports of one plan in the order of a relay. `own`: how many of them the relay has drawn itself."""
+
+    key: CollectorKey
+    own: int
+    reports: tuple[bytes, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.reports) <= MAX_BATCH:
+            raise ReportError(f"a sealed batch has from 1 to {MAX_BATCH} reports")
+        codec.integer(self.own, 0, len(self.reports), ReportError, "the number of the relay's own reports")
+        if len({len(sealed) for sealed in self.reports}) != 1:
+            raise ReportError("all sealed reports of a plan have one length")
+
+    def encode(self) -> bytes:
+        """Return the bytes that a relay sends."""
+        return b"".join([_MAGIC, self.key.public, self.own.to_bytes(4, "big"), *self.reports])
+
+    @classmethod
+    def decode(cls, plan: Plan, body: bytes) -> SealedBatch:
+        """Read a batch of sealed reports of a plan. Anything else is a ReportError."""
+        if len(body) < _HEADER or not body.startswith(_MAGIC):
+            raise ReportError("not a batch of sealed reports")
+        key, own = body[len(_MAGIC) : _HEADER - 4], int.from_bytes(body[_HEADER - 4 : _HEADER], "big")
+        return cls(CollectorKey(key), own, split(plan, body[_HEADER:]))
+
+
+def split(plan: Plan, data: bytes) -> tuple[bytes, ...]:
+    """Return sealed reports that stand one after the other."""
+    size = sealed_size(plan)
+    if not data or len(data) % size:
+        raise ReportError(f"sealed reports of this plan have {size} bytes each")
+    return tuple(data[start : start + size] for start in range(0, len(data), size))
+
+
+def batch_id(body: bytes) -> bytes:
+    """Return the id of a batch: the first 16 bytes of the SHA-256 of its bytes."""
+    return hashlib.sha256(body).digest()[:BATCH_ID_SIZE]
 
 
 def keys(shared: bytes, sent: bytes, public: bytes, info: bytes) -> tuple[bytes, bytes]:

@@ -33,6 +33,7 @@ from hush.collector.http.plans import PlanHandlers
 from hush.collector.http.preparing import Preparing
 from hush.collector.http.relation_views import RelationViews
 from hush.collector.http.reports import ReportHandlers
+from hush.collector.http.sealed import SealedHandlers
 from hush.collector.http.training_views import TrainingViews
 from hush.collector.http.trainings import TrainingHandlers
 from hush.collector.http.views import Views
@@ -56,6 +57,7 @@ class Collector:
         handlers = (  # in the order of the OpenAPI document
             PlanHandlers(store, find, self._visible),
             reports,
+            SealedHandlers(settings, find, self.desk),
             TrainingHandlers(store, settings, find, self._visible, self.desk),
             Views(store, find, self._visible),
             RelationViews(find, self._visible),

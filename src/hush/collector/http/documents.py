@@ -35,6 +35,7 @@ class PlanEntry(msgspec.Struct):
     keep: str
     reports: int
     shown: Shown
+    own: int = 0
 
 
 class Plans(msgspec.Struct):
@@ -49,6 +50,18 @@ class Receipt(msgspec.Struct):
     id: str
     new: bool
     reports: int
+
+
+class SealedReceipt(msgspec.Struct):
+    """A receipt of a sealed batch: it is durable, and was counted once. `new`: by this request.
+
+    `reports` of the batch did open, each id once, and `refused` did not.
+    """
+
+    id: str
+    new: bool
+    reports: int
+    refused: int
 
 
 class EstimateRow(msgspec.Struct):
@@ -331,10 +344,10 @@ def as_csv(rows: Sequence[msgspec.Struct], kind: type[msgspec.Struct] = Estimate
     return csv.table(names, ([getattr(row, name) for name in names] for row in rows))
 
 
-def plan_entry(held: HeldPlan, reports: int, shown: Shown) -> PlanEntry:
-    """Return a plan of a store as a document."""
+def plan_entry(held: HeldPlan, reports: int, shown: Shown, own: int = 0) -> PlanEntry:
+    """Return a plan of a store as a document. `own`: reports of a relay's own that came with those of people."""
     plan = held.plan
-    return PlanEntry(plan.id, plan.title, plan.epsilon, held.open, held.keep, reports, shown)
+    return PlanEntry(plan.id, plan.title, plan.epsilon, held.open, held.keep, reports, shown, own)
 
 
 def training_entry(name: str, live: Live, received: int) -> TrainingEntry:

@@ -25,6 +25,7 @@ from hush.collector.stores.base import HeldPlan, Live, Store
 from hush.collector.timeline import Timeline
 from hush.core.plan import Plan
 from hush.errors import HushError
+from hush.server.own import own_of
 from hush.server.tally import Tally
 
 
@@ -89,9 +90,9 @@ class Visible:
 
     def entry(self, held: HeldPlan, reports: int | None = None) -> PlanEntry:
         """Return a plan as a document: with the reports that readers see, unless another number is given."""
-        seen = self.reveals.tally(held.plan).reports if reports is None else reports
-        reveals = self.reveals
-        return plan_entry(held, seen, Shown(reveals.every, reveals.least, reveals.next(held.plan)))
+        tally, reveals = self.reveals.tally(held.plan), self.reveals
+        seen = tally.reports if reports is None else reports
+        return plan_entry(held, seen, Shown(reveals.every, reveals.least, reveals.next(held.plan)), own_of(tally))
 
     def training(self, name: str, live: Live) -> TrainingEntry:
         """Return a training as a document, with the number of people that readers see."""
