@@ -41,7 +41,7 @@ def own_reports(plan: Plan, m: int) -> list[Report]:
 def seal(report: Report, key: CollectorKey) -> bytes:
     """Return a sealed report, as `hush.device.sealing` makes it, but a hundred times as fast."""
     secret = X25519PrivateKey.from_private_bytes(os.urandom(KEY_SIZE))
-    sent = secret.public_key().public_bytes_raw()
+    sent: bytes = secret.public_key().public_bytes_raw()
     shared = secret.exchange(X25519PublicKey.from_public_bytes(key.public))
     symmetric, nonce = keys(shared, sent, key.public, info(report.plan))
     hidden: bytes = AESGCM(symmetric).encrypt(nonce, pad(report), b"")

@@ -67,7 +67,7 @@ class RelayStore:
                 undo.callback(self._db.close)
                 self._db.execute("pragma secure_delete = on")
                 sqlite_file.migrate(self._db, MIGRATIONS)
-                self._held = dict(
+                self._held: dict[str, int] = dict(
                     self._db.execute("select plan, count(*) from reports where sealed is not null group by plan")
                 )
             self._files.settle()

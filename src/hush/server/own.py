@@ -4,10 +4,10 @@ The relay draws its own reports from the blanket of the plan (`hush.core.blanket
 relay knows which they are, so nobody can remove them. But the average of their counts is known, and `without` subtracts
 it: then every estimate is one of people alone.
 
-**What is left** is the chance in the own reports: their counts differ from the average. For m own reports and n people,
-the variance of an estimate grows by about m/n of the variance of one own report, divided by n. The intervals of a
-corrected tally do not know of it. They are about sqrt(1 + m/n) times too narrow, if own reports vary as people's do;
-more, if epsilon is large and people vary less than the blanket. Choose `--least` large against `--own`.
+**What is left** is the chance in the own reports: their counts differ from the average. `hush.estimate` knows of it. It
+takes the spread of all reports, own ones included, and stretches it to the people (`spread`). Other readings of a
+corrected tally (distributions, relations) do not: their intervals are too narrow, by about sqrt(1 + m/n) for m own
+reports and n people if own reports vary as people's do, and by more if epsilon is large.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from hush.server.tally import Tally
 
 
 class PeopleTally(Tally):
-    """The tally of people, after the average of `own` reports of a relay was subtracted."""
+    """The tally of people, after the average of `own` reports of a relay was subtracted from the `whole` tally."""
 
-    __slots__ = ("own",)
+    __slots__ = ("own", "whole")
     own: int
+    whole: Tally
 
 
 def own_of(tally: Tally) -> int:
@@ -45,7 +46,7 @@ def without(tally: Tally, own: int) -> Tally:
     while left:
         try:
             found = _without(tally, left)
-            found.own = own
+            found.own, found.whole = own, tally
             return found
         except TallyError:
             left //= 2
@@ -73,6 +74,19 @@ def _fitted(alphabet: Alphabet, wanted: Sequence[Fraction], n: int) -> list[int]
     if isinstance(alphabet, Subsets) and alphabet.weight is None:  # any set: the counts have no common sum
         return [min(max(round(count), 0), n) for count in wanted]
     return rounded(wanted, n * (alphabet.weight or 1) if isinstance(alphabet, Subsets) else n, n)
+
+
+def spread(
+    point: float, ends: tuple[float, float], whole: tuple[float, float, float], stretch: float
+) -> tuple[float, float]:
+    """Return the interval of an estimate of people, from its own ends and from `whole`: that of all reports.
+
+    All reports together are a mixture of people and own reports, so `whole` is the point, low and high of a weighted
+    mean, and the estimate of people is it times `stretch` (all answers by those of people), minus a known number. The
+    interval stretches alike. It is too wide rather than too narrow, as the shares of the mixture are fixed.
+    """
+    middle, low, high = whole
+    return min(ends[0], point - stretch * (middle - low)), max(ends[1], point + stretch * (high - middle))
 
 
 def rounded(wanted: Sequence[Fraction], total: int, most: int) -> list[int]:
