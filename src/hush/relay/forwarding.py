@@ -74,7 +74,7 @@ class Forwarder:
                 sent = await asyncio.to_thread(self.forward, plan)
             except CollectorError as error:
                 logger.warning("a batch waits, as the collector does not take it: %s", error)
-                pause = min(LONGEST, 2 * max(pause, 0.5)) * (0.75 + secrets.randbelow(1 << 20) / (1 << 21))
+                pause = min(LONGEST, 2 * max(pause, 0.1)) * (0.75 + secrets.randbelow(1 << 20) / (1 << 21))
             except HushError as error:
                 logger.error("no batch could be made: %s", error)
                 pause = LONGEST
