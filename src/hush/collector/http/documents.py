@@ -25,8 +25,11 @@ class Shown(msgspec.Struct):
     next: int
 
 
-class PlanEntry(msgspec.Struct):
-    """A plan that this collector has, and the reports that readers see of it."""
+class PlanEntry(msgspec.Struct, omit_defaults=True):
+    """A plan that this collector has, and the reports that readers see of it.
+
+    `own`: the number of a relay's own reports that came with them; their average was subtracted. It is left out if 0.
+    """
 
     id: str
     title: str

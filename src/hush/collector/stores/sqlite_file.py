@@ -229,8 +229,9 @@ def check_kind(db: sqlite3.Connection) -> None:
         raise StoreError(f"this store has become one of version {version}")
 
 
-def migrate(db: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:
+def migrate(db: sqlite3.Connection, steps: Sequence[str] | None = None) -> None:
     """Bring the tables to the version that is known here: each step as a whole, or not."""
+    migrations = MIGRATIONS if steps is None else steps
     version = _number(db, "user_version")
     if version > len(migrations):
         raise StoreError(f"this store is of version {version}; this hush knows versions up to {len(migrations)}")
