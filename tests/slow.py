@@ -47,7 +47,7 @@ SLOW: dict[str, str] = {
     "test_sqlite_file.py::test_a_second_collector_is_refused_by": "starts a dozen collectors",
     "test_sqlite_file.py::test_a_running_collector": "takes files away from collectors that run",
     "test_fuzz.py::test_a_storm": "storms a collector over sockets",
-    "test_kill.py": "kills collectors and databases under load",
+    "test_kill.py": "kills collectors, relays and databases under load",
     "test_openapi.py::test_a_running_collector": "lets schemathesis ask for everything",
     "test_postgres.py::test_processes_that_commit": "three processes commit the same reports",
     "test_reveals.py::test_a_restart_shows_nothing_more": "restarts collectors",

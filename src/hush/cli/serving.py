@@ -111,7 +111,8 @@ SEGMENTS = click.option(
     "--sealed-key",
     metavar="FILE",
     shell_complete=completing.files,
-    help="Take sealed batches from a relay; the secret key in FILE is made if the file is missing.",
+    help="Take sealed batches from a relay; the secret key in FILE is made if the file is missing, and FILE.pub has the "
+    "public one.",
 )
 @click.option("--sealed-only", is_flag=True, help="Take sealed batches from a relay, and nothing else.")
 @click.option("--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is trusted.")
@@ -217,6 +218,12 @@ def serve(
         sealed_key=b"" if sealed_key is None else _key(Path(sealed_key), "sealed reports"),
         sealed_only=sealed_only,
     )
+    public = _public(settings.sealed_key)
+    if sealed_key is not None:
+        try:
+            Path(f"{sealed_key}.pub").write_text(f"{public}\n")
+        except OSError as error:
+            raise Refused(f"the public key cannot be written: {error.strerror}") from None
     with failing():
         opened = open_store(store)
         try:
@@ -229,8 +236,7 @@ def serve(
 
             def ready(address: str) -> None:
                 ids = [held.plan.id for held in opened.plans()]
-                key = _public(settings.sealed_key)
-                _announce(address, ids, list(opened.trainings()), sorted(settings.open), machine, key)
+                _announce(address, ids, list(opened.trainings()), sorted(settings.open), machine, public)
 
             service.run(opened, settings, host=host, port=port, forwarded=forwarded, ready=ready)
         finally:

@@ -325,7 +325,8 @@ class Client:
             except (OSError, http.client.HTTPException) as error:
                 if attempt == self._attempts:
                     reason = getattr(error, "reason", error)  # the error that urllib wrapped
-                    raise CollectorError(f"the collector cannot be reached: {type(reason).__name__}") from None
+                    where = "collector" if self._relay is None else "relay"
+                    raise CollectorError(f"the {where} cannot be reached: {type(reason).__name__}") from None
             time.sleep(wait)
         raise AssertionError
 
