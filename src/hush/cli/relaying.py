@@ -129,6 +129,8 @@ def relay(
         connections=connections,
         connections_each=each,
     )
+    for plan in found:
+        mix.check(plan)
     seconds = access.seconds(every, "--every")
 
     def ready(address: str) -> None:

@@ -111,8 +111,8 @@ SEGMENTS = click.option(
     "--sealed-key",
     metavar="FILE",
     shell_complete=completing.files,
-    help="Take sealed batches from a relay; the secret key in FILE is made if the file is missing, and FILE.pub has the "
-    "public one.",
+    help="Take sealed batches from a relay; the secret key in FILE is made if the file is missing. FILE.pub has the "
+    "public key.",
 )
 @click.option("--sealed-only", is_flag=True, help="Take sealed batches from a relay, and nothing else.")
 @click.option("--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is trusted.")
