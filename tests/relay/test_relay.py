@@ -29,6 +29,9 @@ from tests.relay.relayed import (
     sealed_reports,
     wait_until,
 )
+from tests.web.replaying import needs_node, node
+
+ROOT = Path(__file__).parents[2]
 
 
 def counted(served: Served, plan: hush.Plan = PLAN) -> Counter[bytes]:
@@ -267,6 +270,40 @@ def test_the_files_of_relay_and_collector_are_not_mistaken(tmp_path: Path) -> No
     with pytest.raises(StoreError, match="another program"):
         RelayStore(tmp_path / "hush.db")
     sqlite3.connect(tmp_path / "relay.db").close()
+
+
+SCRIPT = """
+import { Plan, Report } from "./src/hush/collector/static/hush.js";
+import { sendSealed } from "./src/hush/collector/static/seal.js";
+const [relay, key, plan, ...reports] = process.argv.slice(2);
+const read = await Plan.parse(plan);
+for (const report of reports) {
+  const made = Report.decode(read, Uint8Array.from(Buffer.from(report, "hex")));
+  for (let i = 0; i < 2; i++) console.log((await sendSealed(relay, made, key)).new);
+}
+"""
+
+
+@needs_node
+def test_the_browser_client_sends_through_a_relay(tmp_path: Path) -> None:
+    made = [hush.randomise(PLAN, RECORD) for _ in range(3)]
+    script = tmp_path / "send.mjs"
+    script.write_text(SCRIPT.replace("./src", str(ROOT / "src")))
+    with collecting(tmp_path) as served, relaying(tmp_path, served.url, least=3) as relay:
+        done = node(script, relay.url, KEY.public.hex(), PLAN.to_json(), *(one.encode().hex() for one in made))
+        assert done.stdout.split() == ["true", "false"] * 3, done.stderr
+        wait_until(lambda: served.tally(PLAN).reports == 3)
+        assert counted(served) == Counter(report.id for report in made)
+
+
+def test_pages_of_an_origin_may_send(tmp_path: Path) -> None:
+    page = {"origin": "https://a.example"}
+    with relaying(tmp_path, "http://127.0.0.1:9", origins={"*": frozenset(page.values())}) as relay:
+        asked = relay.client.options(f"/sealed/{PLAN.id}", headers=page | {"access-control-request-method": "POST"})
+        assert (asked.status_code, asked.headers["access-control-allow-origin"]) == (204, page["origin"])
+        sent = relay.post(sealed_reports(1)[1][0], **page)
+        assert sent.headers["access-control-allow-origin"] == page["origin"]
+        assert "access-control-allow-origin" not in relay.post(sealed_reports(1)[1][0], origin="https://b").headers
 
 
 def test_settings_of_a_relay_are_checked() -> None:

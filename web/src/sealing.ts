@@ -87,3 +87,60 @@ function longest({ plan: { questions, k } }: Report): number {
   const index = k === questions.length ? 0 : questions.length <= 256 ? 1 : 2;
   return 25 + k * index + widths.slice(0, k).reduce((sum, width) => sum + width, 0);
 }
+
+const RETRIED = [408, 425, 429, 500, 502, 503, 504];
+const kept = new Map<string, Promise<Bytes>>(); // sealed reports of this page, by key and id
+
+/** How a relay is reached. Times are in milliseconds. */
+export interface RelayOptions {
+  /** How often a request is tried. */
+  readonly attempts?: number;
+  /** The first pause between attempts: pauses double, more or less. */
+  readonly pause?: number;
+  /** How long one attempt may take. */
+  readonly timeout?: number;
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+/**
+ * Seals a report for the owner of the key, and sends it to a relay until the relay holds it.
+ *
+ * A page sends the same bytes each time. `new`: this request brought them, and no earlier one. After a reload the
+ * report is sealed anew: the collector counts it once all the same, by its id.
+ */
+export async function sendSealed(
+  relay: string,
+  report: Report,
+  key: string,
+  { attempts = 6, pause = 500, timeout = 10_000, fetch = (url, init) => globalThis.fetch(url, init) }: RelayOptions = {},
+): Promise<{ readonly new: boolean }> {
+  const name = `${key} ${report.id}`;
+  const sealed = kept.get(name) ?? seal(report, key);
+  kept.set(name, sealed);
+  const body = await sealed.catch((error: unknown) => {
+    kept.delete(name);
+    throw error;
+  });
+  for (let attempt = 1; ; attempt++) {
+    let problem = "the relay cannot be reached";
+    try {
+      const response = await fetch(`${relay.replace(/\/+$/, "")}/sealed/${report.plan.id}`, {
+        method: "POST",
+        body,
+        headers: { "Content-Type": "application/octet-stream" },
+        redirect: "error", // a report that went elsewhere is not held here
+        credentials: "omit",
+        referrerPolicy: "no-referrer",
+        cache: "no-store",
+        signal: AbortSignal.timeout(timeout),
+      });
+      if (response.status === 202) return { new: ((await response.json()) as { new?: unknown }).new === 1 };
+      problem = `the relay answered ${response.status}`;
+      if (!RETRIED.includes(response.status)) attempt = attempts;
+    } catch {
+      // no answer, or half of one: the same bytes are sent again
+    }
+    if (!(attempt < attempts)) throw new Error(problem);
+    await new Promise((resolve) => setTimeout(resolve, pause * 2 ** (attempt - 1) * (0.5 + Math.random())));
+  }
+}

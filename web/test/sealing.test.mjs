@@ -47,3 +47,40 @@ test("keys that are none are refused", async () => {
   }
   await assert.rejects(seal(report, "00".repeat(32))); // everybody knows what X25519 agrees on with it
 });
+
+test("a sealed report is sent until a relay holds it, with the same bytes", async () => {
+  const plan = await hush.Plan.parse(file.plan);
+  const report = hush.Report.decode(plan, bytes(file.cases[0].report));
+  const seen = [];
+  const answers = [
+    () => Promise.reject(new TypeError("no network")),
+    () => new Response("", { status: 503 }),
+    () => new Response("half", { status: 202 }),
+    () => Response.json({ reports: 1, new: 1 }, { status: 202 }),
+    () => Response.json({ reports: 1, new: 0 }, { status: 202 }),
+  ];
+  const fetch = async (url, init) => (seen.push({ url, ...init }), answers[seen.length - 1]());
+  const options = { fetch, pause: 1 };
+  assert.deepEqual(await sealing.sendSealed("https://relay.example/", report, file.key, options), { new: true });
+  assert.deepEqual(await sealing.sendSealed("https://relay.example", report, file.key, options), { new: false });
+  assert.equal(new Set(seen.map(({ body }) => hex(body))).size, 1);
+  assert.equal(seen.length, 5);
+  for (const { url, method, headers, credentials, redirect } of seen) {
+    assert.equal(url, `https://relay.example/sealed/${plan.id}`);
+    assert.deepEqual([method, credentials, redirect], ["POST", "omit", "error"]);
+    assert.deepEqual(headers, { "Content-Type": "application/octet-stream" });
+  }
+});
+
+test("a relay that refuses is not asked again", async () => {
+  const plan = await hush.Plan.parse(file.plan);
+  const report = hush.Report.decode(plan, bytes(file.cases[0].report));
+  for (const [status, tries] of [[422, 1], [404, 1], [500, 3]]) {
+    let asked = 0;
+    const fetch = async () => (asked++, new Response("", { status }));
+    const options = { fetch, pause: 1, attempts: 3 };
+    await assert.rejects(sealing.sendSealed("https://relay.example", report, file.key, options), RegExp(`${status}`));
+    assert.equal(asked, tries);
+  }
+  await assert.rejects(sealing.sendSealed("https://relay.example", report, "00", {}), /64 hexadecimal digits/);
+});
