@@ -124,6 +124,7 @@ class Relay:
             forwarding.cancel()
             with suppress(asyncio.CancelledError):
                 await forwarding
+            await asyncio.to_thread(self._forwarder.close)
             await asyncio.to_thread(self._store.close)
 
     def app(self) -> Starlette:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from hush.core.blanket import blanket_of
@@ -22,6 +23,7 @@ from hush.relay.store import Batch, RelayStore
 
 logger = logging.getLogger("hush.relay")
 
+WORKERS = 4
 LONGEST = 60.0  # seconds between two tries
 MAX_BODY = 16 << 20  # bytes of a request that a collector takes
 HEAD = 64  # more than the bytes of a batch besides its reports
@@ -61,17 +63,23 @@ class Forwarder:
 
     def __init__(self, store: RelayStore, plans: Sequence[Plan], mix: Mix, client: Client, every: float) -> None:
         self._store, self._plans, self._mix, self._client, self._every = store, plans, mix, client, every
+        # Threads of its own: a collector that hangs must not hold up those that take reports.
+        self._workers = ThreadPoolExecutor(min(WORKERS, len(plans)), "hush-forward")
 
     async def run(self) -> None:
         """Look and send until cancelled."""
         await asyncio.gather(*(self._serve(plan) for plan in self._plans))
+
+    def close(self) -> None:
+        """Wait until a batch that is being sent was answered, or has failed."""
+        self._workers.shutdown(cancel_futures=True)
 
     async def _serve(self, plan: Plan) -> None:
         pause = self._every
         while True:
             await asyncio.sleep(pause)
             try:
-                sent = await asyncio.to_thread(self.forward, plan)
+                sent = await asyncio.get_running_loop().run_in_executor(self._workers, self.forward, plan)
             except CollectorError as error:
                 logger.warning("a batch waits, as the collector does not take it: %s", error)
                 pause = min(LONGEST, 2 * max(pause, 0.1)) * (0.75 + secrets.randbelow(1 << 20) / (1 << 21))

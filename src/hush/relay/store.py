@@ -67,25 +67,32 @@ class RelayStore:
                 undo.callback(self._db.close)
                 self._db.execute("pragma secure_delete = on")
                 sqlite_file.migrate(self._db, MIGRATIONS)
-                self._held: dict[str, int] = dict(
-                    self._db.execute("select plan, count(*) from reports where sealed is not null group by plan")
-                )
+                self._count()
             self._files.settle()
             undo.pop_all()
+
+    def _count(self) -> None:
+        """Count the reports that wait: at the start, and after a failure that leaves it open what was written."""
+        rows = self._db.execute("select plan, count(*) from reports where sealed is not null group by plan")
+        self._held: dict[str, int] = dict(rows)
+        self._doubtful = False
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._lock, sqlite_file.failing():
             self._files.check()
+            if self._doubtful:
+                self._count()
             self._db.execute("begin immediate")
             try:
                 yield
                 self._db.execute("commit")
+                self._files.check()
             except BaseException:
+                self._doubtful = True
                 if self._db.in_transaction:
                     self._db.execute("rollback")
                 raise
-            self._files.check()
 
     def held(self, plan_id: str) -> int:
         """Return how many reports of a plan wait for a batch."""
@@ -120,6 +127,9 @@ class RelayStore:
         There is one batch of a plan at a time. `mix` makes its bytes.
         """
         with self._lock:
+            if self._doubtful:
+                with sqlite_file.failing():
+                    self._count()
             found = self.batch(plan_id)
             if found is not None or self.held(plan_id) < least:
                 return found

@@ -204,7 +204,7 @@ class PostgresStore(Store):
         layout, number = layout_of(plan), self._plan(plan.id)[0]
         vector = layout.zero()
         for (data,) in self._pool.rows("select vector from tallies where plan = %s", (number,)):
-            vector += layout.decode(data)
+            vector = plus(vector, layout.decode(data))
         return layout.tally(vector)
 
     @understanding()
