@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hush import Report
 from hush.collector import formats
 from hush.collector.stores.base import Store
-from hush.collector.submissions import Opened, Outcome
+from hush.collector.submissions import Opened, Outcome, Submission
 from hush.collector.vectors import layout_of
 from hush.server.own import own_of
 from tests.collector import places
@@ -35,7 +35,7 @@ def test_a_batch_counts_once_and_each_report_once(place: Place) -> None:
         assert store.commit([first]) == [Outcome.REPEATED]
         assert store.tally(plan()) == tally_of(plan(), made[:5])
         # Two of these were counted before, and one more comes alone in the same commit.
-        group = [*places.singles(made[9:10]), opened(made[3:10], b"2" * 16)]
+        group: list[Submission] = [*places.singles(made[9:10]), opened(made[3:10], b"2" * 16)]
         assert store.commit(group) == [Outcome.NEW, Outcome.NEW]
         assert store.tally(plan()) == tally_of(plan(), made[:10])
         assert store.commit([opened(made[:2], b"3" * 16)]) == [Outcome.NEW], "nothing of it is new, and it is known"

@@ -90,7 +90,7 @@ class Devices:
                     time.sleep(0.02)
             with self._lock:
                 self.acknowledged += 1
-            time.sleep(0.01 * draws.random())
+            time.sleep(0.1 * draws.random())  # few reports: small batches, and so many of them
 
     def _send(self, sealed: bytes) -> bool:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=20)
@@ -153,7 +153,7 @@ def siege(folder: Path, kills: int, relay: Sequence[str] = ("hush", "relay")) ->
         devices = Devices(both[1].port)
         for number in range(kills):
             devices.wait_for(12)
-            time.sleep(0.8 * draws.random())
+            time.sleep(2.0 * draws.random())
             both[number % 2].stop()
             time.sleep(0.1 * draws.random())
             both[number % 2].start()
