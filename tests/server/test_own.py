@@ -1,7 +1,7 @@
 """A relay's own reports are subtracted from a tally, and intervals know that they were there.
 
-Coverage: 1,200 tallies from a fixed seed; fewer covered than stated raise a false alarm with a probability below 1e-6
-(99 % stated, and the test asks for 97 %).
+Coverage: 500 tallies from a fixed seed. 99 % is stated, and the test asks for 96 %: a false alarm has a probability
+below 1e-6.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hush.testing import SeededCoins
 
 PLAN = hush.design(hush.Schema([hush.Categorical("c", ["a", "b", "c", "d"])]), 4.0)
 SHARES = (0.5, 0.3, 0.2, 0.0)
-PEOPLE, OWN, TRIALS = 400, 200, 1200
+PEOPLE, OWN, TRIALS = 400, 200, 500
 
 
 def counted(generator: np.random.Generator, people: int, own: int) -> list[int]:
@@ -37,8 +37,8 @@ def coverage(widens: bool) -> float:
     """The share of intervals of one category that contain its truth."""
     generator, hits = np.random.default_rng(3), 0
     for _ in range(TRIALS):
-        whole = hush.Tally(PLAN, PEOPLE + OWN, [PEOPLE + OWN], [counted(generator, PEOPLE, OWN)])
-        found = without(whole, OWN)
+        whole = hush.Tally(PLAN, 500, [500], [counted(generator, 100, 400)])
+        found = without(whole, 400)
         tally = found if widens else hush.Tally(PLAN, found.reports, found.answered, found.counts)
         row = hush.estimate(tally, level=0.99)[2]
         hits += row.low <= SHARES[2] <= row.high
@@ -46,15 +46,15 @@ def coverage(widens: bool) -> float:
 
 
 def test_intervals_cover_the_truth() -> None:
-    assert coverage(widens=True) >= 0.97
+    assert coverage(widens=True) >= 0.96
 
 
 def test_intervals_that_forget_the_own_reports_are_caught() -> None:
-    assert coverage(widens=False) < 0.97
+    assert coverage(widens=False) < 0.9
 
 
 def test_estimates_are_right_on_average() -> None:
-    """The average of 1,200 points is within six of its standard errors."""
+    """The average of 500 points is within six of its standard errors."""
     generator = np.random.default_rng(5)
     points, raw = [], []
     for _ in range(TRIALS):
