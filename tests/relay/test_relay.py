@@ -185,6 +185,8 @@ def test_a_sealed_collector_takes_nothing_else(tmp_path: Path) -> None:
         head = {"content-type": formats.TALLY, "hush-batch": "0" * 32}
         problem(served.client.post(served.path("tally", PLAN), content=tally.encode(), headers=head), "sealed-only")
         assert served.tally(PLAN).reports == 0
+        problem(served.client.get("/"), "not-found")
+        assert served.client.get("/dashboard").status_code == 200
 
 
 def test_a_collector_without_a_key_opens_nothing(tmp_path: Path) -> None:

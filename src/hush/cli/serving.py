@@ -236,7 +236,8 @@ def serve(
 
             def ready(address: str) -> None:
                 ids = [held.plan.id for held in opened.plans()]
-                _announce(address, ids, list(opened.trainings()), sorted(settings.open), machine, public)
+                roles = sorted(settings.open)
+                _announce(address, ids, list(opened.trainings()), roles, machine, public, form=not sealed_only)
 
             service.run(opened, settings, host=host, port=port, forwarded=forwarded, ready=ready)
         finally:
@@ -253,14 +254,22 @@ def _public(secret: bytes) -> str:
 
 
 def _announce(
-    address: str, plans: list[str], trainings: list[str], roles: list[str], machine: bool, key: str = ""
+    address: str,
+    plans: list[str],
+    trainings: list[str],
+    roles: list[str],
+    machine: bool,
+    key: str = "",
+    *,
+    form: bool = True,
 ) -> None:
     """Print where a collector listens and which roles are open, for people or for the program that started it."""
     from urllib.parse import quote
 
     rounds = {name: f"{address}/trainings/{quote(name, safe='')}/round" for name in trainings}
     pages = [
-        {"id": id_, "url": f"{address}/plans/{id_}", "form": f"{address}/?plan={id_}"}
+        {"id": id_, "url": f"{address}/plans/{id_}"}
+        | ({"form": f"{address}/?plan={id_}"} if form else {})
         | {"dashboard": f"{address}/dashboard?plan={id_}"}
         for id_ in plans
     ]
@@ -278,7 +287,8 @@ def _announce(
         click.echo("hush: pin this key beside the id of the plan: in the app, and as --key of `hush relay`")
     for page in pages:
         click.echo(f"hush: {page['url']}")
-        click.echo(f"hush: form {page['form']}")
+        if form:
+            click.echo(f"hush: form {page['form']}")
         click.echo(f"hush: dashboard {page['dashboard']}")
     for url in rounds.values():
         click.echo(f"hush: {url}")

@@ -38,7 +38,8 @@ def own_of(tally: Tally) -> int:
 def without(tally: Tally, own: int) -> Tally:
     """Return a tally without the average of `own` reports of a relay, rounded to integers.
 
-    Counts that would be negative become 0, which moves the points of small tallies a little. A tally that is too small for the correction is corrected for fewer.
+    Counts that would be negative become 0, which moves the points of small tallies a little. A tally that is too small
+    for the correction is corrected for fewer.
     """
     if type(own) is not int or not 0 <= own <= tally.reports:
         raise TallyError("own must be an integer from 0 to the number of reports")
