@@ -236,7 +236,7 @@ def serve(
 
             def ready(address: str) -> None:
                 ids = [held.plan.id for held in opened.plans()]
-                roles = sorted(settings.open)
+                roles: list[str] = sorted(settings.open)
                 _announce(address, ids, list(opened.trainings()), roles, machine, public, form=not sealed_only)
 
             service.run(opened, settings, host=host, port=port, forwarded=forwarded, ready=ready)

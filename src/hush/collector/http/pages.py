@@ -145,8 +145,8 @@ def sent(request: Request, file: File) -> Response:
 def endpoints(tickets: bool = False, form: bool = True) -> Sequence[Endpoint]:
     """Return the endpoints of pages. Everybody may load them; the data that they show needs the roles of the interface.
 
-    The form knows whether the collector deals the questions by tickets; it is left out if nobody may send. Pages take any
-    query, as parameters that others append to a link must not break it.
+    The form knows whether the collector deals the questions by tickets; it is left out if nobody may send. Pages take
+    any query, as parameters that others append to a link must not break it.
     """
 
     def page(name: str) -> Callable[[Request], Awaitable[Response]]:
