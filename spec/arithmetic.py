@@ -1,4 +1,4 @@
-"""Vectors of what lies below channels: printable texts, coins and exponentials."""
+"""Vectors beside those of channels: printable texts, coins, exponentials and sealed reports."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from hush.core import codec
 from hush.core.design import design
 from hush.core.exact import WORD, exp_bounds
 from hush.core.schema import Numeric, Schema
+from hush.core.sealing import CollectorKey, info, pad
+from hush.device.randomise import randomise_from
+from hush.device.sealing import seal_with, x25519
 from hush.testing import RecordedCoins, SeededCoins
-from spec.good import Extreme
+from spec.good import Extreme, record
+from spec.plans import plans
 
 
 def printables() -> dict[str, Any]:
@@ -42,6 +46,26 @@ def coins() -> dict[str, Any]:
             value = recorded.below(n)
             cases.append({"n": str(n), "words": [f"{word:016x}" for word in recorded.words], "below": str(value)})
     return {"about": "below(n): uniform integers by rejection", "cases": cases}
+
+
+def sealed() -> dict[str, Any]:
+    """Reports of one plan sealed with given secrets, for a key."""
+    plan = plans()["mixed-k2"]
+    secret = bytes(range(1, 33))
+    key = CollectorKey(x25519(secret, (9).to_bytes(32, "little")))
+    cases = []
+    for seed in range(3):
+        report = randomise_from(SeededCoins(seed), plan, record(plan, SeededCoins(seed + 10), None))
+        ephemeral = bytes(SeededCoins(seed + 20).below(256) for _ in range(32))
+        text = seal_with(ephemeral, pad(report), key, info(plan))
+        cases.append({"ephemeral": ephemeral.hex(), "report": report.encode().hex(), "sealed": text.hex()})
+    return {
+        "about": "reports sealed for a collector: HPKE base mode, X25519, HKDF-SHA256, AES-128-GCM",
+        "plan": plan.to_json(),
+        "secret": secret.hex(),
+        "key": key.public.hex(),
+        "cases": cases,
+    }
 
 
 def exponentials() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 from hush.core import codec
 from hush.core.plan import Plan
 from hush.server.tally import Tally
-from spec.arithmetic import coins, exponentials, printables
+from spec.arithmetic import coins, exponentials, printables, sealed
 from spec.good import good
 from spec.plans import plans
 from spec.refused_channels import bad_channels
@@ -51,6 +51,7 @@ def files() -> dict[str, dict[str, Any]]:
         "printable": printables(),
         "coins": coins(),
         "exp": exponentials(),
+        "sealed": sealed(),
     }
 
 

@@ -49,6 +49,7 @@ PLAYED = {
     "train.md": 2,
     "operate.md": 10,
     "collector.md": 10,
+    "relay.md": 6,
 }
 POSTGRES = "postgres.md"  # and one that needs a server of its own
 

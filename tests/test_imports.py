@@ -212,6 +212,7 @@ def test_every_room_is_under_the_contracts() -> None:
         "hush.planning",
         "hush.collector",
         "hush.collector.http",
+        "hush.relay",
     } <= {container for item in layered for container in item["containers"]}
 
 
@@ -233,6 +234,9 @@ PLANTED = {
     "device to design": ("device/ledger.py", "from hush.core import design", "A device loads no design"),
     "late": ("device/coins.py", "def late():\n    from hush.show import tables", "A device loads no design"),
     "collector to device": ("collector/formats.py", "from hush.device import coins", "A server loads nothing"),
+    "collector to relay": ("collector/formats.py", "from hush.relay import store", "Rooms import downwards only"),
+    "relay that opens": ("relay/app.py", "from hush.collector.opening import Opener", "A relay opens nothing"),
+    "within relay": ("relay/store.py", "from hush.relay import intake", "Relay: from a server"),
     "within core": ("core/codec.py", "from hush.core import schema", "Core: what both"),
     "within server": ("server/binomial.py", "from hush.server import tally", "Server: from steps"),
     "within device": ("device/coins.py", "from hush.device import ledger", "Device: from a client"),

@@ -16,7 +16,9 @@ from hush.core import codec
 from hush.core.channels import CHANNELS, Additive
 from hush.core.channels.levels import Levelled
 from hush.core.exact import exp_bounds
+from hush.core.sealing import info, pad
 from hush.device.randomise import randomise_from
+from hush.device.sealing import seal_with
 from hush.testing import ListedCoins
 
 FOLDER = Path(__file__).parent.parent / "spec" / "vectors"
@@ -129,3 +131,17 @@ def test_coins_and_bounds() -> None:
     for vector in FILES["exp"]["cases"]:
         assert exp_bounds(Fraction(vector["x"]))[0] == Fraction(int(vector["lower"]), 2**192)
         assert math.isclose(int(vector["lower"]) / 2**192, math.exp(float(vector["x"])))
+
+
+def test_sealed_reports_open() -> None:
+    pytest.importorskip("cryptography")
+    from hush.collector.opening import Opener
+
+    file = json.loads((FOLDER / "sealed.json").read_text(encoding="utf-8"))
+    plan, opener = Plan.from_json(file["plan"]), Opener(bytes.fromhex(file["secret"]))
+    assert opener.key.public.hex() == file["key"]
+    for case in file["cases"]:
+        report = Report.decode(plan, bytes.fromhex(case["report"]))
+        assert opener.open(plan, bytes.fromhex(case["sealed"])) == report
+        bound = info(plan)
+        assert seal_with(bytes.fromhex(case["ephemeral"]), pad(report), opener.key, bound).hex() == case["sealed"]

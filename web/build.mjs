@@ -50,10 +50,11 @@ if (process.argv.includes("--package")) {
   rmSync(join(here, "dist"), { recursive: true, force: true });
   mkdirSync(join(here, "dist"));
   writeFileSync(join(here, "dist", "hush.js"), text);
+  writeFileSync(join(here, "dist", "seal.js"), await bundled("src/sealing.ts"));
   const tsc = join(here, "node_modules", "typescript", "bin", "tsc");
   execFileSync(process.execPath, [tsc, "-p", join(here, "tsconfig.package.json")], { stdio: "inherit", cwd: here });
 } else {
-  const files = new Map([["hush.js", text]]);
+  const files = new Map([["hush.js", text], ["seal.js", await bundled("src/sealing.ts")]]);
   for (const name of readdirSync(join(here, "pages")).sort()) {
     const path = join("pages", name);
     if (extname(name) === ".css") files.set(name, await bundled(path));

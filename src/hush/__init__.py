@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hush.core.plan import Plan
     from hush.core.report import Report
     from hush.core.schema import MISSING, Categorical, Numeric, Schema
+    from hush.core.sealing import CollectorKey
     from hush.core.training.features import Features
     from hush.core.training.rounds import Round
     from hush.core.training.training import Training
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from hush.device.gradient import gradient, held_out
     from hush.device.ledger import Ledger
     from hush.device.randomise import randomise
+    from hush.device.sealing import seal
     from hush.device.series import History, Series
     from hush.errors import (
         AuditError,
@@ -82,6 +84,7 @@ _HOMES = {
     "core.design": ["design"],
     "core.plan": ["Plan"],
     "core.report": ["Report"],
+    "core.sealing": ["CollectorKey"],
     "core.schema": ["MISSING", "Categorical", "Numeric", "Schema"],
     "core.training.features": ["Features"],
     "core.training.rounds": ["Round"],
@@ -90,6 +93,7 @@ _HOMES = {
     "device.gradient": ["gradient", "held_out"],
     "device.ledger": ["Ledger"],
     "device.randomise": ["randomise"],
+    "device.sealing": ["seal"],
     "device.series": ["History", "Series"],
     "errors": [
         "AuditError",
@@ -154,6 +158,7 @@ __all__ = [
     "Categorical",
     "Client",
     "CollectorError",
+    "CollectorKey",
     "Consistent",
     "Crosstab",
     "DesignError",
@@ -221,6 +226,7 @@ __all__ = [
     "predict",
     "quantiles",
     "randomise",
+    "seal",
     "shifts",
     "shuffle",
     "step",

@@ -109,13 +109,21 @@ class Liar(Client):
         self.named, self.known = current, {plan.id: plan for plan in (PILOT, *plans)}
         self.sent: list[hush.Report] = []
 
-    def _get(self, path: str) -> bytes:
+    def _get(self, path: str, at: str | None = None) -> bytes:
         if path.endswith("/current"):
             return json.dumps(self.named).encode()
         return self.known[path.rpartition("/")[2]].to_json().encode()
 
     def submit(self, report: hush.Report, headers: dict[str, str] | None = None) -> Any:
         self.sent.append(report)
+
+
+def test_nobody_follows_through_a_relay() -> None:
+    device = Client("http://127.0.0.1:9", relay="http://127.0.0.1:9", key="09" * 32)
+    with pytest.raises(hush.InputError, match="cannot go through a relay"):
+        device.current(PILOT)
+    with pytest.raises(hush.InputError, match="cannot go through a relay"):
+        device.answer(PILOT, record(), follow=True)
 
 
 def narrowed(high: float, **named: Any) -> Plan:

@@ -115,6 +115,14 @@ SEGMENTS = click.option(
     shell_complete=completing.files,
     help="Deal the questions by tickets; the key in FILE is made if the file is missing.",
 )
+@click.option(
+    "--sealed-key",
+    metavar="FILE",
+    shell_complete=completing.files,
+    help="Take sealed batches from a relay; the secret key in FILE is made if the file is missing. FILE.pub has the "
+    "public key.",
+)
+@click.option("--sealed-only", is_flag=True, help="Take sealed batches from a relay, and nothing else.")
 @click.option("--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is trusted.")
 @click.option(
     "--connections",
@@ -167,6 +175,8 @@ def serve(
     every: str,
     least: int,
     tickets: str | None,
+    sealed_key: str | None,
+    sealed_only: bool,
     forwarded: str,
     connections: int,
     each: int,
@@ -193,6 +203,8 @@ def serve(
         raise Refused("--rate must be a number of reports per second, or 0")
     if keep not in ("reports", "tallies"):
         raise Refused("--keep must be reports or tallies")
+    if sealed_only and (sealed_key is None or tickets is not None or training):
+        raise Refused("--sealed-only needs --sealed-key, and goes with neither --tickets nor --training")
     read = [files.read_plan(name) for name in plans]
     pilots = [_pilot(spec) for spec in narrow]
     settings = _settings(
@@ -214,8 +226,16 @@ def serve(
         connections_each=each,
         held_bytes=held << 20,
         body_timeout=access.seconds(patience, "--body-timeout"),
+        sealed_key=b"" if sealed_key is None else _key(Path(sealed_key), "sealed reports"),
+        sealed_only=sealed_only,
     )
-    with _failing():
+    public = _public(settings.sealed_key)
+    if sealed_key is not None:
+        try:
+            Path(f"{sealed_key}.pub").write_text(f"{public}\n")
+        except OSError as error:
+            raise Refused(f"the public key cannot be written: {error.strerror}") from None
+    with failing():
         opened = open_store(store)
         try:
             for plan in read:
@@ -229,42 +249,66 @@ def serve(
 
             def ready(address: str) -> None:
                 ids = [held.plan.id for held in opened.plans()]
-                _announce(address, ids, list(opened.trainings()), sorted(settings.open), machine)
+                roles: list[str] = sorted(settings.open)
+                _announce(address, ids, list(opened.trainings()), roles, machine, public, form=not sealed_only)
 
             service.run(opened, settings, host=host, port=port, forwarded=forwarded, ready=ready)
         finally:
             opened.close()
 
 
-def _announce(address: str, plans: list[str], trainings: list[str], roles: list[str], machine: bool) -> None:
+def _public(secret: bytes) -> str:
+    """Return the public key of sealed reports in hexadecimal, or nothing without a secret one."""
+    if not secret:
+        return ""
+    from hush.collector.opening import Opener
+
+    return Opener(secret).key.public.hex()
+
+
+def _announce(
+    address: str,
+    plans: list[str],
+    trainings: list[str],
+    roles: list[str],
+    machine: bool,
+    key: str = "",
+    *,
+    form: bool = True,
+) -> None:
     """Print where a collector listens and which roles are open, for people or for the program that started it."""
     from urllib.parse import quote
 
     rounds = {name: f"{address}/trainings/{quote(name, safe='')}/round" for name in trainings}
     pages = [
-        {"id": id_, "url": f"{address}/plans/{id_}", "form": f"{address}/?plan={id_}"}
+        {"id": id_, "url": f"{address}/plans/{id_}"}
+        | ({"form": f"{address}/?plan={id_}"} if form else {})
         | {"dashboard": f"{address}/dashboard?plan={id_}"}
         for id_ in plans
     ]
     if machine:
         import json
 
-        said = {"address": address, "open": roles, "plans": pages, "trainings": rounds}
+        said = {"address": address, "open": roles, "plans": pages, "trainings": rounds} | ({"key": key} if key else {})
         click.echo(json.dumps(said))  # one line, read at once
         return
     click.echo(f"hush: listening on {address}")
     if roles:
         click.echo(f"hush: open without a token: {', '.join(roles)}")
+    if key:
+        click.echo(f"hush: key {key}")
+        click.echo("hush: pin this key beside the id of the plan: in the app, and as --key of `hush relay`")
     for page in pages:
         click.echo(f"hush: {page['url']}")
-        click.echo(f"hush: form {page['form']}")
+        if form:
+            click.echo(f"hush: form {page['form']}")
         click.echo(f"hush: dashboard {page['dashboard']}")
     for url in rounds.values():
         click.echo(f"hush: {url}")
 
 
 @contextmanager
-def _failing() -> Iterator[None]:
+def failing() -> Iterator[None]:
     """Turn errors of a socket into one line."""
     try:
         yield
@@ -293,7 +337,7 @@ def _settings(
     pages: dict[str, set[str]] = {}
     for item in origin:
         plan, found, url = item.rpartition("=")
-        pages.setdefault(plan if found else "*", set()).add(_origin(url))
+        pages.setdefault(plan if found else "*", set()).add(origin_of(url))
     return Settings(
         tokens=held,
         open=access.opened(open_, held, private=private),
@@ -305,11 +349,11 @@ def _settings(
         reveal_every=every,
         reveal_least=least,
         tickets=tickets is not None,
-        ticket_key=b"" if tickets is None else _key(Path(tickets)),
+        ticket_key=b"" if tickets is None else _key(Path(tickets), "tickets"),
     )
 
 
-def _origin(text: str) -> str:
+def origin_of(text: str) -> str:
     """Return an origin as browsers write it: any other form would never match, and silently."""
     import re
     from urllib.parse import urlsplit
@@ -324,8 +368,8 @@ def _origin(text: str) -> str:
     return f"{scheme}://{place.removesuffix(usual)}"
 
 
-def _key(path: Path) -> bytes:
-    """Return the key that signs tickets: the same after a restart, and for several collectors."""
+def _key(path: Path, of: str) -> bytes:
+    """Return a key of 32 bytes from a file: the same after a restart, and for several collectors."""
     import os
     import secrets
     from contextlib import suppress
@@ -337,11 +381,11 @@ def _key(path: Path) -> bytes:
                 file.write(secrets.token_hex(32) + "\n")
         key = bytes.fromhex(path.read_text())
     except OSError as error:
-        raise Refused(f"the key of tickets cannot be read or made: {error.strerror}") from None
+        raise Refused(f"the key of {of} cannot be read or made: {error.strerror}") from None
     except ValueError:
         key = b""
     if len(key) != 32:
-        raise Refused("the key of tickets must be 64 hexadecimal digits")
+        raise Refused(f"the key of {of} must be 64 hexadecimal digits")
     return key
 
 
@@ -520,7 +564,7 @@ def _opened(url: str, plan_id: str | None) -> Iterator[tuple[Store, Plan]]:
     """Open a store for one of its plans; an error is one line."""
     from hush.collector.stores.opening import open_store
 
-    with _failing():
+    with failing():
         opened = open_store(url, create=False)
         try:
             yield opened, _chosen(opened, plan_id)

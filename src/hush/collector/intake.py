@@ -18,7 +18,7 @@ from contextlib import suppress
 
 from hush.collector.settings import Settings
 from hush.collector.stores.base import Store
-from hush.collector.submissions import Batch, Outcome, Submission
+from hush.collector.submissions import Batch, Opened, Outcome, Submission
 from hush.errors import HushError, StoreError
 
 logger = logging.getLogger("hush.collector")
@@ -218,6 +218,8 @@ def _size(submission: Submission) -> int:
     """Return about how many bytes a submission takes while it waits."""
     if isinstance(submission, Batch):
         return 512 + len(submission.body) + submission.vector.nbytes + 64 * len(submission.ids)
+    if isinstance(submission, Opened):
+        return 512 + submission.vector.nbytes + 1024 * len(submission.found)
     if submission.report is None:
         return 512
     return 1024 + 40 * sum(len(output) for _, output in submission.report.answers if isinstance(output, tuple))

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
 
 from hush.collector.http.app import make_app
 from hush.collector.http.bounds import SPARE_FILES, Bounds
@@ -70,11 +71,21 @@ class _Server(uvicorn.Server):
 def make_server(
     store: Store, settings: Settings, *, forwarded: str = "", ready: Callable[[str], None] | None = None
 ) -> _Server:
-    """Return a server that takes sockets. `forwarded`: proxies that are trusted to name the client's address."""
+    """Return a server of a collector, which takes sockets."""
+    return server_of(make_app(store, settings), settings, forwarded=forwarded, ready=ready)
+
+
+def server_of(
+    app: Starlette, settings: Settings, *, forwarded: str = "", ready: Callable[[str], None] | None = None
+) -> _Server:
+    """Return a server of an application. `forwarded`: proxies that are trusted to name the client's address.
+
+    `app.state.collector` has the parts of it that the protocol calls (`hush.collector.http.direct`), and `end_streams`.
+    """
     bounds = Bounds(settings, partial(is_among, proxies(forwarded)), files())
     protocol: Any = partial(Protocol, bounds=bounds)
     config = uvicorn.Config(
-        make_app(store, settings),
+        app,
         access_log=False,  # it would hold the addresses of senders, and when they sent
         log_level="warning",
         lifespan="on",
@@ -158,9 +169,13 @@ def run(
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve until a signal to stop."""
-    sys.setswitchinterval(SWITCH)
     files(settings.connections + SPARE_FILES)
-    server = make_server(store, settings, forwarded=forwarded, ready=ready)
+    run_server(make_server(store, settings, forwarded=forwarded, ready=ready), host, port)
+
+
+def run_server(server: _Server, host: str, port: int) -> None:
+    """Let a server listen until a signal to stop."""
+    sys.setswitchinterval(SWITCH)
     server.last = threading.Timer(GRACE + LAST, _give_up)
     server.last.daemon = True
     try:

@@ -33,7 +33,8 @@ class Settings:
     may have all. `health_timeout`: how long a commit may take before the collector counts as not ready; a check of the
     store holds for `health_every`. `stop_timeout`: how long commits may go on at the end. `connections`: how many may
     be open. One address may have `connections_each` of them, with the same exception, also for trusted proxies.
-    `held_bytes`: how many bytes of unanswered requests are held in memory; at least `max_body`.
+    `held_bytes`: how many bytes of unanswered requests are held in memory; at least `max_body`. `sealed_key`: the
+    secret key that opens batches of a relay; without one none are taken. `sealed_only`: nothing else is counted.
     """
 
     max_body: int = 16 << 20
@@ -63,6 +64,8 @@ class Settings:
     connections: int = 8192
     connections_each: int = 512
     held_bytes: int = 256 << 20
+    sealed_key: bytes = b""
+    sealed_only: bool = False
 
     def __post_init__(self) -> None:
         """Refuse unknown roles, an open role admin, and negative numbers."""
@@ -73,3 +76,7 @@ class Settings:
             raise InputError("the role admin is never open: it needs a token")
         if not (0 <= self.reveal_every < math.inf and self.reveal_least >= 0):
             raise InputError("reveal_every and reveal_least must be 0 or more")
+        if self.sealed_only and not self.sealed_key:
+            raise InputError("sealed_only needs a sealed_key: nothing could be counted")
+        if self.sealed_only and self.tickets:
+            raise InputError("a ticket names a report, and a relay hides its sender: take one of both")

@@ -78,6 +78,27 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
+class Opened:
+    """The reports of a sealed batch that did open, each id once; `vector` counts them all.
+
+    Every report counts for itself: one whose id was counted before is left out, and spoils nothing for the others.
+    `own`: how many of them are the relay's own. `refused`: how many did not open.
+    """
+
+    plan: Plan
+    id: bytes
+    vector: Array
+    found: Sequence[Report]
+    own: int = 0
+    refused: int = 0
+
+    @property
+    def reports(self) -> int:
+        """How many reports it has."""
+        return len(self.found)
+
+
+@dataclass(frozen=True, slots=True)
 class Gradient:
     """A report for a round of a training: a gradient, or (`loss`) the loss of a held-out person."""
 
@@ -93,4 +114,4 @@ class Gradient:
         return 1
 
 
-Submission = Single | Batch | Gradient
+Submission = Single | Batch | Opened | Gradient

@@ -1,6 +1,9 @@
 """Tallies as flat arrays of integers: how many reports, how many answers to each question, and all counts.
 
 Adding two of them is one instruction per few counts, and storing one is copying its bytes.
+
+A vector of batches from a relay has one number more, at its end: how many of the reports are the relay's own. So it is
+counted and stored together with them, and `tally` subtracts what they add on average.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import numpy as np
 from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.errors import StoreError
+from hush.server.own import without
 from hush.server.tally import Tally
 
 Array = np.ndarray[Any, Any]
@@ -42,15 +46,35 @@ class Layout:
             counts: Any = vector[self._starts[index] : self._starts[index + 1]]  # a view
             alphabet.count(counts, output)
 
+    def subtract(self, vector: Array, report: Report) -> None:
+        """Undo the counting of a report."""
+        one = self.zero()
+        self.add(one, report)
+        vector[: self.size] -= one
+
     def vector(self, tally: Tally) -> Array:
         """Return a tally as a vector."""
         parts = [[tally.reports], tally.answered, *tally.counts]
         return np.array([count for part in parts for count in part], dtype=np.int64)
 
     def tally(self, vector: Array) -> Tally:
-        """Return a vector as a tally, checked."""
+        """Return a vector as the tally of people, checked: without what a relay's own reports add on average."""
         counts = [vector[a:b].tolist() for a, b in zip(self._starts, self._starts[1:], strict=False)]
-        return Tally(self.plan, int(vector[0]), vector[1 : self._starts[0]].tolist(), counts)
+        found = Tally(self.plan, int(vector[0]), vector[1 : self._starts[0]].tolist(), counts)
+        own = self.own(vector)
+        return without(found, min(own, found.reports)) if own else found
+
+    def own(self, vector: Array) -> int:
+        """Return how many reports of a vector are a relay's own."""
+        return int(vector[self.size]) if len(vector) > self.size else 0
+
+    def with_own(self, vector: Array, own: int) -> Array:
+        """Return a vector that says how many of its reports are a relay's own."""
+        return np.append(vector[: self.size], own) if own else vector
+
+    def people(self, vector: Array) -> int:
+        """Return how many reports the tally of a vector has."""
+        return self.tally(vector).reports if self.own(vector) else int(vector[0])
 
     def encode(self, vector: Array) -> bytes:
         """Return a vector as bytes."""
@@ -59,9 +83,18 @@ class Layout:
     def decode(self, data: bytes) -> Array:
         """Return a vector from bytes."""
         vector = np.frombuffer(data, dtype="<i8").astype(np.int64)
-        if len(vector) != self.size:
+        if len(vector) not in (self.size, self.size + 1):
             raise StoreError("a stored tally is of another plan")
         return vector
+
+
+def plus(one: Array, two: Array) -> Array:
+    """Return the sum of two vectors of one plan, of which any may count own reports."""
+    if len(one) < len(two):
+        one, two = two, one
+    total: Array = one.copy()
+    total[: len(two)] += two
+    return total
 
 
 @lru_cache(maxsize=256)

@@ -30,8 +30,10 @@ from hush.core.coins import Coins
 from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.core.schema import Input, Record
+from hush.core.sealing import CollectorKey
 from hush.device import family
 from hush.device.randomise import randomise_from
+from hush.device.sealing import seal
 from hush.errors import BudgetError, LedgerError
 
 MAX_NAME = 256
@@ -52,6 +54,7 @@ class _Memory:
         self.lock = threading.RLock()
         self.answers: dict[str | None, dict[str, _Answer]] = {}
         self.descriptions: dict[str, str] = {}
+        self.sealed: dict[tuple[bytes, bytes], bytes] = {}
 
     def renew(self) -> None:
         """Start with a free lock: in a child no thread is left that could release the parent's lock."""
@@ -90,6 +93,14 @@ class Person:
         with _memory.lock:
             held = _memory.answers.get(self._name, {}).get(plan.id)
         return None if held is None else held.ticket
+
+    def sealed(self, report: Report, key: CollectorKey) -> bytes:
+        """Return a report sealed for a key: the same bytes each time."""
+        with _memory.lock:
+            names = report.id, key.public
+            if names not in _memory.sealed:
+                _memory.sealed[names] = seal(report, key)
+            return _memory.sealed[names]
 
     def described(self, title: str, description: str) -> str:
         """Return the first description of a training with this title in this process: this one, if there was none."""

@@ -7,6 +7,11 @@ The id of a plan is the hash of its text, and the client checks the whole text, 
 not trust the server for either. It answers a plan once: a second try sends the *same* report, which the collector
 counts once. With a ledger, the report is on disk before it is sent, and there is a cap. Without one, this process
 remembers the report for as long as it runs (`hush.device.answered`). Only the standard library is used.
+
+    collector = hush.Client("https://example.org", relay="https://relay.example.net", key="8f2a...", ledger=...)
+
+With a relay, the device seals the report for the collector's key and sends it to the relay, which mixes it with others.
+The device fetches plans from the relay too, so the collector never hears of it. A second try sends the same bytes.
 """
 
 from __future__ import annotations
@@ -32,9 +37,11 @@ from hush.core.following import check_follows
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE, Report
 from hush.core.schema import Record, Schema
+from hush.core.sealing import CollectorKey, batch_id
 from hush.device.answered import Person
 from hush.device.ledger import Ledger
 from hush.device.randomise import randomise
+from hush.device.sealing import seal
 from hush.device.series import Series
 from hush.device.tickets import answer_ticket
 from hush.errors import BudgetError, CollectorError, InputError, LedgerError, PlanError
@@ -44,7 +51,9 @@ if TYPE_CHECKING:
 
 ID_OF_PLAN = 32  # bytes
 MAX_ANSWER = 16 << 20
+OCTETS = "application/octet-stream"
 REPORT = "application/vnd.hush.report"
+SEALED = "application/vnd.hush.sealed"
 RETRIED = (408, 425, 429, 500, 502, 503, 504)
 
 
@@ -53,11 +62,22 @@ class Receipt:
     """The collector's confirmation that a report is durable.
 
     `new` is true if this request counted it, and false if an earlier one did. The earlier one may be a try of the same
-    call whose answer was lost or came too late.
+    call whose answer was lost or came too late. The confirmation of a relay says that it holds the report: the
+    collector counts it later, with others.
     """
 
     id: str
     new: bool
+
+
+@dataclass(frozen=True)
+class SealedReceipt:
+    """The collector's confirmation that a sealed batch is durable. `refused` reports of it did not open."""
+
+    id: str
+    new: bool
+    reports: int
+    refused: int
 
 
 class Client:
@@ -68,22 +88,28 @@ class Client:
     Without a ledger, the process remembers its answers while it runs, for all `Client` objects together. A process
     that answers for several people names each of them (`person`), or has a ledger for each. With `fresh` nothing is
     remembered: every call draws anew and costs the plan's epsilon again, even after a failure.
+
+    With `relay` and `key`, reports go to a relay, sealed for the collector that has this key (a `hush.CollectorKey`, or
+    its 64 hexadecimal digits). Take the key from the app, beside the plan's id, and never from the network.
     """
 
     def __init__(
         self,
         url: str,
         *,
+        relay: str | None = None,
+        key: CollectorKey | str | None = None,
         ledger: Ledger | None = None,
         token: str | None = None,
         timeout: float = 10.0,
         attempts: int = 6,
         pause: float = 0.5,
     ) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InputError("the address of a collector begins with https:// (or http://)")
-        self._url = url.rstrip("/")
+        if (relay is None) != (key is None):
+            raise InputError("relay and key go together: the relay's address, and the key of the collector")
+        self._relay = None if relay is None else _address(relay, "relay")
+        self._key = CollectorKey.from_hex(key) if isinstance(key, str) else key
+        self._url = _address(url, "collector")
         self._ledger, self._token, self._timeout = ledger, token, timeout
         self._attempts, self._pause = max(1, attempts), pause
         self._plans: dict[str, Plan] = {}
@@ -93,7 +119,7 @@ class Client:
         if re.fullmatch("[0-9a-f]{64}", plan_id) is None:
             raise PlanError("the id of a plan is 64 hexadecimal digits")
         if plan_id not in self._plans:
-            self._plans[plan_id] = Plan.from_json(self._get(f"/plans/{plan_id}"), plan_id)
+            self._plans[plan_id] = Plan.from_json(self._get(f"/plans/{plan_id}", self._relay), plan_id)
         return self._plans[plan_id]
 
     def answer(
@@ -127,8 +153,23 @@ class Client:
                 raise LedgerError("a series has plans of its own, and does not follow a pilot: omit follow or series")
             found = self._followed(found, record, book)
         if series is not None:
-            return self.submit(series.randomise(found, record))
-        return self.submit(randomise(found, record) if book is None else book.randomise(found, record))
+            return self._deliver(series.randomise(found, record), series.ledger)
+        return self._deliver(randomise(found, record) if book is None else book.randomise(found, record), book)
+
+    def _deliver(self, report: Report, book: Ledger | Person | None) -> Receipt:
+        """Send a report to the collector, or sealed to the relay: the same bytes each time, if there is a book."""
+        if self._relay is None or self._key is None:
+            return self.submit(report)
+        sealed = seal(report, self._key) if book is None else book.sealed(report, self._key)
+        data = self._send(f"/sealed/{report.plan.id}", sealed, OCTETS, {}, self._relay)
+        held, new = codec.fields(codec.load(data, CollectorError), ("reports", "new"), CollectorError, "a receipt")
+        if held != 1 or type(new) is not int:
+            raise CollectorError("the relay's receipt is for something else")
+        return Receipt(report.id.hex(), new == 1)
+
+    def _direct(self, what: str) -> None:
+        if self._relay is not None:
+            raise InputError(f"{what} cannot go through a relay: use a client without one")
 
     def _book(self, person: str | None, fresh: bool, series: Series | None = None) -> Ledger | Person | None:
         """Return where answers are remembered: in the ledger, in this process, or nowhere."""
@@ -149,6 +190,7 @@ class Client:
         The collector names it. A plan that follows must name this one, cost the same epsilon, and have the same
         attributes; only wide numbers may have a narrower range, and clip. All other plans are refused.
         """
+        self._direct("following a pilot")  # the collector would hear of the device
         pilot = plan if isinstance(plan, Plan) else self.plan(plan)
         if pilot.after is not None:
             return pilot
@@ -191,6 +233,7 @@ class Client:
         deal other questions each time, and in the end all of them. `schema`, `person`, `fresh` and `follow` are as in
         `answer`.
         """
+        self._direct("a report with a ticket, which names it,")
         book = self._book(person, fresh)
         found = self._asked(plan, schema)
         if follow:
@@ -214,14 +257,30 @@ class Client:
         return self.submit(report, headers={"Hush-Ticket": signature})
 
     def submit(self, report: Report, headers: dict[str, str] | None = None) -> Receipt:
-        """Send a report until the collector confirms that it is durable. Sending it again is harmless."""
+        """Send a report until the collector confirms that it is durable. Sending it again is harmless.
+
+        With a relay, the report goes there, sealed.
+        """
+        if self._relay is not None:
+            return self._deliver(report, Person() if self._ledger is None else self._ledger)
         path = f"/plans/{report.plan.id}/reports"
         return _receipt(self._send(path, report.encode(), REPORT, headers or {}), report.id)
 
     def submit_batch(self, plan: Plan, body: bytes, batch_id: bytes, content_type: str) -> Receipt:
         """Send a batch of reports, made by `hush.collector.formats.pack` or as an Arrow IPC stream."""
+        self._direct("a batch of plain reports")
         answer = self._send(f"/plans/{plan.id}/reports", body, content_type, {"Hush-Batch": batch_id.hex()})
         return _receipt(answer, batch_id)
+
+    def submit_sealed_batch(self, plan: Plan, body: bytes) -> SealedReceipt:
+        """Send a batch of sealed reports, as relays do. Sending it again is harmless."""
+        id_ = batch_id(body)
+        head = {"Hush-Batch": id_.hex()}
+        answer = codec.load(self._send(f"/plans/{plan.id}/sealed", body, SEALED, head), CollectorError)
+        found = codec.fields(answer, ("id", "new", "reports", "refused"), CollectorError, "a receipt")
+        if found[0] != id_.hex() or [type(value) for value in found[1:]] != [bool, int, int]:
+            raise CollectorError("the collector's receipt is for something else")
+        return SealedReceipt(*found)
 
     def round(self, training: str) -> Any:
         """Return the current round of a training, checked."""
@@ -251,6 +310,7 @@ class Client:
         """
         from hush.device.gradient import gradient
 
+        self._direct("a gradient")
         book = self._book(person, fresh)
         if self._ledger is None and epsilon is None:
             raise LedgerError("taking part in a training needs a ledger, or the most epsilon that it may cost")
@@ -266,18 +326,21 @@ class Client:
 
     # -- the network
 
-    def _get(self, path: str) -> bytes:
-        return self._retry(lambda: self._request(urllib.request.Request(self._url + path)))  # noqa: S310
+    def _get(self, path: str, at: str | None = None) -> bytes:
+        return self._retry(lambda: self._request(urllib.request.Request((at or self._url) + path)))  # noqa: S310
 
-    def _send(self, path: str, body: bytes, content_type: str, headers: dict[str, str]) -> bytes:
+    def _send(self, path: str, body: bytes, content_type: str, headers: dict[str, str], at: str | None = None) -> bytes:
+        """Send a body to the collector, or to another address."""
         head = {"Content-Type": content_type, **headers}
         return self._retry(
-            lambda: self._request(urllib.request.Request(self._url + path, body, head, method="POST"))  # noqa: S310
+            lambda: self._request(
+                urllib.request.Request((at or self._url) + path, body, head, method="POST")  # noqa: S310
+            )
         )
 
     def _request(self, request: urllib.request.Request) -> bytes:
         request.add_header("Accept", "application/json")
-        if self._token is not None:
+        if self._token is not None and self._relay is None:  # the token is the collector's
             request.add_header("Authorization", f"Bearer {self._token}")
         with _opener.open(request, timeout=self._timeout) as response:
             data: bytes = response.read(MAX_ANSWER + 1)
@@ -303,7 +366,8 @@ class Client:
             except (OSError, http.client.HTTPException) as error:
                 if attempt == self._attempts:
                     reason = getattr(error, "reason", error)  # the error that urllib wrapped
-                    raise CollectorError(f"the collector cannot be reached: {type(reason).__name__}") from None
+                    where = "collector" if self._relay is None else "relay"
+                    raise CollectorError(f"the {where} cannot be reached: {type(reason).__name__}") from None
             time.sleep(wait)
         raise AssertionError
 
@@ -372,6 +436,13 @@ class _SecureHandler(urllib.request.HTTPSHandler):
 
 
 _opener = urllib.request.build_opener(_Stay, _Handler, _SecureHandler)
+
+
+def _address(url: str, of: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError(f"the address of a {of} begins with https:// (or http://)")
+    return url.rstrip("/")
 
 
 def _receipt(data: bytes, sent: bytes) -> Receipt:

@@ -21,11 +21,16 @@ from pathlib import Path
 from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.core.schema import Record
+from hush.core.sealing import CollectorKey
 from hush.device.ledger_file import LedgerFile
 from hush.device.randomise import randomise
+from hush.device.sealing import seal
 from hush.errors import BudgetError, LedgerError
 
 MAX_CAP = 1000
+_SEALED = (
+    "create table if not exists sealed (report blob, key blob, sealed blob not null, primary key (report, key)) strict"
+)
 _TICKETS = "create table if not exists tickets (plan text primary key, signature text not null) strict"
 _TRAININGS = "create table if not exists trainings (title text primary key, description text not null) strict"
 
@@ -92,6 +97,18 @@ class Ledger:
             connection.execute(_TICKETS)
             row = connection.execute("select signature from tickets where plan = ?", (plan.id,)).fetchone()
         return None if row is None else str(row[0])
+
+    def sealed(self, report: Report, key: CollectorKey) -> bytes:
+        """Return a report sealed for a key: the same bytes each time. They are on disk before they are returned."""
+        with self._file.transaction() as connection:
+            connection.execute(_SEALED)
+            names = report.id, key.public
+            row = connection.execute("select sealed from sealed where report = ? and key = ?", names).fetchone()
+            if row is not None:
+                return bytes(row[0])
+            made = seal(report, key)
+            connection.execute("insert into sealed values (?, ?, ?)", (*names, made))
+        return made
 
     def described(self, title: str, description: str) -> str:
         """Keep the description of a training under its title, unless one is kept already. Return the kept one."""

@@ -32,6 +32,7 @@ from hush.core.schema import MISSING, Categorical, Numeric, Schema
 from hush.errors import EstimateError
 from hush.server.intervals import Sample, bounds, ratio, summarise
 from hush.server.ladders import Fitted, clipped, unclipped
+from hush.server.own import PeopleTally, spread
 from hush.server.simplex import simplex
 from hush.server.sources import Estimator, Scale, category_of, ladders, sources, targets
 from hush.server.tally import Tally
@@ -179,7 +180,24 @@ def estimate(
         rows.append(Estimate(attribute.name, category_of(attribute, symbol), point, stderr, low, high, target.answers))
     order = {name: place for place, name in enumerate(tally.plan.schema.names)}
     rows.sort(key=lambda row: order[row.attribute])  # stable: within an attribute as its channel lists them
+    if isinstance(tally, PeopleTally):
+        all_ = estimate(tally.whole, level=level, estimator=estimator, tail=tail)
+        rows = [_spread(row, whole, tally.plan.schema) for row, whole in zip(rows, all_, strict=True)]
     return Estimates(rows, level=level, schema=tally.plan.schema)
+
+
+def _spread(row: Estimate, whole: Estimate, schema: Schema) -> Estimate:
+    """Return an estimate of people with the spread of all reports, those of a relay among them."""
+    if not row.answers or not math.isfinite(whole.stderr):
+        return row
+    stretch = whole.answers / row.answers
+    low, high = spread(row.point, (row.low, row.high), (whole.point, whole.low, whole.high), stretch)
+    attribute = schema[row.attribute]
+    least, most = 0.0, 1.0
+    if row.category is None and isinstance(attribute, Numeric):
+        least, most = attribute.low, attribute.high
+    stderr = max(row.stderr, stretch * whole.stderr)
+    return replace(row, stderr=stderr, low=max(low, least), high=min(high, most))
 
 
 def _wide(tally: Tally, index: int, level: float, tail: float | None) -> list[Estimate]:

@@ -34,6 +34,7 @@ from hush.collector.http.plans import PlanHandlers
 from hush.collector.http.preparing import Preparing
 from hush.collector.http.relation_views import RelationViews
 from hush.collector.http.reports import ReportHandlers
+from hush.collector.http.sealed import SealedHandlers
 from hush.collector.http.training_views import TrainingViews
 from hush.collector.http.trainings import TrainingHandlers
 from hush.collector.http.views import Views
@@ -58,6 +59,7 @@ class Collector:
         handlers = (  # in the order of the OpenAPI document
             PlanHandlers(store, find, self._visible),
             reports,
+            SealedHandlers(settings, find, self.desk),
             TrainingHandlers(store, settings, find, self._visible, self.desk),
             Views(store, find, self._visible),
             RelationViews(find, self._visible),
@@ -93,7 +95,7 @@ class Collector:
         """Return the application."""
         routes = [
             Route(found.path, self._gate.guarded(found), methods=[found.method])
-            for found in (*self.endpoints, *pages.endpoints(self.settings.tickets))
+            for found in (*self.endpoints, *pages.endpoints(self.settings.tickets, not self.settings.sealed_only))
         ]
         handlers: Any = {HTTPException: self._gate.unrouted}
         app = Starlette(routes=routes, lifespan=self.lifespan, exception_handlers=handlers)

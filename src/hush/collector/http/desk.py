@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hush.collector.http import requests
-from hush.collector.http.documents import Receipt
+from hush.collector.http.documents import Receipt, SealedReceipt
 from hush.collector.http.gate import Gate
 from hush.collector.http.problems import Refused
 from hush.collector.http.responses import encoded
@@ -14,7 +14,7 @@ from hush.collector.http.visible import Visible
 from hush.collector.intake import Full, Intake, Stopped
 from hush.collector.settings import Settings
 from hush.collector.stores.base import Store
-from hush.collector.submissions import Gradient, Outcome, Submission
+from hush.collector.submissions import Gradient, Opened, Outcome, Submission
 
 REFUSALS = {
     Outcome.CLOSED: "plan-closed",
@@ -57,7 +57,7 @@ class Desk:
 
     def receipt(
         self, request: Request, submission: Submission, outcome: Outcome | Exception, name: str, kind: str
-    ) -> Receipt:
+    ) -> Receipt | SealedReceipt:
         """Return the receipt of a submission, or refuse. The sender pays for every report that was counted."""
         if outcome is not Outcome.NEW and submission.reports > 1:
             self._gate.limit.give_back(requests.address(request), submission.reports)
@@ -72,4 +72,7 @@ class Desk:
             self._metrics.reports[name] += submission.reports
             if not isinstance(submission, Gradient):
                 self._visible.note(name, submission.reports)
-        return Receipt(submission.id.hex(), outcome is Outcome.NEW, submission.reports)
+        new = outcome is Outcome.NEW
+        if isinstance(submission, Opened):
+            return SealedReceipt(submission.id.hex(), new, submission.reports, submission.refused)
+        return Receipt(submission.id.hex(), new, submission.reports)

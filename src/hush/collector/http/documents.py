@@ -28,7 +28,8 @@ class Shown(msgspec.Struct):
 class PlanEntry(msgspec.Struct):
     """A plan that this collector has, and the reports that readers see of it.
 
-    `after`: the pilot that it follows. `next`: the plan that follows this pilot. Both are ids, or null.
+    `after`: the pilot that it follows. `next`: the plan that follows this pilot. Both are ids, or null. `own`: the
+    number of a relay's own reports that came with them; their average was subtracted.
     """
 
     id: str
@@ -40,6 +41,7 @@ class PlanEntry(msgspec.Struct):
     shown: Shown
     after: str | None = None
     next: str | None = None
+    own: int = 0
 
 
 class Current(msgspec.Struct):
@@ -60,6 +62,18 @@ class Receipt(msgspec.Struct):
     id: str
     new: bool
     reports: int
+
+
+class SealedReceipt(msgspec.Struct):
+    """A receipt of a sealed batch: it is durable, and was counted once. `new`: by this request.
+
+    `reports` of the batch did open, each id once, and `refused` did not.
+    """
+
+    id: str
+    new: bool
+    reports: int
+    refused: int
 
 
 class EstimateRow(msgspec.Struct):
@@ -344,10 +358,13 @@ def as_csv(rows: Sequence[msgspec.Struct], kind: type[msgspec.Struct] = Estimate
     return csv.table(names, ([getattr(row, name) for name in names] for row in rows))
 
 
-def plan_entry(held: HeldPlan, reports: int, shown: Shown, second: str | None) -> PlanEntry:
-    """Return a plan of a store as a document. `second`: the plan that follows it."""
-    plan = held.plan
-    return PlanEntry(plan.id, plan.title, plan.epsilon, held.open, held.keep, reports, shown, plan.after, second)
+def plan_entry(held: HeldPlan, reports: int, shown: Shown, second: str | None, own: int = 0) -> PlanEntry:
+    """Return a plan of a store as a document.
+
+    `second`: the plan that follows it. `own`: reports of a relay's own that came with those of people.
+    """
+    plan, keep = held.plan, held.keep
+    return PlanEntry(plan.id, plan.title, plan.epsilon, held.open, keep, reports, shown, plan.after, second, own)
 
 
 def training_entry(name: str, live: Live, received: int) -> TrainingEntry:

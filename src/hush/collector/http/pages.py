@@ -142,11 +142,11 @@ def sent(request: Request, file: File) -> Response:
     return Response(file.content, headers=headers, media_type=file.media_type)
 
 
-def endpoints(tickets: bool = False) -> Sequence[Endpoint]:
+def endpoints(tickets: bool = False, form: bool = True) -> Sequence[Endpoint]:
     """Return the endpoints of pages. Everybody may load them; the data that they show needs the roles of the interface.
 
-    The form knows whether the collector deals the questions by tickets. Pages take any query, as parameters that others
-    append to a link must not break it.
+    The form knows whether the collector deals the questions by tickets; it is left out if nobody may send. Pages take
+    any query, as parameters that others append to a link must not break it.
     """
 
     def page(name: str) -> Callable[[Request], Awaitable[Response]]:
@@ -167,6 +167,7 @@ def endpoints(tickets: bool = False) -> Sequence[Endpoint]:
         *(
             Endpoint("GET", path, name, page(name), None, None, also=("text/html",), any_query=True)
             for path, name in PAGES.items()
+            if form or path != "/"
         ),
         Endpoint("GET", "/pages/{file}", "Files that pages load", file, None, None),
     )

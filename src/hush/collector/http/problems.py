@@ -10,6 +10,8 @@ KINDS: dict[str, tuple[int, str]] = {
     "bad-report": (422, "These are not valid reports of this plan"),
     "not-allowed": (403, "This token does not allow that"),
     "no-token": (401, "A token that is known here is needed"),
+    "sealed-only": (403, "This collector takes sealed batches from a relay, and nothing else"),
+    "other-key": (409, "The batch is sealed for another key than the collector's"),
     "not-found": (404, "There is no such thing here"),
     "bad-method": (405, "This address does not take that method"),
     "plan-closed": (409, "This plan takes no more reports"),

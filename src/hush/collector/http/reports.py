@@ -80,6 +80,7 @@ class ReportHandlers:
 
     def _check_kind(self, request: Request, kind: str) -> None:
         """Refuse unknown content types, and batches from senders without the role for them."""
+        requests.check_plain(self._settings)
         if kind in formats.SINGLES:
             return
         if kind not in formats.BATCHES:
@@ -186,6 +187,7 @@ class ReportHandlers:
     async def post_tally(self, request: Request) -> Response:
         """Count the tally of another collector."""
         plan = await self._find.plan(request)
+        requests.check_plain(self._settings)
         kind = requests.content_type(request)
         if kind not in (formats.JSON, formats.TALLY):
             raise Refused("wrong-type", f"tallies come as {formats.JSON} or {formats.TALLY}")

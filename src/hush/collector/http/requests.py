@@ -70,6 +70,12 @@ def content_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
+def check_plain(settings: Settings) -> None:
+    """Refuse everything but sealed batches, if a collector takes nothing else."""
+    if settings.sealed_only:
+        raise Refused("sealed-only", "send sealed reports to the relay of this collector")
+
+
 def check_query(request: Request, known: tuple[str, ...]) -> None:
     """Refuse unknown and repeated parameters: most often they are typing errors."""
     names = [name for name, _ in request.query_params.multi_items()]

@@ -83,6 +83,7 @@ class TrainingHandlers:
         return await self._count(request, loss=True)
 
     async def _count(self, request: Request, loss: bool) -> Response:
+        requests.check_plain(self._settings)
         kind = requests.content_type(request)
         if kind not in formats.SINGLES:
             raise Refused("wrong-type", f"gradients come as {' or '.join(formats.SINGLES)}")

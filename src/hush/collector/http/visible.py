@@ -25,6 +25,7 @@ from hush.collector.stores.base import HeldPlan, Live, Store
 from hush.collector.timeline import Timeline
 from hush.core.plan import Plan
 from hush.errors import HushError
+from hush.server.own import own_of
 from hush.server.tally import Tally
 
 
@@ -90,10 +91,10 @@ class Visible:
 
     def entry(self, held: HeldPlan, reports: int | None = None) -> PlanEntry:
         """Return a plan as a document: with the reports that readers see, unless another number is given."""
-        seen = self.reveals.tally(held.plan).reports if reports is None else reports
-        reveals = self.reveals
+        tally, reveals = self.reveals.tally(held.plan), self.reveals
+        seen = tally.reports if reports is None else reports
         shown = Shown(reveals.every, reveals.least, reveals.next(held.plan))
-        return plan_entry(held, seen, shown, self.second(held.plan))
+        return plan_entry(held, seen, shown, self.second(held.plan), own_of(tally))
 
     def second(self, plan: Plan) -> str | None:
         """Return the id of the plan that follows a pilot. Readers may hear of it a little later than devices."""

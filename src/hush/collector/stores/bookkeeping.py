@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from hush.collector.stores.base import HeldPlan, Live, Past
-from hush.collector.submissions import Batch, Form, Gradient, Outcome, Single, Submission
-from hush.collector.vectors import layout_of
+from hush.collector.submissions import Batch, Form, Gradient, Opened, Outcome, Single, Submission
+from hush.collector.vectors import layout_of, plus
 from hush.core.design import rounds
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE, Report
@@ -45,8 +45,19 @@ class PlanBook:
             self.layout.add(self.added, submission.report)
             self._singles.append(submission.report.encode())
         else:
-            self.added += submission.vector
+            self.added[: len(submission.vector)] += submission.vector
             self._batches.append((int(submission.vector[0]), submission.form, submission.body))
+
+    def count_opened(self, opened: Opened, old: Sequence[Report]) -> None:
+        """Count a sealed batch, without the reports that were counted before."""
+        vector = opened.vector.copy()
+        for report in old:
+            self.layout.subtract(vector, report)
+        left_out = {report.id for report in old}
+        kept = [report.encode() for report in opened.found if report.id not in left_out]
+        self.added = plus(self.added, self.layout.with_own(vector, min(opened.own, len(kept))))
+        if kept:
+            self._batches.append((len(kept), Form.REPORTS, b"".join(kept)))
 
     def bodies(self) -> list[tuple[int, Form, bytes]]:
         """Return the bodies to keep: number of reports, form and bytes. None, if only tallies are kept."""
@@ -85,6 +96,10 @@ class IdBook:
             return False
         free -= ids
         return True
+
+    def take_some(self, number: int, reports: Sequence[Report]) -> list[Report]:
+        """Take the ids of these reports; return the reports whose id was not free."""
+        return [report for report in reports if not self.take(number, report.id)]
 
     def give_back(self, number: int, id_: bytes) -> None:
         """Let go of an id that was taken."""
@@ -181,6 +196,8 @@ def ids_of(
             ids.add(submission.id)
             if isinstance(submission, Batch):
                 ids.update(submission.ids)
+            elif isinstance(submission, Opened):
+                ids.update(report.id for report in submission.found)
     if any(len(id_) != ID_SIZE for ids in found.values() for id_ in ids):
         raise ValueError(f"an id has {ID_SIZE} bytes")
     return found
@@ -220,7 +237,10 @@ class Group:
             return Outcome.OVERLAPPING
         if number not in self.plans:
             self.plans[number] = PlanBook(held)
-        self.plans[number].count(submission)
+        if isinstance(submission, Opened):
+            self.plans[number].count_opened(submission, self.ids.take_some(number, submission.found))
+        else:
+            self.plans[number].count(submission)
         return Outcome.NEW
 
     def _take_gradient(self, submission: Gradient) -> Outcome:

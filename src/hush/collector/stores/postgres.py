@@ -59,7 +59,7 @@ from hush.collector.stores.postgres_connections import (
 )
 from hush.collector.stores.postgres_watchdog import Watch
 from hush.collector.submissions import Form, Gradient, Outcome, Submission
-from hush.collector.vectors import layout_of
+from hush.collector.vectors import layout_of, plus
 from hush.core.plan import Plan
 from hush.core.training.rounds import Round
 from hush.errors import InputError, StoreError
@@ -218,7 +218,7 @@ class PostgresStore(Store):
         layout, number = layout_of(plan), self._plan(plan.id)[0]
         vector = layout.zero()
         for (data,) in self._pool.rows("select vector from tallies where plan = %s", (number,)):
-            vector += layout.decode(data)
+            vector = plus(vector, layout.decode(data))
         return layout.tally(vector)
 
     @understanding()
@@ -227,7 +227,7 @@ class PostgresStore(Store):
         layout, number = layout_of(plan), self._plan(plan.id)[0]
         rows = self._pool.rows("select vector from shown where plan = %s", (number,))
         shown = layout.decode(rows[0][0]) if rows else layout.zero()
-        if known is None or shown[0] != known:
+        if known is None or layout.people(shown) != known:
             return layout.tally(shown)
         with self._pool.transaction() as db:
             zero = layout.encode(layout.zero())
@@ -235,8 +235,8 @@ class PostgresStore(Store):
             held = db.execute("select vector from shown where plan = %s for update", (number,)).fetchall()
             shown, now = layout.decode(held[0][0]), layout.zero()
             for (data,) in db.execute("select vector from tallies where plan = %s", (number,)).fetchall():
-                now += layout.decode(data)
-            if shown[0] == known and now[0] - known >= max(least, 1):
+                now = plus(now, layout.decode(data))
+            if layout.people(shown) == known and layout.people(now) - known >= max(least, 1):
                 db.execute("update shown set vector = %b where plan = %s", (layout.encode(now), number))
                 shown = now
         return layout.tally(shown)

@@ -15,6 +15,7 @@ from hush.collector.stores.base import HeldPlan, Keep
 from hush.collector.stores.bookkeeping import Group, IdBook, PlanBook, RoundBook, ids_of
 from hush.collector.stores.postgres_connections import PLAN, VERSION, Connection, check_version
 from hush.collector.submissions import Outcome, Submission
+from hush.collector.vectors import plus
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE
 from hush.core.training.rounds import Round
@@ -116,7 +117,7 @@ class Commit:
     def _write_plan(self, number: int, book: PlanBook) -> None:
         layout = book.layout
         if number in self._vectors:
-            vector = layout.encode(layout.decode(self._vectors[number]) + book.added)
+            vector = layout.encode(plus(layout.decode(self._vectors[number]), book.added))
             self._db.execute(
                 "update tallies set vector = %b where plan = %s and shard = %s", (vector, number, self._shard)
             )

@@ -49,7 +49,7 @@ from hush.collector.stores.base import (
 from hush.collector.stores.bookkeeping import Group, IdBook, PlanBook, RoundBook, ids_of
 from hush.collector.stores.ids import IdIndex, packed
 from hush.collector.submissions import Form, Outcome, Submission
-from hush.collector.vectors import layout_of
+from hush.collector.vectors import layout_of, plus
 from hush.core.plan import Plan
 from hush.core.training.rounds import Round
 from hush.errors import InputError, StoreError
@@ -230,7 +230,7 @@ class SqliteStore(Store):
                 ids = IdBook({owner: some - self._index(owner).known(list(some)) for owner, some in asked.items()})
                 group = Group(self._plans, self._trainings, ids)
                 outcomes = [group.take(submission) for submission in submissions]
-                vectors = {number: self._vectors[number] + book.added for number, book in group.plans.items()}
+                vectors = {number: plus(self._vectors[number], book.added) for number, book in group.plans.items()}
                 for number, book in group.plans.items():
                     self._write_plan(number, book, vectors[number])
                 self._write_rounds(group)
@@ -289,8 +289,10 @@ class SqliteStore(Store):
     def _to_show(self, plan: Plan, known: int, least: int) -> tuple[int, Array] | None:
         """Return the number of a plan and what is to be shown of it, if it is time to move what `known` saw."""
         number = self._find(plan.id)[0]
-        shown, now = self._shown.get(number, layout_of(plan).zero()), self._vectors[number]
-        return (number, now) if shown[0] == known and now[0] - known >= max(least, 1) else None
+        layout = layout_of(plan)
+        shown, now = self._shown.get(number, layout.zero()), self._vectors[number]
+        moves = layout.people(shown) == known and layout.people(now) - known >= max(least, 1)
+        return (number, now) if moves else None
 
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
         """Return the stored bodies of a plan behind a place, in order."""

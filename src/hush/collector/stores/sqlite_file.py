@@ -24,7 +24,7 @@ import stat
 import struct
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -184,14 +184,14 @@ def _lock(handle: int) -> None:
         raise StoreError(f"the file of the store cannot be locked: {error.strerror}") from None
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, application: int = APPLICATION) -> sqlite3.Connection:
     """Open a database in which a commit waits for the disk. The caller begins and ends transactions.
 
     The database of another program is refused before anything is written.
     """
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=64)
     try:
-        _check_owner(db)
+        _check_owner(db, application)
         db.execute("pragma journal_mode = wal")
         db.execute("pragma synchronous = full")
         db.execute("pragma cache_size = -65536")
@@ -214,11 +214,11 @@ def _number(db: sqlite3.Connection, pragma: str) -> int:
     return int(db.execute(f"pragma {pragma}").fetchone()[0])
 
 
-def _check_owner(db: sqlite3.Connection) -> None:
+def _check_owner(db: sqlite3.Connection, application: int = APPLICATION) -> None:
     """Refuse a database that hush has not made. An empty one is taken."""
     owner = _number(db, "application_id")
     (things,) = db.execute("select count(*) from sqlite_master").fetchone()
-    if owner != APPLICATION and (owner or things):
+    if owner != application and (owner or things):
         raise StoreError("the store cannot be opened: this is a SQLite database of another program; name another file")
 
 
@@ -235,12 +235,13 @@ def check_kind(db: sqlite3.Connection) -> None:
         raise StoreError(f"this store has become one of version {version}")
 
 
-def migrate(db: sqlite3.Connection) -> None:
+def migrate(db: sqlite3.Connection, steps: Sequence[str] | None = None) -> None:
     """Bring the tables to the version that is known here: each step as a whole, or not."""
+    migrations = MIGRATIONS if steps is None else steps
     version = _number(db, "user_version")
-    if version > len(MIGRATIONS):
-        raise StoreError(f"this store is of version {version}; this hush knows versions up to {len(MIGRATIONS)}")
-    for number, script in enumerate(MIGRATIONS[version:], version + 1):
+    if version > len(migrations):
+        raise StoreError(f"this store is of version {version}; this hush knows versions up to {len(migrations)}")
+    for number, script in enumerate(migrations[version:], version + 1):
         with db:  # commits, or rolls back
             db.execute("begin immediate")
             for statement in script.split(";"):

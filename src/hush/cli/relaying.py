@@ -1,0 +1,184 @@
+"""The command of a relay: `hush relay`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hush.cli import completing
+from hush.cli.program import Refused, program
+
+if TYPE_CHECKING:
+    from hush.core.plan import Plan
+    from hush.device.client import Client
+
+
+@program.command()
+@click.argument("plans", nargs=-1, required=True, metavar="PLAN...", shell_complete=completing.files)
+@click.option("--collector", required=True, metavar="URL", help="The address of the collector.")
+@click.option("--key", required=True, metavar="HEX", help="The public key of the collector, as `hush serve` prints it.")
+@click.option(
+    "--least",
+    required=True,
+    type=click.IntRange(2, 65536),
+    metavar="N",
+    help="Hold reports of a plan until this many are there.",
+)
+@click.option(
+    "--own",
+    required=True,
+    type=click.IntRange(0, 65535),
+    metavar="M",
+    help="Reports that the relay draws itself and adds to each batch.",
+)
+@click.option("--store", default="relay.db", show_default=True, metavar="FILE", help="The SQLite file of the relay.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=8001, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option(
+    "--token",
+    metavar="FILE",
+    shell_complete=completing.files,
+    help="A file with the collector's token for the role submit-batch.",
+)
+@click.option(
+    "--every",
+    default="5s",
+    show_default=True,
+    metavar="TIME",
+    help="How often the relay looks whether enough reports are there.",
+)
+@click.option(
+    "--host-name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="A host name of the relay, such as relay.example.net. Requests for other names are refused, except localhost; "
+    "and numeric addresses, if the relay listens beyond this machine.",
+)
+@click.option("--origin", multiple=True, metavar="ORIGIN", help="The origin of pages that may send sealed reports.")
+@click.option("--rate", default=0.0, metavar="N", help="Reports per second from one address (0: no limit).")
+@click.option("--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is trusted.")
+@click.option(
+    "--connections",
+    default=8192,
+    show_default=True,
+    type=click.IntRange(1, 10**6),
+    metavar="N",
+    help="How many connections may be open.",
+)
+@click.option(
+    "--connections-each",
+    "each",
+    default=512,
+    show_default=True,
+    type=click.IntRange(1, 10**6),
+    metavar="N",
+    help="How many of them one address may have.",
+)
+@click.option("--json", "machine", is_flag=True, help="Print the address as one line of JSON.")
+def relay(
+    plans: tuple[str, ...],
+    collector: str,
+    key: str,
+    least: int,
+    own: int,
+    store: str,
+    host: str,
+    port: int,
+    token: str | None,
+    every: str,
+    names: tuple[str, ...],
+    origin: tuple[str, ...],
+    rate: float,
+    forwarded: str,
+    connections: int,
+    each: int,
+    machine: bool,
+) -> None:
+    """Run a relay: take sealed reports, mix them, and send them to a collector in batches.
+
+    A plan is a file, or the id of a plan that the collector has. The relay keeps neither addresses nor times. It stops
+    at Ctrl-C or SIGTERM, and continues where it was when it starts again.
+
+    \b
+    Example:
+      hush relay plan.json --collector https://reports.example.org --key 8f2a... --least 1000 --own 150
+    """
+    from hush.cli import access, serving
+    from hush.collector.settings import LOCAL, Settings
+    from hush.core.sealing import CollectorKey
+    from hush.device.client import Client as Collector
+    from hush.relay.forwarding import Mix
+    from hush.relay.serve import MAX_BODY, run
+    from hush.relay.store import RelayStore
+
+    if not 0 <= rate < 1e9:
+        raise Refused("--rate must be a number of reports per second, or 0")
+    mix = Mix(CollectorKey.from_hex(key), least, own)
+    secret = None if token is None else _token(token)
+    client = Collector(collector, token=secret, attempts=2)
+    found = [_plan(name, client) for name in plans]
+    settings = Settings(
+        hosts=LOCAL | {access.host_name(name) for name in names},
+        addresses=not access.is_local(host),
+        origins={"*": frozenset(serving.origin_of(url) for url in origin)} if origin else {},
+        rate=rate,
+        max_body=MAX_BODY,
+        connections=connections,
+        connections_each=each,
+    )
+    for plan in found:
+        mix.check(plan)
+    seconds = access.seconds(every, "--every")
+
+    def ready(address: str) -> None:
+        if machine:
+            import json
+
+            click.echo(json.dumps({"address": address, "plans": [plan.id for plan in found]}))
+            return
+        click.echo(f"hush: listening on {address}")
+        for plan in found:
+            click.echo(f"hush: {address}/sealed/{plan.id}")
+
+    with serving.failing():
+        opened = RelayStore(store)
+        try:
+            run(
+                opened,
+                found,
+                mix,
+                collector,
+                settings,
+                host=host,
+                port=port,
+                token=secret,
+                every=seconds,
+                forwarded=forwarded,
+                ready=ready,
+            )
+        finally:
+            opened.close()
+
+
+def _plan(name: str, client: Client) -> Plan:
+    """Read a plan from a file, or fetch it by its id."""
+    import re
+
+    from hush.cli import files
+
+    if re.fullmatch("[0-9a-f]{64}", name) and not Path(name).exists():
+        return client.plan(name)
+    return files.read_plan(name)
+
+
+def _token(name: str) -> str:
+    try:
+        words = Path(name).read_text().split()
+    except (OSError, ValueError) as error:
+        raise Refused(f"the token cannot be read: {getattr(error, 'strerror', 'not UTF-8')}") from None
+    if not words:
+        raise Refused("the file of --token is empty: its first word is the token, as `hush token` prints it")
+    return words[0]

@@ -1,0 +1,91 @@
+"""The handler for batches of sealed reports, which a relay sends.
+
+A sealed report that does not open is dropped and counted as refused: anybody can send one to a relay, and nobody may
+spoil a batch for the others. The same holds for a report whose id is there twice, or was counted before. So a batch is
+refused as a whole only for the relay's own mistakes: another key, another plan, or bytes that are no batch.
+"""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hush.collector.http import requests
+from hush.collector.http.desk import Desk
+from hush.collector.http.documents import SealedReceipt
+from hush.collector.http.endpoints import Parameter, endpoint
+from hush.collector.http.lookup import Finder
+from hush.collector.http.problems import Refused
+from hush.collector.opening import Opener
+from hush.collector.settings import Settings
+from hush.collector.submissions import Opened
+from hush.collector.vectors import layout_of
+from hush.core.blanket import blanket_of
+from hush.core.plan import Plan
+from hush.core.report import Report
+from hush.core.sealing import BATCH_ID_SIZE, SealedBatch, batch_id
+from hush.errors import ReportError
+
+SEALED = "application/vnd.hush.sealed"
+BATCH = Parameter(
+    "Hush-Batch",
+    "string",
+    "the first 16 bytes of the SHA-256 of the body",
+    None,
+    place="header",
+    required=True,
+    limits={"pattern": "^[0-9a-fA-F]{32}$"},
+)
+
+
+class SealedHandlers:
+    """The endpoint of a relay."""
+
+    def __init__(self, settings: Settings, find: Finder, desk: Desk) -> None:
+        self._settings, self._find, self._desk = settings, find, desk
+        self._opener = Opener(settings.sealed_key) if settings.sealed_key else None
+
+    @endpoint(
+        "POST",
+        "/plans/{plan}/sealed",
+        "Send a batch of sealed reports",
+        role="submit-batch",
+        answers=SealedReceipt,
+        reads=(SEALED,),
+        parameters=(BATCH,),
+        status=202,
+    )
+    async def sealed(self, request: Request) -> Response:
+        """Open a batch, and count the reports in it."""
+        plan = await self._find.plan(request)
+        if self._opener is None:
+            raise Refused("not-found", "this collector has no key that opens sealed reports")
+        if requests.content_type(request) != SEALED:
+            raise Refused("wrong-type", f"sealed batches come as {SEALED}")
+        id_ = requests.hexadecimal(request, "hush-batch", BATCH_ID_SIZE)
+        body = await requests.body(request, self._settings.max_body, self._settings)
+        found = await requests.decoded(False, opened, self._opener, plan, body, id_)
+        return await self._desk.submit(request, found, plan.id, "sealed")
+
+
+def opened(opener: Opener, plan: Plan, body: bytes, id_: bytes) -> Opened:
+    """Open a batch: return the reports of it that are reports of the plan, each id once."""
+    if batch_id(body) != id_:
+        raise ReportError("the header Hush-Batch is not the hash of the body")
+    batch = SealedBatch.decode(plan, body)
+    if batch.key != opener.key:
+        raise Refused("other-key", "give the relay the key that `hush serve` prints")
+    if batch.own:
+        blanket_of(plan)  # refuses a plan for which nobody could subtract them
+    found: dict[bytes, Report] = {}
+    layout = layout_of(plan)
+    vector = layout.zero()
+    for sealed in batch.reports:
+        try:
+            report = opener.open(plan, sealed)
+        except ReportError:
+            continue
+        if report.id not in found:
+            found[report.id] = report
+            layout.add(vector, report)
+    return Opened(plan, id_, vector, tuple(found.values()), batch.own, len(batch.reports) - len(found))

@@ -1,0 +1,58 @@
+"""Running a relay: its parts, a socket and an orderly end, as a collector has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hush.collector.http.bounds import SPARE_FILES
+from hush.collector.serve import files, run_server, server_of
+from hush.collector.settings import Settings
+from hush.core.plan import Plan
+from hush.device.client import Client
+from hush.errors import InputError
+from hush.relay.app import Relay
+from hush.relay.forwarding import Forwarder, Mix
+from hush.relay.store import RelayStore
+
+MAX_BODY = 1 << 20  # bytes of a request
+TIMEOUT = 120.0  # seconds: a collector opens a large batch before it answers
+EVERY = 5.0  # seconds between two looks whether enough reports are there
+
+
+def make_server(
+    store: RelayStore,
+    plans: Sequence[Plan],
+    mix: Mix,
+    collector: str,
+    settings: Settings,
+    *,
+    token: str | None = None,
+    every: float = EVERY,
+    forwarded: str = "",
+    ready: Callable[[str], None] | None = None,
+) -> Any:
+    """Return a server of a relay, which takes sockets."""
+    if not plans:
+        raise InputError("a relay needs a plan")
+    for plan in plans:
+        mix.check(plan)
+    client = Client(collector, token=token, timeout=TIMEOUT, attempts=1)
+    app = Relay(store, plans, settings, Forwarder(store, plans, mix, client, every)).app()
+    return server_of(app, settings, forwarded=forwarded, ready=ready)
+
+
+def run(
+    store: RelayStore,
+    plans: Sequence[Plan],
+    mix: Mix,
+    collector: str,
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    **named: Any,
+) -> None:
+    """Serve until a signal to stop. Named arguments are those of `make_server`."""
+    files(settings.connections + SPARE_FILES)
+    run_server(make_server(store, plans, mix, collector, settings, **named), host, port)

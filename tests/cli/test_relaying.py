@@ -1,0 +1,110 @@
+"""`hush relay`, and the options of `hush serve` about sealed batches."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+import hush
+from hush.cli.commands import program
+from hush.collector.opening import Opener
+from tests.relay.relayed import KEY, PLAN, RECORD, SECRET
+
+HUSH = [sys.executable, "-m", "hush"]
+WIDE = hush.design(hush.Schema([hush.Categorical("town", list(range(100)))]), 1.0)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(hush.__file__).parent.parent))
+    Path("plan.json").write_text(PLAN.to_json())
+    Path("wide.json").write_text(WIDE.to_json())
+    return tmp_path
+
+
+def started(*arguments: str) -> tuple[subprocess.Popen[str], dict[str, object]]:
+    """Return a process, and the line of JSON that it prints when it listens."""
+    process = subprocess.Popen(  # noqa: S603
+        [*HUSH, *arguments, "--port", "0", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        raise AssertionError(process.communicate()[1])
+    return process, json.loads(line)
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 0, said
+    return said
+
+
+def test_a_collector_makes_its_key_and_a_relay_uses_it() -> None:
+    token, line = CliRunner().invoke(program, ["token", "submit-batch"]).stdout.splitlines()
+    Path("tokens").write_text(line)
+    Path("token").write_text(f"{token}\n")
+    options = ["--sealed-key", "key", "--sealed-only", "--tokens", "tokens", "--open", "read,submit"]
+    collector, said = started("serve", "plan.json", *options, "--reveal-every", "0s", "--reveal-least", "0")
+    assert Path("key").stat().st_mode & 0o777 == 0o600
+    key = Opener(bytes.fromhex(Path("key").read_text())).key.public.hex()
+    assert said["key"] == key == Path("key.pub").read_text().strip()
+    url = str(said["address"])
+    options = ["--collector", url, "--key", key, "--least", "2", "--own", "1", "--token", "token", "--every", "0.1s"]
+    relay, told = started("relay", PLAN.id, *options)
+    try:
+        assert told["plans"] == [PLAN.id], "fetched by its id"
+        client = hush.Client(url, relay=str(told["address"]), key=key)
+        for person in "ab":
+            assert client.answer(PLAN.id, RECORD, person=f"{token} {person}").new
+        for _ in range(200):
+            (entry,) = httpx.get(f"{url}/plans").json()["plans"]
+            if entry["reports"]:
+                break
+        assert (entry["reports"], entry["own"]) == (2, 1)
+    finally:
+        assert ended(relay) == ""
+        assert ended(collector) == ""
+
+
+def refused(*arguments: str) -> str:
+    result = CliRunner().invoke(program, arguments)
+    assert result.exit_code == 2, result.output
+    return result.output
+
+
+def test_what_is_wrong_is_said_before_anything_listens() -> None:
+    relay = ["relay", "plan.json", "--collector", "http://127.0.0.1:9", "--key", KEY.public.hex()]
+    numbers = ["--least", "10", "--own", "0"]
+    assert "PLAN" in refused("relay", *relay[2:], *numbers)
+    assert "--least" in refused(*relay, "--own", "1")
+    assert "--least" in refused(*relay, "--least", "1", "--own", "0")
+    assert "the key of a collector" in refused(*relay[:-1], "12", *numbers)
+    assert "address of a collector" in refused("relay", "plan.json", "--collector", "x", *relay[4:], *numbers)
+    assert "--own 0" in refused("relay", "wide.json", *relay[2:], "--least", "10", "--own", "5")
+    assert "token cannot be read" in refused(*relay, *numbers, "--token", "absent")
+    Path("empty").write_text("")
+    assert "is empty" in refused(*relay, *numbers, "--token", "empty")
+    assert "--rate" in refused(*relay, *numbers, "--rate", "-1")
+    assert "--every" in refused(*relay, *numbers, "--every", "0s")
+    assert "--origin" in refused(*relay, *numbers, "--origin", "here")
+    assert "--host-name" in refused(*relay, *numbers, "--host-name", "http://a")
+
+
+def test_serve_refuses_what_does_not_go_with_sealed_batches() -> None:
+    Path("key").write_text(SECRET.hex())
+    Path("short").write_text("12")
+    serve = ["serve", "plan.json", "--store", "sqlite://a.db"]
+    assert "--sealed-only needs" in refused(*serve, "--sealed-only")
+    assert "--sealed-only needs" in refused(*serve, "--sealed-only", "--sealed-key", "key", "--tickets", "tickets")
+    assert "--sealed-only needs" in refused(*serve, "--sealed-only", "--sealed-key", "key", "--training", "a=1")
+    assert "the key of sealed reports must be 64" in refused(*serve, "--sealed-key", "short")

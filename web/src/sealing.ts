@@ -1,0 +1,146 @@
+/**
+ * Sealing a report for a collector, on its way through a relay: HPKE (RFC 9180) with what browsers have built in.
+ *
+ * It is a file of its own, `seal.js`: pages without a relay do not load it. One suite for all clients: X25519,
+ * HKDF-SHA256, AES-128-GCM (`spec/wire.md`).
+ */
+import type { Report } from "./report.js";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+const KEM = "KEM\0\x20";
+const SUITE = "HPKE\0\x20\0\x01\0\x01";
+const PKCS8 = "302e020100300506032b656e04220420"; // what comes before 32 bytes of an X25519 secret
+
+const bytes = (text: string): Bytes => Uint8Array.from(text, (char) => char.charCodeAt(0));
+const fromHex = (text: string): Bytes => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+
+function joined(...parts: readonly Uint8Array[]): Bytes {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+async function hmac(key: Bytes, data: Bytes): Promise<Bytes> {
+  const imported = await crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  return new Uint8Array(await crypto.subtle.sign("HMAC", imported, data));
+}
+
+const extract = (suite: string, salt: Bytes, label: string, given: Uint8Array): Promise<Bytes> =>
+  hmac(salt.length ? salt : new Uint8Array(32), joined(bytes(`HPKE-v1${suite}${label}`), given));
+
+/** At most 32 bytes: one block of HKDF. */
+async function expand(suite: string, key: Bytes, label: string, context: Uint8Array, length: number): Promise<Bytes> {
+  const text = joined(Uint8Array.of(0, length), bytes(`HPKE-v1${suite}${label}`), context, Uint8Array.of(1));
+  return (await hmac(key, text)).slice(0, length);
+}
+
+/** What X25519 makes of a secret key and a point. */
+async function agreed(secret: CryptoKey, point: Bytes): Promise<Bytes> {
+  const other = await crypto.subtle.importKey("raw", point, { name: "X25519" }, false, []);
+  return new Uint8Array(await crypto.subtle.deriveBits({ name: "X25519", public: other }, secret, 256));
+}
+
+/** Seals a text with this ephemeral secret: for tests. It protects only if nobody can predict the secret. */
+export async function sealWith(secret: Bytes, text: Bytes, key: Bytes, info: Bytes, extra: Bytes): Promise<Bytes> {
+  const wrapped = joined(fromHex(PKCS8), secret);
+  const own = await crypto.subtle.importKey("pkcs8", wrapped, { name: "X25519" }, false, ["deriveBits"]);
+  const base = new Uint8Array(32);
+  base[0] = 9;
+  const sent = await agreed(own, base);
+  const nothing = new Uint8Array(0);
+  const first = await extract(KEM, nothing, "eae_prk", await agreed(own, key));
+  const shared = await expand(KEM, first, "shared_secret", joined(sent, key), 32);
+  const context = joined(
+    Uint8Array.of(0),
+    await extract(SUITE, nothing, "psk_id_hash", nothing),
+    await extract(SUITE, nothing, "info_hash", info),
+  );
+  const mixed = await extract(SUITE, shared, "secret", nothing);
+  const raw = await expand(SUITE, mixed, "key", context, 16);
+  const iv = await expand(SUITE, mixed, "base_nonce", context, 12);
+  const symmetric = await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt"]);
+  const hidden = await crypto.subtle.encrypt({ name: "AES-GCM", iv, additionalData: extra }, symmetric, text);
+  return joined(sent, new Uint8Array(hidden));
+}
+
+/**
+ * Returns a report that only the owner of the key (64 hexadecimal digits) can read.
+ *
+ * All sealed reports of a plan have one length. Every call gives other bytes: keep them to send again.
+ */
+export async function seal(report: Report, key: string): Promise<Bytes> {
+  if (!/^[0-9a-f]{64}$/.test(key)) throw new Error("the key of a collector must be 64 hexadecimal digits");
+  const text = new Uint8Array(longest(report));
+  text.set(report.encode());
+  const info = joined(bytes("hush sealed report 2"), fromHex(report.plan.id));
+  return sealWith(crypto.getRandomValues(new Uint8Array(32)), text, fromHex(key), info, new Uint8Array(0));
+}
+
+/** The bytes of the longest report of its plan. */
+function longest({ plan: { questions, k } }: Report): number {
+  const widths = questions.map(({ channel }) => channel.alphabet.width).sort((a, b) => b - a);
+  const index = k === questions.length ? 0 : questions.length <= 256 ? 1 : 2;
+  return 25 + k * index + widths.slice(0, k).reduce((sum, width) => sum + width, 0);
+}
+
+const RETRIED = [408, 425, 429, 500, 502, 503, 504];
+const kept = new Map<string, Promise<Bytes>>(); // sealed reports of this page, by key and id
+
+/** How a relay is reached. Times are in milliseconds. */
+export interface RelayOptions {
+  /** How often a request is tried. */
+  readonly attempts?: number;
+  /** The first pause between attempts: pauses double, more or less. */
+  readonly pause?: number;
+  /** How long one attempt may take. */
+  readonly timeout?: number;
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+/**
+ * Seals a report for the owner of the key, and sends it to a relay until the relay holds it.
+ *
+ * A page sends the same bytes each time. `new`: this request brought them, and no earlier one. After a reload the
+ * report is sealed anew: the collector counts it once all the same, by its id.
+ */
+export async function sendSealed(
+  relay: string,
+  report: Report,
+  key: string,
+  { attempts = 6, pause = 500, timeout = 10_000, fetch = (url, init) => globalThis.fetch(url, init) }: RelayOptions = {},
+): Promise<{ readonly new: boolean }> {
+  const name = `${key} ${report.id}`;
+  const sealed = kept.get(name) ?? seal(report, key);
+  kept.set(name, sealed);
+  const body = await sealed.catch((error: unknown) => {
+    kept.delete(name);
+    throw error;
+  });
+  for (let attempt = 1; ; attempt++) {
+    let problem = "the relay cannot be reached";
+    try {
+      const response = await fetch(`${relay.replace(/\/+$/, "")}/sealed/${report.plan.id}`, {
+        method: "POST",
+        body,
+        headers: { "Content-Type": "application/octet-stream" },
+        redirect: "error", // a report that went elsewhere is not held here
+        credentials: "omit",
+        referrerPolicy: "no-referrer",
+        cache: "no-store",
+        signal: AbortSignal.timeout(timeout),
+      });
+      if (response.status === 202) return { new: ((await response.json()) as { new?: unknown }).new === 1 };
+      problem = `the relay answered ${response.status}`;
+      if (!RETRIED.includes(response.status)) attempt = attempts;
+    } catch {
+      // no answer, or half of one: the same bytes are sent again
+    }
+    if (!(attempt < attempts)) throw new Error(problem);
+    await new Promise((resolve) => setTimeout(resolve, pause * 2 ** (attempt - 1) * (0.5 + Math.random())));
+  }
+}
