@@ -50,6 +50,7 @@ def test_plans_are_listed(open_: Served) -> None:
         "shown": {"every": 0.0, "least": 0, "next": 0},
         "after": None,
         "next": None,
+        "own": 0,
     }
 
 

@@ -51,7 +51,7 @@ class Relay:
     def __init__(self, store: RelayStore, plans: Sequence[Plan], settings: Settings, forwarder: Forwarder) -> None:
         self.settings, self._store, self._forwarder = settings, store, forwarder
         self._plans = {plan.id: plan for plan in plans}
-        self._gate = Gate(settings, Metrics(), lambda plan_id: None)
+        self._gate = Gate(settings, Metrics(), self.known)
         self._intake: Intake | None = None
         self.heads = Heads()  # of the collector's short way, which a relay does not have
 
