@@ -145,7 +145,8 @@ def test_no_rounding_pushes_an_end_past_the_point(n: int) -> None:
         plan = plans()[name]
         for row in estimate(filled(plan, n, 3), level=0.5):
             low, high = domain(plan.schema[row.attribute], row.category)
-            assert math.isnan(row.point) or row.low <= min(max(row.point, low), high) <= row.high
+            near = min(max(row.point, low), high)
+            assert math.isnan(row.point) or row.low <= near <= row.high or row.low <= row.point <= row.high
 
 
 def domain(attribute: Any, category: object) -> tuple[float, float]:
@@ -154,7 +155,7 @@ def domain(attribute: Any, category: object) -> tuple[float, float]:
 
 def test_intervals_lose_only_what_cannot_be_true(monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the domain the interval is the one that is not cut, so it covers as often."""
-    cut = 0
+    cut = missed = 0
     for name, plan in plans().items():
         tally = filled(plan, 30, 3)
         rows = estimate(tally)
@@ -163,12 +164,16 @@ def test_intervals_lose_only_what_cannot_be_true(monkeypatch: pytest.MonkeyPatch
             whole = estimate(tally)
         for row, other in zip(rows, whole, strict=True):
             low, high = domain(plan.schema[row.attribute], row.category)
-            assert low <= row.low <= row.high <= high, name
             assert row.point == other.point or math.isnan(row.point)
-            ends = [min(max(end, low), high) for end in (other.low, other.high)]
-            assert [row.low, row.high] == ends
+            if other.high < low or other.low > high:
+                missed += 1
+                assert [row.low, row.high] == [other.low, other.high]
+                continue
+            assert low <= row.low <= row.high <= high, name
+            assert [row.low, row.high] == [max(other.low, low), min(other.high, high)]
             cut += [row.low, row.high] != [other.low, other.high]
     assert cut > 50
+    assert missed > 0
 
 
 def test_rows_come_in_the_order_of_the_schema() -> None:

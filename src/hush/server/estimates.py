@@ -13,10 +13,10 @@ is unbiased too, but adds a variance of (d/k - 1)*mean^2/n without any benefit.
 weights that follow from the plan and the numbers of answers alone. It is unbiased, and its intervals are exact as those
 of its parts, because different people answer different questions.
 
-Points are unbiased and may lie outside the domain, or be negative; their intervals never do, as truths do not: a share
-of -2 % may have the interval from 0 to 1 %. `Estimates.clip` and `Estimates.project` remove such points, but neither is
-a default: their results look better and are often closer to the truth, but are biased. Their averages over weeks or
-regions stay biased: add tallies and estimate once.
+Points are unbiased and may lie outside the domain, or be negative. Intervals are cut to the domain, as truths lie
+there: a share of -2 % may have the interval from 0 to 1 %. `Estimates.clip` and `Estimates.project` remove such points,
+but neither is a default: their results look better and are often closer to the truth, but are biased. Their averages
+over weeks or regions stay biased: add tallies and estimate once.
 """
 
 from __future__ import annotations

@@ -153,11 +153,13 @@ def interval(sample: Sample, level: float) -> Interval:
 
 
 def clamped(interval: Interval, ends: Interval) -> Interval:
-    """Return the part of an interval where truths can lie; the nearer end if it has none.
+    """Return the part of an interval where truths can lie, which costs no coverage.
 
-    That costs no coverage, as no truth is lost.
+    An interval that has no such part stays as it is: it shows that something rare happened, or that something is wrong.
     """
     low, high = ends
+    if interval[1] < low or interval[0] > high:
+        return interval
     return min(max(interval[0], low), high), min(max(interval[1], low), high)
 
 

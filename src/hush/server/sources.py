@@ -186,15 +186,11 @@ class Scale:
         )
 
     def around(self, bounds: Interval, point: float) -> Interval:
-        """Return an interval on this scale, within the domain.
-
-        It has the point, or the end of the domain that is nearest to it: rounding must not push an end past it.
-        """
-        low, high = clamped(self.bounds(bounds), (self.low, self.high))
-        if math.isnan(point):
-            return low, high
-        inside = min(max(point, self.low), self.high)
-        return min(low, inside), max(high, inside)
+        """Return an interval on this scale, cut to the domain. The point is on the scale already."""
+        low, high = self.bounds(bounds)
+        if not math.isnan(point):  # rounding must not push an end of the interval past the point
+            low, high = min(low, point), max(high, point)
+        return clamped((low, high), (self.low, self.high))
 
 
 def ladders(plan: Plan) -> list[int]:

@@ -111,8 +111,8 @@ def test_means_come_from_the_reports_about_an_attribute() -> None:
     for row, other, minus, plus in zip(rows, paper, counts[::2], counts[1::2], strict=True):
         assert row.point == pytest.approx(b * (plus - minus) / (plus + minus))
         assert other.point == pytest.approx(b * (plus - minus) / (1000 * 2 / 5))
-        assert row.low <= min(max(row.point, -1.0), 1.0) <= row.high
-        assert other.low <= min(max(other.point, -1.0), 1.0) <= other.high
+        for one in (row, other):  # an interval is cut to the domain, if it has a part there
+            assert one.low <= min(max(one.point, -1.0), 1.0) <= one.high or one.low <= one.point <= one.high
 
 
 def test_an_attribute_that_nobody_was_asked_about() -> None:

@@ -89,8 +89,7 @@ def checked_level(level: float, rows: int = 1, simultaneous: bool = False) -> fl
 def score(point: float, variance: Callable[[float], float], level: float, ends: Interval) -> Interval:
     """Return every x for which a point is plausible: (point - x)^2 <= z^2 * variance(x).
 
-    `variance(x)` is that of the point if x is true. Truths lie between the ends, and so does the interval. If no truth
-    is plausible, it is the end nearer to the point.
+    `variance(x)` is that of the point if x is true. Truths lie between the ends, so the interval is cut there.
     """
     z2 = normal(level) ** 2
     low, high = ends
