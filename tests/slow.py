@@ -31,7 +31,7 @@ SLOW: dict[str, str] = {
     "test_cube.py::test_the_sampler_has_the_law_exactly[shape6]": "follows the most paths of all shapes",
     "test_cells.py::test_the_sampler_has_the_law_exactly[sizes5]": "follows the most paths of all sizes",
     "test_cells.py::test_the_sampler_has_the_law_exactly[sizes2]": "follows many paths",
-    "test_rows.py::test_the_sampler_has_the_law_exactly[True-shape4]": "follows the most paths of all shapes",
+    "channels/test_rows.py::test_the_sampler_has_the_law_exactly[True-shape4]": "follows the most paths of all shapes",
     "test_ladders.py::test_the_clipped_mean_is_covered": "simulates surveys",
     "test_crowds.py::test_more_people_a_larger": "accounts for crowds of every size",
     "test_alike.py::test_all_records_take_as_many_words": "counts the words of every plan",
