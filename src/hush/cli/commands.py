@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from hush.cli import collecting, completing, completion, doctor, relating, relaying, serving, shuffling, wishes
+from hush.cli import collecting, completing, completion, doctor, relating, relaying, serving, shuffling, storing, wishes
 from hush.cli.program import (
     ATTRIBUTES,
     JSON,
@@ -27,7 +27,7 @@ from hush.cli.program import (
     program,
 )
 
-__all__ = ["collecting", "completion", "doctor", "program", "relating", "relaying", "serving", "shuffling"]
+__all__ = ["collecting", "completion", "doctor", "program", "relating", "relaying", "serving", "shuffling", "storing"]
 
 # As in `hush.core.design`, which would have to be loaded for the help; a test compares.
 NUMERIC = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hush.cli import completing
+from hush.cli import completing, listening
 from hush.cli.program import Refused, program
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     help="Reports that the relay draws itself and adds to each batch.",
 )
 @click.option("--store", default="relay.db", show_default=True, metavar="FILE", help="The SQLite file of the relay.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", default=8001, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@listening.address(8001)
 @click.option(
     "--token",
     metavar="FILE",
@@ -49,34 +48,11 @@ if TYPE_CHECKING:
     metavar="TIME",
     help="How often the relay looks whether enough reports are there.",
 )
-@click.option(
-    "--host-name",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="A host name of the relay, such as relay.example.net. Requests for other names are refused, except localhost; "
-    "and numeric addresses, if the relay listens beyond this machine.",
-)
+@listening.host_names("relay", "relay.example.net")
 @click.option("--origin", multiple=True, metavar="ORIGIN", help="The origin of pages that may send sealed reports.")
-@click.option("--rate", default=0.0, metavar="N", help="Reports per second from one address (0: no limit).")
-@click.option("--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is trusted.")
-@click.option(
-    "--connections",
-    default=8192,
-    show_default=True,
-    type=click.IntRange(1, 10**6),
-    metavar="N",
-    help="How many connections may be open.",
-)
-@click.option(
-    "--connections-each",
-    "each",
-    default=512,
-    show_default=True,
-    type=click.IntRange(1, 10**6),
-    metavar="N",
-    help="How many of them one address may have.",
-)
+@listening.RATE
+@listening.FORWARDED
+@listening.connections
 @click.option("--json", "machine", is_flag=True, help="Print the address as one line of JSON.")
 def relay(
     plans: tuple[str, ...],
@@ -106,7 +82,7 @@ def relay(
     Example:
       hush relay plan.json --collector https://reports.example.org --key 8f2a... --least 1000 --own 150
     """
-    from hush.cli import access, serving
+    from hush.cli import access
     from hush.collector.settings import LOCAL, Settings
     from hush.core.sealing import CollectorKey
     from hush.device.client import Client as Collector
@@ -114,8 +90,7 @@ def relay(
     from hush.relay.serve import MAX_BODY, run
     from hush.relay.store import RelayStore
 
-    if not 0 <= rate < 1e9:
-        raise Refused("--rate must be a number of reports per second, or 0")
+    listening.check_rate(rate)
     mix = Mix(CollectorKey.from_hex(key), least, own)
     secret = None if token is None else _token(token)
     client = Collector(collector, token=secret, attempts=2)
@@ -123,7 +98,7 @@ def relay(
     settings = Settings(
         hosts=LOCAL | {access.host_name(name) for name in names},
         addresses=not access.is_local(host),
-        origins={"*": frozenset(serving.origin_of(url) for url in origin)} if origin else {},
+        origins={"*": frozenset(listening.origin_of(url) for url in origin)} if origin else {},
         rate=rate,
         max_body=MAX_BODY,
         connections=connections,
@@ -143,7 +118,7 @@ def relay(
         for plan in found:
             click.echo(f"hush: {address}/sealed/{plan.id}")
 
-    with serving.failing():
+    with listening.failing():
         opened = RelayStore(store)
         try:
             run(

@@ -1,0 +1,116 @@
+"""What the programs that listen have in common, `hush serve` and `hush relay`: options, origins, keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from hush.cli.program import Refused
+
+F = TypeVar("F", bound=Callable[..., None])
+
+RATE = click.option("--rate", default=0.0, metavar="N", help="Reports per second from one address (0: no limit).")
+FORWARDED = click.option(
+    "--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is trusted."
+)
+
+
+def address(port: int) -> Callable[[F], F]:
+    """Return the options for where to listen."""
+
+    def add(command: F) -> F:
+        listen = click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+        kind = click.IntRange(0, 65535)
+        number = click.option("--port", default=port, show_default=True, type=kind, help="0 takes a free one.")
+        return listen(number(command))
+
+    return add
+
+
+def host_names(who: str, example: str) -> Callable[[F], F]:
+    """Return the option for the names under which it is reached."""
+    return click.option(
+        "--host-name",
+        "names",
+        multiple=True,
+        metavar="NAME",
+        help=f"A host name of the {who}, such as {example}. Requests for other names are refused, except localhost; "
+        f"and numeric addresses, if the {who} listens beyond this machine.",
+    )
+
+
+def connections(command: F) -> F:
+    """Add the options that bound connections."""
+    most = click.option(
+        "--connections",
+        default=8192,
+        show_default=True,
+        type=click.IntRange(1, 10**6),
+        metavar="N",
+        help="How many connections may be open; files that may be open limit it too.",
+    )
+    each = click.option(
+        "--connections-each",
+        "each",
+        default=512,
+        show_default=True,
+        type=click.IntRange(1, 10**6),
+        metavar="N",
+        help="How many of them one address may have. Those of this machine and proxies of --forwarded may have all.",
+    )
+    return most(each(command))
+
+
+def check_rate(rate: float) -> None:
+    """Refuse a rate that is none."""
+    if not 0 <= rate < 1e9:
+        raise Refused("--rate must be a number of reports per second, or 0")
+
+
+@contextmanager
+def failing() -> Iterator[None]:
+    """Turn errors of a socket into one line."""
+    try:
+        yield
+    except OSError as error:
+        raise Refused(f"{error.strerror or error}") from None
+
+
+def origin_of(text: str) -> str:
+    """Return an origin as browsers write it: any other form would never match, and silently."""
+    import re
+    from urllib.parse import urlsplit
+
+    if text == "*":
+        return text
+    # A name, or an IPv6 address in brackets; international names are written as browsers send them, xn--...
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?", text) is None:
+        raise Refused("--origin is scheme://host or scheme://host:port, without a path, as in https://www.example.org")
+    scheme, place, *_ = urlsplit(text.lower())
+    usual = {"http": ":80", "https": ":443"}.get(scheme, ":")
+    return f"{scheme}://{place.removesuffix(usual)}"
+
+
+def key_of(path: Path, of: str) -> bytes:
+    """Return a key of 32 bytes from a file: the same after a restart, and for several collectors."""
+    import os
+    import secrets
+    from contextlib import suppress
+
+    try:
+        with suppress(FileExistsError):
+            handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with os.fdopen(handle, "w") as file:
+                file.write(secrets.token_hex(32) + "\n")
+        key = bytes.fromhex(path.read_text())
+    except OSError as error:
+        raise Refused(f"the key of {of} cannot be read or made: {error.strerror}") from None
+    except ValueError:
+        key = b""
+    if len(key) != 32:
+        raise Refused(f"the key of {of} must be 64 hexadecimal digits")
+    return key
