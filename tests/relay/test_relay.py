@@ -11,6 +11,7 @@ import pytest
 
 import hush
 from hush.collector import formats
+from hush.collector.settings import LOCAL, Settings
 from hush.core.sealing import SealedBatch, batch_id, sealed_size
 from hush.errors import CollectorError, InputError, PlanError, StoreError
 from hush.relay.forwarding import Mix
@@ -24,6 +25,7 @@ from tests.relay.relayed import (
     OTHER,
     PLAN,
     RECORD,
+    SECRET,
     collecting,
     relaying,
     sealed_reports,
@@ -195,6 +197,12 @@ def test_a_collector_without_a_key_opens_nothing(tmp_path: Path) -> None:
         with pytest.raises(CollectorError, match="no key") as refused:
             hush.Client(served.url, attempts=1).submit_sealed_batch(PLAN, body)
         assert refused.value.status == 404
+
+
+def test_sealed_reports_are_no_way_around_tickets() -> None:
+    """Otherwise anybody could answer any question, through a relay."""
+    with pytest.raises(InputError, match="take one of both"):
+        Settings(hosts=LOCAL, sealed_key=SECRET, tickets=True, ticket_key=bytes(32))
 
 
 def test_readers_see_whole_batches(tmp_path: Path) -> None:
