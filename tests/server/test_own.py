@@ -104,6 +104,38 @@ def test_rounding_keeps_the_total() -> None:
         rounded([Fraction(-1)], 1, 1)
 
 
+def people_and_whole(seed: int, people: int = 60, own: int = 90) -> tuple[hush.Tally, hush.Tally]:
+    counts = counted(np.random.default_rng(seed), people, own)
+    whole = hush.Tally(PLAN, people + own, [people + own], [counts])
+    return without(whole, own), whole
+
+
+def test_a_sum_of_tallies_knows_of_the_own_reports() -> None:
+    """Otherwise its intervals would forget them. All ways to add give the tally of all reports, corrected once."""
+    (one, first), (two, second) = people_and_whole(1), people_and_whole(2)
+    plain = hush.Tally(PLAN)
+    plain.add(report := hush.randomise(PLAN, {"c": "a"}))
+    third = first + second + plain
+    updated, added = one + two, one + two
+    updated.update([report])
+    added.add(report)
+    for found in (
+        one + two + plain,
+        plain + two + one,
+        sum([plain, one, two]),
+        updated,
+        added,
+        (one + two + plain).copy(),
+    ):
+        assert isinstance(found, PeopleTally)
+        assert (found.own, found.whole) == (180, third)
+        assert found == without(third, 180)
+        assert hush.estimate(found) == hush.estimate(without(third, 180))
+    assert one == without(first, 90), "sums change nothing"
+    with pytest.raises(TallyError, match="different plans"):
+        one + hush.Tally(hush.design(PLAN.schema, 1.0))
+
+
 def test_bad_numbers_are_refused() -> None:
     tally = hush.Tally(PLAN)
     assert without(tally, 0) is tally
