@@ -13,6 +13,7 @@ import pytest
 
 import hush
 from hush.core.blanket import blanket_of
+from hush.device.randomise import randomise_from
 from hush.errors import TallyError
 from hush.server.own import PeopleTally, own_of, rounded, without
 from hush.testing import SeededCoins
@@ -102,6 +103,20 @@ def test_rounding_keeps_the_total() -> None:
     assert rounded([Fraction(0)], 0, 3) == [0]
     with pytest.raises(TallyError, match="too small"):
         rounded([Fraction(-1)], 1, 1)
+
+
+def test_the_interval_of_a_clipped_mean_stays_within_its_clip() -> None:
+    """Own reports of a ladder are all over the range, so the clip of all reports together is another one."""
+    plan, coins = hush.design(hush.Schema([hush.Numeric("x", 0, 1e6, scale="log", unit=100)]), 4.0), SeededCoins(1)
+    whole = hush.Tally(plan)
+    whole.update(randomise_from(coins, plan, {"x": 500.0}) for _ in range(300))
+    for _ in range(300):
+        whole.add(hush.Report(plan, coins.word().to_bytes(16, "big"), blanket_of(plan).draw(coins)))
+    row, wide = hush.estimate(without(whole, 300))[0], hush.estimate(whole)[0]
+    assert row.ceiling is not None
+    assert wide.ceiling is not None
+    assert wide.ceiling > row.ceiling, "this is the case that is meant"
+    assert 0 <= row.low <= row.point <= row.high <= row.ceiling
 
 
 def people_and_whole(seed: int, people: int = 60, own: int = 90) -> tuple[hush.Tally, hush.Tally]:
