@@ -151,6 +151,24 @@ def test_a_sum_of_tallies_knows_of_the_own_reports() -> None:
         one + hush.Tally(hush.design(PLAN.schema, 1.0))
 
 
+def test_a_file_of_a_tally_knows_of_the_own_reports() -> None:
+    tally, whole = people_and_whole(3)
+    for found in (
+        hush.Tally.from_json(tally.to_json()),
+        hush.Tally.from_json(tally.to_json(), PLAN),
+        hush.Tally.decode(PLAN, tally.encode()),
+    ):
+        assert isinstance(found, PeopleTally)
+        assert (found, found.own, found.whole) == (tally, 90, whole)
+        assert hush.estimate(found) == hush.estimate(tally)
+    for own in ("0", "151", "true", "null", '"1"', "1.0"):
+        with pytest.raises(TallyError):
+            hush.Tally.from_json(tally.to_json().replace('"own":90', f'"own":{own}'))
+    for end in (b"\0", b"\x97\x01", b"\x5a\0", b"\x80"):
+        with pytest.raises(TallyError):
+            hush.Tally.decode(PLAN, whole.encode() + end)
+
+
 def test_bad_numbers_are_refused() -> None:
     tally = hush.Tally(PLAN)
     assert without(tally, 0) is tally

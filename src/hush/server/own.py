@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import floor
 
+from hush.core import codec
 from hush.core.blanket import blanket_of
 from hush.core.channels.alphabet import Alphabet, Grouped, Subsets
 from hush.core.report import Report
@@ -26,12 +27,20 @@ from hush.server.tally import Tally
 class PeopleTally(Tally):
     """The tally of people, after the average of `own` reports of a relay was subtracted from the `whole` tally.
 
-    It stays one when more is counted or added: the whole tallies are added, and corrected again.
+    It stays one when more is counted or added, and in a file: the whole tallies are added, and corrected again.
     """
 
     __slots__ = ("own", "whole")
     own: int
     whole: Tally
+
+    def to_json(self) -> str:
+        """Return the JSON form: of all reports, and how many of them are own ones. Reading it corrects again."""
+        return f'{self.whole.to_json()[:-1]},"own":{self.own}}}'
+
+    def encode(self) -> bytes:
+        """Return the compact binary form: of all reports, and how many of them are own ones."""
+        return self.whole.encode() + codec.varint(self.own)
 
     def add(self, report: Report) -> None:
         """Count a report of the same plan, of a person."""
