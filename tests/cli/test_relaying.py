@@ -105,6 +105,6 @@ def test_serve_refuses_what_does_not_go_with_sealed_batches() -> None:
     Path("short").write_text("12")
     serve = ["serve", "plan.json", "--store", "sqlite://a.db"]
     assert "--sealed-only needs" in refused(*serve, "--sealed-only")
-    assert "--sealed-only needs" in refused(*serve, "--sealed-only", "--sealed-key", "key", "--tickets", "tickets")
+    assert "exclude each other" in refused(*serve, "--sealed-key", "key", "--tickets", "tickets")
     assert "--sealed-only needs" in refused(*serve, "--sealed-only", "--sealed-key", "key", "--training", "a=1")
     assert "the key of sealed reports must be 64" in refused(*serve, "--sealed-key", "short")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,38 @@ def test_a_collector_cannot_ask_again_with_another_second_plan(tmp_path: Path) -
     unbound = Liar({"plan": plans[1].id}, *plans, ledger=book)
     unbound.answer(plans[1].id, record())  # the twin: without following, the second plans cost twice
     assert book.spent == 16
+
+
+class Meanwhile(Liar):
+    """While it asks for the current plan, another process of the same device follows, to another second plan."""
+
+    def __init__(self, plan: Plan, other: Liar, **named: Any) -> None:
+        super().__init__({"plan": plan.id}, plan, **named)
+        self.other = other
+
+    def current(self, plan: Plan | str) -> Plan:
+        found = super().current(plan)
+        self.other.answer(PILOT.id, record(), follow=True)
+        return found
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_collector_cannot_send_two_processes_to_two_second_plans(
+    keeps: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(family, "forks", 0)
+    one, two = narrowed(1e5, title=f"one, {keeps}"), narrowed(2e5, title=f"two, {keeps}")
+    named: dict[str, Any] = {"ledger": ledger(tmp_path)} if keeps else {}
+    person: dict[str, Any] = {} if keeps else {"person": "of two processes"}
+    other = Liar({"plan": one.id}, one, **named)
+    monkeypatch.setattr(other, "answer", partial(other.answer, **person))
+    late = Meanwhile(two, other, **named)
+    late.known |= other.known
+    with pytest.raises(BudgetError, match="of the same pilot"):
+        late.answer(PILOT.id, record(), follow=True, **person)
+    late.answer(PILOT.id, record(), follow=True, **person)  # tried again, it sends the report that was drawn
+    assert late.sent == other.sent
+    assert [report.plan for report in other.sent] == [one]
 
 
 def test_a_record_that_does_not_fit_is_refused_by_the_pilot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,6 +63,21 @@ def test_own_reports_are_kept_with_the_counts(place: Place) -> None:
         assert own_of(store.reveal(plan(), None, 0)) == 10
 
 
+def test_a_tally_that_is_handed_on_keeps_its_own_reports(place: Place) -> None:
+    made = places.reports(60)
+    with place.opened() as store:
+        store.add_plan(plan())
+        store.commit([opened(made[:40], b"1" * 16, own=7)])
+        tally = store.tally(plan())
+        for number, (kind, body) in enumerate(
+            ((formats.JSON, tally.to_json().encode()), (formats.TALLY, tally.encode()))
+        ):
+            other = formats.tally(plan(), kind, body, bytes([number]) * 16)
+            group: list[Submission] = [*places.singles(made[40 + number : 41 + number]), other]
+            assert store.commit(group) == [Outcome.NEW, Outcome.NEW]
+        assert (store.tally(plan()).reports, own_of(store.tally(plan()))) == (3 * 33 + 2, 3 * 7)
+
+
 def test_no_more_own_reports_than_reports(place: Place) -> None:
     made = places.reports(4)
     with place.opened() as store:

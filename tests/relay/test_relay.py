@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import sqlite3
 from collections import Counter
+from itertools import count, islice
 from pathlib import Path
 
 import pytest
 
 import hush
 from hush.collector import formats
+from hush.collector.settings import LOCAL, Settings
 from hush.core.sealing import SealedBatch, batch_id, sealed_size
 from hush.errors import CollectorError, InputError, PlanError, StoreError
 from hush.relay.forwarding import Mix
@@ -24,6 +27,7 @@ from tests.relay.relayed import (
     OTHER,
     PLAN,
     RECORD,
+    SECRET,
     collecting,
     relaying,
     sealed_reports,
@@ -197,6 +201,12 @@ def test_a_collector_without_a_key_opens_nothing(tmp_path: Path) -> None:
         assert refused.value.status == 404
 
 
+def test_sealed_reports_are_no_way_around_tickets() -> None:
+    """Otherwise anybody could answer any question, through a relay."""
+    with pytest.raises(InputError, match="take one of both"):
+        Settings(hosts=LOCAL, sealed_key=SECRET, tickets=True, ticket_key=bytes(32))
+
+
 def test_readers_see_whole_batches(tmp_path: Path) -> None:
     """What readers see moves by batches alone, however often they look."""
     with collecting(tmp_path) as served, relaying(tmp_path, served.url, least=10, own=2) as relay:
@@ -246,6 +256,25 @@ def test_a_batch_is_made_once_and_of_bounded_size(tmp_path: Path) -> None:
     both = first.body + second.body
     assert sorted(both[i : i + size] for i in range(0, len(both), size)) == sorted(sealed[:6])
     store.close()
+
+
+def test_nobody_can_push_in(tmp_path: Path) -> None:
+    """If more reports wait than fit into a batch, nobody can choose theirs so that others wait for ever.
+
+    15 of 30 are taken: that all of them are the attacker's by chance has a probability of 1e-8.
+    """
+    honest = sealed_reports(15)[1]
+    garbage = (number.to_bytes(sealed_size(PLAN), "big") for number in count())
+    low = list(islice((one for one in garbage if not hashlib.sha256(one).digest()[0]), 15))
+    store, found = RelayStore(tmp_path / "relay.db"), list[bytes]()
+    store.take([(PLAN.id, [*low, *honest])])
+    store.make(PLAN.id, 15, 15, lambda sealed: found.extend(sealed) or b"a batch")
+    assert len(found) == 15
+    assert set(found) & set(honest)
+    store.close()
+    again = RelayStore(tmp_path / "relay.db")
+    assert again.take([(PLAN.id, honest)]) == [0], "the key is that of the file"
+    again.close()
 
 
 def test_a_batch_that_cannot_be_mixed_changes_nothing(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import hush
 from hush.core.blanket import blanket_of
+from hush.device.randomise import randomise_from
 from hush.errors import TallyError
 from hush.server.own import PeopleTally, own_of, rounded, without
 from hush.testing import SeededCoins
@@ -102,6 +103,70 @@ def test_rounding_keeps_the_total() -> None:
     assert rounded([Fraction(0)], 0, 3) == [0]
     with pytest.raises(TallyError, match="too small"):
         rounded([Fraction(-1)], 1, 1)
+
+
+def test_the_interval_of_a_clipped_mean_stays_within_its_clip() -> None:
+    """Own reports of a ladder are all over the range, so the clip of all reports together is another one."""
+    plan, coins = hush.design(hush.Schema([hush.Numeric("x", 0, 1e6, scale="log", unit=100)]), 4.0), SeededCoins(1)
+    whole = hush.Tally(plan)
+    whole.update(randomise_from(coins, plan, {"x": 500.0}) for _ in range(300))
+    for _ in range(300):
+        whole.add(hush.Report(plan, coins.word().to_bytes(16, "big"), blanket_of(plan).draw(coins)))
+    row, wide = hush.estimate(without(whole, 300))[0], hush.estimate(whole)[0]
+    assert row.ceiling is not None
+    assert wide.ceiling is not None
+    assert wide.ceiling > row.ceiling, "this is the case that is meant"
+    assert 0 <= row.low <= row.point <= row.high <= row.ceiling
+
+
+def people_and_whole(seed: int, people: int = 60, own: int = 90) -> tuple[hush.Tally, hush.Tally]:
+    counts = counted(np.random.default_rng(seed), people, own)
+    whole = hush.Tally(PLAN, people + own, [people + own], [counts])
+    return without(whole, own), whole
+
+
+def test_a_sum_of_tallies_knows_of_the_own_reports() -> None:
+    """Otherwise its intervals would forget them. All ways to add give the tally of all reports, corrected once."""
+    (one, first), (two, second) = people_and_whole(1), people_and_whole(2)
+    plain = hush.Tally(PLAN)
+    plain.add(report := hush.randomise(PLAN, {"c": "a"}))
+    third = first + second + plain
+    updated, added = one + two, one + two
+    updated.update([report])
+    added.add(report)
+    for found in (
+        one + two + plain,
+        plain + two + one,
+        sum([plain, one, two]),
+        updated,
+        added,
+        (one + two + plain).copy(),
+    ):
+        assert isinstance(found, PeopleTally)
+        assert (found.own, found.whole) == (180, third)
+        assert found == without(third, 180)
+        assert hush.estimate(found) == hush.estimate(without(third, 180))
+    assert one == without(first, 90), "sums change nothing"
+    with pytest.raises(TallyError, match="different plans"):
+        one + hush.Tally(hush.design(PLAN.schema, 1.0))
+
+
+def test_a_file_of_a_tally_knows_of_the_own_reports() -> None:
+    tally, whole = people_and_whole(3)
+    for found in (
+        hush.Tally.from_json(tally.to_json()),
+        hush.Tally.from_json(tally.to_json(), PLAN),
+        hush.Tally.decode(PLAN, tally.encode()),
+    ):
+        assert isinstance(found, PeopleTally)
+        assert (found, found.own, found.whole) == (tally, 90, whole)
+        assert hush.estimate(found) == hush.estimate(tally)
+    for own in ("0", "151", "true", "null", '"1"', "1.0"):
+        with pytest.raises(TallyError):
+            hush.Tally.from_json(tally.to_json().replace('"own":90', f'"own":{own}'))
+    for end in (b"\0", b"\x97\x01", b"\x5a\0", b"\x80"):
+        with pytest.raises(TallyError):
+            hush.Tally.decode(PLAN, whole.encode() + end)
 
 
 def test_bad_numbers_are_refused() -> None:

@@ -43,6 +43,7 @@ export class Collector {
   readonly #options: Required<Omit<CollectorOptions, "ledger" | "token">> & { token: string | undefined };
   readonly #kept: Ledger | undefined;
   readonly #plans = new Map<string, Plan>();
+  readonly #followed = new WeakSet<Plan>(); // plans that the collector named, of which a device answers one
 
   constructor(url: string, options: CollectorOptions = {}) {
     const { ledger, token, attempts = 6, pause = 500, timeout = 10_000, tickets = "auto" } = options;
@@ -75,6 +76,7 @@ export class Collector {
     const { plan } = fields(answer, "the current plan", ["plan"], CollectorError);
     const found = await this.plan(String(plan));
     ensure(found === asked || follows(found, asked), "this plan must be the pilot's, narrowed", CollectorError);
+    this.#followed.add(found);
     return found;
   }
 
@@ -87,7 +89,7 @@ export class Collector {
     const ledger = this.#ledger();
     if (await ledger.entry(plan)) return false; // and no other ticket, which would deal other questions
     plan.encode(record);
-    return ledger.draw(plan, record, await this.#ticket(plan));
+    return ledger.draw(plan, record, await this.#ticket(plan), this.#followed.has(plan));
   }
 
   /** Sends the report that is kept for a plan until it has arrived. Sending again is harmless: it counts once. */

@@ -55,10 +55,11 @@ export class Ledger {
 
   /**
    * Draws the report to a plan and keeps it, unless one is kept: then this record is ignored. Returns whether this call
-   * drew the report. A plan that would take the total above the cap is a BudgetError, and nothing is drawn.
+   * drew the report. A plan that would take the total above the cap is a BudgetError, and nothing is drawn. So is, with
+   * `follow`, a plan if another one of the same pilot was answered: two tabs may have been sent to two plans.
    */
-  async draw(plan: Plan, record: PersonRecord, ticket?: Ticket): Promise<boolean> {
-    return (await this.#draw(plan, record, ticket)).fresh;
+  async draw(plan: Plan, record: PersonRecord, ticket?: Ticket, follow = false): Promise<boolean> {
+    return (await this.#draw(plan, record, ticket, follow)).fresh;
   }
 
   /**
@@ -96,7 +97,12 @@ export class Ledger {
     return this.#move(plan, () => "arrived");
   }
 
-  async #draw(plan: Plan, record: PersonRecord, ticket?: Ticket): Promise<{ report: Report; fresh: boolean }> {
+  async #draw(
+    plan: Plan,
+    record: PersonRecord,
+    ticket?: Ticket,
+    follow = false,
+  ): Promise<{ report: Report; fresh: boolean }> {
     let report: Report | undefined;
     let fresh = false;
     await this.#update(({ cap, entries }) => {
@@ -104,7 +110,9 @@ export class Ledger {
       if (stored) report = Report.decode(plan, stored.report);
       if (report) return undefined;
       ensure(
-        !entries.some((entry) => entry.plan === plan.after || entry.after === plan.id),
+        !entries.some(
+          ({ plan: id, after }) => id === plan.after || after === plan.id || (follow && plan.after && after === plan.after),
+        ),
         "this device has answered a plan that excludes this plan",
         BudgetError,
       );

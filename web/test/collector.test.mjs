@@ -492,6 +492,18 @@ test("a device answers one of the plans of a pilot, and gets that one again", as
   }
 });
 
+test("of two tabs that a collector sends to two plans of a pilot, one draws", async () => {
+  const ledger = await ledgerOf(16);
+  const tabs = [second, sibling].map(({ id }) => naming({ plan: id }, [pilot, second, sibling], { ledger }));
+  const asked = [];
+  for (const { collector } of tabs) asked.push(await collector.current(pilot.id));
+  await tabs[0].collector.answer(asked[0], record);
+  await assert.rejects(tabs[1].collector.answer(asked[1], record), { name: "BudgetError", message: /excludes this plan/ });
+  assert.equal(tabs[1].of("reports").length, 0);
+  assert.deepEqual((await ledger.entries()).map(({ plan }) => plan), [second.id]);
+  await ledger.draw(sibling, record); // the twin: who does not follow answers both
+});
+
 test("other answers do not bind a device", async () => {
   const ledger = await ledgerOf(16);
   await ledger.draw(await titled("another"), record);

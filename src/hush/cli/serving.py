@@ -152,8 +152,10 @@ def serve(
     listening.check_rate(rate)
     if keep not in ("reports", "tallies"):
         raise Refused("--keep must be reports or tallies")
-    if sealed_only and (sealed_key is None or tickets is not None or training):
-        raise Refused("--sealed-only needs --sealed-key, and goes with neither --tickets nor --training")
+    if sealed_key is not None and tickets is not None:
+        raise Refused("--sealed-key and --tickets exclude each other: a sealed report comes without a ticket")
+    if sealed_only and (sealed_key is None or training):
+        raise Refused("--sealed-only needs --sealed-key, and does not go with --training")
     read = [files.read_plan(name) for name in plans]
     pilots = [rounds.pilot_of(spec) for spec in narrow]
     settings = _settings(

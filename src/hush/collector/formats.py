@@ -36,6 +36,7 @@ from hush.core.columnar import parts
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE, MAX_TEXT, TAG_SIZE, VERSION, Report, sizes
 from hush.errors import ReportError, TallyError
+from hush.server.own import own_of, whole_of
 from hush.server.tally import Tally
 
 Array = np.ndarray[Any, Any]
@@ -391,9 +392,11 @@ def split(plan: Plan, data: bytes) -> list[Report]:
 def tally(plan: Plan, kind: str, body: bytes, id_: bytes) -> Batch:
     """Read the tally of another collector."""
     found = Tally.from_json(body, plan) if kind == JSON else Tally.decode(plan, body)
-    if not 0 < found.reports <= MAX_TALLY:
+    whole = whole_of(found)
+    if not found.reports or whole.reports > MAX_TALLY:
         raise TallyError(f"a tally that is handed on has from 1 to {MAX_TALLY} reports")
-    return Batch(plan, id_, layout_of(plan).vector(found), Form.TALLY, found.encode())
+    layout = layout_of(plan)
+    return Batch(plan, id_, layout.with_own(layout.vector(whole), own_of(found)), Form.TALLY, found.encode())
 
 
 def _ids(piece: pa.RecordBatch) -> list[bytes]:

@@ -78,5 +78,5 @@ class Settings:
             raise InputError("reveal_every and reveal_least must be 0 or more")
         if self.sealed_only and not self.sealed_key:
             raise InputError("sealed_only needs a sealed_key: nothing could be counted")
-        if self.sealed_only and self.tickets:
+        if self.sealed_key and self.tickets:  # anybody can send a sealed report, about any question
             raise InputError("a ticket names a report, and a relay hides its sender: take one of both")

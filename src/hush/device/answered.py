@@ -114,6 +114,7 @@ class Person:
         once: str | None = None,
         draw: Callable[[Plan, Record], Report] | None = None,
         ticket: str | None = None,
+        follow: bool = False,
     ) -> Report:
         """Answer a plan once: return the earlier report, or make one. See `Ledger.randomise`."""
         with _memory.lock:
@@ -129,6 +130,8 @@ class Person:
                 return Report.decode(plan, held.report)
             if plan.after in mine or any(answer.after == plan.id for answer in mine.values()):
                 raise BudgetError("a plan that belongs to this one has been answered, and one of both only is answered")
+            if follow and self.answered(plan) is not None:
+                raise BudgetError("another plan of the same pilot has been answered, and one only is answered")
             if once is not None and any(answer.title.startswith(once) for answer in mine.values()):
                 remedy = f"; if it was another person: {_REMEDY}" if self._name is None else ""
                 raise BudgetError(f"another plan of this kind has been answered, and one only is answered{remedy}")

@@ -154,7 +154,9 @@ class Client:
             found = self._followed(found, record, book)
         if series is not None:
             return self._deliver(series.randomise(found, record), series.ledger)
-        return self._deliver(randomise(found, record) if book is None else book.randomise(found, record), book)
+        if book is None:
+            return self._deliver(randomise(found, record), book)
+        return self._deliver(book.randomise(found, record, follow=follow), book)
 
     def _deliver(self, report: Report, book: Ledger | Person | None) -> Receipt:
         """Send a report to the collector, or sealed to the relay: the same bytes each time, if there is a book."""
@@ -252,7 +254,7 @@ class Client:
         if book is None:
             report = draw(found, record)
         else:
-            report = book.randomise(found, record, draw=draw, ticket=signature)
+            report = book.randomise(found, record, draw=draw, ticket=signature, follow=follow)
             signature = book.ticket(found) or signature
         return self.submit(report, headers={"Hush-Ticket": signature})
 

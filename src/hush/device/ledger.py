@@ -125,13 +125,15 @@ class Ledger:
         once: str | None = None,
         draw: Callable[[Plan, Record], Report] = randomise,
         ticket: str | None = None,
+        follow: bool = False,
     ) -> Report:
         """Answer a plan once: return the stored report, or make one and store it before it is returned.
 
         A plan that would take the total above the cap raises BudgetError, and nothing is drawn or stored. With `once`,
         a plan also raises it if the device has answered another plan whose title begins with `once`, such as another
         round of a training. `draw` makes reports under a ticket (`hush.device.tickets`), whose signature is kept with
-        the report.
+        the report. With `follow`, a plan also raises BudgetError if another plan of the same pilot was answered: two
+        threads or processes that follow at once may have been sent to two plans.
         """
         with self._file.transaction() as connection:
             stored = self._file.stored(connection, plan)
@@ -142,6 +144,8 @@ class Ledger:
                 if any(title.startswith(once) for (title,) in titles):
                     raise BudgetError("this device has answered another plan of this kind, and answers one only")
             self._file.exclude(connection, plan)
+            if follow and self._file.answered(connection, plan) is not None:
+                raise BudgetError("this device has answered another plan of the same pilot, and answers one only")
             self._file.afford(connection, plan.cost, "this plan")
             report = draw(plan, record)
             if ticket is not None:

@@ -1,6 +1,8 @@
 """Where a relay keeps sealed reports until the collector has them: one SQLite file, written by one process.
 
 **No time, no order, no address.** A row is the hash of a sealed report and its bytes, in a table ordered by the hash.
+The hash has a secret key of the file. If more reports wait than fit into a batch, the lowest hashes go first: without
+the key somebody could send reports with low ones, and keep those of others waiting for ever.
 Nothing says when it came, or whether another came before. SQLite's log has the order of the last commits; it is
 emptied whenever a batch is made, and deleted content is overwritten.
 
@@ -19,6 +21,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from secrets import token_bytes
 from typing import NamedTuple
 
 from hush.collector.stores import sqlite_file
@@ -27,6 +30,7 @@ from hush.errors import StoreError
 
 APPLICATION = 1752132729  # SQLite's application_id: "hrly" in ASCII, 0x68726c79
 HASH_SIZE = 16
+KEY_SIZE = 32
 
 MIGRATIONS = (
     """
@@ -37,6 +41,7 @@ MIGRATIONS = (
     create table batches (
       plan text not null primary key, id blob not null, body blob not null
     ) strict, without rowid;
+    create table secret (key blob not null) strict;
     create table pulse (beats integer not null) strict;
     insert into pulse values (0)
     """,
@@ -67,9 +72,21 @@ class RelayStore:
                 undo.callback(self._db.close)
                 self._db.execute("pragma secure_delete = on")
                 sqlite_file.migrate(self._db, MIGRATIONS)
+                self._key = self._secret()
                 self._count()
             self._files.settle()
             undo.pop_all()
+
+    def _secret(self) -> bytes:
+        """Return the key of the hashes, which is made with the file."""
+        row = self._db.execute("select key from secret").fetchone()
+        if row is None:
+            row = (token_bytes(KEY_SIZE),)
+            self._db.execute("insert into secret values (?)", row)
+        return bytes(row[0])
+
+    def _hash(self, sealed: bytes) -> bytes:
+        return hashlib.blake2b(sealed, digest_size=HASH_SIZE, key=self._key).digest()
 
     def _count(self) -> None:
         """Count the reports that wait: at the start, and after a failure that leaves it open what was written."""
@@ -105,7 +122,8 @@ class RelayStore:
                 found = [
                     sum(
                         self._db.execute(
-                            "insert into reports values (?, ?, ?) on conflict do nothing", (plan, _hash(sealed), sealed)
+                            "insert into reports values (?, ?, ?) on conflict do nothing",
+                            (plan, self._hash(sealed), sealed),
                         ).rowcount
                         for sealed in some
                     )
@@ -172,7 +190,3 @@ class RelayStore:
         with self._lock:
             self._db.close()
             self._files.close()
-
-
-def _hash(sealed: bytes) -> bytes:
-    return hashlib.sha256(sealed).digest()[:HASH_SIZE]

@@ -196,6 +196,8 @@ def _spread(row: Estimate, whole: Estimate, schema: Schema) -> Estimate:
     least, most = 0.0, 1.0
     if row.category is None and isinstance(attribute, Numeric):
         least, most = attribute.low, attribute.high
+        if row.floor is not None and row.ceiling is not None:  # the clip of all reports is another one
+            least, most = row.floor, row.ceiling
     stderr = max(row.stderr, stretch * whole.stderr)
     return replace(row, stderr=stderr, low=max(low, least), high=min(high, most))
 

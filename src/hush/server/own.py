@@ -16,23 +16,61 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import floor
 
+from hush.core import codec
 from hush.core.blanket import blanket_of
 from hush.core.channels.alphabet import Alphabet, Grouped, Subsets
+from hush.core.report import Report
 from hush.errors import TallyError
 from hush.server.tally import Tally
 
 
 class PeopleTally(Tally):
-    """The tally of people, after the average of `own` reports of a relay was subtracted from the `whole` tally."""
+    """The tally of people, after the average of `own` reports of a relay was subtracted from the `whole` tally.
+
+    It stays one when more is counted or added, and in a file: the whole tallies are added, and corrected again.
+    """
 
     __slots__ = ("own", "whole")
     own: int
     whole: Tally
 
+    def to_json(self) -> str:
+        """Return the JSON form: of all reports, and how many of them are own ones. Reading it corrects again."""
+        return f'{self.whole.to_json()[:-1]},"own":{self.own}}}'
+
+    def encode(self) -> bytes:
+        """Return the compact binary form: of all reports, and how many of them are own ones."""
+        return self.whole.encode() + codec.varint(self.own)
+
+    def add(self, report: Report) -> None:
+        """Count a report of the same plan, of a person."""
+        extra = Tally(self.plan)
+        extra.add(report)
+        self._merge(extra)
+
+    def _merge(self, other: Tally) -> None:
+        total = self + other
+        self.reports, self.answered, self.counts = total.reports, total.answered, total.counts
+        self.own, self.whole = own_of(total), whole_of(total)
+
+    def __add__(self, other: Tally) -> Tally:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        return without(self.whole + whole_of(other), self.own + own_of(other))
+
+    def __radd__(self, other: object) -> Tally:
+        # Python asks a subclass first, so this is also the sum of a plain tally and one of people.
+        return self + other if isinstance(other, Tally) else super().__radd__(other)
+
 
 def own_of(tally: Tally) -> int:
     """Return for how many own reports of a relay a tally was corrected."""
     return tally.own if isinstance(tally, PeopleTally) else 0
+
+
+def whole_of(tally: Tally) -> Tally:
+    """Return a tally with all reports, those of a relay among them."""
+    return tally.whole if isinstance(tally, PeopleTally) else tally
 
 
 def without(tally: Tally, own: int) -> Tally:

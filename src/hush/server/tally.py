@@ -158,6 +158,8 @@ class Tally:
         if not isinstance(plan, Plan | None) or isinstance(text, Plan):
             raise TallyError("Tally.from_json(text, plan) needs a text first, and then perhaps a Plan")
         value = codec.load(text, TallyError, 2 * codec.MAX_TEXT)
+        corrected = isinstance(value, dict) and "own" in value
+        own = value.pop("own") if corrected else None
         outer, design, tally = codec.fields(value, ("hush", "plan", "tally"), TallyError, "a tally")
         names = ("hush", "plan", "reports", "answered", "counts")
         version, plan_id, reports, answered, counts = codec.fields(tally, names, TallyError, "the counts of a tally")
@@ -168,12 +170,19 @@ class Tally:
         if plan_id != plan.id:
             raise TallyError("this tally belongs to another plan")
         vectors: list[Any] = codec.listed(counts, TallyError, "counts")
-        return cls(
+        found = Tally(
             plan,
             reports,
             codec.listed(answered, TallyError, "answered"),
             [codec.listed(vector, TallyError, "a vector of counts") for vector in vectors],
         )
+        return found._people(own) if corrected else found
+
+    def _people(self, own: Any) -> Tally:
+        """Return the tally of people, if `own` of these reports are a relay's own."""
+        from hush.server.own import without
+
+        return without(self, codec.integer(own, 1, self.reports, TallyError, "the number of a relay's own reports"))
 
     @staticmethod
     def _planned(design: Any, known: Plan | None) -> Plan:
@@ -211,5 +220,7 @@ class Tally:
         for question in plan.questions:
             answered.append(cursor.varint())
             counts.append([cursor.varint() for _ in range(question.channel.alphabet.size)])
+        own = cursor.varint() if cursor.left else None
         cursor.end()
-        return cls(plan, reports, answered, counts)
+        found = Tally(plan, reports, answered, counts)
+        return found if own is None else found._people(own)

@@ -59,7 +59,12 @@ COUNTS_SCHEMA = {
 TALLY_SCHEMA = {
     "type": "object",
     "description": "A tally as in spec/wire.md, with its plan",
-    "properties": {"hush": {"const": tally.VERSION}, "plan": {"type": "object"}, "tally": COUNTS_SCHEMA},
+    "properties": {
+        "hush": {"const": tally.VERSION},
+        "plan": {"type": "object"},
+        "tally": COUNTS_SCHEMA,
+        "own": {"type": "integer", "minimum": 1},
+    },
     "required": ["hush", "plan", "tally"],
     "additionalProperties": False,
 }

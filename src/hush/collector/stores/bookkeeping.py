@@ -45,7 +45,7 @@ class PlanBook:
             self.layout.add(self.added, submission.report)
             self._singles.append(submission.report.encode())
         else:
-            self.added[: len(submission.vector)] += submission.vector
+            self.added = plus(self.added, submission.vector)  # the tally of another collector may count own reports
             self._batches.append((int(submission.vector[0]), submission.form, submission.body))
 
     def count_opened(self, opened: Opened, old: Sequence[Report]) -> None:
