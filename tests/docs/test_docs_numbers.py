@@ -92,6 +92,14 @@ def test_numbers_about_wide_numbers() -> None:
     assert predict(number, 1_000_000)[0].margin > 0.002, "twice the typical number, a thousandth of the range"
 
 
+def test_numbers_about_few_answers() -> None:
+    """docs/small.md."""
+    with (ROOT / "docs" / "reproduction" / "synthetic" / "small.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["part"] == "search" and row["what"] == "coverage"]
+    assert len(rows) == 2600, "2,600 settings with people at two points"
+    assert min(float(row["value"]) for row in rows) >= 0.94, "at least 94 % in each"
+
+
 def test_numbers_about_relations() -> None:
     """docs/by-group.md. The factors of its introduction are those of a table in docs/relations.md."""
     five = Schema([Categorical(f"a{i}", list("abcde")) for i in range(10)])
