@@ -50,6 +50,7 @@ PLAYED = {
     "operate.md": 10,
     "collector.md": 10,
     "relay.md": 6,
+    "shuffle.md": 0,
 }
 POSTGRES = "postgres.md"  # and one that needs a server of its own
 

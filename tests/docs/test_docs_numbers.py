@@ -3,9 +3,11 @@ tests/docs/test_docs.py.)"""
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import math
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -14,12 +16,16 @@ import hush
 from hush import Categorical, Distribution, Numeric, Schema, Tally, estimate, predict, randomise
 from hush.batch.engine import CHUNK
 from hush.collector.timeline import FIRST_WIDTH, MAX_SPANS
+from hush.core.blanket import MOST as BLANKET
+from hush.core.design.numeric import best_worst_case
 from hush.core.plan import MAX_EPSILON
 from hush.core.schema import MAX_CATEGORIES
 from hush.engines.sql import WHOLE_MEMBERS, WHOLE_SETS
 from hush.learn.models import PILOT, PrivateModel
 from hush.learn.rules import MAX_ROUNDS, MIN_ROUNDS
 from hush.planning.audits.proofs import CELLS
+from hush.planning.relations import needs
+from hush.relay import serve as relay
 
 ROOT = Path(__file__).parent.parent.parent
 WEB = (ROOT / "web" / "pages" / "form.entry.ts").read_text(encoding="utf-8")
@@ -44,6 +50,9 @@ SENTENCES = [
     ("docs/collector.md", f"at most {MAX_SPANS} spans of equal width"),
     ("docs/learning.md", f"{100 * PILOT:g} % of the people do not train"),
     ("docs/learning.md", f"there are {MIN_ROUNDS} to {MAX_ROUNDS} rounds"),
+    ("docs/relay.md", f"more than {BLANKET:,} entries"),
+    ("docs/relay.md", f"looks every {relay.EVERY:g} seconds"),
+    ("docs/relay.md", f"{relay.MAX_BODY >> 20} MiB a request"),
     ("docs/scale.md", f"at most {WHOLE_MEMBERS} members, at most {WHOLE_SETS} different ones"),
 ]
 
@@ -62,6 +71,47 @@ def test_numbers_that_are_written_as_words() -> None:
     assert FIRST_WIDTH == 1.0, "docs/collector.md: spans begin with one second"
     assert PrivateModel().validation_fraction == 0.1, "docs/learning.md: a tenth of the people answer only their loss"
     assert float(MAX_EPSILON) == float(found("const CAP = ([0-9]+);", WEB)), "the dearest plan may be answered"
+
+
+def test_numbers_about_wide_numbers() -> None:
+    """docs/wide.md and docs/planning.md."""
+    bound = 4 * math.e / (math.e - 1) ** 2  # the range -1 to 1 has H = 2
+    assert 1.08 < float(best_worst_case(Fraction(1)).worst_variance) / bound < 1.09, "within 9 % of that at epsilon 1"
+    kept = ROOT / "docs" / "reproduction" / "real" / "wide.csv"
+    with kept.open(encoding="utf-8", newline="") as file:
+        errors = {
+            (float(row["epsilon"]), row["way"]): float(row["value"])
+            for row in csv.DictReader(file)
+            if (row["part"], row["population"], row["people"], row["what"]) == ("columns", "income", "100000", "rmse")
+        }
+    assert errors[1.0, "full"] > 0.5, "more than half of the mean"
+    assert round(100 * errors[1.0, "one"]) == 9, "brings it to 9 %"
+    assert round(100 * errors[1.0, "two"]) == 5, "and two rounds to 5 %"
+    assert errors[4.0, "two"] / errors[4.0, "one"] > 0.95, "nothing with 100,000 people at epsilon 4"
+    number = hush.design(Schema([Numeric("a", low=0, high=1)]), 1.0)
+    assert predict(number, 1_000_000)[0].margin > 0.002, "twice the typical number, a thousandth of the range"
+
+
+def test_numbers_about_few_answers() -> None:
+    """docs/small.md."""
+    with (ROOT / "docs" / "reproduction" / "synthetic" / "small.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["part"] == "search" and row["what"] == "coverage"]
+    assert len(rows) == 2600, "2,600 settings with people at two points"
+    assert min(float(row["value"]) for row in rows) >= 0.94, "at least 94 % in each"
+
+
+def test_numbers_about_relations() -> None:
+    """docs/by-group.md. The factors of its introduction are those of a table in docs/relations.md."""
+    five = Schema([Categorical(f"a{i}", list("abcde")) for i in range(10)])
+    (found,) = needs(hush.design(five, 1.0, relations="all"))
+    assert found == "45 tables: margins of 3 points need about 560,000 people."
+    numbers = Schema([Numeric("a", low=0, high=1), Numeric("b", low=0, high=1)])
+    guesses = {name: hush.Guess(0.5, 0.2) for name in "ab"}
+    (sides,) = hush.foresee(
+        hush.design(numbers, 2.0, relations=[("a", "b")], bands={"a": [0.5], "b": [0.5]}), 100_000, guesses=guesses
+    )
+    (moments,) = hush.foresee(hush.design(numbers, 2.0, relations=[("a", "b", "moments")]), 100_000, guesses=guesses)
+    assert 9 < (moments.stderr / sides.stderr) ** 2 < 11, "about ten times as many at epsilon 2"
 
 
 def test_what_hush_cannot_do_is_still_so() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -36,6 +37,23 @@ def test_no_proof_can_be_a_thousandth_better(schema: hush.Schema, epsilon: float
 def test_elsewhere_no_proof_can_be_a_fifth_better(schema: hush.Schema, epsilon: float) -> None:
     found = hush.shuffle(hush.design(schema, epsilon), people=10**5, delta=1e-7)
     assert found.lower < found.epsilon < found.lower * 1.2
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0, 5.0, 6.0])
+@pytest.mark.parametrize("people", [10**4, 10**9])
+def test_the_bounds_of_yes_or_no_are_farther_apart(epsilon: float, people: int) -> None:
+    """docs/shuffle.md and decision 22: within 1.43."""
+    found = hush.shuffle(hush.design(category(2), epsilon), people=people, delta=0.01 / people)
+    assert found.lower < found.epsilon < found.lower * 1.43
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0, 6.0])
+@pytest.mark.parametrize("kind", [hush.Numeric("a", 0, 1), hush.Categorical("a", ["yes", "no"])], ids=["number", "yes"])
+def test_the_bounds_of_several_answers_are_farther_apart(kind: Any, epsilon: float) -> None:
+    """docs/shuffle.md: within 1.7 for five numbers or five yes-or-no answers in a report."""
+    schema = hush.Schema([dataclasses.replace(kind, name=f"a{i}") for i in range(5)])
+    found = hush.shuffle(hush.design(schema, epsilon, k="all"), people=10**5, delta=1e-7)
+    assert found.lower < found.epsilon < found.lower * 1.7
 
 
 KNOWN = {  # of another implementation, with floats and a Fourier transform: local epsilon, people -> central epsilon
