@@ -9,7 +9,7 @@ from hush.collector import formats
 from hush.collector.stores.base import Store
 from hush.collector.submissions import Opened, Outcome, Submission
 from hush.collector.vectors import layout_of
-from hush.server.own import own_of
+from hush.server.tally import own_of
 from tests.collector import places
 from tests.collector.places import Place, plan, tally_of
 

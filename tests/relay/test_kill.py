@@ -27,7 +27,7 @@ import hush
 from hush.collector import formats
 from hush.collector.stores.sqlite import SqliteStore
 from hush.relay.mixing import seal
-from hush.server.own import own_of
+from hush.server.tally import own_of
 from tests.relay.relayed import KEY, OPENER, PLAN, RECORD, SECRET
 
 KILLS = int(os.environ.get("HUSH_KILLS", "4"))

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import sqlite3
 from collections import Counter
+from collections.abc import Sequence
 from itertools import count, islice
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from hush.core.sealing import SealedBatch, batch_id, sealed_size
 from hush.errors import CollectorError, InputError, PlanError, StoreError
 from hush.relay.forwarding import Mix
 from hush.relay.store import RelayStore
-from hush.server.own import own_of
+from hush.server.tally import own_of
 from tests.collector.served import EVERYBODY, HASHES, TOKENS, Served, problem, serving
 from tests.relay.relayed import (
     KEY,
@@ -267,8 +268,13 @@ def test_nobody_can_push_in(tmp_path: Path) -> None:
     garbage = (number.to_bytes(sealed_size(PLAN), "big") for number in count())
     low = list(islice((one for one in garbage if not hashlib.sha256(one).digest()[0]), 15))
     store, found = RelayStore(tmp_path / "relay.db"), list[bytes]()
+
+    def mix(sealed: Sequence[bytes]) -> bytes:
+        found.extend(sealed)
+        return b"a batch"
+
     store.take([(PLAN.id, [*low, *honest])])
-    store.make(PLAN.id, 15, 15, lambda sealed: found.extend(sealed) or b"a batch")
+    store.make(PLAN.id, 15, 15, mix)
     assert len(found) == 15
     assert set(found) & set(honest)
     store.close()

@@ -15,7 +15,8 @@ import hush
 from hush.core.blanket import blanket_of
 from hush.device.randomise import randomise_from
 from hush.errors import TallyError
-from hush.server.own import PeopleTally, own_of, rounded, without
+from hush.server.own import rounded
+from hush.server.tally import PeopleTally, own_of, without
 from hush.testing import SeededCoins
 
 PLAN = hush.design(hush.Schema([hush.Categorical("c", ["a", "b", "c", "d"])]), 4.0)

@@ -36,8 +36,7 @@ from hush.core.columnar import parts
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE, MAX_TEXT, TAG_SIZE, VERSION, Report, sizes
 from hush.errors import ReportError, TallyError
-from hush.server.own import own_of, whole_of
-from hush.server.tally import Tally
+from hush.server.tally import Tally, own_of, whole_of
 
 Array = np.ndarray[Any, Any]
 

@@ -17,8 +17,7 @@ import numpy as np
 from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.errors import StoreError
-from hush.server.own import without
-from hush.server.tally import Tally
+from hush.server.tally import Tally, without
 
 Array = np.ndarray[Any, Any]
 

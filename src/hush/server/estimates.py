@@ -32,10 +32,10 @@ from hush.core.schema import MISSING, Categorical, Numeric, Schema
 from hush.errors import EstimateError
 from hush.server.intervals import Sample, bounds, ratio, summarise
 from hush.server.ladders import Fitted, clipped, unclipped
-from hush.server.own import PeopleTally, spread
+from hush.server.own import spread
 from hush.server.simplex import simplex
 from hush.server.sources import Estimator, Scale, category_of, ladders, sources, targets
-from hush.server.tally import Tally
+from hush.server.tally import PeopleTally, Tally
 from hush.show.rows import Rows
 from hush.show.tables import Table, percent, within
 

@@ -15,94 +15,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import floor
+from typing import NamedTuple
 
-from hush.core import codec
 from hush.core.blanket import blanket_of
 from hush.core.channels.alphabet import Alphabet, Grouped, Subsets
-from hush.core.report import Report
+from hush.core.plan import Plan
 from hush.errors import TallyError
-from hush.server.tally import Tally
 
 
-class PeopleTally(Tally):
-    """The tally of people, after the average of `own` reports of a relay was subtracted from the `whole` tally.
+class Counted(NamedTuple):
+    """The numbers of a tally."""
 
-    It stays one when more is counted or added, and in a file: the whole tallies are added, and corrected again.
+    reports: int
+    answered: Sequence[int]
+    counts: Sequence[Sequence[int]]
+
+
+def left_over(plan: Plan, counted: Counted, own: int) -> Counted:
+    """Return counts without the average of `own` reports of a relay, as integers.
+
+    Counts that would be negative become 0, which moves the points of small tallies a little. Counts that are too small
+    for it raise TallyError.
     """
-
-    __slots__ = ("own", "whole")
-    own: int
-    whole: Tally
-
-    def to_json(self) -> str:
-        """Return the JSON form: of all reports, and how many of them are own ones. Reading it corrects again."""
-        return f'{self.whole.to_json()[:-1]},"own":{self.own}}}'
-
-    def encode(self) -> bytes:
-        """Return the compact binary form: of all reports, and how many of them are own ones."""
-        return self.whole.encode() + codec.varint(self.own)
-
-    def add(self, report: Report) -> None:
-        """Count a report of the same plan, of a person."""
-        extra = Tally(self.plan)
-        extra.add(report)
-        self._merge(extra)
-
-    def _merge(self, other: Tally) -> None:
-        total = self + other
-        self.reports, self.answered, self.counts = total.reports, total.answered, total.counts
-        self.own, self.whole = own_of(total), whole_of(total)
-
-    def __add__(self, other: Tally) -> Tally:
-        if not isinstance(other, Tally):
-            return NotImplemented
-        return without(self.whole + whole_of(other), self.own + own_of(other))
-
-    def __radd__(self, other: object) -> Tally:
-        # Python asks a subclass first, so this is also the sum of a plain tally and one of people.
-        return self + other if isinstance(other, Tally) else super().__radd__(other)
-
-
-def own_of(tally: Tally) -> int:
-    """Return for how many own reports of a relay a tally was corrected."""
-    return tally.own if isinstance(tally, PeopleTally) else 0
-
-
-def whole_of(tally: Tally) -> Tally:
-    """Return a tally with all reports, those of a relay among them."""
-    return tally.whole if isinstance(tally, PeopleTally) else tally
-
-
-def without(tally: Tally, own: int) -> Tally:
-    """Return a tally without the average of `own` reports of a relay, rounded to integers.
-
-    Counts that would be negative become 0, which moves the points of small tallies a little. A tally that is too small
-    for the correction is corrected for fewer.
-    """
-    if type(own) is not int or not 0 <= own <= tally.reports:
-        raise TallyError("own must be an integer from 0 to the number of reports")
-    left = own
-    while left:
-        try:
-            found = _without(tally, left)
-            found.own, found.whole = own, tally
-            return found
-        except TallyError:
-            left //= 2
-    return tally
-
-
-def _without(tally: Tally, own: int) -> PeopleTally:
-    plan, blanket = tally.plan, blanket_of(tally.plan)
-    reports = tally.reports - own
-    wanted = [count - own * chance for count, chance in zip(tally.answered, blanket.answered, strict=True)]
+    blanket, reports = blanket_of(plan), counted.reports - own
+    wanted = [count - own * chance for count, chance in zip(counted.answered, blanket.answered, strict=True)]
     answered = rounded(wanted, reports * plan.k, reports)
     counts = []
     for index, channel in enumerate(blanket.channels):
-        mine = tally.answered[index] - answered[index]  # the answers that are taken for own ones
-        left = [count - mine * chance for count, chance in zip(tally.counts[index], channel.chances, strict=True)]
+        mine = counted.answered[index] - answered[index]  # the answers that are taken for own ones
+        left = [count - mine * chance for count, chance in zip(counted.counts[index], channel.chances, strict=True)]
         counts.append(_fitted(channel.channel.alphabet, left, answered[index]))
-    return PeopleTally(plan, reports, answered, counts)
+    return Counted(reports, answered, counts)
 
 
 def _fitted(alphabet: Alphabet, wanted: Sequence[Fraction], n: int) -> list[int]:

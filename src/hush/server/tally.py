@@ -14,6 +14,7 @@ from hush.core import codec
 from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.errors import TallyError
+from hush.server.own import Counted, left_over
 
 if TYPE_CHECKING:
     import altair as alt
@@ -180,8 +181,6 @@ class Tally:
 
     def _people(self, own: Any) -> Tally:
         """Return the tally of people, if `own` of these reports are a relay's own."""
-        from hush.server.own import without
-
         return without(self, codec.integer(own, 1, self.reports, TallyError, "the number of a relay's own reports"))
 
     @staticmethod
@@ -224,3 +223,71 @@ class Tally:
         cursor.end()
         found = Tally(plan, reports, answered, counts)
         return found if own is None else found._people(own)
+
+
+class PeopleTally(Tally):
+    """The tally of people, after the average of `own` reports of a relay was subtracted from the `whole` tally.
+
+    It stays one when more is counted or added, and in a file: the whole tallies are added, and corrected again.
+    """
+
+    __slots__ = ("own", "whole")
+    own: int
+    whole: Tally
+
+    def to_json(self) -> str:
+        """Return the JSON form: of all reports, and how many of them are own ones. Reading it corrects again."""
+        return f'{self.whole.to_json()[:-1]},"own":{self.own}}}'
+
+    def encode(self) -> bytes:
+        """Return the compact binary form: of all reports, and how many of them are own ones."""
+        return self.whole.encode() + codec.varint(self.own)
+
+    def add(self, report: Report) -> None:
+        """Count a report of the same plan, of a person."""
+        extra = Tally(self.plan)
+        extra.add(report)
+        self._merge(extra)
+
+    def _merge(self, other: Tally) -> None:
+        total = self + other
+        self.reports, self.answered, self.counts = total.reports, total.answered, total.counts
+        self.own, self.whole = own_of(total), whole_of(total)
+
+    def __add__(self, other: Tally) -> Tally:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        return without(self.whole + whole_of(other), self.own + own_of(other))
+
+    def __radd__(self, other: object) -> Tally:
+        # Python asks a subclass first, so this is also the sum of a plain tally and one of people.
+        return self + other if isinstance(other, Tally) else super().__radd__(other)
+
+
+def own_of(tally: Tally) -> int:
+    """Return for how many own reports of a relay a tally was corrected."""
+    return tally.own if isinstance(tally, PeopleTally) else 0
+
+
+def whole_of(tally: Tally) -> Tally:
+    """Return a tally with all reports, those of a relay among them."""
+    return tally.whole if isinstance(tally, PeopleTally) else tally
+
+
+def without(tally: Tally, own: int) -> Tally:
+    """Return a tally without the average of `own` reports of a relay (`hush.server.own`).
+
+    A tally that is too small for the correction is corrected for fewer.
+    """
+    if type(own) is not int or not 0 <= own <= tally.reports:
+        raise TallyError("own must be an integer from 0 to the number of reports")
+    left = own
+    while left:
+        try:
+            numbers = left_over(tally.plan, Counted(tally.reports, tally.answered, tally.counts), left)
+            found = PeopleTally(tally.plan, *numbers)
+            found.own, found.whole = own, tally
+            return found
+        except TallyError:
+            left //= 2
+    return tally

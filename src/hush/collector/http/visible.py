@@ -25,8 +25,7 @@ from hush.collector.stores.base import HeldPlan, Live, Store
 from hush.collector.timeline import Timeline
 from hush.core.plan import Plan
 from hush.errors import HushError
-from hush.server.own import own_of
-from hush.server.tally import Tally
+from hush.server.tally import Tally, own_of
 
 
 class Visible:

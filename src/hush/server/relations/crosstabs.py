@@ -21,11 +21,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from hush.core.channels import Cells
-from hush.core.schema import Categorical
 from hush.core.views import View
 from hush.errors import EstimateError
 from hush.server.intervals import Interval, clamped
-from hush.server.relations.margins import Margin, grouping, margin
+from hush.server.relations.margins import Margin, margin
 from hush.server.relations.rows import Related, Relations, checked_level, quotient, score
 from hush.server.relations.sets import Counted, Sums, counted
 from hush.server.tally import Tally
@@ -269,10 +268,3 @@ def tables(tally: Tally) -> list[tuple[View, View]]:
         if isinstance(question.channel, Cells) and len(question.views) == 2 and None not in question.channel.sizes:
             found.append((question.views[0], question.views[1]))
     return found
-
-
-def groups_of(tally: Tally, attribute: str) -> tuple[str | int, ...]:
-    """Return the groups into which a plan divides people by an attribute."""
-    seen = grouping(tally.plan, attribute).seen(tally.plan.schema)
-    assert isinstance(seen, Categorical)
-    return seen.labels
