@@ -28,6 +28,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def nothing_answered() -> None:
+    """Every test begins as a new process does: nothing is remembered, and no other test has forked."""
+    family = sys.modules.get("hush.device.family")
+    if family is not None:
+        vars(family)["forks"] = 0
     answered = sys.modules.get("hush.device.answered")
     if answered is not None:
         answered._memory.answers.clear()
+        answered._memory.asked.clear()

@@ -12,7 +12,7 @@ import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const served = join(here, "..", "src", "hush", "collector", "static");
-const MOST = 14_000; // bytes of the client, gzipped: it is loaded by phones
+const MOST = 15_000; // bytes of the client, gzipped: it is loaded by phones
 
 /** The pages load the client as a module of its own, so that it is the same file that everybody may check. */
 const clientApart = {

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hush.core.training.features import Features
     from hush.core.training.rounds import Round
     from hush.core.training.training import Training
+    from hush.device.asking import Asked, ask
     from hush.device.client import Client
     from hush.device.gradient import gradient, held_out
     from hush.device.ledger import Ledger
@@ -89,6 +90,7 @@ _HOMES = {
     "core.training.features": ["Features"],
     "core.training.rounds": ["Round"],
     "core.training.training": ["Training"],
+    "device.asking": ["Asked", "ask"],
     "device.client": ["Client"],
     "device.gradient": ["gradient", "held_out"],
     "device.ledger": ["Ledger"],
@@ -151,6 +153,7 @@ _MODULES = (
 
 __all__ = [
     "MISSING",
+    "Asked",
     "Associations",
     "AuditError",
     "Below",
@@ -204,6 +207,7 @@ __all__ = [
     "Tally",
     "TallyError",
     "Training",
+    "ask",
     "association",
     "audit",
     "below",

@@ -164,6 +164,38 @@ def test_addresses(url: str) -> None:
         Client(url)
 
 
+# -- questions before answers
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize("tickets", [True, False])
+def test_a_person_is_asked_what_is_reported(keeps: bool, tickets: bool, tmp_path: Path) -> None:
+    key = {"tickets": True, "ticket_key": bytes(32)} if tickets else {}
+    with serving(tmp_path, anybody(**key)) as served:
+        ledger = hush.Ledger(tmp_path / "answers", cap=8.0) if keeps else None
+        collector = quick(served.url, ledger=ledger)
+        asked = collector.questions(PLAN.id, ticket=tickets)
+        assert asked is not None
+        assert (asked.ticket is not None) is tickets
+        assert collector.questions(PLAN.id, ticket=tickets) == collector.questions(PLAN) == asked
+        record = {attribute.name: RECORD[attribute.name] for attribute in asked.attributes}
+        assert 0 < len(record) < len(RECORD)
+        for method in (collector.answer, collector.answer_ticket):  # the second sends the first one's report
+            receipt = method(PLAN.id, record)
+            assert receipt.id == asked.id.hex()
+            if not tickets:
+                break
+        assert collector.questions(PLAN.id) is None
+        assert served.store.tally(PLAN).reports == 1
+
+
+def test_a_collector_without_tickets_says_so(served: Served) -> None:
+    with pytest.raises(CollectorError, match="deals no tickets"):
+        quick(served.url).answer_ticket(PLAN, RECORD)
+    with pytest.raises(CollectorError, match="deals no tickets"):
+        quick(served.url).questions(PLAN, ticket=True)
+
+
 # -- errors
 
 

@@ -263,7 +263,7 @@ FORKED = """
 import os, sys, threading
 import hush
 schema = hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b"])])
-plans = [hush.design(schema, 1.0, title=title) for title in ("before", "after", "ticket")]
+plans = [hush.design(schema, 1.0, title=title) for title in ("before", "after", "training", "asked")]
 ledger = hush.Ledger(sys.argv[1], cap=9.0)
 
 def in_child(act):
@@ -287,6 +287,10 @@ def made(plan, x=0.5, name=None, **options):
 def kept(plan):
     return ledger.randomise(plan, {"x": 0.5, "c": "a"}).encode().hex()
 
+def asked(plan, dealt=None):
+    from hush.device.answered import Person
+    return Person().ask(plan, dealt).id.hex()
+
 # Nothing but hush itself was loaded before this one.
 assert "hush.device.answered" not in sys.modules
 first = in_child(lambda: made(plans[1]))
@@ -296,12 +300,15 @@ assert in_child(lambda: made(plans[1], 0.75)) == "LedgerError"
 others = {made(plans[1], 0.5, "Ann"), in_child(lambda: made(plans[1], 0.5, "Bo")), first}
 assert len(others) == 3
 
-# What is drawn by a ticket, or once in a training, is drawn by one process; those who come after it know.
-draw = lambda plan, record: hush.randomise(plan, record)
-assert in_child(lambda: made(plans[2], draw=draw, ticket="00")) == "LedgerError"
+# Once in a training, a report is drawn by one process; those who come after it know.
 assert in_child(lambda: made(plans[2], once="t")) == "LedgerError"
-ticket = made(plans[2], draw=draw, ticket="00")
-assert in_child(lambda: made(plans[2], draw=draw, ticket="11")) == ticket
+trained = made(plans[2], once="t")
+assert in_child(lambda: made(plans[2], once="t")) == trained
+
+# Another process may have answered without the questions that this one draws.
+assert in_child(lambda: asked(plans[3])) == "LedgerError"
+assert in_child(lambda: asked(plans[3], hush.Asked(plans[3], bytes(16), "00" * 16))) == "LedgerError"
+assert in_child(lambda: in_child(lambda: asked(plans[3]))) == "LedgerError"
 
 # A child and its parent must not answer one each of two plans that exclude each other.
 pilot = hush.design(schema, 1.0, title="pilot")
@@ -320,14 +327,17 @@ assert in_child(lambda: kept(second)) == "BudgetError"
 # A thread is in the middle of an answer while another forks.
 from hush.device import answered
 inside, go = threading.Event(), threading.Event()
-def slow(plan, record):
+real = answered.randomise_from
+def slow(*arguments):
     inside.set()
     go.wait(1)
-    return hush.randomise(plan, record)
+    return real(*arguments)
+answered.randomise_from = slow
 other = hush.design(schema, 1.0, title="slow")
-thread = threading.Thread(target=lambda: made(other, draw=slow))
+thread = threading.Thread(target=lambda: made(other))
 thread.start()
 inside.wait()
+answered.randomise_from = real
 assert len(in_child(lambda: made(plans[0]))) > 9
 thread.join()
 
@@ -347,14 +357,16 @@ def test_a_child_makes_the_same_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
-def test_a_fork_waits_for_an_answer_that_is_being_made() -> None:
+def test_a_fork_waits_for_an_answer_that_is_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then the child knows it, and can take the lock, which a thread held that the child does not have."""
     inside, lock = threading.Event(), answered._memory.lock
 
-    def slow(plan: hush.Plan, record: hush.core.schema.Record) -> hush.Report:
+    def slow(*arguments: Any) -> hush.Report:
         inside.set()
         time.sleep(0.3)
-        return hush.randomise(plan, record)
+        return randomise_from(*arguments)
+
+    monkeypatch.setattr(answered, "randomise_from", slow)
 
     def taken_and_released() -> bool:
         taken = lock.acquire(blocking=False)
@@ -362,9 +374,9 @@ def test_a_fork_waits_for_an_answer_that_is_being_made() -> None:
             lock.release()
         return taken
 
-    thread = threading.Thread(target=lambda: Person().randomise(PAIR, RECORD, draw=slow))
+    thread = threading.Thread(target=lambda: Person().randomise(PAIR, RECORD))
     thread.start()
-    inside.wait()
+    assert inside.wait(30)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # that threads and forks do not go together
         child = os.fork()
@@ -379,10 +391,10 @@ def test_a_fork_waits_for_an_answer_that_is_being_made() -> None:
 
 def test_a_child_does_what_depends_on_the_record_and_the_plan_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(family, "PROCESS", -1)
-    both: list[dict[str, Any]] = [{"draw": hush.randomise}, {"once": "t"}, {"draw": hush.randomise, "once": "t"}]
-    for options in both:
-        with pytest.raises(hush.LedgerError, match="only with a ledger"):
-            Person().randomise(PAIR, RECORD, **options)
+    with pytest.raises(hush.LedgerError, match="only with a ledger"):
+        Person().randomise(PAIR, RECORD, once="t")
+    with pytest.raises(hush.LedgerError, match="only with a ledger"):
+        Person().ask(PAIR)
     assert Person().randomise(PAIR, RECORD) == Person().randomise(PAIR, RECORD, once="t")
 
 

@@ -170,7 +170,7 @@ MODULES = (
     Module("device/ledger_file", ("tests/device/test_ledger.py", "tests/device/test_series.py")),
     Module("device/memory", ("tests/device/test_memory.py",)),
     Module("device/series", ("tests/device/test_series.py",)),
-    Module("device/tickets", ("tests/device/test_tickets.py",)),
+    Module("device/asking", ("tests/device/test_asking.py",)),
     *(
         _script(f"channels/{name}", "vectors", "report", "plan", "recorded", last=("counts",))
         for name in sorted(SCRIPTS)

@@ -20,8 +20,13 @@ export function randomise(plan: Plan, record: PersonRecord): Report {
 export function randomiseFrom(coins: Coins, plan: Plan, record: PersonRecord): Report {
   const inputs = plan.encode(record);
   const answers = answersFrom(coins, plan, inputs, drawQuestions(plan, coins));
+  return new Report(plan, freshId(coins), answers);
+}
+
+/** Draws the id of a report. */
+export function freshId(coins: Coins): string {
   const half = (): string => coins.word().toString(16).padStart(16, "0");
-  return new Report(plan, half() + half(), answers);
+  return half() + half();
 }
 
 /** Draws the answers to some questions. */

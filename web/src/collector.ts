@@ -6,7 +6,7 @@ import type { Ledger } from "./ledger.js";
 import { MAX_TEXT, Plan } from "./plan.js";
 import { Report } from "./report.js";
 import type { PersonRecord } from "./schema.js";
-import { readTicket, type Ticket } from "./tickets.js";
+import { askedBy, readTicket, type Ticket } from "./tickets.js";
 
 const RETRIED = [408, 425, 429, 500, 502, 503, 504];
 const MAX_WAIT = 60_000; // milliseconds, whatever a collector asks for
@@ -70,7 +70,9 @@ export class Collector {
     const asked = await this.plan(id);
     const first = asked.after ?? id;
     const held = (await this.#kept?.entries())?.find(({ plan, after }) => (after ?? plan) === first);
-    if (held) return this.plan(held.plan);
+    const chosen =
+      held?.plan ?? Object.entries((await this.#kept?.asked()) ?? {}).find(([, { first: of }]) => of === first)?.[0];
+    if (chosen) return this.plan(chosen);
     if (asked.after) return asked;
     const answer = parsed(await this.#request(`/plans/${id}/current`), CollectorError);
     const { plan } = fields(answer, "the current plan", ["plan"], CollectorError);
@@ -81,6 +83,18 @@ export class Collector {
   }
 
   /**
+   * Draws the questions that this device will answer to a plan, before the person is asked, and keeps them for good.
+   * Returns the names of their attributes, or nothing if the plan is answered. Then `prepare` or `answer` need no others.
+   */
+  async questions(plan: Plan): Promise<readonly string[] | undefined> {
+    const ledger = this.#ledger();
+    if (await ledger.entry(plan)) return undefined;
+    const known = (await ledger.asked())[plan.id] ?? (await this.#ticket(plan));
+    const asked = await ledger.ask(plan, known, this.#followed.has(plan));
+    return asked && askedBy(plan, asked.id);
+  }
+
+  /**
    * Draws the report to a plan and keeps it in the ledger, unless one is kept there: for good, as a plan has one report
    * on a device. Returns whether it was drawn from this record. Nothing has left the device yet. A bad record is
    * refused before anything about it is asked of the collector.
@@ -88,8 +102,9 @@ export class Collector {
   async prepare(plan: Plan, record: PersonRecord): Promise<boolean> {
     const ledger = this.#ledger();
     if (await ledger.entry(plan)) return false; // and no other ticket, which would deal other questions
-    plan.encode(record);
-    return ledger.draw(plan, record, await this.#ticket(plan), this.#followed.has(plan));
+    const asked = (await ledger.asked())[plan.id];
+    plan.encode(record, asked && askedBy(plan, asked.id));
+    return ledger.draw(plan, record, asked ?? (await this.#ticket(plan)), this.#followed.has(plan));
   }
 
   /** Sends the report that is kept for a plan until it has arrived. Sending again is harmless: it counts once. */
@@ -138,12 +153,10 @@ export class Collector {
   async #ticket(plan: Plan): Promise<Ticket | undefined> {
     const { tickets } = this.#options;
     if (!tickets) return undefined;
-    try {
-      return readTicket(plan, parsed(await this.#request(`/plans/${plan.id}/ticket`), CollectorError));
-    } catch (error) {
-      if (tickets === "auto" && error instanceof CollectorError && error.status === 404) return undefined;
-      throw error;
-    }
+    const answer = await this.#request(`/plans/${plan.id}/ticket`);
+    if (!answer.length && tickets === "auto") return undefined;
+    ensure(answer.length, "this collector deals no tickets", CollectorError);
+    return readTicket(plan, parsed(answer, CollectorError));
   }
 
   /** Does a request until it succeeds, is refused for good, or was tried often enough. */

@@ -16,6 +16,6 @@ export { Ledger, type LedgerOptions } from "./ledger.js";
 export { Plan, type Question } from "./plan.js";
 export { type Answer, Report, type ReportJSON } from "./report.js";
 export type { Attribute, Categorical, Input, Numeric, PersonRecord } from "./schema.js";
-export { type Book, type Entry, MemoryStore, type State, type Store } from "./stores.js";
-export { answerTicket, questionsOf, type Ticket } from "./tickets.js";
+export { type Asked, type Book, type Entry, MemoryStore, type State, type Store } from "./stores.js";
+export { answerTicket, askedBy, questionsOf, type Ticket } from "./tickets.js";
 export type { View } from "./views.js";

@@ -1,11 +1,12 @@
 /** The ledger: a device's memory of its answers, and of their cost. */
-import { randomise } from "./client.js";
+import { freshId, randomise } from "./client.js";
+import { SystemCoins } from "./coins.js";
 import { BudgetError, ensure, LedgerError } from "./errors.js";
 import { decimal, decimalText } from "./exact.js";
 import type { Plan } from "./plan.js";
 import { Report } from "./report.js";
 import type { PersonRecord } from "./schema.js";
-import { type Book, DatabaseStore, type Entry, type State, type Store } from "./stores.js";
+import { type Asked, type Book, DatabaseStore, type Entry, type State, type Store } from "./stores.js";
 import { answerTicket, type Ticket } from "./tickets.js";
 
 /** How a ledger is opened. */
@@ -63,7 +64,32 @@ export class Ledger {
   }
 
   /**
-   * Does the same, and returns the report that is kept: for code that carries reports itself. A person who sees a
+   * Draws the questions that this device will answer to a plan, once, and keeps them: by a ticket, or by its own dice.
+   * The report then answers these, whatever else a record holds. Returns nothing if the plan is answered. A plan that
+   * this device may not answer is a BudgetError, so that nobody is asked for nothing.
+   */
+  async ask(plan: Plan, ticket?: Ticket, follow = false): Promise<Ticket | undefined> {
+    let found: Ticket | undefined;
+    await this.#update((book) => {
+      if (book.entries.some((entry) => entry.plan === plan.id)) return undefined;
+      found = book.asked?.[plan.id];
+      if (found) return undefined;
+      affordable(plan, book, follow);
+      found = { ...(ticket ?? { id: freshId(new SystemCoins()) }) };
+      return { asked: { ...book.asked, [plan.id]: { ...found, first: plan.after ?? plan.id } } };
+    });
+    return found;
+  }
+
+  /** Returns the questions that were drawn first, by the ids of plans. */
+  async asked(): Promise<Readonly<Record<string, Asked>>> {
+    let found = {};
+    await this.#update(({ asked }) => void (found = asked ?? found));
+    return found;
+  }
+
+  /**
+   * Does the same as `draw`, and returns the report that is kept: for code that carries reports itself. A person who sees a
    * report before it has left, and may keep it back, makes a choice; the reports sent then no longer follow the plan's law.
    */
   async randomise(plan: Plan, record: PersonRecord, ticket?: Ticket): Promise<Report> {
@@ -105,24 +131,14 @@ export class Ledger {
   ): Promise<{ report: Report; fresh: boolean }> {
     let report: Report | undefined;
     let fresh = false;
-    await this.#update(({ cap, entries }) => {
+    await this.#update((book) => {
+      const { entries } = book;
       const stored = entries.find((entry) => entry.plan === plan.id);
       if (stored) report = Report.decode(plan, stored.report);
       if (report) return undefined;
-      ensure(
-        !entries.some(
-          ({ plan: id, after }) => id === plan.after || after === plan.id || (follow && plan.after && after === plan.after),
-        ),
-        "this device has answered a plan that excludes this plan",
-        BudgetError,
-      );
-      const spent = total(entries);
-      ensure(
-        spent + decimal(plan.epsilon) <= decimal(cap),
-        `this plan costs ${plan.epsilon}; of a cap of ${cap} this device has spent ${decimalText(spent)}`,
-        BudgetError,
-      );
-      report = ticket ? answerTicket(plan, record, ticket.id) : randomise(plan, record);
+      affordable(plan, book, follow);
+      const { id, signature } = book.asked?.[plan.id] ?? ticket ?? {};
+      report = id ? answerTicket(plan, record, id) : randomise(plan, record);
       fresh = true;
       const entry: Entry = {
         plan: plan.id,
@@ -130,30 +146,47 @@ export class Ledger {
         after: plan.after,
         epsilon: plan.epsilon,
         report: report.encode(),
-        ...(ticket && { ticket: ticket.signature }),
+        ...(signature && { ticket: signature }),
         state: "drawn",
       };
-      return [...entries, entry];
+      return { entries: [...entries, entry] };
     });
     return { report: report!, fresh };
   }
 
   async #move(plan: Plan, next: (entry: Entry) => State): Promise<Entry> {
     let moved: Entry | undefined;
-    await this.#update(({ entries }) =>
-      entries.map((entry) => (entry.plan === plan.id ? (moved = { ...entry, state: next(entry) }) : entry)),
-    );
+    await this.#update(({ entries }) => ({
+      entries: entries.map((entry) => (entry.plan === plan.id ? (moved = { ...entry, state: next(entry) }) : entry)),
+    }));
     ensure(moved, "this device has no answer to this plan", LedgerError);
     return moved;
   }
 
-  #update(change: (book: Book) => readonly Entry[] | undefined): Promise<void> {
+  #update(change: (book: Book) => Partial<Book> | undefined): Promise<void> {
     return this.store.update((book) => {
       ensure(book, "the ledger is gone: its database was deleted", LedgerError);
-      const entries = change(book);
-      return entries && { ...book, entries };
+      const changed = change(book);
+      return changed && { ...book, ...changed };
     });
   }
+}
+
+/** Refuses a plan that this device may not answer: beside those that it has answered, or above its cap. */
+function affordable(plan: Plan, { cap, entries, asked = {} }: Book, follow: boolean): void {
+  ensure(
+    !entries.some(
+      ({ plan: id, after }) => id === plan.after || after === plan.id || (follow && plan.after && after === plan.after),
+    ) && !(follow && Object.entries(asked).some(([id, { first }]) => id !== plan.id && first === (plan.after ?? plan.id))),
+    "this device has answered a plan that excludes this plan",
+    BudgetError,
+  );
+  const spent = total(entries);
+  ensure(
+    spent + decimal(plan.epsilon) <= decimal(cap),
+    `this plan costs ${plan.epsilon}; of a cap of ${cap} this device has spent ${decimalText(spent)}`,
+    BudgetError,
+  );
 }
 
 const total = (entries: readonly Entry[]): bigint => entries.reduce((sum, { epsilon }) => sum + decimal(epsilon), 0n);

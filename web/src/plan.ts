@@ -125,9 +125,9 @@ export class Plan {
     return plan;
   }
 
-  /** Checks a whole record, and returns the inputs of the channels. Throws a RecordError; draws nothing. */
-  encode(record: PersonRecord): Input[] {
-    return encode(this.schema, record);
+  /** Checks a whole record, or what is asked, and returns the inputs of the channels. Throws a RecordError; draws nothing. */
+  encode(record: PersonRecord, asked?: readonly string[]): Input[] {
+    return encode(this.schema, record, asked);
   }
 
   /** Returns what a question sees: the inputs for its channel, out of the inputs of all attributes. */

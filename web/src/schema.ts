@@ -119,12 +119,6 @@ function checkCategorical(attribute: Fields): void {
 }
 
 /**
- * Checks a whole record and returns one input per attribute, in the schema's order.
- *
- * Own properties alone count, and each is read once. A record with another prototype than that of plain objects is
- * refused: inherited properties would be taken as missing, a false answer that nobody would notice.
- */
-/**
  * One input for each item. An engine keeps an array of floats otherwise than one that holds null, and takes its time to
  * change: so all are made of nulls first.
  */
@@ -136,14 +130,23 @@ export function inputsFor<T>(items: readonly T[], input: (item: T) => Input): In
   return found;
 }
 
-export function encode(schema: readonly Attribute[], record: PersonRecord): Input[] {
+/**
+ * Checks a whole record and returns one input per attribute, in the schema's order. If only some attributes are asked,
+ * the others may be left out: their input is null, and must not be looked at.
+ *
+ * Own properties alone count, and each is read once. A record with another prototype than that of plain objects is
+ * refused: inherited properties would be taken as missing, a false answer that nobody would notice.
+ */
+export function encode(schema: readonly Attribute[], record: PersonRecord, asked?: readonly string[]): Input[] {
   ensure(isPlain(record), "a record must be a plain object", RecordError);
   const names = new Set<unknown>(schema.map(({ name }) => name));
   // Which one is not said: in a record with names and values swapped it would be a value.
   if (!Reflect.ownKeys(record).every((key) => names.has(key)))
     throw new RecordError(`the record has an attribute that is not in the schema; there are: ${few([...names])}`);
   return inputsFor(schema, (attribute) => {
-    const value = Object.hasOwn(record, attribute.name) ? asNumber(record[attribute.name] ?? null) : null;
+    const given = Object.hasOwn(record, attribute.name);
+    if (!given && asked && !asked.includes(attribute.name)) return null;
+    const value = given ? asNumber(record[attribute.name] ?? null) : null;
     const fail = (text: string): never => {
       throw new RecordError(`attribute ${JSON.stringify(attribute.name)}: ${text}`);
     };

@@ -1,5 +1,6 @@
 /** Where a ledger keeps its book: in the browser's database, or in memory. */
 import { ensure, LedgerError } from "./errors.js";
+import type { Ticket } from "./tickets.js";
 
 /** How far an answer has come: kept, and nobody has tried to send it; perhaps sent; with the collector for certain. */
 export type State = "drawn" | "sending" | "arrived";
@@ -26,6 +27,13 @@ export interface Book {
   /** The most that all answers together may cost: a decimal number. */
   readonly cap: string;
   readonly entries: readonly Entry[];
+  /** The questions that were drawn first, by the ids of plans. */
+  readonly asked?: Readonly<Record<string, Asked>>;
+}
+
+/** Questions that were drawn before the answers, as a ticket, and the plan that must not be asked besides. */
+export interface Asked extends Ticket {
+  readonly first: string;
 }
 
 /**

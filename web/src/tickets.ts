@@ -1,4 +1,4 @@
-/** Tickets: the collector deals the questions by a public coin, so that a client cannot pick its own. */
+/** Questions that are drawn before the answers: by the device, or by a ticket of the collector, which a client cannot pick. */
 import { answersFrom, drawQuestions } from "./client.js";
 import { Coins, SystemCoins } from "./coins.js";
 import { CollectorError, ensure } from "./errors.js";
@@ -7,10 +7,10 @@ import type { Plan } from "./plan.js";
 import { Report } from "./report.js";
 import type { PersonRecord } from "./schema.js";
 
-/** An id, which becomes the report's, and the collector's signature of it. The questions follow from the id. */
+/** An id, which becomes the report's, and the collector's signature if it dealt the id. The questions follow from it. */
 export interface Ticket {
   readonly id: string;
-  readonly signature: string;
+  readonly signature?: string;
 }
 
 /** Reads a ticket of a plan, and refuses one that names other questions than its id deals. */
@@ -32,9 +32,15 @@ export function questionsOf(plan: Plan, id: string): readonly number[] {
   return drawQuestions(plan, new IdCoins(`${plan.id}${id}`));
 }
 
-/** Returns a fresh random report that answers the questions of a ticket, under its id. */
+/** Returns the attributes that the questions of a ticket look at, in the order of the schema. */
+export function askedBy(plan: Plan, id: string): readonly string[] {
+  const names = questionsOf(plan, id).flatMap((question) => plan.questions[question]!.names);
+  return plan.schema.map(({ name }) => name).filter((name) => names.includes(name));
+}
+
+/** Returns a fresh random report that answers the questions of a ticket, under its id. Others need no answer. */
 export function answerTicket(plan: Plan, record: PersonRecord, id: string, coins: Coins = new SystemCoins()): Report {
-  const inputs = plan.encode(record);
+  const inputs = plan.encode(record, askedBy(plan, id));
   return new Report(plan, id, answersFrom(coins, plan, inputs, questionsOf(plan, id)));
 }
 

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hex, hush, small, titled, vectors } from "./words.mjs";
 
-const { Collector, CollectorError, Ledger, LedgerError, MemoryStore, Plan, PlanError, RecordError, Report, questionsOf } = hush;
+const { askedBy, Collector, CollectorError, Ledger, LedgerError, MemoryStore, Plan, PlanError, RecordError, Report, questionsOf } = hush;
 const record = { x: 0.5, c: "a" };
 const ID = "00112233445566778899aabbccddeeff";
 const SIGNATURE = "f".repeat(32);
 
 const json = (value, status = 200, headers = {}) => new Response(JSON.stringify(value), { status, headers });
-const none = () => json({ type: "urn:hush:problem:not-found", title: "not found", detail: "no tickets" }, 404);
+const none = () => new Response(null, { status: 204 });
 const receipt = ({ init }, change = {}) => {
   const id = hex(init.body.slice(9, 25));
   return json({ id, new: true, reports: 1, ...change }, 202);
@@ -281,6 +281,26 @@ test("a ticket deals the questions and the id, and is kept with the report", asy
   assert.equal(new Set(of("reports").map(({ init }) => hex(init.body))).size, 1);
 });
 
+test("a person is asked what will be reported, and nothing else", async () => {
+  for (const [ticket, signature] of [[none, undefined], [() => dealt(), SIGNATURE]]) {
+    const ledger = await ledgerOf();
+    const { collector, of } = faking({ plan: () => new Response(smallText), ticket, reports: receipt }, { ledger });
+    const names = await collector.questions(small);
+    assert.equal(names.length, 1);
+    assert.deepEqual(await collector.questions(small), names);
+    assert.equal(of("ticket").length, 1, "the first ticket stays, and so does that there is none");
+    assert.equal(of("reports").length, 0);
+    await assert.rejects(collector.answer(small, {}), RecordError);
+    await collector.answer(small, { [names[0]]: record[names[0]] });
+    const [{ init }] = of("reports");
+    const report = Report.decode(small, init.body);
+    assert.deepEqual(askedBy(small, report.id), names);
+    assert.equal(init.headers["Hush-Ticket"], signature);
+    assert.equal(of("ticket").length, 1);
+    assert.equal(await collector.questions(small), undefined, "nothing is left to ask");
+  }
+});
+
 test("two that prepare at once send one report under one ticket", async () => {
   const ledger = await ledgerOf();
   let count = 0;
@@ -312,7 +332,7 @@ test("a wrong ticket is refused before anything is drawn", async () => {
 
 test("tickets can be required, or never asked for", async () => {
   const must = faking({ ticket: none, reports: receipt }, { tickets: true });
-  await assert.rejects(must.collector.answer(small, record), (error) => error.status === 404);
+  await assert.rejects(must.collector.answer(small, record), { name: "CollectorError", message: /deals no tickets/ });
   assert.equal(must.of("reports").length, 0);
   const never = faking({ ticket: () => dealt(), reports: receipt }, { tickets: false });
   await never.collector.answer(small, record);
@@ -502,6 +522,16 @@ test("of two tabs that a collector sends to two plans of a pilot, one draws", as
   assert.equal(tabs[1].of("reports").length, 0);
   assert.deepEqual((await ledger.entries()).map(({ plan }) => plan), [second.id]);
   await ledger.draw(sibling, record); // the twin: who does not follow answers both
+});
+
+test("whoever was asked a second plan of a pilot is not led to another", async () => {
+  const ledger = await ledgerOf(16);
+  const one = naming({ plan: second.id }, [pilot, second, sibling], { ledger });
+  await one.collector.questions(await one.collector.current(pilot.id));
+  const two = naming({ plan: sibling.id }, [pilot, second, sibling], { ledger });
+  assert.equal((await two.collector.current(pilot.id)).id, second.id);
+  await two.collector.questions(await two.collector.current(pilot.id));
+  assert.deepEqual(Object.keys(await ledger.asked()), [second.id]);
 });
 
 test("other answers do not bind a device", async () => {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { asked, indexedDB, tablesOf } from "./database.mjs";
 import { hex, hush, small, titled } from "./words.mjs";
 
-const { BudgetError, Ledger, LedgerError, MemoryStore, Plan, RecordError } = hush;
+const { askedBy, BudgetError, Ledger, LedgerError, MemoryStore, Plan, questionsOf, RecordError } = hush;
 const record = { x: 0.5, c: "a" };
 
 globalThis.indexedDB = indexedDB;
@@ -71,6 +71,47 @@ for (const [kind, place] of Object.entries(stores)) {
       assert.equal(await opened.draw(first, { c: "b" }), false);
       assert.equal(await opened.draw(other, { c: "a" }), true);
     }
+  });
+
+  test(`${kind}: questions are drawn once, before the answers, and are those of the report`, async () => {
+    const where = place();
+    const ledger = await Ledger.open({ cap: 1, ...where });
+    const first = await ledger.ask(small);
+    const names = askedBy(small, first.id);
+    assert.equal(names.length, 1, "one question of two");
+    for (let i = 0; i < 20; i++) assert.deepEqual(await ledger.ask(small, { id: "0".repeat(32) }), { ...first, first: small.id });
+    const opened = await Ledger.open(where);
+    assert.equal((await opened.asked())[small.id].id, first.id);
+    assert.equal(await opened.spent(), "0.0");
+    await assert.rejects(opened.randomise(small, {}), RecordError);
+    const report = await opened.randomise(small, { [names[0]]: record[names[0]] });
+    assert.equal(report.id, first.id);
+    assert.deepEqual(report.answers.map(([question]) => question), questionsOf(small, first.id));
+    assert.equal(await opened.spent(), "1.0");
+    assert.equal(await ledger.ask(small), undefined);
+    await assert.rejects(ledger.ask(await titled("another")), BudgetError); // nobody is asked for nothing
+    assert.equal((await opened.entries())[0].ticket, undefined);
+  });
+
+  test(`${kind}: two tabs that ask at once draw the same questions`, async () => {
+    const where = place();
+    const tabs = [await Ledger.open({ cap: 1, ...where }), await Ledger.open(where)];
+    const [one, two] = await Promise.all(tabs.map((ledger) => ledger.ask(small)));
+    assert.equal(one.id, two.id);
+    const whole = await tabs[0].randomise(small, record); // a whole record will do, and says no more
+    assert.equal(whole.id, one.id);
+  });
+
+  test(`${kind}: who was asked one plan of a pilot is asked no other`, async () => {
+    const ledger = await Ledger.open({ cap: 1, ...place() });
+    const pilot = await costing("0.1", "pilot");
+    const [main, sibling] = [await costing("0.1", "main", pilot.id), await costing("0.1", "sibling", pilot.id)];
+    await ledger.ask(main, undefined, true);
+    await assert.rejects(ledger.ask(sibling, undefined, true), BudgetError);
+    await assert.rejects(ledger.ask(pilot, undefined, true), BudgetError);
+    await assert.rejects(ledger.draw(sibling, { c: "a" }, undefined, true), BudgetError);
+    assert.equal(await ledger.draw(main, { c: "a" }, undefined, true), true);
+    await assert.rejects(ledger.ask(pilot), BudgetError);
   });
 
   test(`${kind}: two tabs that answer a plan and one that follows it at once answer one`, async () => {

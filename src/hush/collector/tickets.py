@@ -1,4 +1,4 @@
-"""Tickets, as the collector issues and checks them. `hush.device.tickets` explains their purpose.
+"""Tickets, as the collector issues and checks them. `hush.device.asking` explains their purpose.
 
 The collector stores nothing when it issues a ticket: it recognises the signature later. A ticket counts once, because
 its id is the report's.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -363,17 +363,21 @@ class Schema:
         """The names of the attributes, in order."""
         return tuple(self._encoders)
 
-    def encode(self, record: Record) -> list[Input]:
+    def encode(self, record: Record, asked: Collection[str] | None = None) -> list[Input]:
         """Check a record and return one input per attribute, in the schema's order.
 
-        The record is a mapping, or pairs of name and value (in which a name may not be repeated).
+        The record is a mapping, or pairs of name and value (in which a name may not be repeated). With `asked`, only
+        these attributes need a value: the input of any other that is left out is None, and must not be looked at.
         """
         values: Mapping[str, Any] = record if isinstance(record, Mapping) else self._paired(record)
         if not values.keys() <= self._encoders.keys():
             # The message does not quote the name: in a record with names and values swapped it would be a value.
             raise RecordError(f"the record has an attribute that is not in the schema; there are: {self._listed()}")
         value = values.get
-        return [encode(value(name)) for name, encode in self._encoders.items()]
+        if asked is None:
+            return [encode(value(name)) for name, encode in self._encoders.items()]
+        wanted = values.keys() | asked
+        return [encode(value(name)) if name in wanted else None for name, encode in self._encoders.items()]
 
     def _paired(self, record: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         values: dict[str, Any] = {}

@@ -12,10 +12,12 @@ even if the record changes.
 **Forks.** A child remembers the draws before the fork, but cannot see the parent's draws after it. So the words of a
 report are not drawn: SHAKE-256 computes them from the plan, the name, the record and a secret key, which is made when
 hush is imported and which all forked processes share. Parent and child make the same report of the same record, and
-independent reports of different records. A report under a ticket, or one that excludes others (a training), depends on
-more than that. Only the process that imported hush makes these; its children are refused, and need a ledger.
-A plan that follows another (`Plan.after`) is refused in a child, and in a process that has forked: the other process
-may have answered the plan before.
+independent reports of different records.
+
+A report that excludes others (a training) depends on more than that. Only the process that imported hush makes it; its
+children are refused, and need a ledger. Questions that are drawn first, tickets among them, and a plan that follows
+another (`Plan.after`) are refused in a child and in a process that has forked: the other process may have answered
+without these questions, or the plan before.
 """
 
 from __future__ import annotations
@@ -23,7 +25,6 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable
 from typing import NamedTuple
 
 from hush.core.coins import Coins
@@ -32,6 +33,7 @@ from hush.core.report import Report
 from hush.core.schema import Input, Record
 from hush.core.sealing import CollectorKey
 from hush.device import family
+from hush.device.asking import Asked, answer_from, ask
 from hush.device.randomise import randomise_from
 from hush.device.sealing import seal
 from hush.errors import BudgetError, LedgerError
@@ -43,7 +45,6 @@ class _Answer(NamedTuple):
     report: bytes
     record: bytes
     title: str
-    ticket: str | None
     after: str | None
 
 
@@ -53,6 +54,7 @@ class _Memory:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.answers: dict[str | None, dict[str, _Answer]] = {}
+        self.asked: dict[str | None, dict[str, Asked]] = {}
         self.descriptions: dict[str, str] = {}
         self.sealed: dict[tuple[bytes, bytes], bytes] = {}
 
@@ -88,11 +90,44 @@ class Person:
             mine = _memory.answers.get(self._name, {})
             return next((id_ for id_, held in mine.items() if (held.after or id_) == first), None)
 
-    def ticket(self, plan: Plan) -> str | None:
-        """Return the signature of the ticket under which a plan was answered, or None."""
+    def chosen(self, plan: Plan) -> str | None:
+        """Return the id of the plan of a pilot that was answered (see `answered`), or else that was asked."""
+        first = plan.after or plan.id
         with _memory.lock:
-            held = _memory.answers.get(self._name, {}).get(plan.id)
-        return None if held is None else held.ticket
+            mine = _memory.asked.get(self._name, {})
+            return self.answered(plan) or next(
+                (id_ for id_, held in mine.items() if (held.plan.after or id_) == first), None
+            )
+
+    def asked(self, plan: Plan) -> Asked | None:
+        """Return the questions of a plan that were drawn by `ask`, or None."""
+        with _memory.lock:
+            return _memory.asked.get(self._name, {}).get(plan.id)
+
+    def ask(self, plan: Plan, dealt: Asked | None = None, follow: bool = False) -> Asked | None:
+        """Draw the questions that will be answered, once. See `Ledger.ask`."""
+        with _memory.lock:
+            mine = _memory.answers.setdefault(self._name, {})
+            if plan.id in mine:
+                return None
+            drawn = _memory.asked.setdefault(self._name, {})
+            kept = drawn.get(plan.id)
+            if kept is not None and (dealt is None or kept.ticket is not None):
+                return kept
+            self._exclude(plan)
+            if follow and self.chosen(plan) not in (None, plan.id):
+                raise BudgetError("another plan of the same pilot was asked, and one only is answered")
+            if not family.alone():  # another process may have answered without these questions
+                raise LedgerError("after a fork, questions are drawn and tickets taken only with a ledger")
+            drawn[plan.id] = ask(plan) if dealt is None else dealt
+            return drawn[plan.id]
+
+    def _exclude(self, plan: Plan) -> None:
+        mine = _memory.answers.get(self._name, {})
+        if plan.after in mine or any(answer.after == plan.id for answer in mine.values()):
+            raise BudgetError("a plan that belongs to this one has been answered, and one of both only is answered")
+        if plan.after is not None and not family.alone():
+            raise LedgerError("after a fork, a plan that follows another is answered only with a ledger")
 
     def sealed(self, report: Report, key: CollectorKey) -> bytes:
         """Return a report sealed for a key: the same bytes each time."""
@@ -107,44 +142,44 @@ class Person:
         with _memory.lock:
             return _memory.descriptions.setdefault(title, description)
 
-    def randomise(
-        self,
-        plan: Plan,
-        record: Record,
-        once: str | None = None,
-        draw: Callable[[Plan, Record], Report] | None = None,
-        ticket: str | None = None,
-        follow: bool = False,
-    ) -> Report:
+    def randomise(self, plan: Plan, record: Record, once: str | None = None, follow: bool = False) -> Report:
         """Answer a plan once: return the earlier report, or make one. See `Ledger.randomise`."""
         with _memory.lock:
             mine = _memory.answers.setdefault(self._name, {})
             held = mine.get(plan.id)
             if held is not None and self._name is not None:
                 return Report.decode(plan, held.report)
-            inputs = plan.schema.encode(record)
+            asked = self.asked(plan)
+            inputs = _inputs(plan, record, asked)
             tag = _secret("record", plan, self._name, inputs)
             if held is not None:
                 if held.record != tag:
                     raise LedgerError(f"this process has answered this plan with another record: {_REMEDY}")
                 return Report.decode(plan, held.report)
-            if plan.after in mine or any(answer.after == plan.id for answer in mine.values()):
-                raise BudgetError("a plan that belongs to this one has been answered, and one of both only is answered")
+            self._exclude(plan)
             if follow and self.answered(plan) is not None:
                 raise BudgetError("another plan of the same pilot has been answered, and one only is answered")
             if once is not None and any(answer.title.startswith(once) for answer in mine.values()):
                 remedy = f"; if it was another person: {_REMEDY}" if self._name is None else ""
                 raise BudgetError(f"another plan of this kind has been answered, and one only is answered{remedy}")
-            if (once is not None or draw is not None) and not family.first():
-                raise LedgerError("a process that was forked takes tickets and trains only with a ledger")
-            if plan.after is not None and not family.alone():
-                raise LedgerError("after a fork, a plan that follows another is answered only with a ledger")
-            if draw is None:
+            if once is not None and not family.first():
+                raise LedgerError("a process that was forked trains only with a ledger")
+            if asked is None:
                 report = randomise_from(_Words(_secret("words", plan, self._name, inputs)), plan, record)
             else:
-                report = draw(plan, record)
-            mine[plan.id] = _Answer(report.encode(), tag, plan.title, ticket, plan.after)
+                words = _Words(_secret(f"words {asked.id.hex()}", plan, self._name, inputs))
+                report = answer_from(words, asked, record)
+            mine[plan.id] = _Answer(report.encode(), tag, plan.title, plan.after)
         return report
+
+
+def _inputs(plan: Plan, record: Record, asked: Asked | None) -> list[Input]:
+    """Return what a report can depend on: the inputs of all attributes, or of those that were asked."""
+    if asked is None:
+        return plan.schema.encode(record)
+    names = {attribute.name for attribute in asked.attributes}
+    inputs = plan.schema.encode(record, names)
+    return [value if name in names else None for name, value in zip(plan.schema.names, inputs, strict=True)]
 
 
 _REMEDY = "name each person (person=...), or give each a ledger; fresh=True draws anew, and costs epsilon again"

@@ -39,11 +39,11 @@ from hush.core.report import ID_SIZE, Report
 from hush.core.schema import Record, Schema
 from hush.core.sealing import CollectorKey, batch_id
 from hush.device.answered import Person
+from hush.device.asking import Asked
 from hush.device.ledger import Ledger
 from hush.device.randomise import randomise
 from hush.device.sealing import seal
 from hush.device.series import Series
-from hush.device.tickets import answer_ticket
 from hush.errors import BudgetError, CollectorError, InputError, LedgerError, PlanError
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ MAX_ANSWER = 16 << 20
 OCTETS = "application/octet-stream"
 REPORT = "application/vnd.hush.report"
 SEALED = "application/vnd.hush.sealed"
+_TICKETED = "a report with a ticket, which names it,"
 RETRIED = (408, 425, 429, 500, 502, 503, 504)
 
 
@@ -145,6 +146,8 @@ class Client:
 
         With `follow`, the plan may be a pilot (`hush serve --narrow`): if another plan follows it, this answers the
         other. A person who has answered either of them sends the same report again, to the same plan.
+
+        After `questions`, the report answers those, and the record may leave out all others.
         """
         book = self._book(person, fresh, series)
         found = self._asked(plan, schema)
@@ -161,7 +164,8 @@ class Client:
     def _deliver(self, report: Report, book: Ledger | Person | None) -> Receipt:
         """Send a report to the collector, or sealed to the relay: the same bytes each time, if there is a book."""
         if self._relay is None or self._key is None:
-            return self.submit(report)
+            asked = None if book is None else book.asked(report.plan)
+            return self.submit(report, {} if asked is None or asked.ticket is None else {"Hush-Ticket": asked.ticket})
         sealed = seal(report, self._key) if book is None else book.sealed(report, self._key)
         data = self._send(f"/sealed/{report.plan.id}", sealed, OCTETS, {}, self._relay)
         held, new = codec.fields(codec.load(data, CollectorError), ("reports", "new"), CollectorError, "a receipt")
@@ -206,12 +210,12 @@ class Client:
         return found
 
     def _followed(self, plan: Plan, record: Record, book: Ledger | Person | None) -> Plan:
-        """Return the plan to answer: the one of the pilot and its followers that was answered, or the current one."""
-        answered = None if book is None else book.answered(plan)
-        if answered is None:
+        """Return the plan to answer: the one of the pilot and its followers that was chosen, or the current one."""
+        chosen = None if book is None else book.chosen(plan)
+        if chosen is None:
             plan.schema.encode(record)  # whether a record fits does not depend on a range that the collector chose
             return self.current(plan)
-        return plan if answered == plan.id else self.plan(answered)
+        return plan if chosen == plan.id else self.plan(chosen)
 
     def _asked(self, plan: Plan | str, schema: Schema | None) -> Plan:
         found = plan if isinstance(plan, Plan) else self.plan(plan)
@@ -235,28 +239,63 @@ class Client:
         deal other questions each time, and in the end all of them. `schema`, `person`, `fresh` and `follow` are as in
         `answer`.
         """
-        self._direct("a report with a ticket, which names it,")
+        self._direct(_TICKETED)
         book = self._book(person, fresh)
         found = self._asked(plan, schema)
         if follow:
             found = self._followed(found, record, book)
-        found.schema.encode(record)  # before anything is fetched
-        if book is not None and (kept := book.ticket(found)) is not None:
-            return self.submit(book.randomise(found, record), headers={"Hush-Ticket": kept})
-        ticket = codec.load(self._get(f"/plans/{found.id}/ticket"), CollectorError)
+        if book is None:
+            found.schema.encode(record)  # before anything is fetched
+            dealt = self._dealt(found)
+            return self.submit(dealt.answer(record), {"Hush-Ticket": dealt.ticket or ""})
+        kept = book.asked(found)
+        if (kept is None or kept.ticket is None) and book.answered(found) != found.id:
+            if kept is None:
+                found.schema.encode(record)
+            book.ask(found, self._dealt(found), follow)
+        return self._deliver(book.randomise(found, record, follow=follow), book)
+
+    def questions(
+        self,
+        plan: Plan | str,
+        *,
+        schema: Schema | None = None,
+        person: str | None = None,
+        follow: bool = False,
+        ticket: bool = False,
+    ) -> Asked | None:
+        """Draw the questions that this device will answer, before the person is asked. They stay the same for good.
+
+            asked = collector.questions(plan_id)
+            if asked is not None:  # this device has not answered yet
+                record = {attribute.name: ... for attribute in asked.attributes}
+                collector.answer(plan_id, record)
+
+        With `ticket`, the collector deals them. All else is as in `answer`.
+        """
+        if ticket:
+            self._direct(_TICKETED)
+        book = self._book(person, False)
+        assert book is not None
+        found = self._asked(plan, schema)
+        if follow:
+            chosen = book.chosen(found)
+            found = self.current(found) if chosen is None else found if chosen == found.id else self.plan(chosen)
+        kept = book.asked(found)
+        if ticket and (kept is None or kept.ticket is None) and book.answered(found) != found.id:
+            return book.ask(found, self._dealt(found), follow)
+        return book.ask(found, follow=follow)
+
+    def _dealt(self, plan: Plan) -> Asked:
+        """Return the questions of a new ticket."""
+        data = self._get(f"/plans/{plan.id}/ticket")
+        if not data:
+            raise CollectorError("this collector deals no tickets")
+        ticket = codec.load(data, CollectorError)
         id_, _, signature = codec.fields(ticket, ("id", "questions", "signature"), CollectorError, "a ticket")
         id_ = codec.hexadecimal(id_, ID_SIZE, CollectorError, "the id of a ticket")
-        signature = codec.hexadecimal(signature, SIGNATURE_SIZE, CollectorError, "the signature of a ticket").hex()
-
-        def draw(plan: Plan, record: Record) -> Report:
-            return answer_ticket(plan, record, id_)
-
-        if book is None:
-            report = draw(found, record)
-        else:
-            report = book.randomise(found, record, draw=draw, ticket=signature, follow=follow)
-            signature = book.ticket(found) or signature
-        return self.submit(report, headers={"Hush-Ticket": signature})
+        signature = codec.hexadecimal(signature, SIGNATURE_SIZE, CollectorError, "the signature of a ticket")
+        return Asked(plan, id_, signature.hex())
 
     def submit(self, report: Report, headers: dict[str, str] | None = None) -> Receipt:
         """Send a report until the collector confirms that it is durable. Sending it again is harmless.

@@ -13,7 +13,7 @@ for each state. If the file is lost, so is its protection. Only its owner can re
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sqlite3
 from fractions import Fraction
 from numbers import Real
 from pathlib import Path
@@ -22,16 +22,20 @@ from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.core.schema import Record
 from hush.core.sealing import CollectorKey
+from hush.device.asking import Asked, ask
 from hush.device.ledger_file import LedgerFile
 from hush.device.randomise import randomise
 from hush.device.sealing import seal
 from hush.errors import BudgetError, LedgerError
 
 MAX_CAP = 1000
+_ASKED = (
+    "create table if not exists asked "
+    "(plan text primary key, first text not null, id blob not null, ticket text) strict"
+)
 _SEALED = (
     "create table if not exists sealed (report blob, key blob, sealed blob not null, primary key (report, key)) strict"
 )
-_TICKETS = "create table if not exists tickets (plan text primary key, signature text not null) strict"
 _TRAININGS = "create table if not exists trainings (title text primary key, description text not null) strict"
 
 
@@ -91,12 +95,48 @@ class Ledger:
         with self._file.transaction() as connection:
             return self._file.answered(connection, plan)
 
-    def ticket(self, plan: Plan) -> str | None:
-        """Return the signature of the ticket under which a plan was answered, or None."""
+    def chosen(self, plan: Plan) -> str | None:
+        """Return the id of the plan of a pilot that was answered (see `answered`), or else that was asked."""
         with self._file.transaction() as connection:
-            connection.execute(_TICKETS)
-            row = connection.execute("select signature from tickets where plan = ?", (plan.id,)).fetchone()
-        return None if row is None else str(row[0])
+            return self._chosen(connection, plan)
+
+    def asked(self, plan: Plan) -> Asked | None:
+        """Return the questions of a plan that were drawn by `ask`, or None."""
+        with self._file.transaction() as connection:
+            return self._asked(connection, plan)
+
+    def ask(self, plan: Plan, dealt: Asked | None = None, follow: bool = False) -> Asked | None:
+        """Draw the questions that this device will answer, once, and keep them. None: the plan is answered already.
+
+        A plan that this device may not answer raises BudgetError, so that nobody is asked for nothing. `dealt` are the
+        questions of a ticket, which are kept in place of the device's own draw. `follow` is as in `randomise`.
+        """
+        with self._file.transaction() as connection:
+            if self._file.stored(connection, plan) is not None:
+                return None
+            kept = self._asked(connection, plan)
+            if kept is not None and (dealt is None or kept.ticket is not None):
+                return kept
+            self._file.exclude(connection, plan)
+            if follow and self._chosen(connection, plan) not in (None, plan.id):
+                raise BudgetError("this device was asked another plan of the same pilot, and answers one only")
+            self._file.afford(connection, plan.cost, "this plan")
+            asked = ask(plan) if dealt is None else dealt
+            row = (plan.id, plan.after or plan.id, asked.id, asked.ticket)
+            connection.execute("insert or replace into asked values (?, ?, ?, ?)", row)
+        return asked
+
+    @staticmethod
+    def _asked(connection: sqlite3.Connection, plan: Plan) -> Asked | None:
+        connection.execute(_ASKED)
+        row = connection.execute("select id, ticket from asked where plan = ?", (plan.id,)).fetchone()
+        return None if row is None else Asked(plan, *row)
+
+    def _chosen(self, connection: sqlite3.Connection, plan: Plan) -> str | None:
+        connection.execute(_ASKED)
+        first = plan.after or plan.id
+        row = connection.execute("select plan from asked where first = ?", (first,)).fetchone()
+        return self._file.answered(connection, plan) or (None if row is None else str(row[0]))
 
     def sealed(self, report: Report, key: CollectorKey) -> bytes:
         """Return a report sealed for a key: the same bytes each time. They are on disk before they are returned."""
@@ -118,22 +158,14 @@ class Ledger:
             row = connection.execute("select description from trainings where title = ?", (title,)).fetchone()
         return str(row[0])
 
-    def randomise(
-        self,
-        plan: Plan,
-        record: Record,
-        once: str | None = None,
-        draw: Callable[[Plan, Record], Report] = randomise,
-        ticket: str | None = None,
-        follow: bool = False,
-    ) -> Report:
+    def randomise(self, plan: Plan, record: Record, once: str | None = None, follow: bool = False) -> Report:
         """Answer a plan once: return the stored report, or make one and store it before it is returned.
 
-        A plan that would take the total above the cap raises BudgetError, and nothing is drawn or stored. With `once`,
-        a plan also raises it if the device has answered another plan whose title begins with `once`, such as another
-        round of a training. `draw` makes reports under a ticket (`hush.device.tickets`), whose signature is kept with
-        the report. With `follow`, a plan also raises BudgetError if another plan of the same pilot was answered: two
-        threads or processes that follow at once may have been sent to two plans.
+        If `ask` has drawn questions, the report answers these, and the record may leave out the rest. A plan that would
+        take the total above the cap raises BudgetError, and nothing is drawn or stored. With `once`, a plan also raises
+        it if the device has answered another plan whose title begins with `once`, such as another round of a training.
+        With `follow`, a plan also raises it if another plan of the same pilot was answered: two threads or processes
+        that follow at once may have been sent to two plans.
         """
         with self._file.transaction() as connection:
             stored = self._file.stored(connection, plan)
@@ -147,10 +179,8 @@ class Ledger:
             if follow and self._file.answered(connection, plan) is not None:
                 raise BudgetError("this device has answered another plan of the same pilot, and answers one only")
             self._file.afford(connection, plan.cost, "this plan")
-            report = draw(plan, record)
-            if ticket is not None:
-                connection.execute(_TICKETS)
-                connection.execute("insert or replace into tickets values (?, ?)", (plan.id, ticket))
+            asked = self._asked(connection, plan)
+            report = randomise(plan, record) if asked is None else asked.answer(record)
             self._file.enter(connection, report, plan.cost)
         return report
 

@@ -64,6 +64,8 @@ def _operation(endpoint: Endpoint, schemas: dict[str, Any], open_: frozenset[Rol
     }
     if endpoint.path == "/plans/{plan}":
         operation["responses"]["304"] = {"description": "The plan has not changed: it never does"}
+    if endpoint.path == "/plans/{plan}/ticket":
+        operation["responses"]["204"] = {"description": "This collector deals no tickets"}
     if endpoint.reads:
         operation["requestBody"] = {
             "required": True,

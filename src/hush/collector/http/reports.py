@@ -159,7 +159,7 @@ class ReportHandlers:
         """Deal the questions of one report."""
         plan = await self._find.plan(request)
         if not self._settings.tickets:
-            raise Refused("not-found", "this collector deals no tickets")
+            return Response(status_code=204)  # not a 404: pages ask, and browsers would show that as an error
         id_, signature = tickets.issue(plan, self._settings.ticket_key)
         return encoded(TicketDocument(id_.hex(), questions_of(plan, id_), signature.hex()), headers=SECRET)
 

@@ -1,0 +1,242 @@
+"""Questions before answers: which questions an id deals, and that a report of these is as good as any other."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hush import BudgetError, Ledger, Plan, PlanError, RecordError, Report, ask, design
+from hush.core.coins import Coins
+from hush.core.dealing import SIGNATURE_SIZE, questions_of
+from hush.device import family
+from hush.device.answered import Person
+from hush.device.asking import Asked, answer_from
+from hush.testing import SeededCoins
+from tests.cases import MIXED, RECORD, related_plan
+
+PLAN = design(MIXED, 16.0, k=2)
+ONE = design(MIXED, 4.0, k="weighted", importance={"age": 4, "os": 1})
+RELATED = related_plan()
+IDS = [bytes([i]) * 16 for i in range(40)]
+
+
+class Shake(Coins):
+    """The words of a ticket, written down a second time: SHAKE-256 of a prefix, plan, id, and a counter from 1."""
+
+    def __init__(self, plan: Plan, id_: bytes) -> None:
+        self._message, self._drawn = b"hush ticket " + bytes.fromhex(plan.id) + id_, 0
+
+    def word(self) -> int:
+        self._drawn += 1
+        digest = hashlib.shake_256(self._message + bytes([0, 0, self._drawn >> 8, self._drawn & 255])).digest(8)
+        return sum(byte << 8 * place for place, byte in enumerate(reversed(digest)))
+
+
+def dealt(plan: Plan, id_: bytes) -> list[int]:
+    coins = Shake(plan, id_)
+    if plan.weights is not None:
+        left, index = coins.below(sum(plan.weights)), 0
+        while left >= plan.weights[index]:
+            left -= plan.weights[index]
+            index += 1
+        return [index]
+    chosen: set[int] = set()
+    for top in range(len(plan.questions) - plan.k, len(plan.questions)):
+        pick = coins.below(top + 1)
+        chosen.add(top if pick in chosen else pick)
+    return sorted(chosen)
+
+
+@pytest.mark.parametrize("plan", [PLAN, ONE, RELATED], ids=["two of six", "weighted", "relations"])
+def test_questions_follow_from_the_id(plan: Plan) -> None:
+    found = [questions_of(plan, id_) for id_ in IDS]
+    assert found == [dealt(plan, id_) for id_ in IDS]
+    assert len({tuple(questions) for questions in found}) > 3
+    assert found == [questions_of(plan, id_) for id_ in IDS]
+    assert found != [questions_of(replace(plan, title="another"), id_) for id_ in IDS]
+
+
+@pytest.mark.parametrize("id_", IDS[:8])
+def test_a_report_answers_the_questions_of_its_ticket(id_: bytes) -> None:
+    """At epsilon 8 for an answer, another category than the true one is reported with probability 7 e^-8 < 0.003."""
+    reports = [Asked(PLAN, id_).answer(RECORD) for _ in range(8)]
+    assert {report.id for report in reports} == {id_}
+    assert {tuple(question for question, _ in report.answers) for report in reports} == {tuple(dealt(PLAN, id_))}
+    assert all(Report.decode(PLAN, report.encode()) == report for report in reports)
+    inputs = MIXED.encode(RECORD)
+    for place, question in enumerate(dealt(PLAN, id_)):
+        if PLAN.questions[question].attributes[0] in ("os", "code", "smokes"):
+            true = sum(report.answers[place][1] == inputs[question] for report in reports)
+            assert true >= 4  # 5 of 8 are others with a probability below 56 * 0.003^5 = 2e-11, in at most 16 cases
+
+
+def test_a_ticket_deals_questions_that_share_attributes() -> None:
+    """One question each, as its weight says; whatever it sees, missing values too, the report is one of the plan."""
+    record = {"age": 30, "hours": None, "edu": "school", "region": None}
+    met = set()
+    for i in range(200):
+        report = Asked(RELATED, i.to_bytes(16, "big")).answer(record)
+        ((index, _),) = report.answers
+        assert [index] == dealt(RELATED, report.id)
+        assert Report.decode(RELATED, report.encode()) == Report.from_json(RELATED, report.to_json()) == report
+        met.add(index)
+    assert len(met) > 10
+
+
+def test_reports_under_one_ticket_are_fresh() -> None:
+    """At epsilon 1/6 for an answer no set of six answers has a probability above (2/3)^6: 19 equal ones 1e-20."""
+    plan = design(MIXED, 1.0, k=6)
+    assert len({Asked(plan, IDS[0]).answer(RECORD).answers for _ in range(20)}) > 1
+
+
+@pytest.mark.parametrize("id_", [b"", b"x" * 15, b"x" * 17, "x" * 16, bytearray(16), None])
+def test_ids_that_are_none_are_refused(id_: Any) -> None:
+    with pytest.raises(PlanError, match="id of a ticket must be 16 bytes"):
+        Asked(PLAN, id_).answer(RECORD)
+
+
+def test_a_bad_record_is_refused_before_any_randomness_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: int) -> bytes:
+        raise AssertionError("a word was drawn")
+
+    monkeypatch.setattr(os, "urandom", fail)
+    for id_ in IDS:  # also those that do not ask about it
+        with pytest.raises(RecordError, match="'smokes'"):
+            Asked(PLAN, id_).answer(RECORD | {"smokes": "maybe"})
+
+
+def test_the_signature_is_kept_with_the_report(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger", cap=40)
+    signature = "0123456789abcdef" * 2
+    assert len(bytes.fromhex(signature)) == SIGNATURE_SIZE
+    assert ledger.asked(PLAN) is None
+    dealt = Asked(PLAN, IDS[3], signature)
+    assert ledger.ask(PLAN, dealt) == dealt
+    assert ledger.ask(PLAN, Asked(PLAN, IDS[4], signature[::-1])) == dealt, "the first ticket stays"
+    report = ledger.randomise(PLAN, RECORD)
+    assert report.id == IDS[3]
+    assert ledger.randomise(PLAN, RECORD) == report
+    again = Ledger(tmp_path / "ledger")
+    assert again.asked(PLAN) == dealt
+    assert again.report(PLAN) == report
+    assert again.ask(PLAN) is None, "there is nothing left to ask"
+    again.randomise(ONE, RECORD)
+    assert again.asked(ONE) is None
+    assert again.spent == 20
+
+
+# -- the device's own draw
+
+
+def part(asked: Asked) -> dict[str, Any]:
+    return {attribute.name: RECORD[attribute.name] for attribute in asked.attributes}
+
+
+@pytest.mark.parametrize("plan", [PLAN, ONE], ids=["two of six", "weighted"])
+def test_a_person_is_asked_what_is_reported(plan: Plan) -> None:
+    met = set()
+    for _ in range(60):
+        asked = ask(plan)
+        assert asked.ticket is None
+        report = asked.answer(part(asked))
+        assert report.id == asked.id
+        assert tuple(index for index, _ in report.answers) == asked.questions == tuple(dealt(plan, asked.id))
+        assert [item.name for item in asked.attributes] == [
+            name
+            for name in plan.schema.names
+            if any(name in plan.questions[index].attributes for index in asked.questions)
+        ]
+        required = [item.name for item in asked.attributes if not item.optional]
+        if required:
+            with pytest.raises(RecordError, match=f"{required[0]!r}: is missing"):
+                asked.answer({})
+        met |= set(asked.questions)
+    # a question of weight 1/5 or more is missed by 60 people with a probability below 2e-6; two of six: 3e-11
+    assert met == set(range(len(plan.questions)))
+
+
+def test_all_attributes_of_a_relation_are_asked() -> None:
+    record = {"age": 30, "hours": None, "edu": "school", "region": None}
+    pairs = 0
+    for i in range(100):
+        asked = Asked(RELATED, i.to_bytes(16, "big"))
+        report = asked.answer({attribute.name: record[attribute.name] for attribute in asked.attributes})
+        assert Report.decode(RELATED, report.encode()) == report
+        pairs += len(asked.attributes) == 2
+    assert pairs > 10
+
+
+def test_what_is_not_asked_changes_nothing() -> None:
+    """The report of part of a record is the report of all of it, word for word."""
+    for number in range(40):
+        asked = Asked(PLAN, number.to_bytes(16, "big"))
+        whole = answer_from(SeededCoins(number), asked, RECORD)
+        assert answer_from(SeededCoins(number), asked, part(asked)) == whole
+
+
+def test_a_ledger_asks_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger(tmp_path / "ledger", cap=20)
+    first = ledger.ask(PLAN)
+    assert first is not None
+    assert {ledger.ask(PLAN) for _ in range(20)} == {first}  # by chance: at most 15 ** -20
+    assert Ledger(tmp_path / "ledger").ask(PLAN) == first
+    assert ledger.spent == 0
+    report = ledger.randomise(PLAN, part(first))
+    assert report.id == first.id
+    assert ledger.spent == 16
+    assert ledger.ask(PLAN) is None
+    with pytest.raises(BudgetError, match="this plan costs"):
+        ledger.ask(design(MIXED, 8.0))  # nobody is asked for nothing
+    later = replace(PLAN, title="later")
+    monkeypatch.setattr(family, "forks", 0)
+    drawn = Person("asked").ask(later)
+    assert drawn is not None
+    assert Person("asked").ask(later) == drawn
+    monkeypatch.setattr(family, "forks", 1)
+    assert Person("asked").ask(later) == drawn, "what was drawn before a fork stays"
+    report = Person("asked").randomise(later, part(drawn))
+    assert report.id == drawn.id
+    assert Person("asked").randomise(later, {}) == report
+
+
+def test_a_ticket_takes_the_place_of_the_devices_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a device that drew first could not answer a collector that deals tickets."""
+    monkeypatch.setattr(family, "forks", 0)
+    plan = replace(PLAN, title="replaced")
+    for book in (Ledger(tmp_path / "ledger", cap=20), Person("replaced")):
+        own, signed = book.ask(plan), Asked(plan, IDS[5], "00" * 16)
+        assert own is not None
+        assert own.ticket is None
+        assert book.ask(plan, signed) == signed
+        assert book.ask(plan) == signed
+        assert book.randomise(plan, RECORD).id == IDS[5]
+
+
+def test_who_was_asked_one_plan_of_a_pilot_is_asked_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(family, "forks", 0)
+    pilot = replace(ONE, title="pilot of two")
+    one, two = (replace(ONE, title=title, after=pilot.id) for title in ("first", "second"))
+    for book in (Ledger(tmp_path / "ledger", cap=20), Person("followed")):
+        assert book.chosen(pilot) is None
+        asked = book.ask(one, follow=True)
+        assert asked is not None
+        assert book.chosen(pilot) == book.chosen(two) == one.id
+        assert book.answered(pilot) is None
+        assert book.ask(one, follow=True) == asked
+        for other in (two, pilot):
+            with pytest.raises(BudgetError, match="of the same pilot"):
+                book.ask(other, follow=True)
+        book.randomise(one, RECORD, follow=True)
+        assert book.answered(pilot) == book.chosen(pilot) == one.id
+        with pytest.raises(BudgetError):
+            book.ask(pilot)
+
+
+def test_asking_needs_a_plan() -> None:
+    with pytest.raises(PlanError, match="needs a Plan"):
+        ask("plan.json")  # type: ignore[arg-type]
