@@ -59,8 +59,11 @@ class PlanHandlers:
         answers=RelayPromise,
     )
     async def relay(self, request: Request) -> Response:
-        """Answer with the local and the central promise, for the form."""
-        found = await asyncio.to_thread(self._visible.relay, await self._find.plan(request))
+        """Answer with the local and the central promise, for the form. A relay does not know that a plan is closed."""
+        plan = await self._find.plan(request)
+        found = await asyncio.to_thread(self._visible.relay, plan)
         if found is None:
             raise Refused("not-found", "this collector names no relay for this plan")
+        if not any(held.open for held in await asyncio.to_thread(self._store.plans) if held.plan.id == plan.id):
+            raise Refused("plan-closed")
         return encoded(found, headers=SECRET)
