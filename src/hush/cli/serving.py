@@ -190,6 +190,7 @@ def serve(
         sealed_only=sealed_only,
         relay=named,
     )
+    through.promises(read, named)  # before they are added to the store
     public = _public(settings.sealed_key)
     if sealed_key is not None:
         try:
@@ -207,7 +208,7 @@ def serve(
                 rounds.add_training(opened, spec)
             if not opened.plans() and not opened.trainings():
                 raise Refused("the store has no plan: name one, as made by `hush plan`")
-            promises = through.promises(opened, named)
+            promises = through.stored(opened, named)
 
             def ready(address: str) -> None:
                 ids = [held.plan.id for held in opened.plans()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +14,7 @@ from hush.cli.program import Refused
 if TYPE_CHECKING:
     from hush.collector.settings import RelayNamed
     from hush.collector.stores.base import Store
+    from hush.core.plan import Plan
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -70,27 +71,29 @@ def relay_of(
     return RelayNamed(url.rstrip("/"), delta, people, own)
 
 
-def promises(store: Store, relay: RelayNamed | None) -> dict[str, Promise]:
-    """Account for every open plan of a store, and say so if it takes long. A plan without a promise is refused.
+def promises(plans: Sequence[Plan], relay: RelayNamed | None) -> dict[str, Promise]:
+    """Account for plans, and say so if it takes long. A plan without a second promise is refused.
 
     Nobody should learn from a page that is open already that the second promise is missing.
     """
     if relay is None:
         return {}
-    if any(found.second is None for found in store.narrowings()):
-        raise Refused("the store has a pilot that is not over: a relay serves the plans that it was started with")
     from hush.collector.http.statements import relayed
     from hush.collector.promises import central
 
-    plans = [held.plan for held in store.plans() if held.open]
     found = {}
     with progress.bar("accounting for the relay") as note:
         for number, plan in enumerate(plans):
             note(number, len(plans), f"accounting for plan {plan.id[:12]}")
-            document = relayed(plan, relay, "")
+            said = relayed(plan, relay, "")
             names = ("epsilon", "delta", "people", "own")
             each = [{name: getattr(one, name) for name in names} for one in central(plan, relay)]
-            found[plan.id] = Promise(
-                {"url": relay.url, "local": document.local, "central": each}, list(document.sentences)
-            )
+            found[plan.id] = Promise({"url": relay.url, "local": said.local, "central": each}, said.sentences)
     return found
+
+
+def stored(store: Store, relay: RelayNamed | None) -> dict[str, Promise]:
+    """Account for the open plans of a store."""
+    if relay is not None and any(found.second is None for found in store.narrowings()):
+        raise Refused("the store has a pilot that is not over: a relay serves the plans that it was started with")
+    return promises([held.plan for held in store.plans() if held.open], relay)

@@ -39,11 +39,15 @@ class RelayNamed:
 
     def __post_init__(self) -> None:
         if _ADDRESS.fullmatch(self.url) is None:
-            raise InputError("the address of a relay is https://host or https://host:port, as https://relay.example.net")
+            raise InputError(
+                "the address of a relay is https://host or https://host:port, as https://relay.example.net"
+            )
         if not 0 < self.delta < 1:
             raise InputError("delta of a relay must be a number between 0 and 1, such as 1e-6")
         if self.people is None and self.own is None:
-            raise InputError("say what the relay does: people who answer honestly in a batch, or own reports that it adds")
+            raise InputError(
+                "say what the relay does: people who answer honestly in a batch, or own reports that it adds"
+            )
         if self.people is not None and self.people < 2:
             raise InputError("people of a relay must be 2 or more: a batch of one report hides nothing")
         if self.own is not None and self.own < 1:
