@@ -1,4 +1,4 @@
-"""The form through a relay, in a real browser: both promises are named, and the report goes to the relay alone, once."""
+"""The form through a relay, in a real browser: both promises are named, and the report goes to the relay, once."""
 
 from __future__ import annotations
 
@@ -117,7 +117,8 @@ def test_both_promises_are_named(visit: Visit, parts: tuple[Served, Relayed]) ->
     """With the accountant's numbers, on the form and on the dashboard; the second never without the first."""
     served, relay = parts
     host = urlsplit(relay.url).hostname
-    central = [up(hush.shuffle(PLAN, delta=1e-6, **crowd).epsilon, 4) for crowd in ({"own": OWN}, {"people": 2000})]
+    exact = hush.shuffle(PLAN, delta=1e-6, own=OWN), hush.shuffle(PLAN, delta=1e-6, people=2000)
+    central = [up(one.epsilon, 4) for one in exact]
     page = form(visit, served)
     expect(page.get_by_test_id("local-promise")).to_contain_text("ε = 4, whatever anybody does.")
     said = page.get_by_test_id("central-promise").all_text_contents()
@@ -231,7 +232,7 @@ def test_a_relay_that_does_not_allow_the_page(visit: Visit, tmp_path: Path) -> N
 
 def test_a_closed_plan_asks_nobody(visit: Visit, parts: tuple[Served, Relayed]) -> None:
     """A relay does not know that a plan is closed, so its form asks the collector first."""
-    served, relay = parts
+    served, _ = parts
     served.store.close_plan(PLAN.id)
     visit.allowed = ("status of 409",)
     page = form(visit, served)

@@ -151,7 +151,7 @@ def serve(
       hush serve plan.json
       hush serve plan.json --store postgresql://hush@localhost/hush --port 80 --tokens tokens
       hush serve --narrow plan.json=20000+80000
-      hush serve plan.json --sealed-key key --sealed-only --relay https://relay.example.net --relay-own 150 --relay-delta 1e-6
+      hush serve plan.json --sealed-key key --sealed-only --relay https://r.example --relay-own 150 --relay-delta 1e-6
     """
     from hush.cli import access, files
     from hush.collector import serve as service

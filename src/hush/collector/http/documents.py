@@ -42,8 +42,8 @@ class RelayPromise(msgspec.Struct):
     """Both promises of a plan whose reports come through a relay. Never show one of them alone.
 
     `local` is an epsilon that holds whatever anybody does. Each of `central` holds if relay and collector do not work
-    together. `sentences` say the same in words. `url` is the relay's, and `key` the collector's: devices have both built
-    in, and do not take them from here.
+    together. `sentences` say the same in words. `url` is the relay's, and `key` the collector's: devices have both
+    built in, and do not take them from here.
     """
 
     url: str

@@ -13,13 +13,12 @@ import hashlib
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from importlib.util import find_spec
-from types import MappingProxyType
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -138,7 +137,7 @@ def dealing(file: File) -> File:
 
 @lru_cache(maxsize=8)
 def relaying(file: File, url: str, key: str) -> File:
-    """Return a page for a collector that hears from a relay alone. Neither text has a character that ends an attribute."""
+    """Return a page for a collector that hears from a relay alone. Neither text can end an attribute."""
     named = f'data-relay="{url}" data-key="{key}"'
     return _file("page.html", file.content.replace(b'data-relay=""', named.encode()))
 
@@ -149,9 +148,11 @@ def sending(origin: str) -> dict[str, str]:
     return {name: POLICY[name].replace("connect-src 'self'", f"connect-src 'self' {origin}")}
 
 
-def sent(request: Request, file: File, policy: Mapping[str, str] = MappingProxyType({})) -> Response:
+def sent(request: Request, file: File, policy: dict[str, str] | None = None) -> Response:
     """Return a file as a response, or 304 if the client has it. `policy` replaces headers of `POLICY`."""
-    headers = POLICY | policy | {"ETag": f'W/"{file.tag}"', "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+    headers = (
+        POLICY | (policy or {}) | {"ETag": f'W/"{file.tag}"', "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+    )
     if requests.has_tag(request, file.tag):
         return Response(status_code=304, headers=headers)
     if requests.accepts_gzip(request):
@@ -171,7 +172,7 @@ def endpoints(settings: Settings) -> Sequence[Endpoint]:
 
     def page(name: str) -> Callable[[Request], Awaitable[Response]]:
         file = dealing(find(name)) if settings.tickets else find(name)  # packed now, and not while requests wait
-        policy: Mapping[str, str] = {}
+        policy = None
         if relay is not None and name == PAGES["/"]:
             file = relaying(file, relay.url, Opener(settings.sealed_key).key.public.hex())
             policy = sending(relay.origin)
