@@ -19,6 +19,7 @@ const clientApart = {
   name: "client-apart",
   setup({ onResolve }) {
     onResolve({ filter: /^hush-client$/ }, () => ({ path: "./hush.js", external: true }));
+    onResolve({ filter: /^hush-seal$/ }, () => ({ path: "./seal.js", external: true }));
   },
 };
 

@@ -108,3 +108,49 @@ def test_serve_refuses_what_does_not_go_with_sealed_batches() -> None:
     assert "exclude each other" in refused(*serve, "--sealed-key", "key", "--tickets", "tickets")
     assert "--sealed-only needs" in refused(*serve, "--sealed-only", "--sealed-key", "key", "--training", "a=1")
     assert "the key of sealed reports must be 64" in refused(*serve, "--sealed-key", "short")
+
+
+def test_a_named_relay_is_checked_before_anything_listens() -> None:
+    Path("key").write_text(SECRET.hex())
+    plain = ["serve", "plan.json", "--store", "sqlite://a.db", "--sealed-key", "key"]
+    serve = [*plain, "--sealed-only"]
+    named = ["--relay", "https://relay.example.net", "--relay-delta", "1e-6"]
+    assert "name it with --relay URL" in refused(*serve, "--relay-own", "40")
+    assert "--relay needs --sealed-only" in refused(*plain, *named, "--relay-own", "40")
+    assert "--relay-delta is missing" in refused(*serve, *named[:2], "--relay-own", "40")
+    assert "--relay needs --relay-own" in refused(*serve, *named)
+    assert "own reports of a relay" in refused(*serve, *named, "--relay-own", "0")
+    assert "people of a relay" in refused(*serve, *named, "--relay-people", "1")
+    assert "delta of a relay" in refused(*serve, *named[:3], "2", "--relay-own", "40")
+    assert "the address of a relay" in refused(*serve, "--relay", "relay", *named[2:], "--relay-own", "40")
+    assert "does not go with --narrow" in refused(*serve, *named, "--relay-own", "40", "--narrow", "plan.json=1+1")
+    same = ["--host-name", "relay.example.net", "--open", "submit,read"]
+    assert "one host name" in refused(*serve, *named, "--relay-own", "40", *same)
+
+
+def test_a_plan_without_a_second_promise_is_refused_at_the_start() -> None:
+    Path("key").write_text(SECRET.hex())
+    named = ["--relay", "https://relay.example.net", "--relay-delta", "1e-6"]
+    serve = ["serve", "--store", "sqlite://a.db", "--sealed-key", "key", "--sealed-only", *named]
+    said = " ".join(refused(*serve, "wide.json", "--relay-own", "40").split())
+    assert f"plan {WIDE.id[:12]}: the relay cannot draw own reports" in said
+    assert not Path("a.db").exists(), "and is not added to the store"
+
+
+def test_a_collector_that_names_a_relay_announces_both_promises() -> None:
+    Path("key").write_text(SECRET.hex())
+    named = ["--relay", "https://relay.example.net/", "--relay-delta", "1e-6", "--relay-own", "40"]
+    collector, said = started("serve", "plan.json", "--sealed-key", "key", "--sealed-only", *named)
+    try:
+        plans = said["plans"]
+        assert isinstance(plans, list)
+        (plan,) = plans
+        assert plan["form"].startswith(str(said["address"]))
+        found = plan["relay"]
+        assert found["url"] == "https://relay.example.net"
+        (central,) = found["central"]
+        assert (central["own"], central["people"], central["delta"]) == (40, None, 1e-6)
+        assert central["epsilon"] < float(found["local"]) <= 4
+        assert httpx.get(plan["form"]).status_code == 200
+    finally:
+        assert ended(collector) == ""

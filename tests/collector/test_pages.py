@@ -11,6 +11,7 @@ import pytest
 
 from hush.collector.http import pages
 from hush.collector.http.problems import Refused
+from hush.collector.settings import Settings
 from tests.collector.served import Served, serving
 
 
@@ -86,5 +87,5 @@ def test_licences_of_the_charts_are_served_and_named(tmp_path: Path, monkeypatch
 def test_pages_are_packed_before_the_first_is_asked_for() -> None:
     """It takes longer than others should wait."""
     pages.static.cache_clear()
-    pages.endpoints()
+    pages.endpoints(Settings())
     assert pages.static.cache_info().currsize == 1

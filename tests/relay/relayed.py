@@ -55,16 +55,16 @@ class Relayed:
 
 @contextmanager
 def relaying(
-    path: Path, collector: str, *, least: int = 10, own: int = 0, every: float = 0.05, **named: Any
+    path: Path, collector: str, *, least: int = 10, own: int = 0, every: float = 0.05, port: int = 0, **named: Any
 ) -> Iterator[Relayed]:
-    """Run a relay on a free port."""
+    """Run a relay on a free port, or on one that a collector was told before."""
     store = RelayStore(path / "relay.db")
     ready = threading.Event()
     settings = Settings(hosts=LOCAL, max_body=1 << 20, **named)
     server = make_server(
         store, [PLAN, OTHER], Mix(KEY, least, own), collector, settings, every=every, ready=lambda _: ready.set()
     )
-    listening = listen("127.0.0.1", 0)
+    listening = listen("127.0.0.1", port)
     port = listening.getsockname()[1]
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
@@ -75,6 +75,12 @@ def relaying(
     finally:
         server.should_exit = True
         thread.join()
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with listen("127.0.0.1", 0) as found:
+        return int(found.getsockname()[1])
 
 
 @contextmanager

@@ -1,5 +1,21 @@
 // The documents of the collector that the dashboard reads: src/hush/collector/http/documents.py has the originals.
 
+export interface CentralPromise {
+  epsilon: number;
+  delta: number;
+  people: number | null;
+  own: number | null;
+}
+
+/** Both promises of reports that come through a relay. */
+export interface RelayPromise {
+  url: string;
+  key: string;
+  local: string;
+  central: CentralPromise[];
+  sentences: string[];
+}
+
 export interface PlanEntry {
   id: string;
   title: string;

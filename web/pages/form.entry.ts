@@ -1,6 +1,7 @@
 /** The form: answers stay in this page; one report leaves, drawn when they are final, and sent once. */
 import { Collector, Ledger, type Plan } from "hush-client";
 import { byId, html } from "./elements";
+import { checkBrowser, deliver, promised, relayed } from "./relay";
 import { reason, say, show, Survey } from "./survey";
 import { dealt } from "./telling";
 import { findToken } from "./token";
@@ -49,13 +50,16 @@ async function start(): Promise<void> {
   const ledger = await Ledger.open({ cap: CAP }).catch(() => Ledger.open());
   const options = { ledger, tickets: dealt, attempts: 3, ...(token === null ? {} : { token }) };
   const collector = new Collector(location.origin, options);
-  const plan = await chosen(collector, token === null ? {} : { Authorization: `Bearer ${token}` });
+  const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
+  if (relayed) await checkBrowser();
+  const plan = await chosen(collector, headers);
   if (plan === undefined) return;
   const title = plan.title || "Answer privately";
   byId("title").textContent = title;
   document.title = `${title} · answer privately`;
   byId("to-dashboard").setAttribute("href", `/dashboard?plan=${plan.id}`);
-  await new Survey(collector, ledger, plan).open();
+  const way = relayed ? { promise: () => promised(plan, headers), send: () => deliver(ledger, plan) } : undefined;
+  await new Survey(collector, ledger, plan, way).open();
 }
 
 start().catch((error: unknown) => say(`The questions cannot be shown: ${reason(error)}.`));

@@ -5,6 +5,7 @@
  * and shown when it has arrived. Before that the page shows examples, drawn apart from it.
  */
 import { CollectorError, HushError, Report, randomise, type Collector, type Ledger, type Plan } from "hush-client";
+import type { RelayPromise } from "./documents";
 import { button, byId, html } from "./elements";
 import { field, type Field } from "./fields";
 import { answered, bytes, explained, promise } from "./telling";
@@ -42,9 +43,18 @@ function passing(error: unknown): boolean {
   return error.status === undefined || error.status === 429 || error.status >= 500;
 }
 
-/** One plan, from its questions until its report has arrived. */
+const HELD = "The relay hands reports on when there are many, in a random order. ";
+
+/** The way of a report through a relay, and both promises that it comes with. */
+export interface Way {
+  promise(): Promise<RelayPromise>;
+  send(): Promise<void>;
+}
+
+/** One plan, from its questions until its report has arrived: at the collector, or at the relay before it. */
 export class Survey {
   private answers: Answers = {};
+  private promised: RelayPromise | undefined;
   private readonly fields: Field[];
   private readonly form: HTMLFormElement;
   private timer = 0;
@@ -53,6 +63,7 @@ export class Survey {
     private readonly collector: Collector,
     private readonly ledger: Ledger,
     private readonly plan: Plan,
+    private readonly way?: Way,
   ) {
     this.fields = plan.schema.map(field);
     this.form = this.questions();
@@ -62,8 +73,15 @@ export class Survey {
   /** Go on where this browser was: perhaps a report waits, or has arrived. */
   async open(): Promise<void> {
     const state = await this.state();
-    if (state === "arrived") await this.done("This browser has sent its report to this survey already.");
-    else if (state === "sending") await this.send();
+    if (state === "arrived") return this.done("This browser has sent its report to this survey already.");
+    try {
+      this.promised = await this.way?.promise();
+    } catch (error) {
+      // A relay does not know that a plan is closed, so the collector is asked before.
+      if (error instanceof CollectorError && error.kind === "plan-closed") return this.late(state);
+      throw error;
+    }
+    if (state === "sending") await this.send();
     else if (state === "drawn") this.kept();
     else this.ask();
   }
@@ -109,7 +127,7 @@ export class Survey {
 
   private ask(): void {
     say("");
-    show(promise(this.plan, Number(this.ledger.cap)), this.form);
+    show(promise(this.plan, Number(this.ledger.cap), this.promised), this.form);
   }
 
   // -- examples: nothing is drawn for good yet
@@ -185,16 +203,17 @@ export class Survey {
   private async send(answers?: Answers): Promise<void> {
     clearTimeout(this.timer);
     this.busy(true);
-    let tried = false;
+    let before: string | undefined;
     try {
-      tried = (await this.state()) === "sending";
+      before = await this.state();
       say("Sending your report …");
-      await this.collector.send(this.plan);
+      await (this.way === undefined ? this.collector.send(this.plan) : this.way.send());
     } catch (error) {
-      if (error instanceof CollectorError && error.kind === "plan-closed") return this.late(tried);
+      if (error instanceof CollectorError && error.kind === "plan-closed") return this.late(before);
       return this.waiting(error);
     }
-    await this.done("Your report has arrived. Thank you.", answers);
+    const told = this.way === undefined ? "Your report has arrived. Thank you." : "The relay holds your report. Thank you.";
+    await this.done(told, answers);
   }
 
   /** A report that was never sent: the page was closed too early. The person can only decide to send it. */
@@ -210,12 +229,14 @@ export class Survey {
   }
 
   /** The collector takes no more reports: trying again would not help. An earlier attempt may have arrived in time. */
-  private late(tried: boolean): void {
+  private late(state: string | undefined): void {
     say("This survey is closed.");
     const heading = html("h2", {}, "The survey is closed");
-    const text = tried
-      ? "The collector takes no more reports to it. Yours was sent before: if it arrived then, it was counted."
-      : "The collector takes no more reports to it. Yours came after that, and was not counted.";
+    const yours: Record<string, string> = {
+      sending: " Yours was sent before: if it arrived then, it was counted.",
+      drawn: " Yours came after that, and was not counted.",
+    };
+    const text = `The collector takes no more reports to it.${yours[state ?? ""] ?? ""}`;
     show(html("section", { "data-testid": "late" }, heading, html("p", {}, text)));
     begin(heading);
   }
@@ -244,7 +265,7 @@ export class Survey {
     const where = html("a", { href: `/dashboard?plan=${this.plan.id}` }, "See what everybody's reports say together");
     const parts: HTMLElement[] = [
       heading,
-      html("p", {}, "Your report is counted once. This browser draws no other one for this survey."),
+      html("p", {}, `${this.way === undefined ? "" : HELD}Your report is counted once. This browser draws no other one for this survey.`),
       html("p", {}, `Surveys of this collector have cost this browser ε = ${Number(spent)} of ${Number(this.ledger.cap)} so far.`),
       html("p", {}, where),
     ];

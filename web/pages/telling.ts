@@ -1,7 +1,9 @@
 /** Explains the promise of a plan, and a report, to a person. */
 import type { Plan, Report, View } from "hush-client";
+import type { RelayPromise } from "./documents";
 import { html } from "./elements";
 import { picture } from "./picture";
+import { host, relayed } from "./relay";
 import { content, meaning, plain, profile, raised, sentence, UNSAID, UNSPEAKABLE, weakness, type Answers } from "./words";
 
 /** Whether the collector deals the questions by tickets, as it has written into the page. */
@@ -9,8 +11,8 @@ export const dealt = document.documentElement.dataset["tickets"] === "yes";
 
 const MOST_TOLD = 4; // attributes of one question; of a hundred the sentences would be alike
 
-/** The promise of the plan, as this browser has checked it. */
-export function promise(plan: Plan, cap: number): HTMLElement {
+/** The promise of the plan, as this browser has checked it; through a relay, also the second one that it cannot check. */
+export function promise(plan: Plan, cap: number, through?: RelayPromise): HTMLElement {
   const epsilon = Number(plan.epsilon);
   const [top, bottom] = plan.ratio;
   const measured = Number((top * 10_000n) / bottom + 1n) / 10_000; // rounded up: it is a bound
@@ -33,11 +35,21 @@ export function promise(plan: Plan, cap: number): HTMLElement {
           html("p", { class: "notice bad", "data-testid": "weak" }, weak),
           html("p", {}, asked),
         ];
+  // The first promise stands above it, as this browser has computed it.
+  const whatever = through === undefined ? "" : ", whatever anybody does";
+  const second =
+    through === undefined
+      ? []
+      : [
+          ...through.sentences.slice(1).map((text) => html("p", { "data-testid": "central-promise" }, text)),
+          html("p", { class: "quiet small" }, `Your browser checks the first promise. The second rests on the word of those who run the relay and the collector. The relay ${host} sees that you take part, but cannot read your report.`),
+        ];
   return html(
     "section",
     { class: "card promise", "aria-labelledby": "promise" },
     ...first,
-    html("p", {}, html("strong", {}, `ε = ${Number(plan.epsilon)}. `), meaning(epsilon)),
+    html("p", { "data-testid": "local-promise" }, html("strong", {}, `ε = ${Number(plan.epsilon)}${whatever}. `), meaning(epsilon)),
+    ...second,
     html("p", {}, html("a", { href: "/explanation" }, "What ε means, and what this does not protect from")),
     html(
       "details",
@@ -120,7 +132,7 @@ export function bytes(report: Report): HTMLElement {
       "p",
       {},
       `Version, plan, ${dealt ? "the number of the ticket" : "a random number"} that makes sure it is counted once, and the answer` +
-        `${dealt ? "; the signature of the ticket is sent along" : ""}:`,
+        `${dealt ? "; the signature of the ticket is sent along" : ""}${relayed ? `. It is sealed for the collector and sent to ${host}, which cannot read it` : ""}:`,
     ),
     html("pre", { "data-testid": "bytes", tabindex: 0 }, digits),
     html("pre", { tabindex: 0 }, JSON.stringify(report)),

@@ -4,6 +4,7 @@
  * It is a file of its own, `seal.js`: pages without a relay do not load it. One suite for all clients: X25519,
  * HKDF-SHA256, AES-128-GCM (`spec/wire.md`).
  */
+import type { Ledger } from "./ledger.js";
 import type { Report } from "./report.js";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -102,17 +103,37 @@ export interface RelayOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
+/** A relay that cannot be reached (no status), or does not take a report. */
+export class RelayError extends Error {
+  constructor(
+    message: string,
+    readonly status?: number,
+  ) {
+    super(message);
+  }
+}
+
+/** Returns whether this browser can seal: old ones lack X25519, and pages that did not come by https lack everything. */
+export async function canSeal(): Promise<boolean> {
+  try {
+    await crypto.subtle.generateKey({ name: "X25519" }, false, ["deriveBits"]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Seals a report for the owner of the key, and sends it to a relay until the relay holds it.
  *
  * A page sends the same bytes each time. `new`: this request brought them, and no earlier one. After a reload the
- * report is sealed anew: the collector counts it once all the same, by its id.
+ * report is sealed anew: the collector counts it once all the same, by its id. `sendKept` avoids that.
  */
 export async function sendSealed(
   relay: string,
   report: Report,
   key: string,
-  { attempts = 6, pause = 500, timeout = 10_000, fetch = (url, init) => globalThis.fetch(url, init) }: RelayOptions = {},
+  options: RelayOptions = {},
 ): Promise<{ readonly new: boolean }> {
   const name = `${key} ${report.id}`;
   const sealed = kept.get(name) ?? seal(report, key);
@@ -121,8 +142,45 @@ export async function sendSealed(
     kept.delete(name);
     throw error;
   });
+  return post(relay, report, body, options);
+}
+
+/**
+ * Sends the report that a ledger keeps to a relay until the relay holds it, and notes both in the ledger.
+ *
+ * The sealed bytes are kept beside the report, so all tabs and later visits send the same, and the relay takes them
+ * once. Otherwise one person would count several times among those for whom the relay waits.
+ */
+export async function sendKept(
+  relay: string,
+  ledger: Ledger,
+  report: Report,
+  key: string,
+  options: RelayOptions = {},
+): Promise<{ readonly new: boolean }> {
+  await ledger.sending(report.plan);
+  let bytes: Uint8Array = await seal(report, key);
+  await ledger.store.update((book) => {
+    const known = book?.entries.find(({ plan, sealed }) => plan === report.plan.id && sealed?.key === key)?.sealed;
+    if (known) bytes = known.bytes; // another tab, or an earlier visit, was first
+    if (known || !book) return undefined;
+    const sealed = { key, bytes };
+    return { ...book, entries: book.entries.map((entry) => (entry.plan === report.plan.id ? { ...entry, sealed } : entry)) };
+  });
+  const receipt = await post(relay, report, Uint8Array.from(bytes), options);
+  await ledger.arrived(report.plan);
+  return receipt;
+}
+
+/** Sends sealed bytes until a relay holds them. */
+async function post(
+  relay: string,
+  report: Report,
+  body: Bytes,
+  { attempts = 6, pause = 500, timeout = 10_000, fetch = (url, init) => globalThis.fetch(url, init) }: RelayOptions,
+): Promise<{ readonly new: boolean }> {
   for (let attempt = 1; ; attempt++) {
-    let problem = "the relay cannot be reached";
+    let problem = new RelayError("the relay cannot be reached, or does not allow this page");
     try {
       const response = await fetch(`${relay.replace(/\/+$/, "")}/sealed/${report.plan.id}`, {
         method: "POST",
@@ -135,12 +193,12 @@ export async function sendSealed(
         signal: AbortSignal.timeout(timeout),
       });
       if (response.status === 202) return { new: ((await response.json()) as { new?: unknown }).new === 1 };
-      problem = `the relay answered ${response.status}`;
+      problem = new RelayError(`the relay answered ${response.status}`, response.status);
       if (!RETRIED.includes(response.status)) attempt = attempts;
     } catch {
       // no answer, or half of one: the same bytes are sent again
     }
-    if (!(attempt < attempts)) throw new Error(problem);
+    if (!(attempt < attempts)) throw problem;
     await new Promise((resolve) => setTimeout(resolve, pause * 2 ** (attempt - 1) * (0.5 + Math.random())));
   }
 }

@@ -2,7 +2,10 @@
 import { ensure, LedgerError } from "./errors.js";
 import type { Ticket } from "./tickets.js";
 
-/** How far an answer has come: kept, and nobody has tried to send it; perhaps sent; with the collector for certain. */
+/**
+ * How far an answer has come: kept, and nobody has tried to send it; perhaps sent; with the collector for certain, or
+ * with the relay before it.
+ */
 export type State = "drawn" | "sending" | "arrived";
 
 /** An answer of this device: a report, which is already private, and its cost. Never a record. */
@@ -18,6 +21,8 @@ export interface Entry {
   readonly report: Uint8Array;
   /** The signature of the ticket under which the report was drawn. */
   readonly ticket?: string;
+  /** The report as it goes to a relay: sealed for the owner of the key (64 hexadecimal digits). */
+  readonly sealed?: { readonly key: string; readonly bytes: Uint8Array };
   readonly state: State;
 }
 

@@ -84,3 +84,40 @@ test("a relay that refuses is not asked again", async () => {
   }
   await assert.rejects(sealing.sendSealed("https://relay.example", report, "00", {}), /64 hexadecimal digits/);
 });
+
+test("a report of a ledger is sealed once, for all tabs and visits", async () => {
+  const store = new hush.MemoryStore();
+  const ledger = await hush.Ledger.open({ cap: 16, store });
+  const plan = await hush.Plan.parse(file.plan);
+  const record = Object.fromEntries(plan.schema.map((field) => [field.name, field.kind === "numeric" ? field.low : field.values[0]]));
+  const report = await ledger.randomise(plan, record);
+  const seen = [];
+  const down = { fetch: async () => (await ledger.entry(plan), Promise.reject(new TypeError("down"))), attempts: 1 };
+  const up = { fetch: async (_, { body }) => (seen.push(hex(body)), Response.json({ reports: 1, new: 1 }, { status: 202 })) };
+  await assert.rejects(sealing.sendKept("https://relay.example", ledger, report, file.key, down), (error) => {
+    return error instanceof sealing.RelayError && error.status === undefined;
+  });
+  const first = await ledger.entry(plan);
+  assert.equal(first.state, "sending");
+  assert.equal(first.sealed.key, file.key);
+  await sealing.sendKept("https://relay.example", await hush.Ledger.open({ store }), report, file.key, up);
+  await Promise.all([1, 2].map(() => sealing.sendKept("https://relay.example", ledger, report, file.key, up)));
+  assert.deepEqual(new Set(seen), new Set([hex(first.sealed.bytes)]));
+  assert.equal((await ledger.entry(plan)).state, "arrived");
+  assert.deepEqual((await ledger.entry(plan)).report, report.encode());
+  const other = "3948cfe0ad1ddb695d780e59077195da6c56506b027329794ab02bca80815c4d";
+  await sealing.sendKept("https://relay.example", ledger, report, other, up);
+  assert.notEqual(seen.at(-1), seen[0]); // for another key the bytes are others, too
+  assert.equal((await ledger.entry(plan)).sealed.key, other);
+});
+
+test("browsers that cannot seal are found before anything is drawn", async () => {
+  assert.equal(await sealing.canSeal(), true);
+  const make = crypto.subtle.generateKey;
+  Object.defineProperty(crypto.subtle, "generateKey", { value: () => Promise.reject(new Error("old")), configurable: true });
+  try {
+    assert.equal(await sealing.canSeal(), false);
+  } finally {
+    Object.defineProperty(crypto.subtle, "generateKey", { value: make, configurable: true });
+  }
+});

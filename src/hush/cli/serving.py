@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hush.cli import completing, listening, rounds
+from hush.cli import completing, listening, rounds, through
 from hush.cli.program import RESULT, Refused, as_json, program
 from hush.cli.storing import STORE
 
@@ -89,6 +91,7 @@ if TYPE_CHECKING:
     "public key.",
 )
 @click.option("--sealed-only", is_flag=True, help="Take sealed batches from a relay, and nothing else.")
+@through.options
 @listening.FORWARDED
 @listening.connections
 @click.option(
@@ -127,6 +130,10 @@ def serve(
     tickets: str | None,
     sealed_key: str | None,
     sealed_only: bool,
+    relay: str | None,
+    relay_people: int | None,
+    relay_own: int | None,
+    relay_delta: float | None,
     forwarded: str,
     connections: int,
     each: int,
@@ -144,6 +151,7 @@ def serve(
       hush serve plan.json
       hush serve plan.json --store postgresql://hush@localhost/hush --port 80 --tokens tokens
       hush serve --narrow plan.json=20000+80000
+      hush serve plan.json --sealed-key key --sealed-only --relay https://r.example --relay-own 150 --relay-delta 1e-6
     """
     from hush.cli import access, files
     from hush.collector import serve as service
@@ -156,6 +164,7 @@ def serve(
         raise Refused("--sealed-key and --tickets exclude each other: a sealed report comes without a ticket")
     if sealed_only and (sealed_key is None or training):
         raise Refused("--sealed-only needs --sealed-key, and does not go with --training")
+    named = through.relay_of(relay, relay_people, relay_own, relay_delta, sealed_only=sealed_only, narrow=bool(narrow))
     read = [files.read_plan(name) for name in plans]
     pilots = [rounds.pilot_of(spec) for spec in narrow]
     settings = _settings(
@@ -179,7 +188,9 @@ def serve(
         body_timeout=access.seconds(patience, "--body-timeout"),
         sealed_key=b"" if sealed_key is None else listening.key_of(Path(sealed_key), "sealed reports"),
         sealed_only=sealed_only,
+        relay=named,
     )
+    through.promises(read, named)  # before they are added to the store
     public = _public(settings.sealed_key)
     if sealed_key is not None:
         try:
@@ -197,11 +208,16 @@ def serve(
                 rounds.add_training(opened, spec)
             if not opened.plans() and not opened.trainings():
                 raise Refused("the store has no plan: name one, as made by `hush plan`")
+            promises = through.stored(opened, named)
 
             def ready(address: str) -> None:
                 ids = [held.plan.id for held in opened.plans()]
                 roles: list[str] = sorted(settings.open)
-                _announce(address, ids, list(opened.trainings()), roles, machine, public, form=not sealed_only)
+                form = named is not None or not sealed_only
+                _announce(address, ids, list(opened.trainings()), roles, machine, public, form=form, promises=promises)
+                if named is not None and not machine:
+                    page = f"https://{names[0]}" if names else address
+                    click.echo(f"hush: the form sends to {named.url}, which must allow its page: --origin {page}")
 
             service.run(opened, settings, host=host, port=port, forwarded=forwarded, ready=ready)
         finally:
@@ -226,15 +242,17 @@ def _announce(
     key: str = "",
     *,
     form: bool = True,
+    promises: Mapping[str, through.Promise] = MappingProxyType({}),
 ) -> None:
     """Print where a collector listens and which roles are open, for people or for the program that started it."""
     from urllib.parse import quote
 
     rounds = {name: f"{address}/trainings/{quote(name, safe='')}/round" for name in trainings}
-    pages = [
+    pages: list[dict[str, Any]] = [
         {"id": id_, "url": f"{address}/plans/{id_}"}
         | ({"form": f"{address}/?plan={id_}"} if form else {})
         | {"dashboard": f"{address}/dashboard?plan={id_}"}
+        | ({"relay": promises[id_].document} if id_ in promises else {})
         for id_ in plans
     ]
     if machine:
@@ -254,6 +272,8 @@ def _announce(
         if form:
             click.echo(f"hush: form {page['form']}")
         click.echo(f"hush: dashboard {page['dashboard']}")
+        for sentence in promises[page["id"]].sentences if page["id"] in promises else ():
+            click.echo(f"hush: {sentence}")
     for url in rounds.values():
         click.echo(f"hush: {url}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -16,6 +17,57 @@ IMPLIED: Mapping[Role, frozenset[Role]] = {"submit-batch": frozenset({"submit"})
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 """The host names that a browser on the same machine uses."""
+
+
+_ADDRESS = re.compile(r"(https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?)((?:/[A-Za-z0-9._~-]+)*)")
+
+
+@dataclass(frozen=True)
+class RelayNamed:
+    """The relay that people send through, and its operator's word about every batch.
+
+    `people`: how many people answer honestly in a batch, at least. `own`: how many reports the relay adds to it. One of
+    them is given, or both. `delta`: the probability with which the promise that rests on them may fail.
+
+    The address goes into a page and into its content security policy, so it has no character that could end either.
+    """
+
+    url: str
+    delta: float
+    people: int | None = None
+    own: int | None = None
+
+    def __post_init__(self) -> None:
+        if _ADDRESS.fullmatch(self.url) is None:
+            raise InputError(
+                "the address of a relay is https://host or https://host:port, as https://relay.example.net"
+            )
+        if not 0 < self.delta < 1:
+            raise InputError("delta of a relay must be a number between 0 and 1, such as 1e-6")
+        if self.people is None and self.own is None:
+            raise InputError(
+                "say what the relay does: people who answer honestly in a batch, or own reports that it adds"
+            )
+        if self.people is not None and self.people < 2:
+            raise InputError("people of a relay must be 2 or more: a batch of one report hides nothing")
+        if self.own is not None and self.own < 1:
+            raise InputError("own reports of a relay must be 1 or more; leave them out if it adds none")
+
+    @property
+    def origin(self) -> str:
+        """Its origin, as a content security policy names it."""
+        return self._parts[1]
+
+    @property
+    def host(self) -> str:
+        """Its host name, without a port."""
+        return self._parts[2]
+
+    @property
+    def _parts(self) -> re.Match[str]:
+        found = _ADDRESS.fullmatch(self.url)
+        assert found is not None
+        return found
 
 
 @dataclass(frozen=True)
@@ -35,6 +87,7 @@ class Settings:
     be open. One address may have `connections_each` of them, with the same exception, also for trusted proxies.
     `held_bytes`: how many bytes of unanswered requests are held in memory; at least `max_body`. `sealed_key`: the
     secret key that opens batches of a relay; without one none are taken. `sealed_only`: nothing else is counted.
+    `relay`: the relay that people send through. The form sends there, and the pages name its promise.
     """
 
     max_body: int = 16 << 20
@@ -66,6 +119,7 @@ class Settings:
     held_bytes: int = 256 << 20
     sealed_key: bytes = b""
     sealed_only: bool = False
+    relay: RelayNamed | None = None
 
     def __post_init__(self) -> None:
         """Refuse unknown roles, an open role admin, and negative numbers."""
@@ -80,3 +134,8 @@ class Settings:
             raise InputError("sealed_only needs a sealed_key: nothing could be counted")
         if self.sealed_key and self.tickets:  # anybody can send a sealed report, about any question
             raise InputError("a ticket names a report, and a relay hides its sender: take one of both")
+        if self.relay is not None:
+            if not self.sealed_only:  # whoever sends directly has the local promise alone
+                raise InputError("relay needs sealed_only: its promise is false for reports that come directly")
+            if self.relay.host in self.hosts - LOCAL:
+                raise InputError("the relay and the collector have one host name: somebody else must run the relay")

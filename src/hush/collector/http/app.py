@@ -95,7 +95,7 @@ class Collector:
         """Return the application."""
         routes = [
             Route(found.path, self._gate.guarded(found), methods=[found.method])
-            for found in (*self.endpoints, *pages.endpoints(self.settings.tickets, not self.settings.sealed_only))
+            for found in (*self.endpoints, *pages.endpoints(self.settings))
         ]
         handlers: Any = {HTTPException: self._gate.unrouted}
         app = Starlette(routes=routes, lifespan=self.lifespan, exception_handlers=handlers)

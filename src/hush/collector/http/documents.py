@@ -25,11 +25,40 @@ class Shown(msgspec.Struct):
     next: int
 
 
+class CentralPromise(msgspec.Struct):
+    """An upper bound of the collector's knowledge about a person in one batch, if the relay does not work with it.
+
+    It is `epsilon`, except with the probability `delta`. It rests on `people` who answer honestly in the batch, or on
+    `own` reports that the relay adds to it; the other one is null.
+    """
+
+    epsilon: float
+    delta: float
+    people: int | None
+    own: int | None
+
+
+class RelayPromise(msgspec.Struct):
+    """Both promises of a plan whose reports come through a relay. Never show one of them alone.
+
+    `local` is an epsilon that holds whatever anybody does. Each of `central` holds if relay and collector do not work
+    together. `sentences` say the same in words. `url` is the relay's, and `key` the collector's: devices have both
+    built in, and do not take them from here.
+    """
+
+    url: str
+    key: str
+    local: str
+    central: list[CentralPromise]
+    sentences: list[str]
+
+
 class PlanEntry(msgspec.Struct):
     """A plan that this collector has, and the reports that readers see of it.
 
     `after`: the pilot that it follows. `next`: the plan that follows this pilot. Both are ids, or null. `own`: the
-    number of a relay's own reports that came with them; their average was subtracted.
+    number of a relay's own reports that came with them; their average was subtracted. `relay`: both promises of its
+    reports, if they come through a relay; null without one.
     """
 
     id: str
@@ -42,6 +71,7 @@ class PlanEntry(msgspec.Struct):
     after: str | None = None
     next: str | None = None
     own: int = 0
+    relay: RelayPromise | None = None
 
 
 class Current(msgspec.Struct):
@@ -197,7 +227,10 @@ class Leverage(msgspec.Struct):
 
 
 class Statement(msgspec.Struct):
-    """A plan's promise to each person. `allowed` is the plan's epsilon, `epsilon` the actual cost of a report."""
+    """A plan's promise to each person. `allowed` is the plan's epsilon, `epsilon` the actual cost of a report.
+
+    `relay`: as in a `PlanEntry`; its sentences are among the others.
+    """
 
     plan: str
     title: str
@@ -210,6 +243,7 @@ class Statement(msgspec.Struct):
     questions: list[QuestionStatement]
     relations: list[RelationStatement]
     leverage: list[Leverage]
+    relay: RelayPromise | None = None
 
 
 class MarginRow(msgspec.Struct):
@@ -358,13 +392,16 @@ def as_csv(rows: Sequence[msgspec.Struct], kind: type[msgspec.Struct] = Estimate
     return csv.table(names, ([getattr(row, name) for name in names] for row in rows))
 
 
-def plan_entry(held: HeldPlan, reports: int, shown: Shown, second: str | None, own: int = 0) -> PlanEntry:
+def plan_entry(
+    held: HeldPlan, reports: int, shown: Shown, second: str | None, own: int = 0, relay: RelayPromise | None = None
+) -> PlanEntry:
     """Return a plan of a store as a document.
 
-    `second`: the plan that follows it. `own`: reports of a relay's own that came with those of people.
+    `second`: the plan that follows it. `own`: reports of a relay's own that came with those of people. `relay`: both
+    promises of reports through a relay.
     """
     plan, keep = held.plan, held.keep
-    return PlanEntry(plan.id, plan.title, plan.epsilon, held.open, keep, reports, shown, plan.after, second, own)
+    return PlanEntry(plan.id, plan.title, plan.epsilon, held.open, keep, reports, shown, plan.after, second, own, relay)
 
 
 def training_entry(name: str, live: Live, received: int) -> TrainingEntry:

@@ -1,7 +1,8 @@
 """The pages for people: the form at `/`, the dashboard at `/dashboard`, and the files that they load.
 
 The files in `static/` are built from `web/` by `make web`. No page loads anything from another host; a content
-security policy makes browsers enforce that.
+security policy makes browsers enforce that. If the collector names a relay, the form may also send to that, and to
+nobody else.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from starlette.responses import Response
 from hush.collector.http import requests
 from hush.collector.http.endpoints import Endpoint
 from hush.collector.http.problems import Refused
+from hush.collector.opening import Opener
+from hush.collector.settings import Settings
 
 PAGES = {"/": "form.html", "/dashboard": "dashboard.html", "/explanation": "explanation.html"}
 TYPES = {
@@ -132,9 +135,24 @@ def dealing(file: File) -> File:
     return _file("page.html", file.content.replace(b'data-tickets="no"', b'data-tickets="yes"'))
 
 
-def sent(request: Request, file: File) -> Response:
-    """Return a file as a response, or 304 if the client has it."""
-    headers = POLICY | {"ETag": f'W/"{file.tag}"', "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+@lru_cache(maxsize=8)
+def relaying(file: File, url: str, key: str) -> File:
+    """Return a page for a collector that hears from a relay alone. Neither text can end an attribute."""
+    named = f'data-relay="{url}" data-key="{key}"'
+    return _file("page.html", file.content.replace(b'data-relay=""', named.encode()))
+
+
+def sending(origin: str) -> dict[str, str]:
+    """Return the policy of a page that may send to one other origin."""
+    name = "Content-Security-Policy"
+    return {name: POLICY[name].replace("connect-src 'self'", f"connect-src 'self' {origin}")}
+
+
+def sent(request: Request, file: File, policy: dict[str, str] | None = None) -> Response:
+    """Return a file as a response, or 304 if the client has it. `policy` replaces headers of `POLICY`."""
+    headers = (
+        POLICY | (policy or {}) | {"ETag": f'W/"{file.tag}"', "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+    )
     if requests.has_tag(request, file.tag):
         return Response(status_code=304, headers=headers)
     if requests.accepts_gzip(request):
@@ -142,18 +160,25 @@ def sent(request: Request, file: File) -> Response:
     return Response(file.content, headers=headers, media_type=file.media_type)
 
 
-def endpoints(tickets: bool = False, form: bool = True) -> Sequence[Endpoint]:
+def endpoints(settings: Settings) -> Sequence[Endpoint]:
     """Return the endpoints of pages. Everybody may load them; the data that they show needs the roles of the interface.
 
-    The form knows whether the collector deals the questions by tickets; it is left out if nobody may send. Pages take
-    any query, as parameters that others append to a link must not break it.
+    The form knows whether the collector deals the questions by tickets, and the relay through which it must send. It is
+    left out if nobody could send by it. Pages take any query, as parameters that others append to a link must not break
+    it.
     """
+    relay = settings.relay
+    form = relay is not None or not settings.sealed_only
 
     def page(name: str) -> Callable[[Request], Awaitable[Response]]:
-        file = dealing(find(name)) if tickets else find(name)  # packed now, and not while requests wait
+        file = dealing(find(name)) if settings.tickets else find(name)  # packed now, and not while requests wait
+        policy = None
+        if relay is not None and name == PAGES["/"]:
+            file = relaying(file, relay.url, Opener(settings.sealed_key).key.public.hex())
+            policy = sending(relay.origin)
 
         async def handle(request: Request) -> Response:
-            return sent(request, file)
+            return sent(request, file, policy)
 
         return handle
 

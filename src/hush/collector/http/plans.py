@@ -8,9 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hush.collector.http import requests
-from hush.collector.http.documents import Current, PlanEntry, Plans
+from hush.collector.http.documents import Current, PlanEntry, Plans, RelayPromise
 from hush.collector.http.endpoints import endpoint
 from hush.collector.http.lookup import Finder
+from hush.collector.http.problems import Refused
 from hush.collector.http.responses import IMMUTABLE, SECRET, encoded
 from hush.collector.http.visible import Visible
 from hush.collector.stores.base import Store
@@ -49,3 +50,20 @@ class PlanHandlers:
     async def current(self, request: Request) -> Response:
         """Answer with the id of the plan that people are asked who have answered neither."""
         return encoded(Current(await self._find.current(request)), headers=SECRET)
+
+    @endpoint(
+        "GET",
+        "/plans/{plan}/relay",
+        "Both promises of a plan whose reports come through a relay",
+        role="submit",
+        answers=RelayPromise,
+    )
+    async def relay(self, request: Request) -> Response:
+        """Answer with the local and the central promise, for the form. A relay does not know that a plan is closed."""
+        plan = await self._find.plan(request)
+        found = await asyncio.to_thread(self._visible.relay, plan)
+        if found is None:
+            raise Refused("not-found", "this collector names no relay for this plan")
+        if not any(held.open for held in await asyncio.to_thread(self._store.plans) if held.plan.id == plan.id):
+            raise Refused("plan-closed")
+        return encoded(found, headers=SECRET)

@@ -7,6 +7,8 @@ refused as a whole only for the relay's own mistakes: another key, another plan,
 
 from __future__ import annotations
 
+import logging
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -25,6 +27,8 @@ from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.core.sealing import BATCH_ID_SIZE, SealedBatch, batch_id
 from hush.errors import ReportError
+
+logger = logging.getLogger("hush.collector")
 
 SEALED = "application/vnd.hush.sealed"
 BATCH = Parameter(
@@ -65,7 +69,22 @@ class SealedHandlers:
         id_ = requests.hexadecimal(request, "hush-batch", BATCH_ID_SIZE)
         body = await requests.body(request, self._settings.max_body, self._settings)
         found = await requests.decoded(False, opened, self._opener, plan, body, id_)
+        self._compare(found)
         return await self._desk.submit(request, found, plan.id, "sealed")
+
+    def _compare(self, batch: Opened) -> None:
+        """Warn of a batch that does not keep the relay's word. It is counted: its people have sent their reports.
+
+        Nobody can count honest people from here, but reports: those that did not open are no own ones.
+        """
+        relay = self._settings.relay
+        people = batch.reports + batch.refused - batch.own
+        if relay is not None and (batch.own < (relay.own or 0) or people < (relay.people or 0)):
+            logger.warning(
+                "a batch came with %d reports of people and %d of the relay's own: that is less than the pages promise",
+                people,
+                batch.own,
+            )
 
 
 def opened(opener: Opener, plan: Plan, body: bytes, id_: bytes) -> Opened:

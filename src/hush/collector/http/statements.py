@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
+from typing import TYPE_CHECKING
 
 from hush.collector.http.documents import (
     AttributeStatement,
+    CentralPromise,
     DistributionDocument,
     Leverage,
     Manipulations,
@@ -15,10 +17,13 @@ from hush.collector.http.documents import (
     Margins,
     QuestionStatement,
     RelationStatement,
+    RelayPromise,
     ShiftRow,
     Statement,
     finite,
 )
+from hush.collector.promises import central
+from hush.collector.settings import RelayNamed
 from hush.core.exact import log_digits
 from hush.core.plan import Plan
 from hush.core.schema import Attribute, Numeric, Schema
@@ -31,16 +36,23 @@ from hush.server.manipulations import leverage, manipulation
 from hush.server.relations.related import related
 from hush.server.tally import Tally
 
+if TYPE_CHECKING:
+    from hush.planning.shuffle import Shuffled
+
 MAX_DIGITS = 2000  # of a ratio that is written down
 BINS = 32
 DECIMALS = 6  # of a cost in a sentence
+PLACES = 4  # of a central epsilon, as `hush shuffle` prints it
 
 Target = tuple[str, str]
 """An attribute and its estimate: "mean", "missing" or "shares"."""
 
 
-def statement(plan: Plan) -> Statement:
-    """Return the cost of answering, as exact ratios and as logarithms that are rounded up."""
+def statement(plan: Plan, relay: RelayPromise | None = None) -> Statement:
+    """Return the cost of answering, as exact ratios and as logarithms that are rounded up.
+
+    `relay`: both promises of reports through a relay.
+    """
     from hush.planning.audits import words  # what it comes with takes a while to load
 
     logs: dict[Fraction, str] = {}
@@ -60,10 +72,12 @@ def statement(plan: Plan) -> Statement:
             )
         )
     factor = plan.ratio
-    sentences = [
-        f"Each person answers {plan.k} of {len(plan.questions)} questions, which costs {_cost(plan)}.",
-        words.odds(factor),
-    ]
+    asked = f"Each person answers {plan.k} of {len(plan.questions)} questions"
+    if relay is None:
+        sentences = [f"{asked}, which costs {_cost(plan)}.", words.odds(factor)]
+    else:
+        local, *others = relay.sentences
+        sentences = [f"{asked}. {local}", words.odds(factor), *others]
     moved = [
         Leverage(name, what, max(row.shift for row in rows), _width(plan.schema, (name, what)))
         for (name, what), rows in by_target(leverage(plan)).items()
@@ -80,6 +94,38 @@ def statement(plan: Plan) -> Statement:
         questions,
         [RelationStatement(*one) for one in related(plan)],
         moved,
+        relay,
+    )
+
+
+def relayed(plan: Plan, relay: RelayNamed, key: str) -> RelayPromise:
+    """Return both promises of a plan whose reports come through a relay. It takes seconds, the first time.
+
+    `key`: the collector's, in hexadecimal.
+    """
+    found = central(plan, relay)
+    return RelayPromise(
+        relay.url,
+        key,
+        log_digits(plan.ratio),
+        [CentralPromise(one.epsilon, one.delta, one.people, one.own) for one in found],
+        [f"Whatever anybody does, a report costs {_cost(plan)}.", *(_less(one, relay.host) for one in found)],
+    )
+
+
+def _less(found: Shuffled, host: str) -> str:
+    """Return the second promise, and the assumption on which it rests."""
+    from hush.planning.audits import words
+
+    if found.own is not None:
+        crowd = f"the relay adds {found.own:,} reports of its own to every batch"
+    else:
+        crowd = f"{found.people:,} people or more answer honestly in every batch"
+    rarely = math.floor(1 / Fraction(repr(found.delta)))
+    return (
+        f"If the relay {host} and the collector do not work together, and {crowd}, the collector learns less about "
+        f"somebody who is in one batch: ε = {words.up(found.epsilon, PLACES)} at most, except with a probability of "
+        f"1 in {rarely:,}."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Hashable
 from typing import Any
 
@@ -99,6 +100,7 @@ class Views:
             return await self._shared.get(("tally", plan.id), moment(), lambda: visible.reveals.tally(plan))
 
         await counted()  # if the store is away, refuse here instead of opening a stream without events
+        await asyncio.to_thread(visible.relay, plan)  # so that `look`, within the loop, need not wait for it
 
         async def look(last: Hashable) -> tuple[Hashable, list[Event]]:
             tally = await counted()

@@ -8,6 +8,7 @@ version the number of reports: tallies of one plan only grow, so no two of them 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from contextlib import suppress
 
@@ -15,17 +16,27 @@ import msgspec
 from starlette.requests import Request
 
 from hush.collector.http import statements
-from hush.collector.http.documents import PlanEntry, Shown, TrainingEntry, plan_entry, training_entry
+from hush.collector.http.documents import (
+    PlanEntry,
+    RelayPromise,
+    Shown,
+    TrainingEntry,
+    plan_entry,
+    training_entry,
+)
 from hush.collector.http.lookup import Finder
 from hush.collector.http.single_flight import Shared, Spaced, Workers
 from hush.collector.http.streams import Streams
+from hush.collector.opening import Opener
 from hush.collector.reveals import Clock, Reveals
 from hush.collector.settings import Settings
 from hush.collector.stores.base import HeldPlan, Live, Store
 from hush.collector.timeline import Timeline
 from hush.core.plan import Plan
-from hush.errors import HushError
+from hush.errors import HushError, InputError
 from hush.server.tally import Tally, own_of
+
+logger = logging.getLogger("hush.collector")
 
 
 class Visible:
@@ -39,12 +50,18 @@ class Visible:
         self.shared, self.spaced = Shared(self._workers), Spaced(self._workers)
         self._timelines: dict[str, Timeline] = {}
         self.streams = Streams(settings)
+        self._relay = settings.relay
+        self._key = Opener(settings.sealed_key).key.public.hex() if settings.sealed_key else ""
+        self._promises: dict[str, RelayPromise | None] = {}
 
     async def begin(self) -> None:
         """Learn which plans follow a pilot and how many reports were shown; look for more from time to time."""
 
         def counts() -> dict[str, int]:
             self._find.learn()
+            for held in self._store.plans():
+                if held.open:  # others are seldom looked at, and can wait
+                    self.relay(held.plan)
             return {held.plan.id: self.reveals.tally(held.plan).reports for held in self._store.plans()}
 
         every = self.reveals.every
@@ -86,14 +103,34 @@ class Visible:
 
     async def statement(self, plan: Plan) -> bytes:
         """Return the promise of a plan to each person, encoded."""
-        return await self.shared.get(("statement", plan.id), 0, lambda: msgspec.json.encode(statements.statement(plan)))
+
+        def make() -> bytes:
+            return msgspec.json.encode(statements.statement(plan, self.relay(plan)))
+
+        return await self.shared.get(("statement", plan.id), 0, make)
+
+    def relay(self, plan: Plan) -> RelayPromise | None:
+        """Return both promises of a plan through the relay, if there is one. The first time it takes seconds.
+
+        `hush serve` refuses an open plan without a second promise at the start. Another process may add one later, and
+        a closed one may lie in the store: both are shown with the local promise alone.
+        """
+        if self._relay is None:
+            return None
+        if plan.id not in self._promises:
+            try:
+                self._promises[plan.id] = statements.relayed(plan, self._relay, self._key)
+            except InputError as error:
+                logger.warning("only the local promise is shown: %s", error)
+                self._promises[plan.id] = None
+        return self._promises[plan.id]
 
     def entry(self, held: HeldPlan, reports: int | None = None) -> PlanEntry:
         """Return a plan as a document: with the reports that readers see, unless another number is given."""
         tally, reveals = self.reveals.tally(held.plan), self.reveals
         seen = tally.reports if reports is None else reports
         shown = Shown(reveals.every, reveals.least, reveals.next(held.plan))
-        return plan_entry(held, seen, shown, self.second(held.plan), own_of(tally))
+        return plan_entry(held, seen, shown, self.second(held.plan), own_of(tally), self.relay(held.plan))
 
     def second(self, plan: Plan) -> str | None:
         """Return the id of the plan that follows a pilot. Readers may hear of it a little later than devices."""

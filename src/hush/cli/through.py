@@ -1,0 +1,99 @@
+"""The options of `hush serve` about a relay that people send through, and what its batches promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hush.cli import progress
+from hush.cli.program import Refused
+
+if TYPE_CHECKING:
+    from hush.collector.settings import RelayNamed
+    from hush.collector.stores.base import Store
+    from hush.core.plan import Plan
+
+F = TypeVar("F", bound=Callable[..., None])
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Both promises of a plan: for programs, and in words."""
+
+    document: dict[str, Any]
+    sentences: list[str]
+
+
+def options(command: F) -> F:
+    """Add the options."""
+    relay = click.option(
+        "--relay",
+        metavar="URL",
+        help="The relay that people send through, such as https://relay.example.net. The form sends there, and all "
+        "pages name both promises. It needs --sealed-only, --relay-delta, and --relay-people or --relay-own.",
+    )
+    people = click.option(
+        "--relay-people",
+        type=int,
+        metavar="N",
+        help="How many people answer honestly in each of its batches, at least: its --least, minus possible liars.",
+    )
+    own = click.option("--relay-own", type=int, metavar="M", help="How many reports it adds to each batch: its --own.")
+    delta = click.option(
+        "--relay-delta", type=float, metavar="DELTA", help="The probability with which its promise may fail: 1e-6."
+    )
+    for option in (delta, own, people, relay):
+        command = option(command)
+    return command
+
+
+def relay_of(
+    url: str | None, people: int | None, own: int | None, delta: float | None, *, sealed_only: bool, narrow: bool
+) -> RelayNamed | None:
+    """Return the relay that the options name, or refuse those that make no sense together."""
+    if url is None:
+        if (people, own, delta) != (None, None, None):
+            raise Refused("--relay-people, --relay-own and --relay-delta describe a relay: name it with --relay URL")
+        return None
+    if not sealed_only:
+        raise Refused("--relay needs --sealed-only: its promise would be false for reports that come directly")
+    if narrow:
+        raise Refused("--relay does not go with --narrow: a relay serves the plans that it was started with")
+    if delta is None:
+        raise Refused("--relay-delta is missing: the probability with which the relay's promise may fail, such as 1e-6")
+    if people is None and own is None:
+        raise Refused("--relay needs --relay-own, the reports that the relay adds to a batch, or --relay-people")
+    from hush.collector.settings import RelayNamed
+
+    return RelayNamed(url.rstrip("/"), delta, people, own)
+
+
+def promises(plans: Sequence[Plan], relay: RelayNamed | None) -> dict[str, Promise]:
+    """Account for plans, and say so if it takes long. A plan without a second promise is refused.
+
+    Nobody should learn from a page that is open already that the second promise is missing.
+    """
+    if relay is None:
+        return {}
+    from hush.collector.http.statements import relayed
+    from hush.collector.promises import central
+
+    found = {}
+    with progress.bar("accounting for the relay") as note:
+        for number, plan in enumerate(plans):
+            note(number, len(plans), f"accounting for plan {plan.id[:12]}")
+            said = relayed(plan, relay, "")
+            names = ("epsilon", "delta", "people", "own")
+            each = [{name: getattr(one, name) for name in names} for one in central(plan, relay)]
+            found[plan.id] = Promise({"url": relay.url, "local": said.local, "central": each}, said.sentences)
+    return found
+
+
+def stored(store: Store, relay: RelayNamed | None) -> dict[str, Promise]:
+    """Account for the open plans of a store."""
+    if relay is not None and any(found.second is None for found in store.narrowings()):
+        raise Refused("the store has a pilot that is not over: a relay serves the plans that it was started with")
+    return promises([held.plan for held in store.plans() if held.open], relay)

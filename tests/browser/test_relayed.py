@@ -1,0 +1,267 @@
+"""The form through a relay, in a real browser: both promises are named, and the report goes to the relay, once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright (extra: dev)")
+
+from playwright.sync_api import Page, Route, expect
+
+import hush
+from hush.collector import formats
+from hush.collector.settings import RelayNamed
+from hush.core.sealing import sealed_size
+from hush.server.tally import own_of
+from hush.show.tables import up
+from tests.browser.surveys import CHECK, SEND, kept_bytes, shown_bytes
+from tests.browser.visits import Visit, check_accessible, check_width
+from tests.collector.served import Served
+from tests.relay.relayed import (
+    KEY,
+    OPENER,
+    PLAN,
+    RECORD,
+    Relayed,
+    collecting,
+    free_port,
+    relaying,
+    wait_until,
+)
+
+OWN = 40
+BROWSERS_OWN = {"user-agent", "accept-language", "sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform"}
+HOLDS = "The relay holds your report. Thank you."
+
+
+@contextmanager
+def both(path: Path, *, allowed: bool = True, least: int = 2) -> Iterator[tuple[Served, Relayed]]:
+    """Run a collector that names a relay, and that relay."""
+    port = free_port()
+    named = RelayNamed(f"http://127.0.0.1:{port}", 1e-6, people=2000, own=OWN)
+    with collecting(path, relay=named, stream_interval=0.05) as served:
+        origins = {"*": frozenset([served.url if allowed else "https://elsewhere.example"])}
+        with relaying(path, served.url, least=least, own=OWN, port=port, origins=origins) as relay:
+            assert relay.url == named.url
+            yield served, relay
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Iterator[tuple[Served, Relayed]]:
+    with both(tmp_path) as found:
+        yield found
+
+
+def form(visit: Visit, served: Served, plan: hush.Plan = PLAN) -> Page:
+    return visit.open(f"{served.url}/?plan={plan.id}")
+
+
+def answer(page: Page) -> None:
+    page.get_by_role("spinbutton", name="age").fill("41")
+    page.get_by_role("radio", name="mac").check()
+    page.get_by_role("button", name=CHECK).click()
+    page.get_by_role("button", name=SEND).click()
+
+
+def somebody(served: Served, relay: Relayed) -> None:
+    """Let another person fill the batch."""
+    assert hush.Client(served.url, relay=relay.url, key=KEY, attempts=1).answer(PLAN, RECORD, fresh=True).new
+
+
+def ids(served: Served) -> list[bytes]:
+    """The ids of all reports that the collector has counted."""
+    return [report.id for stored in served.store.bodies(PLAN) for report in formats.split(PLAN, stored.body)]
+
+
+def sealed(visit: Visit) -> list[bytes]:
+    """The bodies of all requests that were to bring a report to the relay."""
+    return [post.body or b"" for post in visit.posts if "/sealed/" in post.url]
+
+
+def test_the_report_goes_to_the_relay_alone(visit: Visit, parts: tuple[Served, Relayed]) -> None:
+    served, relay = parts
+    page = form(visit, served)
+    page.get_by_test_id("form").wait_for()
+    check_accessible(page)
+    check_width(page)
+    answer(page)
+    expect(page.get_by_role("status")).to_have_text(HOLDS)
+    check_accessible(page)
+    (post,) = visit.posts
+    assert post.url == f"{relay.url}/sealed/{PLAN.id}"
+    assert post.body is not None
+    assert len(post.body) == sealed_size(PLAN)
+    sent = OPENER.open(PLAN, post.body)
+    assert sent.encode() == shown_bytes(page)
+    assert post.names <= {"accept", "content-type"} | BROWSERS_OWN
+    assert visit.hosts() == {urlsplit(served.url).netloc, urlsplit(relay.url).netloc}
+    about = f"/plans/{PLAN.id}"
+    asked = [request.path for request in visit.asked if not request.path.startswith("/pages/")]
+    assert sorted(asked) == sorted(
+        [f"/?plan={PLAN.id}", about, f"{about}/current", f"{about}/relay", f"/sealed/{PLAN.id}"]
+    )
+    assert (relay.store.held(PLAN.id), served.tally(PLAN).reports) == (1, 0)
+    somebody(served, relay)
+    wait_until(lambda: served.tally(PLAN).reports == 2)
+    assert ids(served).count(sent.id) == 1
+    assert own_of(served.store.tally(PLAN)) == OWN
+
+
+def test_both_promises_are_named(visit: Visit, parts: tuple[Served, Relayed]) -> None:
+    """With the accountant's numbers, on the form and on the dashboard; the second never without the first."""
+    served, relay = parts
+    host = urlsplit(relay.url).hostname
+    exact = hush.shuffle(PLAN, delta=1e-6, own=OWN), hush.shuffle(PLAN, delta=1e-6, people=2000)
+    central = [up(one.epsilon, 4) for one in exact]
+    page = form(visit, served)
+    expect(page.get_by_test_id("local-promise")).to_contain_text("ε = 4, whatever anybody does.")
+    said = page.get_by_test_id("central-promise").all_text_contents()
+    assert len(said) == 2
+    for text, epsilon, crowd in zip(said, central, (f"adds {OWN} reports", "2,000 people or more"), strict=True):
+        assert text.startswith(f"If the relay {host} and the collector do not work together")
+        assert f"ε = {epsilon} at most, except with a probability of 1 in 1,000,000." in text
+        assert crowd in text
+    expect(page.get_by_role("main")).to_contain_text("sees that you take part, but cannot read your report")
+    board = visit.open(f"{served.url}/dashboard?plan={PLAN.id}")
+    sentences = board.get_by_test_id("privacy-sentence")
+    expect(sentences).to_have_count(4)
+    told = sentences.all_text_contents()
+    assert "Whatever anybody does, a report costs ε = 4 at most." in told[0]
+    assert told[2:] == said
+    check_accessible(board)
+    board.close()  # its stream would complain of a collector that ends
+    more = visit.open(f"{served.url}/explanation")
+    expect(more.get_by_role("heading", name="If reports go through a relay")).to_be_visible()
+    check_accessible(more)
+
+
+def test_the_policy_allows_the_relay_and_nobody_else(visit: Visit, parts: tuple[Served, Relayed]) -> None:
+    served, relay = parts
+    name = "content-security-policy"
+    policy = served.client.get("/").headers[name]
+    assert f"connect-src 'self' {relay.url};" in policy
+    for other in ("/dashboard", "/explanation", "/pages/hush.js"):
+        assert "connect-src 'self';" in served.client.get(other).headers[name]
+    page = form(visit, served)
+    page.get_by_test_id("form").wait_for()
+    visit.allowed = ("Content Security Policy", "violates the document", "Fetch API cannot load")
+    ask = "url => fetch(url, {mode: 'no-cors'}).then(() => 'sent', () => 'kept back')"
+    assert page.evaluate(ask, f"{relay.url}/healthz") == "sent"
+    assert page.evaluate(ask, f"http://127.0.0.1:{free_port()}/") == "kept back"
+
+
+@pytest.mark.parametrize("careless", [False, True])
+def test_a_reload_and_two_tabs_send_the_same(visit: Visit, parts: tuple[Served, Relayed], careless: bool) -> None:
+    """A page that seals anew (the twin) stands twice in the relay's batch, but is counted once all the same."""
+    served, relay = parts
+    visit.allowed = ("net::ERR_FAILED", "CORS")
+    away: list[str] = []
+
+    def lose(route: Route) -> None:
+        """Deliver the request, and lose the answer."""
+        away.append(str(route.fetch().status))
+        route.abort()
+
+    page = form(visit, served)
+    visit.context.route(re.compile("/sealed/"), lose)
+    answer(page)
+    page.get_by_test_id("waiting").wait_for()
+    assert set(away) == {"202"}
+    assert relay.store.held(PLAN.id) == 1
+    report = hush.Report.decode(PLAN, kept_bytes(page, PLAN))
+    if careless:
+        page.evaluate(FORGET)
+    visit.context.unroute_all()
+    other = form(visit, served)
+    page.reload()
+    for tab in (page, other):
+        tab.get_by_test_id("done").wait_for()
+    bodies = set(sealed(visit))
+    assert {OPENER.open(PLAN, body).id for body in bodies} == {report.id}
+    assert len(bodies) == (2 if careless else 1)
+    if not careless:
+        assert relay.store.held(PLAN.id) == 1, "one person, whatever they do"
+        somebody(served, relay)
+    wait_until(lambda: served.tally(PLAN).reports == (1 if careless else 2))
+    assert ids(served).count(report.id) == 1
+
+
+FORGET = """async () => {
+    const open = indexedDB.open("hush ledger");
+    const db = await new Promise((done) => (open.onsuccess = () => done(open.result)));
+    const table = db.transaction("book", "readwrite").objectStore("book");
+    const request = table.get(0);
+    const book = await new Promise((done) => (request.onsuccess = () => done(request.result)));
+    for (const entry of book.entries) delete entry.sealed;
+    const put = table.put(book, 0);
+    await new Promise((done) => (put.onsuccess = done));
+    db.close();
+}"""
+
+
+def test_two_tabs_that_answer_at_once(visit: Visit, parts: tuple[Served, Relayed]) -> None:
+    served, relay = parts
+    tabs = [form(visit, served) for _ in range(2)]
+    for tab in tabs:
+        answer(tab)
+    for tab in tabs:
+        tab.get_by_test_id("done").wait_for()
+    assert len(set(sealed(visit))) == 1
+    assert relay.store.held(PLAN.id) == 1
+    again = form(visit, served)
+    expect(again.get_by_role("status")).to_have_text("This browser has sent its report to this survey already.")
+    assert len(set(sealed(visit))) == 1
+
+
+def test_a_relay_that_does_not_allow_the_page(visit: Visit, tmp_path: Path) -> None:
+    visit.allowed = ("CORS", "net::ERR_FAILED")
+    with both(tmp_path, allowed=False) as (served, _):
+        page = form(visit, served)
+        answer(page)
+        expect(page.get_by_role("status")).to_have_text(
+            "Your report has not arrived: the relay cannot be reached, or does not allow this page."
+        )
+        check_accessible(page)
+
+
+def test_a_closed_plan_asks_nobody(visit: Visit, parts: tuple[Served, Relayed]) -> None:
+    """A relay does not know that a plan is closed, so its form asks the collector first."""
+    served, _ = parts
+    served.store.close_plan(PLAN.id)
+    visit.allowed = ("status of 409",)
+    page = form(visit, served)
+    expect(page.get_by_test_id("late")).to_contain_text("takes no more reports")
+    check_accessible(page)
+    assert not visit.posts
+
+
+def test_a_page_of_before_a_restart_is_loaded_again(visit: Visit, parts: tuple[Served, Relayed]) -> None:
+    """It would seal for a key that the collector no longer has."""
+    served, _ = parts
+    key = KEY.public.hex()
+
+    def other(route: Route) -> None:
+        text = route.fetch().text()
+        assert key in text
+        route.fulfill(status=200, content_type="application/json", body=text.replace(key, "0" * 64))
+
+    visit.context.route(re.compile(r"/relay$"), other)
+    expect(form(visit, served).get_by_role("status")).to_have_text(
+        "The questions cannot be shown: this page is out of date: load it again."
+    )
+
+
+def test_a_browser_that_cannot_seal_is_not_asked(visit: Visit, parts: tuple[Served, Relayed]) -> None:
+    served, _ = parts
+    visit.context.add_init_script(
+        "if (crypto.subtle) crypto.subtle.generateKey = () => Promise.reject(new Error('old'))"
+    )
+    page = form(visit, served)
+    expect(page.get_by_role("status")).to_contain_text("this browser cannot seal reports for a relay")
+    expect(page.get_by_test_id("form")).to_have_count(0)
