@@ -170,7 +170,12 @@ def test_accounting_that_takes_long_is_said_in_a_log(
     monkeypatch.setattr(through, "LONG", 0.0)
     said = threading.Event()
     echo = click.echo
-    monkeypatch.setattr(click, "echo", lambda *words, **named: (echo(*words, **named), said.set()))
+
+    def noticed(text: str, *, err: bool = False) -> None:
+        echo(text, err=err)
+        said.set()
+
+    monkeypatch.setattr(click, "echo", noticed)
     make = statements.relayed
     monkeypatch.setattr(statements, "relayed", lambda *given: (said.wait(30), make(*given))[1])
     assert through.promises([PLAN], relay) == first
