@@ -6,15 +6,20 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
+import click
 import httpx
 import pytest
 from click.testing import CliRunner
 
 import hush
+from hush.cli import through
 from hush.cli.commands import program
+from hush.collector.http import statements
 from hush.collector.opening import Opener
+from hush.collector.settings import RelayNamed
 from tests.relay.relayed import KEY, PLAN, RECORD, SECRET
 
 HUSH = [sys.executable, "-m", "hush"]
@@ -154,3 +159,24 @@ def test_a_collector_that_names_a_relay_announces_both_promises() -> None:
         assert httpx.get(plan["form"]).status_code == 200
     finally:
         assert ended(collector) == ""
+
+
+def test_accounting_that_takes_long_is_said_in_a_log(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    relay = RelayNamed("https://relay.example.net", 1e-6, own=40)
+    first = through.promises([PLAN], relay)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(through, "LONG", 0.0)
+    said = threading.Event()
+    echo = click.echo
+
+    def noticed(text: str, *, err: bool = False) -> None:
+        echo(text, err=err)
+        said.set()
+
+    monkeypatch.setattr(click, "echo", noticed)
+    make = statements.relayed
+    monkeypatch.setattr(statements, "relayed", lambda *given: (said.wait(30), make(*given))[1])
+    assert through.promises([PLAN], relay) == first
+    assert capsys.readouterr().err == "hush: accounting for the relay (plans: 1)\n"

@@ -42,7 +42,7 @@ export function promise(plan: Plan, cap: number, through?: RelayPromise): HTMLEl
       ? []
       : [
           ...through.sentences.slice(1).map((text) => html("p", { "data-testid": "central-promise" }, text)),
-          html("p", { class: "quiet small" }, `Your browser checks the first promise. The second rests on the word of those who run the relay and the collector. The relay ${host} sees that you take part, but cannot read your report.`),
+          html("p", { class: "quiet small" }, `Your browser checks the first promise. The rest is the word of those who run the relay and the collector. The relay ${host} sees that you take part, but cannot read your report.`),
         ];
   return html(
     "section",

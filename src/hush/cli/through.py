@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Timer
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from hush.core.plan import Plan
 
 F = TypeVar("F", bound=Callable[..., None])
+
+LONG = 15.0  # seconds of accounting that are worth a line
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ def promises(plans: Sequence[Plan], relay: RelayNamed | None) -> dict[str, Promi
     from hush.collector.promises import central
 
     found = {}
-    with progress.bar("accounting for the relay") as note:
+    with progress.bar("accounting for the relay") as note, _patience(len(plans)):
         for number, plan in enumerate(plans):
             note(number, len(plans), f"accounting for plan {plan.id[:12]}")
             said = relayed(plan, relay, "")
@@ -90,6 +95,19 @@ def promises(plans: Sequence[Plan], relay: RelayNamed | None) -> dict[str, Promi
             each = [{name: getattr(one, name) for name in names} for one in central(plan, relay)]
             found[plan.id] = Promise({"url": relay.url, "local": said.local, "central": each}, said.sentences)
     return found
+
+
+@contextmanager
+def _patience(plans: int) -> Iterator[None]:
+    """Say in a log, which has no bar, why the collector does not listen yet."""
+    clock = Timer(LONG, click.echo, (f"hush: accounting for the relay (plans: {plans})",), {"err": True})
+    clock.daemon = True
+    if not sys.stderr.isatty():
+        clock.start()
+    try:
+        yield
+    finally:
+        clock.cancel()
 
 
 def stored(store: Store, relay: RelayNamed | None) -> dict[str, Promise]:
