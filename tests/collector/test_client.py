@@ -23,7 +23,8 @@ import hush
 from hush.collector import formats
 from hush.collector.http.security import hashed
 from hush.collector.submissions import Outcome, Submission
-from hush.device.client import Client, Receipt, _seconds
+from hush.device.client import Client, Receipt
+from hush.device.network import _seconds
 from hush.errors import CollectorError
 from tests.collector.served import PLAN, RECORD, Served, anybody, packed, report_of, serving
 from tests.faking import answer, faking, reset
@@ -102,7 +103,7 @@ def test_redirects_are_not_followed(served: Served) -> None:
 
 
 def test_endless_answers_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hush.device.client.MAX_ANSWER", 1000)
+    monkeypatch.setattr("hush.device.network.MAX_ANSWER", 1000)
     with (
         faking(lambda request, _: answer(request, 200, b"x" * 1001)) as url,
         pytest.raises(CollectorError, match="long"),
@@ -245,8 +246,8 @@ def test_no_private_value_in_any_message(served: Served) -> None:
 
 def test_it_tries_again_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr("hush.device.client.time.sleep", slept.append)
-    monkeypatch.setattr("hush.device.client.secrets.randbelow", lambda most: most // 2)
+    monkeypatch.setattr("hush.device.network.time.sleep", slept.append)
+    monkeypatch.setattr("hush.device.network.secrets.randbelow", lambda most: most // 2)
     tries: list[bytes] = []
 
     def busy(request: BaseHTTPRequestHandler, body: bytes) -> None:
@@ -298,7 +299,7 @@ def test_a_flaky_network_counts_once(served: Served, commit: bool, way: str) -> 
     def action(request: BaseHTTPRequestHandler, body: bytes) -> None:
         tries.append(body)
         if len(tries) == 2:
-            device._timeout = 60.0  # for the next try, which is answered, however busy this machine is
+            device._server.timeout = 60.0  # for the next try, which is answered, however busy this machine is
         if len(tries) > 2:
             found = forwarded(served, request, body)
             return answer(request, found.status_code, found.content)
@@ -451,7 +452,7 @@ def test_an_answer_that_comes_too_late_is_no_second_report(tmp_path: Path) -> No
         def slow(submissions: Sequence[Submission]) -> list[Outcome]:
             tries.append(len(submissions))
             if len(tries) == 1:
-                device._timeout = 60.0  # for the next try
+                device._server.timeout = 60.0  # for the next try
                 assert go.wait(60)
             return commit(submissions)
 

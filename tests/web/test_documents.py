@@ -15,7 +15,7 @@ pytest.importorskip("msgspec")
 import msgspec
 
 from hush.collector.http import documents
-from hush.device import client
+from hush.device import network
 from hush.plots import panels
 
 WEB = Path(__file__).parent.parent.parent / "web"
@@ -82,7 +82,7 @@ def number(file: str, name: str) -> str:
 
 def test_numbers_that_stand_on_both_sides_are_the_same() -> None:
     assert number("pages/charts.ts", "MOST_BARS") == str(panels.MAX_BARS)
-    assert number("src/collector.ts", "RETRIED") == str([*client.RETRIED])
+    assert number("src/collector.ts", "RETRIED") == str([*network.RETRIED])
     desk = re.search(r"\(min-width: \w+\)", number("pages/blocks.ts", "desk"))
     assert desk is not None
     assert f"@media {desk[0]} {{" in (WEB / "pages" / "dashboard.css").read_text(encoding="utf-8")

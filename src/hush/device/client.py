@@ -16,20 +16,10 @@ The device fetches plans from the relay too, so the collector never hears of it.
 
 from __future__ import annotations
 
-import http.client
-import io
-import json
-import math
 import re
-import secrets
-import socket
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from hush.core import codec
 from hush.core.dealing import SIGNATURE_SIZE
@@ -41,6 +31,7 @@ from hush.core.sealing import CollectorKey, batch_id
 from hush.device.answered import Person
 from hush.device.asking import Asked
 from hush.device.ledger import Ledger
+from hush.device.network import Server
 from hush.device.randomise import randomise
 from hush.device.sealing import seal
 from hush.device.series import Series
@@ -50,12 +41,10 @@ if TYPE_CHECKING:
     from hush.core.training.training import Training
 
 ID_OF_PLAN = 32  # bytes
-MAX_ANSWER = 16 << 20
 OCTETS = "application/octet-stream"
 REPORT = "application/vnd.hush.report"
 SEALED = "application/vnd.hush.sealed"
 _TICKETED = "a report with a ticket, which names it,"
-RETRIED = (408, 425, 429, 500, 502, 503, 504)
 
 
 @dataclass(frozen=True)
@@ -108,11 +97,11 @@ class Client:
     ) -> None:
         if (relay is None) != (key is None):
             raise InputError("relay and key go together: the relay's address, and the key of the collector")
-        self._relay = None if relay is None else _address(relay, "relay")
+        # the token is the collector's, and no business of a relay
+        self._relay = None if relay is None else Server("relay", relay, None, timeout, attempts, pause)
         self._key = CollectorKey.from_hex(key) if isinstance(key, str) else key
-        self._url = _address(url, "collector")
-        self._ledger, self._token, self._timeout = ledger, token, timeout
-        self._attempts, self._pause = max(1, attempts), pause
+        self._server = Server("collector", url, token, timeout, attempts, pause)
+        self._ledger = ledger
         self._plans: dict[str, Plan] = {}
 
     def plan(self, plan_id: str) -> Plan:
@@ -120,7 +109,7 @@ class Client:
         if re.fullmatch("[0-9a-f]{64}", plan_id) is None:
             raise PlanError("the id of a plan is 64 hexadecimal digits")
         if plan_id not in self._plans:
-            self._plans[plan_id] = Plan.from_json(self._get(f"/plans/{plan_id}", self._relay), plan_id)
+            self._plans[plan_id] = Plan.from_json((self._relay or self._server).get(f"/plans/{plan_id}"), plan_id)
         return self._plans[plan_id]
 
     def answer(
@@ -167,7 +156,7 @@ class Client:
             asked = None if book is None else book.asked(report.plan)
             return self.submit(report, {} if asked is None or asked.ticket is None else {"Hush-Ticket": asked.ticket})
         sealed = seal(report, self._key) if book is None else book.sealed(report, self._key)
-        data = self._send(f"/sealed/{report.plan.id}", sealed, OCTETS, {}, self._relay)
+        data = self._relay.send(f"/sealed/{report.plan.id}", sealed, OCTETS)
         held, new = codec.fields(codec.load(data, CollectorError), ("reports", "new"), CollectorError, "a receipt")
         if held != 1 or type(new) is not int:
             raise CollectorError("the relay's receipt is for something else")
@@ -200,7 +189,7 @@ class Client:
         pilot = plan if isinstance(plan, Plan) else self.plan(plan)
         if pilot.after is not None:
             return pilot
-        answer = codec.load(self._get(f"/plans/{pilot.id}/current"), CollectorError)
+        answer = codec.load(self._server.get(f"/plans/{pilot.id}/current"), CollectorError)
         (id_,) = codec.fields(answer, ("plan",), CollectorError, "the current plan")
         codec.hexadecimal(id_, ID_OF_PLAN, CollectorError, "the id of the current plan")
         if id_ == pilot.id:
@@ -288,7 +277,7 @@ class Client:
 
     def _dealt(self, plan: Plan) -> Asked:
         """Return the questions of a new ticket."""
-        data = self._get(f"/plans/{plan.id}/ticket")
+        data = self._server.get(f"/plans/{plan.id}/ticket")
         if not data:
             raise CollectorError("this collector deals no tickets")
         ticket = codec.load(data, CollectorError)
@@ -305,19 +294,19 @@ class Client:
         if self._relay is not None:
             return self._deliver(report, Person() if self._ledger is None else self._ledger)
         path = f"/plans/{report.plan.id}/reports"
-        return _receipt(self._send(path, report.encode(), REPORT, headers or {}), report.id)
+        return _receipt(self._server.send(path, report.encode(), REPORT, headers), report.id)
 
     def submit_batch(self, plan: Plan, body: bytes, batch_id: bytes, content_type: str) -> Receipt:
         """Send a batch of reports, made by `hush.collector.formats.pack` or as an Arrow IPC stream."""
         self._direct("a batch of plain reports")
-        answer = self._send(f"/plans/{plan.id}/reports", body, content_type, {"Hush-Batch": batch_id.hex()})
+        answer = self._server.send(f"/plans/{plan.id}/reports", body, content_type, {"Hush-Batch": batch_id.hex()})
         return _receipt(answer, batch_id)
 
     def submit_sealed_batch(self, plan: Plan, body: bytes) -> SealedReceipt:
         """Send a batch of sealed reports, as relays do. Sending it again is harmless."""
         id_ = batch_id(body)
         head = {"Hush-Batch": id_.hex()}
-        answer = codec.load(self._send(f"/plans/{plan.id}/sealed", body, SEALED, head), CollectorError)
+        answer = codec.load(self._server.send(f"/plans/{plan.id}/sealed", body, SEALED, head), CollectorError)
         found = codec.fields(answer, ("id", "new", "reports", "refused"), CollectorError, "a receipt")
         if found[0] != id_.hex() or [type(value) for value in found[1:]] != [bool, int, int]:
             raise CollectorError("the collector's receipt is for something else")
@@ -327,7 +316,7 @@ class Client:
         """Return the current round of a training, checked."""
         from hush.core.training.rounds import Round
 
-        return Round.from_json(self._get(f"/trainings/{quote(training, safe='')}/round"))
+        return Round.from_json(self._server.get(f"/trainings/{quote(training, safe='')}/round"))
 
     def train(
         self,
@@ -363,127 +352,7 @@ class Client:
             raise BudgetError("a round of this training costs more epsilon than was allowed")
         report = gradient(round_, record, label, book)
         path = f"/trainings/{quote(name, safe='')}/gradients?round={round_.number}"
-        return _receipt(self._send(path, report.encode(), REPORT, {}), report.id)
-
-    # -- the network
-
-    def _get(self, path: str, at: str | None = None) -> bytes:
-        return self._retry(lambda: self._request(urllib.request.Request((at or self._url) + path)))  # noqa: S310
-
-    def _send(self, path: str, body: bytes, content_type: str, headers: dict[str, str], at: str | None = None) -> bytes:
-        """Send a body to the collector, or to another address."""
-        head = {"Content-Type": content_type, **headers}
-        return self._retry(
-            lambda: self._request(
-                urllib.request.Request((at or self._url) + path, body, head, method="POST")  # noqa: S310
-            )
-        )
-
-    def _request(self, request: urllib.request.Request) -> bytes:
-        request.add_header("Accept", "application/json")
-        if self._token is not None and self._relay is None:  # the token is the collector's
-            request.add_header("Authorization", f"Bearer {self._token}")
-        with _opener.open(request, timeout=self._timeout) as response:
-            data: bytes = response.read(MAX_ANSWER + 1)
-            left = response.length  # the announced length: a partial read raises no error if the answer ends early
-        if left and len(data) <= MAX_ANSWER:
-            raise http.client.IncompleteRead(data[:0], left)
-        if len(data) > MAX_ANSWER:
-            raise CollectorError("the collector's answer is too long")
-        return data
-
-    def _retry(self, action: Callable[[], bytes]) -> bytes:
-        """Repeat an action until it succeeds, is refused for good, or has used all attempts."""
-        for attempt in range(1, self._attempts + 1):
-            wait = self._pause * 2 ** (attempt - 1) * (0.5 + secrets.randbelow(1 << 20) / (1 << 20))
-            try:
-                return action()
-            except urllib.error.HTTPError as error:
-                with error:
-                    refused = _refusal(error)
-                if error.code not in RETRIED or attempt == self._attempts:
-                    raise refused from None
-                wait = max(wait, _seconds(error.headers.get("Retry-After")))
-            except (OSError, http.client.HTTPException) as error:
-                if attempt == self._attempts:
-                    reason = getattr(error, "reason", error)  # the error that urllib wrapped
-                    where = "collector" if self._relay is None else "relay"
-                    raise CollectorError(f"the {where} cannot be reached: {type(reason).__name__}") from None
-            time.sleep(wait)
-        raise AssertionError
-
-
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows no redirects: a report that was sent elsewhere, or became a GET, was not counted here."""
-
-    def redirect_request(self, *_: Any) -> None:
-        """Refuse."""
-
-
-class _Clocked(io.RawIOBase):
-    """Reads from a socket until a deadline. The timeout of a socket itself restarts with every byte."""
-
-    def __init__(self, received: socket.socket) -> None:
-        self._socket, self._file = received, received.makefile("rb", buffering=0)
-        self._end = time.monotonic() + (received.gettimeout() or math.inf)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        if left < math.inf:
-            self._socket.settimeout(left)
-        return self._file.readinto(buffer)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-class _Received:
-    """A socket for an answer that must arrive in time as a whole, including its headers."""
-
-    def __init__(self, received: socket.socket) -> None:
-        self._socket = received
-
-    def makefile(self, _: str) -> io.BufferedReader:
-        return io.BufferedReader(_Clocked(self._socket))
-
-
-class _Response(http.client.HTTPResponse):
-    def __init__(self, sock: socket.socket, *arguments: Any, **named: Any) -> None:
-        super().__init__(_Received(sock), *arguments, **named)  # type: ignore[arg-type]
-
-
-class _Connection(http.client.HTTPConnection):
-    response_class = _Response
-
-
-class _SecureConnection(http.client.HTTPSConnection):
-    response_class = _Response
-
-
-class _Handler(urllib.request.HTTPHandler):
-    def http_open(self, req: urllib.request.Request) -> Any:
-        return self.do_open(_Connection, req)
-
-
-class _SecureHandler(urllib.request.HTTPSHandler):
-    def https_open(self, req: urllib.request.Request) -> Any:
-        return self.do_open(_SecureConnection, req)
-
-
-_opener = urllib.request.build_opener(_Stay, _Handler, _SecureHandler)
-
-
-def _address(url: str, of: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(f"the address of a {of} begins with https:// (or http://)")
-    return url.rstrip("/")
+        return _receipt(self._server.send(path, report.encode(), REPORT), report.id)
 
 
 def _receipt(data: bytes, sent: bytes) -> Receipt:
@@ -491,24 +360,3 @@ def _receipt(data: bytes, sent: bytes) -> Receipt:
     if id_ != sent.hex() or type(new) is not bool:
         raise CollectorError("the collector's receipt is for something else")
     return Receipt(id_, new)
-
-
-def _refusal(error: urllib.error.HTTPError) -> CollectorError:
-    """Return the collector's reason for a refusal, from its problem document."""
-    try:
-        problem = json.loads(error.read(1 << 16))
-        words = [_plain(problem["title"]), _plain(problem.get("detail") or "")]
-        kind = _plain(problem["type"]).rpartition(":")[2]
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, http.client.HTTPException, RecursionError):
-        words, kind = [f"the collector answered {error.code}"], ""
-    return CollectorError(": ".join(word for word in words if word), error.code, kind)
-
-
-def _plain(text: object) -> str:
-    """Return a collector's text as one printable line, which is safe to log."""
-    return "".join(letter if letter.isprintable() else " " for letter in str(text)[:300])
-
-
-def _seconds(text: str | None) -> float:
-    digits = text is not None and text.isascii() and text.isdigit() and len(text) < 10
-    return min(float(text or 0), 60.0) if digits else 0.0
