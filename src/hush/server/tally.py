@@ -15,7 +15,7 @@ from hush.core.buckets import buckets_of
 from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.errors import TallyError
-from hush.server.own import Counted, left_over
+from hush.server.own import Among, Counted, among, left_over
 
 if TYPE_CHECKING:
     import altair as alt
@@ -299,6 +299,11 @@ def own_of(tally: Tally) -> int:
 def whole_of(tally: Tally) -> Tally:
     """Return a tally with all reports, those of a relay among them."""
     return tally.whole if isinstance(tally, PeopleTally) else tally
+
+
+def among_of(tally: Tally, index: int) -> Among | None:
+    """Return the own reports of a relay among the answers to a question, or None if there are none."""
+    return among(tally.plan, index, tally.answered[index], whole_of(tally).answered[index])
 
 
 def without(tally: Tally, own: int) -> Tally:
