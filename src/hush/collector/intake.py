@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Generic, Protocol, TypeVar
 
 from hush.collector.settings import Settings
 from hush.collector.stores.base import Store
@@ -38,30 +39,45 @@ class Stopped(Exception):
     """The collector is shutting down."""
 
 
+S = TypeVar("S")  # a submission
+R = TypeVar("R")  # its result
+S_contra = TypeVar("S_contra", contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
 Done = Callable[[Submission, Outcome | Exception], None]
-Waiting = tuple[Submission, int, Done]
 
 
-class Intake:
-    """A queue in front of a store, and the thread that empties it. Made within the event loop that it serves."""
+class Committing(Protocol[S_contra, R_co]):
+    """A store that commits many submissions at once, and returns the outcome of each."""
+
+    def commit(self, submissions: Sequence[S_contra], /) -> Sequence[R_co]:
+        """Commit all of them, or none."""
+
+
+class Queue(Generic[S, R]):
+    """A queue in front of a store, and the thread that empties it. Made within the event loop that it serves.
+
+    `size` returns about how many bytes a submission takes while it waits.
+    """
 
     def __init__(
         self,
-        store: Store,
+        store: Committing[S, R],
+        size: Callable[[S], int],
         *,
         most: int = Settings.queue,
         most_bytes: int = Settings.queue_bytes,
         watch: Callable[[int, float], None] | None = None,
     ) -> None:
         self._store, self._most, self._most_bytes, self._watch = store, most, most_bytes, watch
+        self._size = size
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[Waiting] = deque()
+        self._waiting: deque[tuple[S, int, Callable[[S, R | Exception], None]]] = deque()
         self._bytes = 0
         self._wake = threading.Condition()
         self._stopping = False
         self._idle = False  # the thread waits to be woken
         self._wanted = 0  # or it waits until the group has this many
-        self._current: list[Waiting] = []  # the group that is being committed
+        self._current: list[tuple[S, int, Callable[[S, R | Exception], None]]] = []  # the group that is being committed
         self._began: float | None = None  # when the current commit began
         self._thread = threading.Thread(target=self._work, name="hush-intake", daemon=True)
         self._thread.start()
@@ -87,9 +103,9 @@ class Intake:
         began = self._began
         return 0.0 if began is None else time.perf_counter() - began
 
-    def put(self, submission: Submission, done: Done) -> None:
+    def put(self, submission: S, done: Callable[[S, R | Exception], None]) -> None:
         """Take a submission. `done` is called in the loop, once it is durable or was refused."""
-        size = _size(submission)
+        size = self._size(submission)
         with self._wake:
             if self._stopping:
                 raise Stopped
@@ -101,11 +117,11 @@ class Intake:
                 self._idle, self._wanted = False, 0
                 self._wake.notify()
 
-    async def submit(self, submission: Submission) -> Outcome:
+    async def submit(self, submission: S) -> R:
         """Return the outcome of a submission, once it is durable."""
-        future: asyncio.Future[Outcome] = self._loop.create_future()
+        future: asyncio.Future[R] = self._loop.create_future()
 
-        def done(_: Submission, outcome: Outcome | Exception) -> None:
+        def done(_: S, outcome: R | Exception) -> None:
             if future.done():  # the client has gone
                 return
             if isinstance(outcome, Exception):
@@ -172,7 +188,7 @@ class Intake:
             with suppress(RuntimeError):  # the loop has ended: see stop
                 self._loop.call_soon_threadsafe(self._resolve, group, outcomes, 0)
 
-    def _commit(self, group: list[Submission]) -> list[Outcome | Exception]:
+    def _commit(self, group: list[S]) -> list[R | Exception]:
         """Return the outcome of each submission, or the error after which it may be sent again."""
         try:
             return [*self._store.commit(group)]
@@ -188,7 +204,11 @@ class Intake:
             return [error] * len(group)
 
     def _resolve(
-        self, group: list[Waiting], outcomes: Sequence[Outcome | Exception], start: int, every: bool = False
+        self,
+        group: list[tuple[S, int, Callable[[S, R | Exception], None]]],
+        outcomes: Sequence[R | Exception],
+        start: int,
+        every: bool = False,
     ) -> None:
         """Answer a group: `TOLD` of them now, the next after other work of the loop; or all at once (`every`)."""
         end = len(group) if every else start + TOLD
@@ -212,6 +232,20 @@ class Intake:
                 left, self._current = [*self._current, *self._waiting], []
                 self._waiting.clear()
             self._resolve(left, [Stopped()] * len(left), 0, every=True)
+
+
+class Intake(Queue[Submission, Outcome]):
+    """The queue in front of a collector's store."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        most: int = Settings.queue,
+        most_bytes: int = Settings.queue_bytes,
+        watch: Callable[[int, float], None] | None = None,
+    ) -> None:
+        super().__init__(store, _size, most=most, most_bytes=most_bytes, watch=watch)
 
 
 def _size(submission: Submission) -> int:

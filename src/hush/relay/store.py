@@ -115,7 +115,7 @@ class RelayStore:
         """Return how many reports of a plan wait for a batch."""
         return self._held.get(plan_id, 0)
 
-    def take(self, groups: Sequence[Taken]) -> list[int]:
+    def commit(self, groups: Sequence[Taken]) -> list[int]:
         """Take the reports of many requests, durably; return how many of each were new."""
         with self._lock:
             with self._transaction():

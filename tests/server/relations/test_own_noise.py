@@ -68,7 +68,7 @@ def test_sums_of_shares_have_the_variance_of_the_law(name: str, loose: float) ->
     mixed = Counted(law, (10,) * size, 40, Among(blanket, 1.5, loose))
 
     def value(output: Output) -> float:
-        named = sum(weights[item] for item in items_of(channel, output))  # type: ignore[arg-type]
+        named = sum(weights[item] for item in items_of(channel, output))
         return (named - law.q * x.s) / (law.p - law.q)
 
     mean, variance = spread(blanket, value)
