@@ -96,9 +96,9 @@ def test_the_file_has_no_times_and_no_order(tmp_path: Path, monkeypatch: pytest.
         store.close()
         with sqlite3.connect(tmp_path / name) as db:
             dumps.append(list(db.iterdump()))
-            columns = [name for (name,) in db.execute("select name from pragma_table_info('reports')")]
+            columns = [name for (name,) in db.execute("select name from pragma_table_info('waiting')")]
             with pytest.raises(sqlite3.OperationalError, match="rowid"):
-                db.execute("select rowid from reports")
+                db.execute("select rowid from waiting")
         db.close()
         assert columns == ["plan", "hash", "sealed"]
     assert dumps[0] == dumps[1]

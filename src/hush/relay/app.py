@@ -26,7 +26,7 @@ from hush.collector.http.gate import Gate
 from hush.collector.http.metrics import Metrics
 from hush.collector.http.problems import Refused
 from hush.collector.http.responses import IMMUTABLE, SECRET, Ready, encoded
-from hush.collector.intake import Full, Queue, Stopped
+from hush.collector.queues import Full, Queue, Stopped
 from hush.collector.settings import Settings
 from hush.core.plan import Plan
 from hush.core.sealing import split
