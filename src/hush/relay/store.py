@@ -25,7 +25,6 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import repeat
 from pathlib import Path
 from secrets import token_bytes
 from typing import NamedTuple
@@ -171,20 +170,19 @@ class RelayStore:
         """Take the reports of many requests, durably; return how many of each were new."""
         with self._lock:
             with self._transaction():
-                found = [sum(map(self._take, repeat(self._number(plan)), some)) for plan, some in groups]
+                found = [self._take(self._number(plan), some) for plan, some in groups]
             for (plan, _), new in zip(groups, found, strict=True):
                 number = self._numbers[plan]
                 self._held[number] = self._held.get(number, 0) + new
         return found
 
-    def _take(self, plan: int, sealed: bytes) -> int:
-        """Insert a report unless it waits, or was sent; return whether it did."""
-        hash_, (newest, _) = self._hash(sealed), self._sent.get(plan, FIRST)
-        row = (plan, hash_, sealed, newest)
-        return self._db.execute(
+    def _take(self, plan: int, sealed: Sequence[bytes]) -> int:
+        """Insert reports that neither wait nor were sent; return how many."""
+        newest, _ = self._sent.get(plan, FIRST)
+        return self._db.executemany(
             "insert into waiting select ?1, ?2, ?3 where not exists (select 1 from sent where plan = ?1 and "
             "generation in (?4, ?4 - 1) and hash = ?2) on conflict do nothing",
-            row,
+            ((plan, self._hash(one), one, newest) for one in sealed),
         ).rowcount
 
     def batch(self, plan_id: str) -> Batch | None:
