@@ -123,6 +123,12 @@ def test_measurements_and_results_of_the_vectors(vector: dict[str, Any], parts: 
     assert Tally.from_histogram(plan, vector["agg_result"]) == tallied(plan, some)
 
 
+def test_the_numbers_of_the_page() -> None:
+    """docs/dap.md says how many buckets questions take."""
+    number, category = Schema([Numeric("x", 0, 1)]), Schema([Categorical("c", range(16))])
+    assert (design(number, 4.0).buckets, design(category, 4.0).buckets, design(category, 1.0).buckets) == (64, 16, 1820)
+
+
 def test_bad_counts_are_refused() -> None:
     plan = of(4, 1)
     for counts in ([1, 2, 3], [1, 2, 3, 4, 5], [], "1234", b"1234", {0: 1, 1: 2, 2: 3, 3: 4}, iter([1, 2, 3, 4]), 4):
