@@ -7,6 +7,8 @@ All figures are ratios within one run:
 - taken in requests of 100: reports per second, against the same endpoint with requests of the same size.
 - opened: reports per second and core by `Opener`, against the bare operations that it cannot do without: one X25519
   agreement and one AES-128-GCM decryption of `cryptography`. And what counting a batch adds.
+
+`--keep` writes docs/measured/relay.json: docs/collector-figures.md has a table of it.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from measure import machine, race
+from measure import machine, race, write
 
 import hush
 from collector import Served, measured, peer, settle
@@ -62,8 +64,9 @@ def requests(path: str, size: int) -> Callable[[], bytes]:
     return lambda: start + os.urandom(size)
 
 
-def taking(plan: hush.Plan, key: hush.CollectorKey, seconds: float) -> None:
+def taking(plan: hush.Plan, key: hush.CollectorKey, seconds: float) -> list[dict[str, float]]:
     """Compare a relay with an endpoint that does nothing, in turns."""
+    rows = []
     with tempfile.TemporaryDirectory() as name, relay(plan, key, Path(name)) as ours, peer("nothing") as bare:
         for many in (1, MANY):
             size = many * sealed_size(plan)
@@ -77,13 +80,22 @@ def taking(plan: hush.Plan, key: hush.CollectorKey, seconds: float) -> None:
                     if result["per_second"] > found[label][0]:
                         found[label] = [result["per_second"], result["server_us"]]
             (rate, cost), (bare_rate, bare_cost) = found["relay"], found["bare"]
+            rows.append(
+                {
+                    "reports": many,
+                    "per_second": round(rate * many),
+                    "to_nothing": round(rate / bare_rate, 2),
+                    "time_to_nothing": round(cost / max(bare_cost, 0.1), 2),
+                }
+            )
             print(
                 f"taken, {many} a request: {rate * many:,.0f} reports/s, {rate / bare_rate:.2f} of a bare endpoint's; "
                 f"{cost / max(bare_cost, 0.1):.1f} times its processor time"
             )
+    return rows
 
 
-def opening(plan: hush.Plan, opener: Opener, secret: bytes) -> None:
+def opening(plan: hush.Plan, opener: Opener, secret: bytes) -> dict[str, float]:
     """Compare opening with the operations that it needs."""
     sealed = [seal(hush.randomise(plan, {"age": 30, "os": "mac"}), opener.key) for _ in range(BATCH)]
     body = SealedBatch(opener.key, 0, tuple(sealed)).encode()
@@ -109,18 +121,28 @@ def opening(plan: hush.Plan, opener: Opener, secret: bytes) -> None:
         f"opened: {BATCH / best['open']:,.0f} reports/s and core, {best['bare'] / best['open']:.2f} of bare X25519 and "
         f"AES-GCM; counted too: {BATCH / best['count']:,.0f}, {best['bare'] / best['count']:.2f}"
     )
+    return {
+        "per_second": round(BATCH / best["open"]),
+        "to_bare": round(best["bare"] / best["open"], 2),
+        "counted_to_bare": round(best["bare"] / best["count"], 2),
+    }
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--seconds", type=float, default=6.0)
+    parser.add_argument("--keep", action="store_true", help="write docs/measured/relay.json")
     options = parser.parse_args()
     plan, secret = hush.design(SCHEMA, 4.0, title="benchmark"), os.urandom(KEY_SIZE)
     opener = Opener(secret)
-    opening(plan, opener, secret)
-    taking(plan, opener.key, options.seconds)
-    print(machine())
+    results = {
+        "machine": machine(),
+        "opened": opening(plan, opener, secret),
+        "taken": taking(plan, opener.key, options.seconds),
+    }
+    print(results["machine"])
+    write("relay", results, options.keep)
 
 
 if __name__ == "__main__":

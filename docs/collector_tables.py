@@ -17,6 +17,7 @@ from hush.server.manipulations import leverage
 PEOPLE, LIARS = 40_000, 400
 MEASURED = Path(__file__).parent / "measured" / "collector.json"
 LOADED, ALONE = MEASURED.with_name("load.json"), MEASURED.with_name("singles.json")
+RELAY = MEASURED.with_name("relay.json")
 GOALS = {"packed batches": 4e6, "Arrow batches": 2e6}
 PEER_GOALS = {"to_nothing": 0.6, "to_group": 0.8, "p99_to_p50": 4.0}
 
@@ -193,6 +194,24 @@ def ids() -> str:
     return "\n".join(lines)
 
 
+def relay() -> str:
+    """Sealed reports that a relay takes beside an endpoint that does nothing, and a collector opens, from one run."""
+    kept = json.loads(RELAY.read_text())
+    lines = [
+        "| sealed reports a request | reports/s | requests/s, of an endpoint that does nothing | its processor time |",
+        "|---:" * 4 + "|",
+    ]
+    for row in kept["taken"]:
+        ratios = f"{row['to_nothing']:.2f} | {row['time_to_nothing']:.1f} times"
+        lines.append(f"| {row['reports']} | {row['per_second']:,.0f} | {ratios} |")
+    opened, machine = kept["opened"], kept["machine"]
+    busy = " Others used it meanwhile." if machine["load"] > machine["cores"] else ""
+    return "\n".join(lines) + (
+        f"\n\nA collector opens {opened['per_second']:,.0f} a second and core, {opened['to_bare']:.2f} of what bare "
+        f"X25519 and AES-GCM allow. Load of the {machine['cores']} cores when it began: {machine['load']}.{busy}"
+    )
+
+
 def run() -> str:
     """Where and how the figures were measured."""
     kept = json.loads(MEASURED.read_text())
@@ -222,4 +241,5 @@ FIGURES = {
     "pgbench": pgbench,
     "load": load,
     "alone": alone,
+    "relay": relay,
 }

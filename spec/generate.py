@@ -14,6 +14,7 @@ from hush.core import codec
 from hush.core.plan import Plan
 from hush.server.tally import Tally
 from spec.arithmetic import coins, exponentials, printables, sealed
+from spec.batches import sealed_batches
 from spec.good import good
 from spec.plans import plans
 from spec.refused_channels import bad_channels
@@ -52,6 +53,7 @@ def files() -> dict[str, dict[str, Any]]:
         "coins": coins(),
         "exp": exponentials(),
         "sealed": sealed(),
+        "sealed-batches": sealed_batches(),
     }
 
 

@@ -236,7 +236,7 @@ PLANTED = {
     "collector to device": ("collector/formats.py", "from hush.device import coins", "A server loads nothing"),
     "collector to relay": ("collector/formats.py", "from hush.relay import store", "Rooms import downwards only"),
     "relay that opens": ("relay/app.py", "from hush.collector.opening import Opener", "A relay opens nothing"),
-    "within relay": ("relay/store.py", "from hush.relay import intake", "Relay: from a server"),
+    "within relay": ("relay/store.py", "from hush.relay import forwarding", "Relay: from a server"),
     "within core": ("core/codec.py", "from hush.core import schema", "Core: what both"),
     "within server": ("server/binomial.py", "from hush.server import tally", "Server: from steps"),
     "within device": ("device/coins.py", "from hush.device import ledger", "Device: from a client"),

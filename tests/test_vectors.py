@@ -16,7 +16,7 @@ from hush.core import codec
 from hush.core.channels import CHANNELS, Additive
 from hush.core.channels.levels import Levelled
 from hush.core.exact import exp_bounds
-from hush.core.sealing import info, pad
+from hush.core.sealing import SealedBatch, batch_id, info, pad
 from hush.device.randomise import randomise_from
 from hush.device.sealing import seal_with
 from hush.testing import ListedCoins
@@ -145,3 +145,25 @@ def test_sealed_reports_open() -> None:
         assert opener.open(plan, bytes.fromhex(case["sealed"])) == report
         bound = info(plan)
         assert seal_with(bytes.fromhex(case["ephemeral"]), pad(report), opener.key, bound).hex() == case["sealed"]
+
+
+def test_sealed_batches_are_read() -> None:
+    pytest.importorskip("cryptography")
+    from hush.collector.http.sealed import opened
+    from hush.collector.opening import Opener
+
+    file = json.loads((FOLDER / "sealed-batches.json").read_text(encoding="utf-8"))
+    plan, opener = Plan.from_json(file["plan"]), Opener(bytes.fromhex(file["secret"]))
+    assert opener.key.public.hex() == file["key"]
+    for case in file["good"]:
+        body, sealed = bytes.fromhex(case["body"]), tuple(map(bytes.fromhex, case["sealed"]))
+        batch = SealedBatch(opener.key, case["own"], sealed)
+        assert batch.encode() == body
+        assert SealedBatch.decode(plan, body) == batch
+        assert batch_id(body).hex() == case["id"]
+        found = opened(opener, plan, body, bytes.fromhex(case["id"]))
+        assert [report.encode().hex() for report in found.found] == case["reports"]
+        assert (found.own, found.refused) == (case["own"], len(sealed) - len(case["reports"]))
+    for case in file["bad"]:
+        with pytest.raises(ReportError):
+            SealedBatch.decode(plan, bytes.fromhex(case["body"]))

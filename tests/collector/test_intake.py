@@ -10,10 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from hush.collector import intake as module
+from hush.collector import queues as module
 from hush.collector.formats import REPORT
 from hush.collector.http.app import make_app
-from hush.collector.intake import Full, Intake, Stopped
+from hush.collector.intake import Intake
+from hush.collector.queues import Full, Stopped
 from hush.collector.stores.sqlite import SqliteStore
 from hush.collector.submissions import Gradient, Outcome, Submission
 from hush.errors import HushError

@@ -22,7 +22,8 @@ import psycopg
 import pytest
 
 from hush.collector.http.app import make_app
-from hush.collector.intake import Intake, Stopped
+from hush.collector.intake import Intake
+from hush.collector.queues import Stopped
 from hush.collector.stores import postgres, postgres_commits, postgres_connections
 from hush.collector.stores.base import Store
 from hush.collector.stores.opening import open_store
@@ -341,7 +342,7 @@ def test_the_end_waits_for_a_commit_and_not_for_ever(tmp_path: Path, monkeypatch
 def test_at_the_end_a_store_that_fails_is_not_tried_for_everything_that_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hush.collector.intake.GROUP", 1)
+    monkeypatch.setattr("hush.collector.queues.GROUP", 1)
     store = Stuck(tmp_path / "hush.db")
     store.failing = True
 

@@ -14,10 +14,10 @@ from hush.relay.store import Batch, RelayStore, Taken
 class Early(RelayStore):
     """Says that reports are safe a moment before it writes them."""
 
-    def take(self, groups: Sequence[Taken]) -> list[int]:
+    def commit(self, groups: Sequence[Taken]) -> list[int]:
         def later() -> None:
             time.sleep(0.3)
-            super(Early, self).take(groups)
+            super(Early, self).commit(groups)
 
         threading.Thread(target=later, daemon=True).start()
         return [len(sealed) for _, sealed in groups]

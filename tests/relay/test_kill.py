@@ -137,7 +137,7 @@ def is_done(folder: Path) -> bool:
     with suppress(sqlite3.OperationalError):
         db = sqlite3.connect(folder / "relay.db")
         (batches,) = db.execute("select count(*) from batches").fetchone()
-        (held,) = db.execute("select count(*) from reports where sealed is not null").fetchone()
+        (held,) = db.execute("select count(*) from waiting").fetchone()
         db.close()
         return bool(batches == 0 and held < LEAST)
     return False
@@ -178,7 +178,7 @@ def faults(folder: Path, sent: Sequence[hush.Report]) -> list[str]:
     tally = store.tally(PLAN)
     store.close()
     db = sqlite3.connect(folder / "relay.db")
-    rows = db.execute("select sealed from reports where sealed is not null").fetchall()
+    rows = db.execute("select sealed from waiting").fetchall()
     (batches,) = db.execute("select count(*) from batches").fetchone()
     db.close()
     held = Counter(OPENER.open(PLAN, sealed).id for (sealed,) in rows)

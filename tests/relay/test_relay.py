@@ -238,7 +238,7 @@ def test_reports_wait_while_the_collector_is_away(tmp_path: Path, caplog: pytest
 def test_a_batch_is_made_once_and_of_bounded_size(tmp_path: Path) -> None:
     store = RelayStore(tmp_path / "relay.db")
     sealed = sealed_reports(9)[1]
-    assert store.take([(PLAN.id, sealed[:5]), (PLAN.id, sealed[4:6]), (OTHER.id, sealed)]) == [5, 1, 9]
+    assert store.commit([(PLAN.id, sealed[:5]), (PLAN.id, sealed[4:6]), (OTHER.id, sealed)]) == [5, 1, 9]
     assert store.make(PLAN.id, 7, 100, b"".join) is None
     first = store.make(PLAN.id, 6, 4, b"".join)
     assert first is not None
@@ -249,7 +249,7 @@ def test_a_batch_is_made_once_and_of_bounded_size(tmp_path: Path) -> None:
     store.close()
     store = RelayStore(tmp_path / "relay.db")
     assert (store.held(PLAN.id), store.held(OTHER.id)) == (2, 9)
-    assert store.take([(PLAN.id, sealed[:6])]) == [0]
+    assert store.commit([(PLAN.id, sealed[:6])]) == [0]
     store.acknowledged(PLAN.id, first.id)
     second = store.make(PLAN.id, 2, 4, b"".join)
     assert second is not None
@@ -273,19 +273,19 @@ def test_nobody_can_push_in(tmp_path: Path) -> None:
         found.extend(sealed)
         return b"a batch"
 
-    store.take([(PLAN.id, [*low, *honest])])
+    store.commit([(PLAN.id, [*low, *honest])])
     store.make(PLAN.id, 15, 15, mix)
     assert len(found) == 15
     assert set(found) & set(honest)
     store.close()
     again = RelayStore(tmp_path / "relay.db")
-    assert again.take([(PLAN.id, honest)]) == [0], "the key is that of the file"
+    assert again.commit([(PLAN.id, honest)]) == [0], "the key is that of the file"
     again.close()
 
 
 def test_a_batch_that_cannot_be_mixed_changes_nothing(tmp_path: Path) -> None:
     store = RelayStore(tmp_path / "relay.db")
-    store.take([(PLAN.id, sealed_reports(3)[1])])
+    store.commit([(PLAN.id, sealed_reports(3)[1])])
 
     def broken(_: object) -> bytes:
         raise PlanError("no")

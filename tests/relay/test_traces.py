@@ -92,13 +92,13 @@ def test_the_file_has_no_times_and_no_order(tmp_path: Path, monkeypatch: pytest.
     for name, groups in (("one", [sealed]), ("two", [sealed[::-1][i : i + 1] for i in range(30)])):
         store = RelayStore(tmp_path / name)
         for group in groups:
-            store.take([(PLAN.id, group)])
+            store.commit([(PLAN.id, group)])
         store.close()
         with sqlite3.connect(tmp_path / name) as db:
             dumps.append(list(db.iterdump()))
-            columns = [name for (name,) in db.execute("select name from pragma_table_info('reports')")]
+            columns = [name for (name,) in db.execute("select name from pragma_table_info('waiting')")]
             with pytest.raises(sqlite3.OperationalError, match="rowid"):
-                db.execute("select rowid from reports")
+                db.execute("select rowid from waiting")
         db.close()
         assert columns == ["plan", "hash", "sealed"]
     assert dumps[0] == dumps[1]
@@ -107,7 +107,7 @@ def test_the_file_has_no_times_and_no_order(tmp_path: Path, monkeypatch: pytest.
 def test_reports_are_gone_once_they_are_in_a_batch(tmp_path: Path) -> None:
     store = RelayStore(tmp_path / "relay.db")
     sealed = sealed_reports(3)[1]
-    store.take([(PLAN.id, sealed)])
+    store.commit([(PLAN.id, sealed)])
     batch = store.make(PLAN.id, 3, 10, lambda _: b"a batch")
     assert batch is not None
     content = b"".join(path.read_bytes() for path in tmp_path.iterdir())

@@ -65,6 +65,21 @@ class ChannelBlanket:
         return found
 
     @cached_property
+    def law(self) -> dict[Output, float]:
+        """The probability w(y)/|w| of each output of the blanket, as floats."""
+        size = float(self.size)
+        return {output: float(probability) / size for output, probability in self.least.items()}
+
+    @cached_property
+    def members(self) -> tuple[float, float]:
+        """The averages of the number of members of an output, and of the ordered pairs of them."""
+        sizes = [(1 if isinstance(output, int) else len(output), chance) for output, chance in self.law.items()]
+        return (
+            math.fsum(chance * size for size, chance in sizes),
+            math.fsum(chance * size * (size - 1) for size, chance in sizes),
+        )
+
+    @cached_property
     def _limits(self) -> tuple[list[Output], list[int]]:
         scale = math.lcm(*(probability.denominator for probability in self.least.values()))
         return list(self.least), list(accumulate(int(probability * scale) for probability in self.least.values()))

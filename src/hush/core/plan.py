@@ -43,6 +43,7 @@ MAX_EPSILON = Fraction(16)
 MAX_TITLE = 256
 MAX_OUTPUTS = 3 << 19
 MAX_WEIGHT = 1 << 32
+MAX_BUCKETS = 1 << 16
 
 
 MAX_QUESTIONS = 4096
@@ -177,6 +178,25 @@ class Plan:
         if self.weights is None:
             return (Fraction(self.k, len(self.questions)),) * len(self.questions)
         return tuple(Fraction(weight, sum(self.weights)) for weight in self.weights)
+
+    @cached_property
+    def buckets(self) -> int:
+        """How many different reports there are, ids aside: the length of their histogram.
+
+        A plan whose people answer several questions, or that has more than 65,536 different reports, raises PlanError.
+        `Report.measurement` and `Tally.from_histogram` need this number.
+        """
+        if self.k != 1:
+            raise PlanError(f"a histogram is for plans of one question each (k = 1), and here k = {self.k}")
+        found = 0
+        for question in self.questions:
+            found += question.channel.alphabet.outputs
+            if found > MAX_BUCKETS:
+                raise PlanError(
+                    f"{_named(question)}: with this {question.channel.kind} channel there are more than {MAX_BUCKETS} "
+                    "different reports, and a histogram has at most that many buckets"
+                )
+        return found
 
     def channel(self, attribute: str) -> Channel:
         """Return the channel of the question that `question` names."""

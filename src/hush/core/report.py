@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from hush.core import codec
+from hush.core.buckets import buckets_of
 from hush.core.channels import Output
 from hush.core.plan import Plan
 from hush.errors import ReportError
@@ -50,6 +51,13 @@ class Report:
 
     def __repr__(self) -> str:
         return f"<Report {self.id.hex()} of plan {self.plan.id[:12]}: {self.answers}>"
+
+    def measurement(self) -> int:
+        """Return which of the plan's `buckets` the report is in, for a histogram such as DAP's Prio3Histogram.
+
+        The id is not part of it. A plan that has no histogram raises PlanError.
+        """
+        return buckets_of(self.plan).place(self.answers[0])
 
     # -- binary
 

@@ -7,7 +7,7 @@ used for limits alone, in memory. They are neither stored nor logged.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -19,22 +19,23 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hush.collector.http import logs, requests
-from hush.collector.http.direct import Heads
+from hush.collector.http.direct import Heads, Place
 from hush.collector.http.documents import Health
 from hush.collector.http.endpoints import declared, endpoint
 from hush.collector.http.gate import Gate
 from hush.collector.http.metrics import Metrics
 from hush.collector.http.problems import Refused
-from hush.collector.http.responses import IMMUTABLE, SECRET, encoded
+from hush.collector.http.responses import IMMUTABLE, SECRET, Ready, encoded
+from hush.collector.queues import Full, Queue, Stopped
 from hush.collector.settings import Settings
 from hush.core.plan import Plan
 from hush.core.sealing import split
 from hush.errors import StoreError
 from hush.relay.forwarding import Forwarder
-from hush.relay.intake import Full, Intake
-from hush.relay.store import RelayStore
+from hush.relay.store import RelayStore, Taken
 
 OCTETS = "application/octet-stream"
+Done = Callable[[Taken, int | Exception], None]
 MOST_HELD = 10_000_000  # reports of a plan that wait for a batch
 
 
@@ -51,12 +52,13 @@ class Relay:
     def __init__(self, store: RelayStore, plans: Sequence[Plan], settings: Settings, forwarder: Forwarder) -> None:
         self.settings, self._store, self._forwarder = settings, store, forwarder
         self._plans = {plan.id: plan for plan in plans}
-        self._gate = Gate(settings, Metrics(), self.known)
-        self._intake: Intake | None = None
-        self.heads = Heads()  # of the collector's short way, which a relay does not have
-
-    def known(self, plan_id: str) -> None:
-        """Return nothing: no request goes the short way."""
+        self._gate = Gate(settings, Metrics(), lambda _: None)
+        self._intake: Queue[Taken, int] | None = None
+        self._endpoints = declared(self)
+        self._sealed = next(found for found in self._endpoints if found.status == 202)
+        # The short way of sealed reports (`hush.collector.http.direct`): `known`, `take` and `taken` belong to it.
+        self.place, self.heads = Place("/sealed/", "", {OCTETS.encode(): OCTETS}), Heads()
+        self.known = self._plans.get
 
     def end_streams(self) -> None:
         """Begin to end. There are no streams."""
@@ -74,16 +76,62 @@ class Relay:
         plan = self._plan(request)
         if requests.content_type(request) != OCTETS:
             raise Refused("wrong-type", f"sealed reports come as {OCTETS}")
-        found = split(plan, await requests.body(request, self.settings.max_body, self.settings))
+        body = await requests.body(request, self.settings.max_body, self.settings)
+        taken = self._read(request, plan, body)
         assert self._intake is not None
+        try:
+            new = await self._intake.submit(taken)
+        except (Full, Stopped):
+            raise self._gate.busy() from None
+        return encoded(Held(len(taken[1]), new), 202)
+
+    def _read(self, request: Request, plan: Plan, body: bytes) -> Taken:
+        """Return the sealed reports of a request, if there is room for them. The sender pays for each."""
+        found = split(plan, body)
         if self._store.held(plan.id) > MOST_HELD:
             raise self._gate.busy("too many reports wait for the collector")
         self._gate.limit.charge(requests.address(request), len(found))
+        return plan.id, found
+
+    # -- the short way
+
+    def is_prepared(self, plan: Plan) -> bool:
+        """Return whether requests about a plan are quick to read: sealed ones are only cut into pieces."""
+        return True
+
+    def take(
+        self, request: Request, plan: Plan, kind: str, body: bytes, fault: str, done: Done, *, known: bool = False
+    ) -> Response | None:
+        """Take sealed reports. Return a refusal; or None, and `done` will be called and `taken` writes the answer."""
+        assert self._intake is not None
         try:
-            new = await self._intake.take(plan.id, found)
-        except Full:
-            raise self._gate.busy() from None
-        return encoded(Held(len(found), new), 202)
+            if known:
+                self._gate.limit.check(requests.address(request))
+            else:
+                self._gate.allow(self._sealed, request)
+            if fault:
+                raise requests.broken_off(fault, self.settings)
+            self._intake.put(self._read(request, plan, body), done)
+        except Exception as error:  # noqa: BLE001 - `_refused` answers it
+            return self._refused(request, error, plan.id)
+        return None
+
+    def taken(self, request: Request, taken: Taken, new: int | Exception) -> Ready | Response:
+        """Answer sealed reports that were taken, now that they are durable."""
+        plan_id, sealed = taken
+        if isinstance(new, Exception):
+            return self._refused(request, new, plan_id)
+        held = Held(len(sealed), new)
+        if self.settings.origins:  # more headers are needed
+            return self._gate.finished(request, encoded(held, 202), plan_id)
+        return Ready(202, msgspec.json.encode(held))
+
+    def _refused(self, request: Request, error: Exception, plan_id: str) -> Response:
+        """Return the answer to a request that was refused."""
+        if isinstance(error, Full | Stopped):
+            error = self._gate.busy()
+        refused = error if isinstance(error, Refused) else self._gate.refusal(self._sealed, error)
+        return self._gate.finished(request, refused.response(), plan_id)
 
     @endpoint("GET", "/plans/{plan}", "A plan: its id is the SHA-256 of this text", role=None, answers=dict)
     async def plan(self, request: Request) -> Response:
@@ -115,12 +163,13 @@ class Relay:
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
         """Take and forward reports while the server runs; before it ends, commit those that wait."""
         logs.bound()
-        self._intake = Intake(self._store, self.settings.queue_bytes)
+        # Many requests, one commit: a request is answered when its reports are durable.
+        self._intake = Queue(self._store, _size, most=self.settings.queue, most_bytes=self.settings.queue_bytes)
         forwarding = asyncio.create_task(self._forwarder.run())
         try:
             yield
         finally:
-            await self._intake.stop()
+            await self._intake.stop(self.settings.stop_timeout)
             forwarding.cancel()
             with suppress(asyncio.CancelledError):
                 await forwarding
@@ -129,9 +178,14 @@ class Relay:
 
     def app(self) -> Starlette:
         """Return the application."""
-        routes = [Route(found.path, self._gate.guarded(found), methods=[found.method]) for found in declared(self)]
+        routes = [Route(found.path, self._gate.guarded(found), methods=[found.method]) for found in self._endpoints]
         handlers: Any = {HTTPException: self._gate.unrouted}
         app = Starlette(routes=routes, lifespan=self.lifespan, exception_handlers=handlers)
         app.router.redirect_slashes = False
         app.state.collector = self  # the name by which the protocol finds it
         return app
+
+
+def _size(taken: Taken) -> int:
+    """Return about how many bytes sealed reports take while they wait."""
+    return 512 + sum(map(len, taken[1]))

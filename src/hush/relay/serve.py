@@ -37,6 +37,7 @@ def make_server(
         raise InputError("a relay needs a plan")
     for plan in plans:
         mix.check(plan)
+    store.serve({plan.id for plan in plans})
     client = Client(collector, token=token, timeout=TIMEOUT, attempts=1)
     app = Relay(store, plans, settings, Forwarder(store, plans, mix, client, every)).app()
     return server_of(app, settings, forwarded=forwarded, ready=ready)

@@ -6,8 +6,13 @@ the key somebody could send reports with low ones, and keep those of others wait
 Nothing says when it came, or whether another came before. SQLite's log has the order of the last commits; it is
 emptied whenever a batch is made, and deleted content is overwritten.
 
-**Once.** The hash of a report that was sent stays, so a device that sends it again is told that it is safe, and nothing
-happens. The bytes are deleted as they go into a batch.
+**Once.** The hash of a report that was sent stays a while, so a device that sends it again is told that it is safe, and
+nothing happens. The bytes are deleted as they go into a batch.
+
+**Not for ever.** Hashes of sent reports come in generations of `KEPT` for each plan. When a new one begins, the last
+but one is forgotten. If a device sends a report even later, it goes into another batch, and the collector drops it by
+its id. It then counts towards `least` without hiding anybody, as any fake does. Hashes of plans that a relay no longer
+serves are forgotten when it starts (`serve`).
 
 **None lost, none doubled.** A batch is written, and its reports are deleted, in one transaction. It is sent, with the
 same bytes each time, until the collector acknowledges it, and then deleted. The collector counts it once.
@@ -18,7 +23,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from secrets import token_bytes
@@ -31,6 +36,8 @@ from hush.errors import StoreError
 APPLICATION = 1752132729  # SQLite's application_id: "hrly" in ASCII, 0x68726c79
 HASH_SIZE = 16
 KEY_SIZE = 32
+KEPT = 1_000_000  # hashes of a generation: from this number to twice as many are kept for a plan
+STEP = 4096  # old hashes that are forgotten with each batch, besides as many as it has
 
 MIGRATIONS = (
     """
@@ -45,7 +52,25 @@ MIGRATIONS = (
     create table pulse (beats integer not null) strict;
     insert into pulse values (0)
     """,
+    # Short rows apart from those of waiting reports: a page of the file has ten times as many, so that taking a report
+    # writes less. Hashes that were kept before are of the first generation.
+    """
+    create table plans (number integer primary key, id text not null unique) strict;
+    insert into plans (id) select distinct plan from reports order by plan;
+    create table sent (
+      plan integer not null, generation integer not null, hash blob not null, primary key (plan, generation, hash)
+    ) strict, without rowid;
+    insert into sent select plans.number, 1, hash from reports join plans on plans.id = plan where sealed is null;
+    create table waiting (
+      plan integer not null, hash blob not null, sealed blob not null, primary key (plan, hash)
+    ) strict, without rowid;
+    insert into waiting
+      select plans.number, hash, sealed from reports join plans on plans.id = plan where sealed is not null;
+    drop table reports
+    """,
 )
+
+FIRST = (1, 0)  # the first generation of a plan, and no hash in it
 
 Taken = tuple[str, Sequence[bytes]]
 """Sealed reports of one request: the id of their plan, and their bytes."""
@@ -90,9 +115,23 @@ class RelayStore:
 
     def _count(self) -> None:
         """Count the reports that wait: at the start, and after a failure that leaves it open what was written."""
-        rows = self._db.execute("select plan, count(*) from reports where sealed is not null group by plan")
-        self._held: dict[str, int] = dict(rows)
+        self._numbers: dict[str, int] = dict(self._db.execute("select id, number from plans"))
+        counted = self._db.execute("select plan, count(*) from waiting group by plan")
+        self._held: dict[int, int] = dict(counted)
+        self._sent: dict[int, tuple[int, int]] = {}  # the newest generation of each plan, and how many hashes it has
+        for plan, generation, number in self._db.execute(
+            "select plan, generation, count(*) from sent group by plan, generation order by plan, generation"
+        ):
+            self._sent[plan] = generation, number
         self._doubtful = False
+
+    def _number(self, plan_id: str) -> int:
+        """Return the number of a plan in this file. It is called within a transaction."""
+        found = self._numbers.get(plan_id)
+        if found is None:
+            (found,) = self._db.execute("insert into plans (id) values (?) returning number", (plan_id,)).fetchone()
+            self._numbers[plan_id] = found
+        return int(found)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -111,27 +150,40 @@ class RelayStore:
                     self._db.execute("rollback")
                 raise
 
+    def serve(self, plan_ids: Collection[str]) -> None:
+        """Forget the hashes of sent reports of all other plans. Their reports and batches that wait stay."""
+        with self._lock:
+            gone = [number for id_, number in self._numbers.items() if id_ not in plan_ids and number in self._sent]
+            if not gone:
+                return
+            with self._transaction():
+                self._db.executemany("delete from sent where plan = ?", ((number,) for number in gone))
+            for number in gone:
+                del self._sent[number]
+            self._forget()
+
     def held(self, plan_id: str) -> int:
         """Return how many reports of a plan wait for a batch."""
-        return self._held.get(plan_id, 0)
+        return self._held.get(self._numbers.get(plan_id, 0), 0)
 
-    def take(self, groups: Sequence[Taken]) -> list[int]:
+    def commit(self, groups: Sequence[Taken]) -> list[int]:
         """Take the reports of many requests, durably; return how many of each were new."""
         with self._lock:
             with self._transaction():
-                found = [
-                    sum(
-                        self._db.execute(
-                            "insert into reports values (?, ?, ?) on conflict do nothing",
-                            (plan, self._hash(sealed), sealed),
-                        ).rowcount
-                        for sealed in some
-                    )
-                    for plan, some in groups
-                ]
+                found = [self._take(self._number(plan), some) for plan, some in groups]
             for (plan, _), new in zip(groups, found, strict=True):
-                self._held[plan] = self.held(plan) + new
+                number = self._numbers[plan]
+                self._held[number] = self._held.get(number, 0) + new
         return found
+
+    def _take(self, plan: int, sealed: Sequence[bytes]) -> int:
+        """Insert reports that neither wait nor were sent; return how many."""
+        newest, _ = self._sent.get(plan, FIRST)
+        return self._db.executemany(
+            "insert into waiting select ?1, ?2, ?3 where not exists (select 1 from sent where plan = ?1 and "
+            "generation in (?4, ?4 - 1) and hash = ?2) on conflict do nothing",
+            ((plan, self._hash(one), one, newest) for one in sealed),
+        ).rowcount
 
     def batch(self, plan_id: str) -> Batch | None:
         """Return the batch that the collector does not have yet, if there is one."""
@@ -152,19 +204,37 @@ class RelayStore:
             if found is not None or self.held(plan_id) < least:
                 return found
             with self._transaction():
+                number = self._numbers[plan_id]
                 rows = self._db.execute(
-                    "select hash, sealed from reports where plan = ? and sealed is not null limit ?", (plan_id, most)
+                    "select hash, sealed from waiting where plan = ? order by hash limit ?", (number, most)
                 ).fetchall()
                 body = mix([sealed for _, sealed in rows])
                 found = Batch(batch_id(body), body)
                 self._db.execute("insert into batches values (?, ?, ?)", (plan_id, *found))
                 self._db.executemany(
-                    "update reports set sealed = null where plan = ? and hash = ?",
-                    ((plan_id, hash_) for hash_, _ in rows),
+                    "delete from waiting where plan = ? and hash = ?", ((number, hash_) for hash_, _ in rows)
                 )
-            self._held[plan_id] -= len(rows)
+                sent = self._remember(number, [hash_ for hash_, _ in rows])
+            self._held[number] -= len(rows)
+            self._sent[number] = sent
             self._forget()
         return found
+
+    def _remember(self, plan: int, hashes: Sequence[bytes]) -> tuple[int, int]:
+        """Keep the hashes of reports that are sent, and forget old ones; return the newest generation and its size.
+
+        They are forgotten a few at a time, so that nobody waits long for a commit.
+        """
+        newest, number = self._sent.get(plan, FIRST)
+        if number >= KEPT:
+            newest, number = newest + 1, 0
+        self._db.executemany("insert into sent values (?, ?, ?)", ((plan, newest, hash_) for hash_ in hashes))
+        self._db.execute(
+            "delete from sent where (plan, generation, hash) in "
+            "(select plan, generation, hash from sent where plan = ? and generation < ? limit ?)",
+            (plan, newest - 1, len(hashes) + STEP),
+        )
+        return newest, number + len(hashes)
 
     def acknowledged(self, plan_id: str, id_: bytes) -> None:
         """Delete a batch that the collector has."""

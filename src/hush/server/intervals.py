@@ -39,6 +39,7 @@ from operator import mul
 from hush.core.channels import Reading, Summed
 from hush.core.channels.squares import Squares
 from hush.server.binomial import lower_bound, normal, student, upper_bound
+from hush.server.own import Among
 
 FEW = 100
 
@@ -208,11 +209,15 @@ def edge(plausible: Callable[[float], bool], inside: float, outside: float) -> f
 
 @dataclass(frozen=True)
 class Ratio:
-    """The ratio of two means of the same reports: of all values, and of presence."""
+    """The ratio of two means of the same reports: of all values, and of presence.
+
+    `own` has a relay's own reports that were subtracted, and the ratio that one of them has on average.
+    """
 
     numerator: Sample
     denominator: Sample
     covariance: float
+    own: tuple[Among, Ratio] | None = None
 
     @property
     def point(self) -> float:
@@ -231,7 +236,18 @@ class Ratio:
     def spread(self, x: float) -> float:
         """Return the variance of (value - x*presence)."""
         linear = self.numerator.variance - 2 * x * self.covariance + x**2 * self.denominator.variance
-        return max(linear, 0.0)
+        return max(linear, 0.0) + self.added(x)
+
+    def away(self, x: float) -> float:
+        """Return the mean of (value - x*presence)."""
+        return self.numerator.mean - x * self.denominator.mean
+
+    def added(self, x: float) -> float:
+        """Return the part of `spread` that comes from own reports."""
+        if self.own is None:
+            return 0.0
+        among, law = self.own
+        return among.added(law.spread(x), law.away(x), self.away(x))
 
 
 @dataclass(frozen=True)
@@ -373,10 +389,11 @@ def ratio_interval(ratio: Ratio, level: float) -> Interval:
     test = tester(top.n, level)
 
     def plausible(x: float) -> bool:
-        away = top.mean - x * bottom.mean
+        away, added = ratio.away(x), ratio.added(x)
         # A present person at an end of the domain has (the end - x) on average.
         room = last - x - away if away < 0 else away - (first - x)
-        return test(away, ratio.spread(x), *known.variances(x), room)
+        least, most = known.variances(x)
+        return test(away, ratio.spread(x), least + added, most + added, room)
 
     middle = min(max(ratio.point, first), last)
     return edge(plausible, middle, first), edge(plausible, middle, last)

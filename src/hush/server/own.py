@@ -4,23 +4,25 @@ The relay draws its own reports from the blanket of the plan (`hush.core.blanket
 relay knows which they are, so nobody can remove them. But the average of their counts is known, and `without` subtracts
 it: then every estimate is one of people alone.
 
-**What is left** is the chance in the own reports: their counts differ from the average. `hush.estimate` knows of it. It
-takes the spread of all reports, own ones included, and stretches it to the people (`spread`). Other readings of a
-corrected tally (distributions, relations) do not: their intervals are too narrow, by about sqrt(1 + m/n) for m own
-reports and n people if own reports vary as people's do, and by more if epsilon is large.
+**What is left** is the chance in the own reports: their counts differ from the average. All intervals include it.
+`hush.estimate` takes the spread of all reports, own ones included, and stretches it to the people (`spread`). Relations
+add the variance that the own reports have by their known law (`Among`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 from typing import NamedTuple
 
-from hush.core.blanket import blanket_of
+from hush.core.blanket import ChannelBlanket, blanket_of
 from hush.core.channels.alphabet import Alphabet, Grouped, Subsets
 from hush.core.plan import Plan
 from hush.errors import TallyError
+
+MANY = 1 << 40  # own reports: with this number, rounding their counts does not matter
 
 
 class Counted(NamedTuple):
@@ -69,6 +71,43 @@ def spread(
     """
     middle, low, high = whole
     return min(ends[0], point - stretch * (middle - low)), max(ends[1], point + stretch * (high - middle))
+
+
+@dataclass(frozen=True)
+class Among:
+    """The own reports among the answers to one question: `per` is their average number for each answer of a person.
+
+    Let a report have the value V, with the average v for people and w for own reports. If m own reports with the total
+    W are among those of n people, and their average number is M, the estimate is (sum of people's V + W - M*w)/(n+m-M).
+    To first order its error is that of people plus (W - m*w + (m-M)*(w-v))/n, so m own reports add
+
+        (M*Var(V of an own report) + Var(m)*(w-v)^2)/n^2.
+
+    `loose` is Var(m)/M. If each report answers one of several questions it is taken as 1: then the sum over pooled
+    questions is too large rather than too small, as their numbers m have negative correlations.
+    """
+
+    blanket: ChannelBlanket
+    per: float
+    loose: float
+
+    def added(self, variance: float, mean: float, people: float) -> float:
+        """Return what own reports add to the variance of one person's value, from their variance and both averages."""
+        return self.per * (variance + self.loose * (mean - people) ** 2)
+
+    @property
+    def counts(self) -> list[int]:
+        """The average counts of `MANY` own reports, rounded."""
+        return [round(MANY * chance) for chance in self.blanket.chances]
+
+
+def among(plan: Plan, index: int, answered: int, whole: int) -> Among | None:
+    """Return the own reports among the answers to a question: of `whole` answers, `answered` are taken for people's."""
+    if whole <= answered or not answered:
+        return None
+    blanket = blanket_of(plan)
+    loose = 1.0 if plan.k == 1 < len(plan.questions) else float(1 - blanket.answered[index])
+    return Among(blanket.channels[index], (whole - answered) / answered, loose)
 
 
 def rounded(wanted: Sequence[Fraction], total: int, most: int) -> list[int]:

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hush.core import codec
+from hush.core.buckets import buckets_of
 from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.errors import TallyError
-from hush.server.own import Counted, left_over
+from hush.server.own import Among, Counted, among, left_over
 
 if TYPE_CHECKING:
     import altair as alt
@@ -64,6 +65,32 @@ class Tally:
             alphabet.check_counts(vector, answered)
         if sum(self.answered) != self.reports * self.plan.k:
             raise TallyError(f"every report of this plan has {self.plan.k} answers")
+
+    @staticmethod
+    def from_histogram(plan: Plan, counts: Sequence[int]) -> Tally:
+        """Return the tally of reports of which only the histogram is known: the sum of each `Report.measurement`.
+
+        There is one count for each of `plan.buckets`. The counts must be exact: do not pass a histogram to which
+        somebody added noise.
+        """
+        if not isinstance(plan, Plan):
+            raise TallyError("Tally.from_histogram(plan, counts) needs a Plan first")
+        buckets, found = buckets_of(plan), Tally(plan)
+        if isinstance(counts, str | bytes) or not isinstance(counts, Sequence) or len(counts) != buckets.size:
+            raise TallyError(f"a histogram of this plan is a sequence of {buckets.size} counts")
+        for count in counts:
+            codec.integer(count, 0, MAX_REPORTS, TallyError, "a count of a histogram")
+        if sum(counts) > MAX_REPORTS:
+            raise TallyError(f"a histogram must have at most {MAX_REPORTS} reports")
+        numbers = iter(counts)
+        for index, outputs in enumerate(buckets.outputs):
+            vector = found.counts[index]
+            for output, count in zip(outputs, numbers, strict=False):
+                found.answered[index] += count
+                for member in (output,) if isinstance(output, int) else output:
+                    vector[member] += count
+        found.reports = sum(found.answered)
+        return found
 
     def add(self, report: Report) -> None:
         """Count a report of the same plan.
@@ -272,6 +299,11 @@ def own_of(tally: Tally) -> int:
 def whole_of(tally: Tally) -> Tally:
     """Return a tally with all reports, those of a relay among them."""
     return tally.whole if isinstance(tally, PeopleTally) else tally
+
+
+def among_of(tally: Tally, index: int) -> Among | None:
+    """Return the own reports of a relay among the answers to a question, or None if there are none."""
+    return among(tally.plan, index, tally.answered[index], whole_of(tally).answered[index])
 
 
 def without(tally: Tally, own: int) -> Tally:

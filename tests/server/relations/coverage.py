@@ -14,6 +14,8 @@ from experiments.relations.numbers import association_of
 from experiments.surveys import Array, survey
 
 import hush
+from hush.core.blanket import blanket_of
+from hush.server.tally import PeopleTally, without
 
 LEVEL = 0.95
 TEAMS = (0.56, 0.3, 0.1, 0.04)
@@ -118,15 +120,42 @@ def crowd(kind: str) -> int:
     return 20_000 if kind == "moments" else 6_000
 
 
-def measured(kind: str, epsilon: float, n: int, runs: int) -> dict[str, tuple[float, float]]:
-    """Return the coverage of every sort of interval of a kind, and its standard error over surveys."""
+def mixed(tally: hush.Tally, own: int, rng: np.random.Generator) -> hush.Tally:
+    """Return the tally of people with own reports of a relay, corrected for their average."""
+    blanket = blanket_of(tally.plan)
+    numbers = rng.multinomial(own, [float(chance) for chance in blanket.answered])
+    counts = []
+    for channel, number, before in zip(blanket.channels, numbers, tally.counts, strict=True):
+        total = list(before)
+        drawn = rng.multinomial(number, [float(chance / channel.size) for chance in channel.least.values()])
+        for output, count in zip(channel.least, drawn.tolist(), strict=True):
+            for member in (output,) if isinstance(output, int) else output:
+                total[member] += count
+        counts.append(total)
+    answered = [one + int(number) for one, number in zip(tally.answered, numbers, strict=True)]
+    return without(hush.Tally(tally.plan, tally.reports + own, answered, counts), own)
+
+
+def measured(
+    kind: str, epsilon: float, n: int, runs: int, own: int = 0, forgets: bool = False
+) -> dict[str, tuple[float, float]]:
+    """Return the coverage of every sort of interval of a kind, and its standard error over surveys.
+
+    `own` reports of a relay are among those of people. A tally that `forgets` them is corrected, but does not know it.
+    """
     read, names, options = KINDS[kind]
     plan = hush.design(hush.Schema([SCHEMA[name] for name in names]), epsilon, **options)
     rng = np.random.default_rng([n, runs, round(epsilon * 10), sum(map(ord, kind))])
     found: Found = {}
     for _ in range(runs):
         people = sample(n, rng)
-        read(survey(plan, {name: people[name] for name in names}, rng), found)
+        tally = survey(plan, {name: people[name] for name in names}, rng)
+        if own:
+            tally = mixed(tally, own, rng)
+            assert isinstance(tally, PeopleTally)
+        if forgets:
+            tally = hush.Tally(plan, tally.reports, tally.answered, tally.counts)
+        read(tally, found)
     shares = {name: np.array(one, float).mean(1) for name, one in found.items()}
     result = {}
     for name, one in shares.items():

@@ -22,7 +22,7 @@ from starlette.routing import Route
 from hush.collector.http import logs, pages
 from hush.collector.http.charts import ChartHandlers
 from hush.collector.http.desk import Desk
-from hush.collector.http.direct import Heads
+from hush.collector.http.direct import REPORTS, Heads
 from hush.collector.http.endpoints import declared, endpoint
 from hush.collector.http.gate import Gate
 from hush.collector.http.health import HealthHandlers
@@ -71,7 +71,7 @@ class Collector:
         self.endpoints = tuple(found for each in handlers for found in declared(each))
         self._openapi = json.dumps(openapi(self.endpoints, settings.open)).encode()
         # The short way of reports (`hush.collector.http.direct`) calls these for every request.
-        self.heads = Heads()
+        self.place, self.heads = REPORTS, Heads()
         self.known, self.is_prepared = find.known, self._preparing.is_prepared
         self.take, self.taken = reports.take, reports.taken
 

@@ -11,7 +11,8 @@ from hush.collector.http.gate import Gate
 from hush.collector.http.problems import Refused
 from hush.collector.http.responses import encoded
 from hush.collector.http.visible import Visible
-from hush.collector.intake import Full, Intake, Stopped
+from hush.collector.intake import Intake
+from hush.collector.queues import Full, Stopped
 from hush.collector.settings import Settings
 from hush.collector.stores.base import Store
 from hush.collector.submissions import Gradient, Opened, Outcome, Submission

@@ -3,7 +3,8 @@
 An ASGI application costs a task, an event, several dictionaries and two messages per request, and a framework routes
 and wraps on top of that: together more than everything that hush does with a report. So the most frequent request
 (`POST /plans/{plan}/reports`: a report or a small batch, with its length announced) is answered within the protocol.
-All other requests go the long way, through the application. Both ways check by the same functions, in the same order,
+A relay's most frequent request goes a short way too (`Place`). All other requests go the long way, through the
+application. Both ways check by the same functions, in the same order,
 and answer with the same bytes; a test sends the same requests both ways.
 
 uvicorn has an object per request (`cycle`) with an event that it sets when a piece of the body has come, when the body
@@ -35,9 +36,8 @@ from hush.core.plan import Plan
 if TYPE_CHECKING:
     from hush.collector.http.app import Collector
 
-PREFIX, SUFFIX, ID_LENGTH = "/plans/", "/reports", 64
+ID_LENGTH = 64
 LONGEST = 1 << 14  # bytes of a body: reading longer ones may take long
-KINDS = {kind.encode(): kind for kind in (*SINGLES, *BATCHES)}
 BATCH, TOKEN = b"hush-batch", b"authorization"
 OF_CONNECTION = ("client", "server", "scheme", "state")  # what differs where the head is the same
 # A request with one of these needs more care than this way has.
@@ -48,14 +48,26 @@ BLANK = b"\r\n\r\n"
 NAMED = re.compile(rb"\r\n[Hh]ush-[Bb]atch: ([0-9a-f]{32})\r\n")  # a new one in every batch
 
 
+class Place(NamedTuple):
+    """Which requests go the short way: the path before and after the id of a plan, and the content types."""
+
+    prefix: str
+    suffix: str
+    kinds: dict[bytes, str]
+
+
+REPORTS = Place("/plans/", "/reports", {kind.encode(): kind for kind in (*SINGLES, *BATCHES)})
+
+
 def found(collector: Collector, scope: Any) -> tuple[Plan, str] | None:
     """Return plan and content type of a request that may go the short way; None for all others."""
-    path = scope["path"]
+    path, place = scope["path"], collector.place
     if scope["method"] != "POST" or scope["query_string"] or scope["http_version"] != "1.1":
         return None
-    if len(path) != len(PREFIX) + ID_LENGTH + len(SUFFIX) or not (path.startswith(PREFIX) and path.endswith(SUFFIX)):
+    before, after = len(place.prefix), len(place.prefix) + ID_LENGTH
+    if len(path) != after + len(place.suffix) or not (path.startswith(place.prefix) and path.endswith(place.suffix)):
         return None
-    plan = collector.known(path[len(PREFIX) : -len(SUFFIX)])
+    plan = collector.known(path[before:after])
     length, kind, names = b"", None, set()
     for name, value in scope["headers"]:
         if name in OTHERS or name in names:
@@ -64,7 +76,7 @@ def found(collector: Collector, scope: Any) -> tuple[Plan, str] | None:
         if name == b"content-length":
             length = value
         elif name == b"content-type":
-            kind = KINDS.get(value)
+            kind = place.kinds.get(value)
     if plan is None or kind is None or not length.isdigit() or len(length) > 5 or int(length) > LONGEST:
         return None
     if int(length) > min(collector.settings.max_single, collector.settings.max_body):

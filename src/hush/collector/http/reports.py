@@ -24,7 +24,8 @@ from hush.collector.http.problems import Refused
 from hush.collector.http.responses import SECRET, Ready, encoded
 from hush.collector.http.security import check_role
 from hush.collector.http.visible import Visible
-from hush.collector.intake import Done, Full, Stopped
+from hush.collector.intake import Done
+from hush.collector.queues import Full, Stopped
 from hush.collector.settings import Settings
 from hush.collector.stores.base import Store
 from hush.collector.submissions import Batch, Outcome, Single, Submission

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, combinations, pairwise, product
 from math import comb
 from typing import Any
 
@@ -34,6 +34,10 @@ class Alphabet(ABC):
     @abstractmethod
     def width(self) -> int:
         """How many bytes an output takes in a binary report."""
+
+    @abstractmethod
+    def listed(self) -> Sequence[Output]:
+        """Return every output, in increasing order. Use it for small alphabets."""
 
     @abstractmethod
     def check(self, output: Output) -> None:
@@ -75,6 +79,10 @@ class Symbols(Alphabet):
     def width(self) -> int:
         """How many bytes an output takes in a binary report."""
         return ((self.size - 1).bit_length() + 7) // 8
+
+    def listed(self) -> Sequence[Output]:
+        """Return every symbol."""
+        return range(self.size)
 
     def check(self, output: Output) -> None:
         """Refuse a value that is not one of the symbols."""
@@ -125,6 +133,11 @@ class Subsets(Alphabet):
     def width(self) -> int:
         """How many bytes an output takes in a binary report: one bit per member."""
         return (self.size + 7) // 8
+
+    def listed(self) -> Sequence[Output]:
+        """Return every set, in the order of their first members, then of their second ones, and so on."""
+        sizes = range(self.size + 1) if self.weight is None else (self.weight,)
+        return sorted(chain.from_iterable(combinations(range(self.size), size) for size in sizes))
 
     def check(self, output: Output) -> None:
         """Refuse a value that is not such a set."""
@@ -184,6 +197,12 @@ class Grouped(Subsets):
         """How many outputs there are: one per choice of groups and of a member of each."""
         assert self.weight is not None
         return comb(self.size // self.group, self.weight) * int(self.group**self.weight)
+
+    def listed(self) -> Sequence[Output]:
+        """Return every such set, in the order of their first members, then of their second ones, and so on."""
+        assert self.weight is not None
+        groups = [range(at, at + self.group) for at in range(0, self.size, self.group)]
+        return sorted(chain.from_iterable(product(*some) for some in combinations(groups, self.weight)))
 
     def check(self, output: Output) -> None:
         """Refuse a value that is not such a set, or has two members of one group."""

@@ -16,6 +16,7 @@ An interval has every r for which the answers are plausible; the variances are t
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
@@ -24,11 +25,12 @@ from hush.core.views import Bands, Product, Sides, Value
 from hush.errors import EstimateError
 from hush.server.binomial import normal
 from hush.server.estimates import estimate
-from hush.server.intervals import Sample, edge, sample_of
+from hush.server.intervals import Ratio, Sample, edge, sample_of
+from hush.server.own import MANY
 from hush.server.relations.bivariate import both_below, given
 from hush.server.relations.margins import margin
 from hush.server.relations.rows import Related, Relations, checked_level
-from hush.server.tally import Tally
+from hush.server.tally import Tally, among_of
 
 Method = Literal["copula", "moments"]
 _LEAST = 1e-6  # a share below a cut closer to 0 or 1 than this says nothing
@@ -203,8 +205,18 @@ def _product(tally: Tally, index: int, view: Product) -> tuple[float, float, int
     if n < 2:
         raise EstimateError(f"{' and '.join(view.attributes)}: too few people have answered the question about them")
     sample = sample_of(question.channel.readings(tally.counts[index], n)[0])
-    mean = sample.mean if isinstance(sample, Sample) else sample.point
-    return mean * view.reach, sample.stderr * view.reach, n
+    own = among_of(tally, index)
+    if own is None:
+        mean = sample.mean if isinstance(sample, Sample) else sample.point
+        return mean * view.reach, sample.stderr * view.reach, n
+    law = sample_of(question.channel.readings(own.counts, MANY)[0])
+    if isinstance(sample, Sample) and isinstance(law, Sample):
+        added = own.added(law.variance, law.mean, sample.mean)
+        return sample.mean * view.reach, math.sqrt(sample.stderr**2 + added / n) * view.reach, n
+    assert isinstance(sample, Ratio)
+    assert isinstance(law, Ratio)
+    sample = replace(sample, own=(own, law))
+    return sample.point * view.reach, sample.stderr * view.reach, n
 
 
 def _position(tally: Tally, name: str, view: Product) -> tuple[float, float, int]:

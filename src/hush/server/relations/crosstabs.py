@@ -246,7 +246,7 @@ def tabulated(tally: Tally, attribute: str, by: str, pooled: bool = True) -> Gri
     turned = first.of != (attribute,)
     if turned:
         first, second = second, first
-    cells = counted(question.channel, tally.counts[index], tally.answered[index])
+    cells = counted(tally, index)
     only = None if pooled and plan.k == 1 else index
     return Grid(index, cells, margin(tally, first, only=only), margin(tally, second, only=only), turned)
 

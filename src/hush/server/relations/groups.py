@@ -21,8 +21,8 @@ the own row's number contribute.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -32,11 +32,12 @@ from hush.core.views import Value, View
 from hush.errors import EstimateError
 from hush.server.binomial import normal
 from hush.server.intervals import Interval, Ratio, edge, ratio, ratio_interval, tester
+from hush.server.own import MANY, Among
 from hush.server.relations.margins import Margin, margin
 from hush.server.relations.rows import Related, Relations, checked_level
 from hush.server.simplex import simplex
 from hush.server.sources import Scale
-from hush.server.tally import Tally
+from hush.server.tally import Tally, among_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -146,6 +147,7 @@ class Grouped:
     number: Numeric
     labels: tuple[str | int, ...]
     beside: Margin | None
+    own: Among | None = None
 
     @property
     def answers(self) -> int:
@@ -155,12 +157,11 @@ class Grouped:
     @cached_property
     def ratios(self) -> list[Ratio]:
         """The numerators and denominators of all groups, from this question alone."""
-        readings = self.channel.groups(self.counts, self.n)
-        found = []
-        for one in readings:
-            assert one.presence is not None
-            found.append(ratio(one.counts, one.values, one.presence, one.squares))
-        return found
+        found = _ratios(self.channel, self.counts, self.n)
+        if self.own is None:
+            return found
+        laws = _ratios(self.channel, self.own.counts, MANY)
+        return [replace(one, own=(self.own, law)) for one, law in zip(found, laws, strict=True)]
 
     @cached_property
     def _known(self) -> list[tuple[float, float]] | None:
@@ -280,7 +281,46 @@ class Grouped:
         other = absent + gap * together / p
         cross = -c * f * x * other - b * g * y * other
         means = (f * x - b * f, g * y - c * g)
-        return b * c * both + cross - means[0] * means[1]
+        return b * c * both + cross - means[0] * means[1] + self._added(i, j, b, c)
+
+    def _added(self, i: int, j: int, b: float, c: float) -> float:
+        """Return what own reports add to that covariance."""
+        if self.own is None:
+            return 0.0
+        one, other = self.ratios[i], self.ratios[j]
+        assert one.own is not None
+        assert other.own is not None
+        means = one.own[1].away(b), other.own[1].away(c)
+        values, mixed, presences = self._blanket
+        inside = values - (b + c) * mixed + b * c * presences - means[0] * means[1]
+        return self.own.per * (inside + self.own.loose * (means[0] - one.away(b)) * (means[1] - other.away(c)))
+
+    @cached_property
+    def _blanket(self) -> tuple[float, float, float]:
+        """The averages of X_i*X_j, X_i*F_j and F_i*F_j in an own report: the same for any two groups."""
+        assert self.own is not None
+        reading = self.channel.groups(self.counts, self.n)[0]
+        assert reading.presence is not None
+        found = [0.0, 0.0, 0.0]
+        for output, chance in self.own.blanket.law.items():
+            named = {}
+            for member in (output,) if isinstance(output, int) else output:
+                named[member // self.channel.group] = 1 + member % self.channel.group
+            first, second = named.get(0, 0), named.get(1, 0)
+            x, y = reading.values[first], reading.values[second]
+            f, g = reading.presence[first], reading.presence[second]
+            for place, product in enumerate((x * y, (x * g + f * y) / 2, f * g)):
+                found[place] += chance * product
+        return found[0], found[1], found[2]
+
+
+def _ratios(channel: Rows, counts: Sequence[int], n: int) -> list[Ratio]:
+    """Return the numerators and denominators of all groups."""
+    found = []
+    for one in channel.groups(counts, n):
+        assert one.presence is not None
+        found.append(ratio(one.counts, one.values, one.presence, one.squares))
+    return found
 
 
 def _covariance_of(beside: Margin, i: int, j: int) -> float:
@@ -318,7 +358,8 @@ def grouped(tally: Tally, attribute: str, by: str, pooled: bool = True) -> Group
     if not tally.answered[index]:
         raise EstimateError(f"attribute {attribute!r}: nobody has answered the question by {by!r} yet")
     beside = _others(tally, groups, index) if pooled and plan.k == 1 and not number.optional else None
-    return Grouped(channel, tuple(tally.counts[index]), tally.answered[index], number, seen.labels, beside)
+    counts, n, own = tuple(tally.counts[index]), tally.answered[index], among_of(tally, index)
+    return Grouped(channel, counts, n, number, seen.labels, beside, own)
 
 
 def _others(tally: Tally, view: View, index: int) -> Margin | None:

@@ -112,7 +112,7 @@ def margin(tally: Tally, view: View, pooled: bool = True, only: int | None = Non
         if shape is None:
             continue
         cells, first = shape
-        shares = counted(question.channel, tally.counts[index], tally.answered[index])
+        shares = counted(tally, index)
         one = Sums(float(cells), float(cells), 1 / size, 1 / size)  # one item, if all shares are equal
         noise = shares.law.variance(one)
         found.append(Part(index, shares, cells, first, shares.n / noise))

@@ -9,6 +9,9 @@ without it (apart). For weights phi on the items the sum over a set X = sum of p
 
 with S2 = sum of phi^2 and F2 = sum of share_i * phi_i^2. So (X - q*S)/(p-q) is unbiased for F, and its variance is
 known from S, S2, F and F2: exactly, if the shares were known; the shares enter by F and F2 only, and are estimated.
+
+**Own reports** of a relay come from the blanket, which treats all items alike: with the probability `one` a given item
+is in a set, with `two` two given ones are. So they have E[X] = one*S and E[X^2] = one*S2 + two*(S^2 - S2).
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from hush.core.channels import Cells, Channel, Rows, Subset, Unary
+from hush.server.own import Among
 from hush.server.simplex import simplex
+from hush.server.tally import Tally, among_of
 
 
 class Sums(NamedTuple):
@@ -71,11 +76,15 @@ def law_of(channel: Channel) -> SetLaw:
 
 @dataclass(frozen=True)
 class Counted:
-    """The shares of the items of one question, from n reports: unbiased, and fit to be put into variances."""
+    """The shares of the items of one question, from n reports: unbiased, and fit to be put into variances.
+
+    `own` are a relay's own reports, which were subtracted from the counts.
+    """
 
     law: SetLaw
     counts: tuple[int, ...]
     n: int
+    own: Among | None = None
 
     @cached_property
     def points(self) -> list[float]:
@@ -96,11 +105,27 @@ class Counted:
 
     def variance(self, x: Sums) -> float:
         """Return the variance of a weighted sum of the estimated shares."""
-        return self.law.variance(x) / self.n if self.n else math.inf
+        return (self.law.variance(x) + self._added(x)) / self.n if self.n else math.inf
+
+    def _added(self, x: Sums) -> float:
+        """Return what own reports add to the variance of one report's value."""
+        if self.own is None:
+            return 0.0
+        (one, two), gap = self._blanket, self.law.p - self.law.q
+        mean, square = one * x.s, one * x.s2 + two * (x.s * x.s - x.s2)
+        return self.own.added(max(square - mean * mean, 0.0) / gap**2, (mean - self.law.q * x.s) / gap, x.f)
+
+    @cached_property
+    def _blanket(self) -> tuple[float, float]:
+        """The probabilities that an own report has a given item, and two given ones."""
+        assert self.own is not None
+        (items, pairs), size = self.own.blanket.members, len(self.counts)
+        return items / size, pairs / (size * (size - 1))
 
 
-def counted(channel: Channel, counts: Sequence[int], n: int) -> Counted:
+def counted(tally: Tally, index: int) -> Counted:
     """Return the shares of a question whose reports are sets: of the categories, cells or rows."""
+    channel, counts = tally.plan.questions[index].channel, tally.counts[index]
     if isinstance(channel, Rows):
         counts = [sum(counts[at : at + channel.group]) for at in range(0, len(counts), channel.group)]
-    return Counted(law_of(channel), tuple(counts), n)
+    return Counted(law_of(channel), tuple(counts), tally.answered[index], among_of(tally, index))

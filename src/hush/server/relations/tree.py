@@ -317,7 +317,7 @@ def fitted(tally: Tally, attribute: str) -> Tree:
         view = question.views[0]
         alone = len(question.views) == 1 and isinstance(question.channel, Subset | Unary)
         if alone and isinstance(view, Bands) and view.attribute == attribute:
-            asked.append((view, counted(question.channel, tally.counts[index], tally.answered[index])))
+            asked.append((view, counted(tally, index)))
     if not asked:
         raise EstimateError(
             f"attribute {attribute!r}: the plan does not ask for its range; design it with ranges=[{attribute!r}]"
