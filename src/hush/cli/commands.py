@@ -23,6 +23,7 @@ from hush.cli.program import (
     Refused,
     as_it_is,
     as_json,
+    listed,
     number,
     program,
 )
@@ -130,7 +131,7 @@ def plan(
             k=int(k) if k.isdecimal() and len(k) < 9 else k,  # anything else is refused there
             objective=[number(part, "--objective") for part in objective.split(",")] if "," in objective else objective,
             importance=dict(_importance(text, fields.names) for text in importance),
-            joint=[names.split(",") for names in joint],
+            joint=[listed(names, fields.names) for names in joint],
             **wishes.wished(fields, relation, singles, bands, range_),
             title=title,
         )
@@ -169,7 +170,7 @@ def _importance(text: str, known: Sequence[str]) -> tuple[Any, float]:
     name, equals, weight = text.rpartition("=")
     if not equals:
         raise Refused("--importance is written NAME=WEIGHT")
-    pair = tuple(name.split(","))
+    pair = tuple(listed(name, known))
     return pair if len(pair) == 2 and name not in known else name, number(weight, "--importance")
 
 
