@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hush import server as server
     from hush import show as show
     from hush import testing as testing
+    from hush.batch.outlines import Outline, outline
     from hush.batch.synthesis import synthesise
     from hush.core.design import design
     from hush.core.plan import Plan
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "batch.outlines": ["Outline", "outline"],
     "batch.synthesis": ["synthesise"],
     "core.design": ["design"],
     "core.plan": ["Plan"],
@@ -181,6 +183,7 @@ __all__ = [
     "Means",
     "NetworkError",
     "Numeric",
+    "Outline",
     "Plan",
     "PlanError",
     "Prediction",
@@ -222,6 +225,7 @@ __all__ = [
     "manipulation",
     "means",
     "narrow",
+    "outline",
     "people_needed",
     "predict",
     "quantiles",

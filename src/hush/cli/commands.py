@@ -12,7 +12,19 @@ from typing import Any
 
 import click
 
-from hush.cli import collecting, completing, completion, doctor, relating, relaying, serving, shuffling, storing, wishes
+from hush.cli import (
+    collecting,
+    completing,
+    completion,
+    doctor,
+    outlining,
+    relating,
+    relaying,
+    serving,
+    shuffling,
+    storing,
+    wishes,
+)
 from hush.cli.program import (
     ATTRIBUTES,
     JSON,
@@ -28,7 +40,18 @@ from hush.cli.program import (
     program,
 )
 
-__all__ = ["collecting", "completion", "doctor", "program", "relating", "relaying", "serving", "shuffling", "storing"]
+__all__ = [
+    "collecting",
+    "completion",
+    "doctor",
+    "outlining",
+    "program",
+    "relating",
+    "relaying",
+    "serving",
+    "shuffling",
+    "storing",
+]
 
 # As in `hush.core.design`, which would have to be loaded for the help; a test compares.
 NUMERIC = (
