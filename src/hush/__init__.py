@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hush import server as server
     from hush import show as show
     from hush import testing as testing
+    from hush.batch.comparing import Compared, Comparison, compare
     from hush.batch.outlines import Outline, outline
     from hush.batch.synthesis import synthesise
     from hush.core.design import design
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "batch.comparing": ["Compared", "Comparison", "compare"],
     "batch.outlines": ["Outline", "outline"],
     "batch.synthesis": ["synthesise"],
     "core.design": ["design"],
@@ -161,6 +163,8 @@ __all__ = [
     "Client",
     "CollectorError",
     "CollectorKey",
+    "Compared",
+    "Comparison",
     "Consistent",
     "Crosstab",
     "DesignError",
@@ -210,6 +214,7 @@ __all__ = [
     "association",
     "audit",
     "below",
+    "compare",
     "compose",
     "consistent",
     "crosstab",

@@ -14,12 +14,14 @@ import click
 
 from hush.cli import (
     collecting,
+    comparing,
     completing,
     completion,
     doctor,
     outlining,
     relating,
     relaying,
+    results,
     serving,
     shuffling,
     storing,
@@ -42,6 +44,7 @@ from hush.cli.program import (
 
 __all__ = [
     "collecting",
+    "comparing",
     "completion",
     "doctor",
     "outlining",
@@ -273,7 +276,10 @@ def predict(
     if picture:
         from hush import plots
 
-        plots.save(plots.margins(made, people=people, level=level, attributes=attributes, guesses=known), picture)
+        drawn = predictions.predict(made, people, level=level, guesses=known)
+        options: dict[str, Any] = {"people": people, "level": level, "guesses": known}
+        parts = plots.pages(drawn.of(*attributes) if attributes else drawn)
+        results.draw([plots.margins(made, attributes=names, **options) for names in parts], picture)
 
 
 @program.command()

@@ -212,9 +212,11 @@ RESULT = click.option("--json", "machine", is_flag=True, help="Print JSON, not a
 OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 PICTURE = click.option(
     "--picture",
+    "--plot",
+    "picture",
     metavar="FILE",
     shell_complete=completing.files,
-    help="Draw a picture: a file that ends in .svg or .png.",
+    help="Draw a picture: a file that ends in .svg, .png or .html.",
 )
 PLAN = click.argument("plan", metavar="PLAN.json", shell_complete=completing.files)
 ATTRIBUTES = click.option(

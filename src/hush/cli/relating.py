@@ -293,9 +293,7 @@ def _rough(
 
     found = distribution(counted, attribute)
     answers = counted.answered[counted.plan.question(attribute)]
-    rows = Quantiles(
-        Quantile(attribute, None, share, found.quantile(share), nan, nan, answers) for share in shares
-    )
+    rows = Quantiles(Quantile(attribute, None, share, found.quantile(share), nan, nan, answers) for share in shares)
     if machine or commas:
         results.put(rows, counted, {"level": None, "rough": True}, machine=machine, commas=commas)
     else:
