@@ -531,7 +531,7 @@ def test_pictures_show_estimates() -> None:
 def test_pictures_of_many_attributes_are_several_pages() -> None:
     schema = hush.Schema([hush.Numeric(f"x{i}", 0, 1) for i in range(plots.MAX_PANELS + 1)])
     counted = hush.Tally(hush.design(schema, 16.0, k="all"))
-    counted.add(hush.randomise(counted.plan, {name: 0.5 for name in schema.names}))
+    counted.add(hush.randomise(counted.plan, dict.fromkeys(schema.names, 0.5)))
     Path("many.json").write_text(counted.to_json())
     said = run("estimate", "many.json", "--plot", "many.svg", "--csv")
     assert "2 pages: many.svg, many-2.svg" in said.stderr
