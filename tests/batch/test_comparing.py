@@ -103,7 +103,7 @@ def test_designs_that_do_not_fit_are_left_out_with_the_reason() -> None:
     assert "missing" in found.impossible["laplace"]
     assert "laplace is left out" in str(found)
     assert ("age", "share of (missing)") in {(row.attribute, row.target) for row in found}
-    with pytest.raises(hush.DesignError, match="laplace: .*missing"):
+    with pytest.raises(hush.DesignError, match=r"laplace: .*missing"):
         hush.compare(people, [1.0], designs=["laplace"])
 
 

@@ -134,7 +134,7 @@ def test_no_outline_becomes_a_plan_undecided() -> None:
         {"name": "children", "values": [0, 1, 2]},
     ]
     for place, item in enumerate(value["attributes"]):
-        half = {"note": value["note"], "attributes": decided[:place] + [item] + decided[place + 1 :]}
+        half = {"note": value["note"], "attributes": [*decided[:place], item, *decided[place + 1 :]]}
         with pytest.raises(hush.SchemaError, match=f"attribute '{item['name']}'.*{MARK}"):
             files.friendly(half)
     assert files.friendly({"note": value["note"], "attributes": decided}).names == tuple(PEOPLE)

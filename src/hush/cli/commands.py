@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from hush.cli import (
+    closing,
     collecting,
     comparing,
     completing,
@@ -24,6 +25,7 @@ from hush.cli import (
     results,
     serving,
     shuffling,
+    starting,
     storing,
     wishes,
 )
@@ -43,6 +45,7 @@ from hush.cli.program import (
 )
 
 __all__ = [
+    "closing",
     "collecting",
     "comparing",
     "completion",
@@ -53,6 +56,7 @@ __all__ = [
     "relaying",
     "serving",
     "shuffling",
+    "starting",
     "storing",
 ]
 
