@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hush
-from hush import batch, plots
+from hush import plots
 from hush.batch import comparing
 from hush.batch.comparing import DESIGNS, USUAL, Comparison, Design
 
@@ -53,7 +53,10 @@ def test_a_seed_repeats_and_none_does_not() -> None:
 
 def test_errors_are_differences_from_the_truth_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """With noiseless estimates they are zero; the twin is off by one in the mean of age."""
-    truth = {("age", None): PEOPLE["age"].mean(), ("hours", None): PEOPLE["hours"].mean()}
+    truth: dict[tuple[str, str | None], float] = {
+        ("age", None): PEOPLE["age"].mean(),
+        ("hours", None): PEOPLE["hours"].mean(),
+    }
     for label in ("linux", "mac"):
         truth["system", label] = PEOPLE["system"].count(label) / 400
     for off in (0.0, 1.0):
@@ -161,4 +164,3 @@ def test_every_named_design_fits_plain_numbers_and_categories() -> None:
         plan = hush.design(hush.Schema(sorted(SCHEMA.attributes, key=lambda a: a.kind, reverse=True)), 2, **one.options)
         assert plan.epsilon == 2, name
     assert set(USUAL) <= set(DESIGNS)
-    assert batch.collect  # the engine that it runs on

@@ -174,8 +174,8 @@ def compare(
                 progress(place * repetitions + repetition, total, f"{name}, epsilon {epsilon:g}")
             words = source_for(None if seed is None else f"{seed}/compare/{name}/{epsilon}/{repetition}")
             found = estimate(_collected(words, plan, people, workers), estimator=known[name].estimator)  # type: ignore[arg-type]
-            for target, square in _squares(wanted, found, truth).items():
-                squares.setdefault(target, []).append(square)
+            for key, square in _squares(wanted, found, truth).items():
+                squares.setdefault(key, []).append(square)
         for (attribute, target), values in squares.items():
             rows.append(Compared(attribute, None, target, name, epsilon, *_root(values), repetitions))
     order = {name: place for place, name in enumerate(wanted.names)}

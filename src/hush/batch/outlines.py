@@ -65,6 +65,11 @@ class Column:
         return self.kind in ("number", "integer")
 
     @property
+    def _unlisted(self) -> int:
+        """How many categories are not listed."""
+        return max((self.distinct or 0) - len(self.values), 0)
+
+    @property
     def suggestion(self) -> str:
         """What is suggested, in a few words."""
         if self.reason:
@@ -74,7 +79,7 @@ class Column:
         if not self.values:
             many = "many" if self.distinct is None else f"{self.distinct:,}"
             return f"{many} different ones: name the categories, or strike it"
-        more = f", and {self.distinct - len(self.values):,} more" if (self.distinct or 0) > len(self.values) else ""
+        more = f", and {self._unlisted:,} more" if self._unlisted else ""
         doubt = "; if they are quantities, give low and high" if self.kind == "codes" else ""
         return f"{len(self.values)} categories{more}{doubt}"
 
@@ -86,9 +91,9 @@ class Column:
             return {"name": self.name, "low": low, "high": high, **optional}
         if not self.values:
             return {"name": self.name, "values": [f"{MARK}: {self.suggestion}"], **optional}
-        extra = (self.distinct or 0) - len(self.values)
+        extra = self._unlisted
         task = f"{MARK}: strike this entry if the list is complete, and public"
-        if extra > 0:
+        if extra:
             rare = "a rarer value is" if extra == 1 else f"{extra:,} rarer values are"
             task = f"{MARK}: {rare} not listed; list what is public, and strike this entry"
         return {"name": self.name, "values": [task, *self.values], **optional}

@@ -82,7 +82,13 @@ def schema_of(plan: Plan) -> str:
 
 def _short(item: Attribute) -> dict[str, Any]:
     """Return an attribute without its defaults."""
-    usual: dict[str, Any] = {"out_of_range": "error", "scale": "linear", "unit": None, "optional": False, "kind": item.kind}
+    usual: dict[str, Any] = {
+        "out_of_range": "error",
+        "scale": "linear",
+        "unit": None,
+        "optional": False,
+        "kind": item.kind,
+    }
     value = {name: held for name, held in item.to_json().items() if usual.get(name, ...) != held}
     if isinstance(item, Numeric):
         value |= {end: int(value[end]) for end in ("low", "high") if value[end] == int(value[end])}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hush.cli import completing, listening
-from hush.cli.program import Refused, program
+from hush.cli.program import program
 
 if TYPE_CHECKING:
     from hush.core.plan import Plan

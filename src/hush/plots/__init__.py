@@ -159,12 +159,12 @@ def _panels(values: list[dict[str, Any]], order: list[str], field: str, label: s
     return _block(made, title)
 
 
-def _small(chart: alt.LayerChart, name: str) -> alt.LayerChart:
+def _small(chart: panels.Panel, name: str) -> panels.Panel:
     title = alt.Title(name, fontSize=11, anchor="middle", offset=4, fontWeight="normal", limit=180)
-    return cast(alt.LayerChart, chart.properties(width=140, height=100, title=title))
+    return chart.properties(width=140, height=100, title=title)
 
 
-def _block(made: Sequence[alt.LayerChart], title: str) -> alt.ConcatChart:
+def _block(made: Sequence[panels.Panel], title: str) -> alt.ConcatChart:
     block: alt.ConcatChart = alt.concat(*made, columns=4, spacing=16, title=alt.Title(title, fontSize=12))
     return block
 
@@ -194,7 +194,7 @@ def comparison(rows: Sequence[Any]) -> alt.VConcatChart:
     return styled(together)
 
 
-def _errors(rows: Sequence[Any], names: list[str]) -> alt.LayerChart:
+def _errors(rows: Sequence[Any], names: list[str]) -> panels.Panel:
     values = []
     for row in rows:
         spread = 0.0 if math.isnan(row.stderr) else 2 * row.stderr
