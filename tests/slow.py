@@ -27,6 +27,7 @@ SLOW: dict[str, str] = {
     "test_imports.py::test_a_wrong_import": "checks all contracts on a copy of the source, for every kind",
     "test_page.py": "follows the page about PostgreSQL",
     "release/test_deploy.py::test_the_steps_of_the_image": "installs hush and all that it needs",
+    "release/test_deploy.py::test_the_collector_of": "starts PostgreSQL and a collector",
     # Long statistics
     "statistical/": "simulates surveys by the thousand",
     "test_cube.py::test_the_sampler_has_the_law_exactly[shape6]": "follows the most paths of all shapes",

@@ -21,7 +21,7 @@ from tests.faking import answer, faking
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     monkeypatch.chdir(tmp_path)
     for role in ("admin", "read"):
-        Path(f"{role}.secret").write_text(TOKENS[role] + "\n")  # type: ignore[index]
+        Path(f"{role}.secret").write_text(TOKENS[role] + "\n")
     Path("plan.json").write_text(PLAN.to_json())
     with serving(tmp_path, anybody(tokens=HASHES, open=frozenset({"submit"}))) as found:
         yield found

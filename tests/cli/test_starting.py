@@ -66,7 +66,7 @@ def test_tokens_are_those_of_the_secrets() -> None:
     held = access.read_tokens("survey/tokens")
     for role in ("read", "admin"):
         secret = Path(f"survey/{role}.secret").read_text().strip()
-        assert held[role] == {hashed(secret)}  # type: ignore[index]
+        assert held[role] == {hashed(secret)}
     for name in folders.NAMES:
         mode = Path("survey", name).stat().st_mode & 0o777
         assert mode == (0o600 if name in folders.SECRET else 0o644), name
