@@ -10,12 +10,12 @@ from typing import Any
 import pandas
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
 import hush
-from hush.batch.outlines import MARK, RARE, rounded
+from hush.batch.outlines import LARGEST, MARK, RARE, rounded
 from hush.cli import files
 
 PEOPLE: dict[str, Any] = {
@@ -94,6 +94,7 @@ def test_a_category_of_a_few_people_is_not_named() -> None:
         ([[1], [2]], "neither numbers nor texts"),
         ([1.5, float("nan")], "NaN"),
         ([None, None], "no values"),
+        ([1e301, 0.5], "too large"),
     ],
 )
 def test_other_columns_are_left_out_with_a_reason(values: list[Any], words: str) -> None:
@@ -154,7 +155,10 @@ def test_its_schema_accepts_the_table() -> None:
         hush.outline({"name": people["name"]}).schema()
 
 
-@given(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12))
+@given(st.floats(-LARGEST, LARGEST), st.floats(-LARGEST, LARGEST))
+@example(0.0, 5e-324)
+@example(1e12, 1e12 + 1e-3)
+@example(-LARGEST, LARGEST)
 def test_suggested_bounds_hold_all_values(one: float, other: float) -> None:
     low, high = sorted((one, other))
     below, above = rounded(low, high)

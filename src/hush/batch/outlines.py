@@ -36,6 +36,7 @@ NOTE = (
 MOST = 50  # categories that are listed
 FEW = 10  # different integers at most that look like codes
 RARE = 10  # people: a category of fewer is not listed
+SMALLEST, LARGEST = 1e-280, 1e300  # of numbers: bounds around others would be no bounds of a schema
 _ROWS = 1 << 16
 _DISTINCT = 1 << 12  # different values that are counted
 
@@ -288,6 +289,8 @@ class _Look:
         if "number" not in self._kinds and not self._uncounted and len(self._counts) <= FEW:
             self._counts = Counter({int(float(value)): count for value, count in self._counts.items()})
             return self._categories(name, "codes", most)
+        if max(-self._low, self._high) > LARGEST:
+            return Column(name, reason="its numbers are too large")
         low, high = rounded(self._low, self._high)
         return Column(name, "number" if "number" in self._kinds else "integer", self._missing, low, high)
 
@@ -307,14 +310,16 @@ def rounded(low: float, high: float) -> tuple[float, float]:
     """Return round numbers around two others: 17 and 83 become 0 and 100."""
     if 0 <= low <= high / 2:
         return 0.0, _round(high) if high else 1.0
-    step = _round(high - low or abs(high)) / 5
+    # No smaller than the twelve digits that are written can hold.
+    step = max(_round(high - low or abs(high)) / 5, _round(max(abs(low), abs(high)) / 1e10))
     below, above = (float(f"{bound * step:.12g}") for bound in (math.floor(low / step), math.ceil(high / step)))
     # The bounds must hold all values, also after these roundings; and a column of one value needs two bounds.
     return below - step * (below > low or below == above), above + step * (above < high)
 
 
 def _round(size: float) -> float:
-    """Return the next of 1, 2, 2.5, 5, 10, 20, ..."""
+    """Return the next of 1, 2, 2.5, 5, 10, 20, ..., and nothing that is nearly zero."""
+    size = max(size, SMALLEST)
     power = 10.0 ** math.floor(math.log10(size))
     return next(float(f"{factor * power:.12g}") for factor in (1, 2, 2.5, 5, 10, 20) if factor * power >= size)
 
