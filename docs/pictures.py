@@ -13,7 +13,7 @@ from typing import Any
 
 import altair as alt
 
-from hush import design, plots
+from hush import compare, design, plots
 from hush.core.design.categorical import subset
 from hush.core.design.joint import table
 from hush.core.schema import Categorical, Numeric, Schema
@@ -72,6 +72,7 @@ def draw(folder: Path = IMAGES) -> None:
     tally, coins = Tally(plan), SeededCoins(2019)  # so that the picture stays the same
     tally.update(randomise_from(coins, plan, person) for person in people(20_000, seed=2019))
     plots.save(plots.estimates(estimate(tally), SCHEMA), folder / "estimates.svg")
+    plots.save(compared(), folder / "compare.svg")
     related(folder)
     plots.save(year(), folder / "over-time.svg")
     plots.save(odds(), folder / "odds.svg")
@@ -80,6 +81,14 @@ def draw(folder: Path = IMAGES) -> None:
     plots.save(funnel(), folder / "funnel.svg")
     plots.save(by_group(), folder / "by-group.svg")
     plots.save(load(json.loads(LOADED.read_text())), folder / "load.svg")
+
+
+def compared() -> Any:
+    """Draw the errors of designs on made-up people who answer everything."""
+    asked = Schema([SCHEMA["age"], SCHEMA["screen hours"], SCHEMA["system"], SCHEMA["satisfied"]])
+    records = [{name: person[name] for name in asked.names} for person in people(2_000, seed=2019)]
+    table = {name: [record[name] for record in records] for name in asked.names}
+    return compare(table, [0.5, 1, 2, 4], schema=asked, repetitions=20, seed=2019).plot()
 
 
 def related(folder: Path) -> None:

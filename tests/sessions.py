@@ -48,6 +48,7 @@ PLAYED = {
     "backfill.md": 6,
     "train.md": 2,
     "operate.md": 10,
+    "deploy.md": 6,
     "collector.md": 10,
     "relay.md": 6,
     "shuffle.md": 0,

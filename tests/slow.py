@@ -26,7 +26,10 @@ SLOW: dict[str, str] = {
     "test_imports.py::test_every_name_in_the_documents": "imports everything that the documents name",
     "test_imports.py::test_a_wrong_import": "checks all contracts on a copy of the source, for every kind",
     "test_page.py": "follows the page about PostgreSQL",
+    "release/test_deploy.py::test_the_steps_of_the_image": "installs hush and all that it needs",
+    "release/test_deploy.py::test_the_collector_of": "starts PostgreSQL and a collector",
     # Long statistics
+    "batch/test_comparing.py::test_there_is_a_row": "compiles and runs every usual design",
     "statistical/": "simulates surveys by the thousand",
     "test_cube.py::test_the_sampler_has_the_law_exactly[shape6]": "follows the most paths of all shapes",
     "test_cells.py::test_the_sampler_has_the_law_exactly[sizes5]": "follows the most paths of all sizes",

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from hush import server as server
     from hush import show as show
     from hush import testing as testing
+    from hush.batch.comparing import Compared, Comparison, compare
+    from hush.batch.outlines import Outline, outline
     from hush.batch.synthesis import synthesise
     from hush.core.design import design
     from hush.core.plan import Plan
@@ -81,6 +83,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "batch.comparing": ["Compared", "Comparison", "compare"],
+    "batch.outlines": ["Outline", "outline"],
     "batch.synthesis": ["synthesise"],
     "core.design": ["design"],
     "core.plan": ["Plan"],
@@ -162,6 +166,8 @@ __all__ = [
     "Client",
     "CollectorError",
     "CollectorKey",
+    "Compared",
+    "Comparison",
     "Consistent",
     "Crosstab",
     "DesignError",
@@ -184,6 +190,7 @@ __all__ = [
     "Means",
     "NetworkError",
     "Numeric",
+    "Outline",
     "Plan",
     "PlanError",
     "Prediction",
@@ -211,6 +218,7 @@ __all__ = [
     "association",
     "audit",
     "below",
+    "compare",
     "compose",
     "consistent",
     "crosstab",
@@ -226,6 +234,7 @@ __all__ = [
     "manipulation",
     "means",
     "narrow",
+    "outline",
     "people_needed",
     "predict",
     "quantiles",

@@ -526,3 +526,14 @@ def test_pictures_show_estimates() -> None:
     rows = [hush.Estimate(f"x{i}", None, 0.5, 0.1, 0.3, 0.7, 9) for i in range(plots.MAX_PANELS + 1)]
     with pytest.raises(hush.DesignError, match="too many"):
         plots.estimates(rows, hush.Schema([hush.Numeric(row.attribute, 0, 1) for row in rows]))
+
+
+def test_pictures_of_many_attributes_are_several_pages() -> None:
+    schema = hush.Schema([hush.Numeric(f"x{i}", 0, 1) for i in range(plots.MAX_PANELS + 1)])
+    counted = hush.Tally(hush.design(schema, 16.0, k="all"))
+    counted.add(hush.randomise(counted.plan, dict.fromkeys(schema.names, 0.5)))
+    Path("many.json").write_text(counted.to_json())
+    said = run("estimate", "many.json", "--plot", "many.svg", "--csv")
+    assert "2 pages: many.svg, many-2.svg" in said.stderr
+    assert "x0" in Path("many.svg").read_text()
+    assert "x16" in Path("many-2.svg").read_text()

@@ -74,6 +74,8 @@ def test_plan_takes_weights_and_joint_attributes() -> None:
     assert weighted.weights is not None
     joint = hush.Plan.from_json(run("plan", "schema.json", "--epsilon", "3", "--joint", "age,os", "--json").stdout)
     assert len(joint.questions) == 1
+    spaced = run("plan", "schema.json", "--epsilon", "3", "--joint", "age, os", "--json").stdout
+    assert hush.Plan.from_json(spaced) == joint
     assert "together" in refused("plan", "schema.json", "--epsilon", "3", "--joint", "os,age")
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import hush
+from hush.cli import relating as relating_cli
 from hush.cli import wishes
 from hush.core.design import relations
 from tests import relating
@@ -50,6 +51,11 @@ def test_a_plan_asks_for_relations() -> None:
     assert made("--relation", "all", "--importance", "age=2") == hush.design(
         SCHEMA, 4.0, relations="all", importance={"age": 2}
     )
+
+
+def test_spaces_around_names_are_forgiven() -> None:
+    spaced = made("--relation", "education, children", "--importance", "education , children=3")
+    assert spaced == made("--relation", "education,children", "--importance", "education,children=3")
 
 
 def test_the_table_of_a_plan_says_how_its_questions_look() -> None:
@@ -119,6 +125,7 @@ COMMANDS: list[tuple[list[str], Any]] = [
     ),
     (["quantiles", "age"], hush.quantiles(COUNTED, "age")),
     (["quantiles", "age", "--share", "0.5", "--share", ".2"], hush.quantiles(COUNTED, "age", [0.5, 0.2])),
+    (["quantiles", "age", "--share", "0.5", "--at", ".25, .75"], hush.quantiles(COUNTED, "age", [0.5, 0.25, 0.75])),
     (["below", "age"], hush.below(COUNTED, "age")),
     (["below", "age", "--cut", "40", "--level", "0.8"], hush.below(COUNTED, "age", [40], level=0.8)),
 ]
@@ -173,6 +180,7 @@ def test_pictures_are_drawn(words: list[str]) -> None:
             "attribute 'children': an association is of two numbers; use `hush crosstab` or `hush means`",
         ),
         (["quantiles", "hours", "--share", "2"], "between 0 and 1"),
+        (["quantiles", "age", "--at", ".5,half"], "--at: 'half' is not a number"),
         (["below", "age", "--cut", "30.5"], "attribute 'age': the plan has no cut at 30.5, the nearest is at 30.0"),
         (["below", "education"], "attribute 'education': a range is of a number"),
         (["crosstab", "education", "children", "--remedy", "proper", "--shares", "rows"], "--remedy is for"),
@@ -209,6 +217,23 @@ def test_a_plan_that_does_not_ask_says_how_one_would() -> None:
         assert "relations=" not in line
 
 
+def test_quantiles_without_a_range_are_rough_and_say_so() -> None:
+    """The numbers are those of `hush.distribution`; nobody knows their intervals, and none are made up."""
+    counted = hush.Tally(hush.design(SCHEMA, 4.0))
+    for age in range(20, 80):
+        counted.add(hush.randomise(counted.plan, {"age": age, "hours": 40, "education": "basic", "children": 0}))
+    Path("other.json").write_text(counted.to_json())
+    assert "--rough" in refused("quantiles", "other.json", "age")
+    text = run("quantiles", "other.json", "age", "--rough", "--at", ".5").output
+    assert "50 % below" in text
+    assert "interval" not in text.splitlines()[0]
+    assert "without intervals" in text
+    found = json.loads(run("quantiles", "other.json", "age", "--rough", "--json").stdout)
+    spread = hush.distribution(counted, "age")
+    assert [row["point"] for row in found["rows"]] == [spread.quantile(q) for q in relating_cli.SHARES]
+    assert {row["low"] for row in found["rows"]} == {None}
+
+
 def test_nobody_has_answered_yet() -> None:
     for command, *rest in (words for words, _ in COMMANDS):
         assert "answered" in refused(command, "empty.json", *rest)
@@ -225,6 +250,7 @@ def test_a_tally_of_another_plan_is_refused() -> None:
 def test_the_lists_of_the_help_are_those_of_the_library() -> None:
     assert wishes.KINDS == relations.KINDS
     assert inspect.signature(hush.design).parameters["singles"].default == wishes.SINGLES
+    assert inspect.signature(hush.quantiles).parameters["shares"].default == relating_cli.SHARES
     assert relations.BRANCHES**relations.DEPTH == 256
     assert "[256 bands]" in run("plan", "--help").output
 

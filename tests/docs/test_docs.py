@@ -30,6 +30,7 @@ OTHERS = [page for page in PAGES if page not in PLAYED_PAGES]
 NOT_RUN = {
     ("README.md", "sh"): "the demo and the tests themselves",
     ("docs/tutorial.md", "sh"): "installs the package",
+    ("docs/deploy.md", "sh"): "starts containers and services; tests/release/test_deploy.py takes their steps",
     ("docs/postgres.md", "sh"): "makes a user and a database of the system",
     ("docs/spark.md", "sh"): "needs a cluster; make spark runs the program that it submits",
     ("docs/scale.md", "py"): "needs an extension of DuckDB and object storage",

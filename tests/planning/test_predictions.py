@@ -328,3 +328,35 @@ def test_unknown_attributes_are_refused() -> None:
         predict(plans()["default"], 10, guesses={"nobody": Guess(1)})
     with pytest.raises(SchemaError, match="'nobody'"):
         people_needed(plans()["default"], 1.0, attribute="nobody")
+
+
+# -- every estimate has a prediction, by name
+
+
+def test_the_rows_are_those_of_the_estimates() -> None:
+    """Also for a wide number that may be missing."""
+    wide = Schema([Numeric("w", 0, 1e6, optional=True, scale="log"), Categorical("c", ["a", "b"], optional=True)])
+    for plan in (design(wide, 2.0), *(case for case in plans().values())):
+        found = [(row.attribute, row.category) for row in predict(plan, 1000)]
+        assert found == [(row.attribute, row.category) for row in estimate(Tally(plan))]
+
+
+def test_the_missing_of_a_wide_number_is_predicted_by_its_formula() -> None:
+    """The output "missing" is one of two values; a guess sets how often it comes."""
+    plan = design(Schema([Numeric("w", 0, 1e6, optional=True, scale="log")]), 2.0)
+    channel: Any = plan.channel("w")
+    here, gone = float(channel.table[0][-1]), float(channel.table[-1][-1])
+    for share in (0.25, 0.0):
+        row = predict(plan, 1000, guesses={"w": Guess(5000, missing=share)})[1]
+        chance = share * gone + (1 - share) * here
+        assert row.stderr == pytest.approx(math.sqrt(chance * (1 - chance) / 1000) / (gone - here))
+    assert predict(plan, 1000)[1].stderr >= row.stderr
+
+
+def test_categories_that_share_a_row_are_named_where_others_do_not() -> None:
+    plan = design(Schema([Categorical("c", [*"abcdefgh"])]), 1.0)
+    assert "each of 8 shares " in str(predict(plan, 1000))
+    text = str(predict(plan, 1000, guesses={"c": {"a": 0.4, "b": 0.2, "c": 0.2}}))
+    assert "share of a" in text
+    assert "each of 2 shares: b, c " in text
+    assert "each of 5 shares: d, e, f, g and 1 more" in text

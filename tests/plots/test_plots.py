@@ -99,8 +99,82 @@ def test_pictures_are_svg_or_png(tmp_path: Path) -> None:
     plots.save(chart, tmp_path / "law.PNG")
     assert (tmp_path / "law.svg").read_text().startswith("<svg")
     assert (tmp_path / "law.PNG").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    with pytest.raises(hush.DesignError, match=r"svg or \.png"):
+    plots.save(chart, tmp_path / "law.html")
+    page = (tmp_path / "law.html").read_text()
+    assert "<script src=" not in page, "a page that somebody keeps must not load anything"
+    with pytest.raises(hush.DesignError, match=r"\.svg, \.png or \.html"):
         plots.save(chart, tmp_path / "law.pdf")
+
+
+def test_many_attributes_fill_several_pages(tmp_path: Path) -> None:
+    many = Schema([Numeric(f"x{i}", 0, 1, optional=i % 2 == 0) for i in range(20)])
+    rows = hush.predict(hush.design(many, 1.0), 1000)
+    parts = plots.pages(rows)
+    assert [name for names in parts for name in names] == list(many.names)
+    sizes = [len({(row.attribute, row.category) for row in rows.of(*names)}) for names in parts]
+    assert len(sizes) == 2
+    assert max(sizes) <= plots.MAX_PANELS
+    with pytest.raises(hush.DesignError, match=r"hush\.plots\.pages"):
+        plots.margins(many)
+    nobody = hush.estimate(hush.Tally(PLAN))
+    assert plots.pages(nobody) == [[]]
+    charts = [plots.law(PLAN, "os", ["mac"]), plots.law(PLAN, "os", ["linux"])]
+    files = plots.save_pages(charts, tmp_path / "law.svg")
+    assert [file.name for file in files] == ["law.svg", "law-2.svg"]
+    assert all(file.read_text().startswith("<svg") for file in files)
+
+
+def titled(spec: Any) -> list[Any]:
+    """Return the axes of a specification that have no title, although they show numbers."""
+    if isinstance(spec, list):
+        return [found for part in spec for found in titled(part)]
+    if not isinstance(spec, dict):
+        return []
+    found = [found for part in spec.values() for found in titled(part)]
+    axis = spec.get("axis")
+    if spec.get("type") in ("quantitative", "temporal") and isinstance(axis, dict) and not axis.get("title"):
+        found.append(spec)
+    return found
+
+
+def test_every_axis_of_numbers_has_a_title() -> None:
+    from hush.plots import panels
+
+    pictures = [plots.margins(PLAN).to_dict(), *panels.named().values()]
+    assert not any(map(titled, pictures))
+    assert titled({"x": {"type": "quantitative", "axis": {"title": None}}})  # the twin
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0.7, 6, [1, 2, 5]),
+        (1_000, 1_000_000, [1_000, 10_000, 100_000, 1_000_000]),
+        (0.004, 0.2, [0.01, 0.03, 0.1]),
+        (1e-9, 1e9, [1e-9, 1e-5, 1e-1, 1e3, 1e7]),
+        (2.1, 2.9, [2.2, 2.4, 2.6, 2.8]),
+        (3.0, 3.0, [3.0]),
+    ],
+)
+def test_ticks_of_logarithmic_axes_are_round(low: float, high: float, ticks: list[float]) -> None:
+    from hush.plots.panels import log_ticks
+
+    assert log_ticks(low, high) == pytest.approx(ticks)
+
+
+def test_intervals_are_drawn_above_dots() -> None:
+    """A narrow interval under a dot could not be seen."""
+    from hush.plots import panels
+
+    checked = 0
+    for name, spec in panels.named().items():
+        marks = [layer["mark"] for layer in spec.get("layer", [])]
+        dots = [i for i, mark in enumerate(marks) if mark["type"] == "point" and mark.get("style") == "estimate"]
+        rules = [i for i, mark in enumerate(marks) if mark["type"] == "rule" and mark.get("style") == "interval"]
+        if dots and rules:
+            assert min(rules) > max(dots), name
+            checked += 1
+    assert checked >= 4
 
 
 def test_numbers_are_written_for_people() -> None:

@@ -28,8 +28,8 @@ from hush.files.paths import ends
 
 CSV = (".csv", ".csv.gz")
 _BLOCK = 1 << 20  # bytes that are parsed at once; a row must fit
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?", re.ASCII)  # pandas writes 3.0 where others are missing
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?", re.ASCII)  # pandas writes 3.0 where others are missing
 _NO_CODE = -(1 << 63)  # codes are below 2^53 in size
 _FORM = f"CSV in UTF-8 with a header (is a quote open, or a row longer than {_BLOCK >> 20} MiB?)"
 
@@ -142,12 +142,12 @@ def _numbers(texts: pa.Array) -> pa.Array:
 def _number(text: str | None) -> float | None:
     if text is None:
         return None
-    return float(text) if _NUMBER.fullmatch(text) else float("nan")
+    return float(text) if NUMBER.fullmatch(text) else float("nan")
 
 
 def _integers(texts: pa.Array) -> pa.Array:
     distinct = texts.dictionary_encode()
     codes = [
-        int(found[1]) if (found := _INTEGER.fullmatch(text)) else _NO_CODE for text in distinct.dictionary.to_pylist()
+        int(found[1]) if (found := INTEGER.fullmatch(text)) else _NO_CODE for text in distinct.dictionary.to_pylist()
     ]
     return pa.array(codes, pa.int64(), size=len(distinct.dictionary)).take(distinct.indices)

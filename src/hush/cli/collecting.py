@@ -240,4 +240,4 @@ def estimate(
     if picture:
         from hush import plots
 
-        plots.save(plots.estimates(rows, schema), picture)
+        results.draw([plots.estimates(rows.of(*names), schema) for names in plots.pages(rows)], picture)

@@ -12,7 +12,23 @@ from typing import Any
 
 import click
 
-from hush.cli import collecting, completing, completion, doctor, relating, relaying, serving, shuffling, storing, wishes
+from hush.cli import (
+    closing,
+    collecting,
+    comparing,
+    completing,
+    completion,
+    doctor,
+    outlining,
+    relating,
+    relaying,
+    results,
+    serving,
+    shuffling,
+    starting,
+    storing,
+    wishes,
+)
 from hush.cli.program import (
     ATTRIBUTES,
     JSON,
@@ -23,11 +39,26 @@ from hush.cli.program import (
     Refused,
     as_it_is,
     as_json,
+    listed,
     number,
     program,
 )
 
-__all__ = ["collecting", "completion", "doctor", "program", "relating", "relaying", "serving", "shuffling", "storing"]
+__all__ = [
+    "closing",
+    "collecting",
+    "comparing",
+    "completion",
+    "doctor",
+    "outlining",
+    "program",
+    "relating",
+    "relaying",
+    "serving",
+    "shuffling",
+    "starting",
+    "storing",
+]
 
 # As in `hush.core.design`, which would have to be loaded for the help; a test compares.
 NUMERIC = (
@@ -130,7 +161,7 @@ def plan(
             k=int(k) if k.isdecimal() and len(k) < 9 else k,  # anything else is refused there
             objective=[number(part, "--objective") for part in objective.split(",")] if "," in objective else objective,
             importance=dict(_importance(text, fields.names) for text in importance),
-            joint=[names.split(",") for names in joint],
+            joint=[listed(names, fields.names) for names in joint],
             **wishes.wished(fields, relation, singles, bands, range_),
             title=title,
         )
@@ -169,7 +200,7 @@ def _importance(text: str, known: Sequence[str]) -> tuple[Any, float]:
     name, equals, weight = text.rpartition("=")
     if not equals:
         raise Refused("--importance is written NAME=WEIGHT")
-    pair = tuple(name.split(","))
+    pair = tuple(listed(name, known))
     return pair if len(pair) == 2 and name not in known else name, number(weight, "--importance")
 
 
@@ -249,7 +280,10 @@ def predict(
     if picture:
         from hush import plots
 
-        plots.save(plots.margins(made, people=people, level=level, attributes=attributes, guesses=known), picture)
+        drawn = predictions.predict(made, people, level=level, guesses=known)
+        options: dict[str, Any] = {"people": people, "level": level, "guesses": known}
+        parts = plots.pages(drawn.of(*attributes) if attributes else drawn)
+        results.draw([plots.margins(made, attributes=names, **options) for names in parts], picture)
 
 
 @program.command()

@@ -18,6 +18,8 @@ from hush.server.tally import Tally
 
 T = TypeVar("T")
 
+MARK = "TO BE DECIDED"  # as in `hush.batch.outlines`, which needs more libraries; a test compares
+
 
 def read(path: str) -> bytes:
     """Return the bytes of a file, or of the standard input for "-"."""
@@ -64,7 +66,7 @@ def _kind_of(value: Any) -> str:
     if isinstance(value, list):
         return "schema" if value and all(isinstance(item, dict) and "name" in item for item in value) else ""
     names = set(value) if isinstance(value, dict) else set()
-    if names == {"attributes"}:
+    if names - {"note"} == {"attributes"}:
         return "schema"
     if {"schema", "questions"} <= names:
         return "plan"
@@ -132,8 +134,13 @@ def _naming(path: str, parse: Callable[[bytes], T], error: type[InputError]) -> 
 
 
 def friendly(value: Any) -> Schema:
-    """Return the schema that somebody wrote. Attributes with values are categorical, with low and high numeric."""
+    """Return the schema that somebody wrote. Attributes with values are categorical, with low and high numeric.
+
+    A `note` beside the attributes is for people, and is not read.
+    """
     if isinstance(value, dict):
+        if type(value.get("note")) is str:
+            value = {name: item for name, item in value.items() if name != "note"}
         (value,) = codec.fields(value, ["attributes"], SchemaError, "a schema (or it is an array of attributes)")
     return Schema([_attribute(item) for item in codec.listed(value, SchemaError, "the attributes")])
 
@@ -143,6 +150,7 @@ def _attribute(item: Any) -> Attribute:
         raise SchemaError("an attribute must be an object with a name, and with low and high or with values")
     fields = dict(item)
     name = fields["name"]
+    _check_decided(name, fields)
     kind = Categorical if "values" in fields else Numeric
     if fields.pop("kind", kind.kind) != kind.kind:
         raise SchemaError(f"attribute {name!r}: a numeric one has low and high, a categorical one has values")
@@ -156,6 +164,19 @@ def _attribute(item: Any) -> Attribute:
             "or values (and may have optional)"
         )
     return kind(**fields)
+
+
+def _check_decided(name: str, fields: dict[str, Any]) -> None:
+    """Refuse the marks that `hush schema` leaves: somebody has to decide what is public."""
+    for key, value in fields.items():
+        listed = value if isinstance(value, list) else [value]
+        if any(isinstance(text, str) and text.startswith(MARK) for text in listed):
+            rule = "write a public number in its place"
+            if isinstance(value, list):
+                rule = "list public categories, and strike the entry with this mark"
+            raise SchemaError(
+                f"attribute {name!r}: {key} is still {MARK}: {rule}. Nothing here may be copied from private data"
+            )
 
 
 def guesses(value: Any, schema: Schema) -> dict[str, Any]:

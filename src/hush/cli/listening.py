@@ -114,3 +114,14 @@ def key_of(path: Path, of: str) -> bytes:
     if len(key) != 32:
         raise Refused(f"the key of {of} must be 64 hexadecimal digits")
     return key
+
+
+def token_of(name: str) -> str:
+    """Read a token from a file: its first word, as `hush token` prints it."""
+    try:
+        words = Path(name).read_text().split()
+    except (OSError, ValueError) as error:
+        raise Refused(f"the token cannot be read: {getattr(error, 'strerror', 'not UTF-8')}") from None
+    if not words:
+        raise Refused("the file of --token is empty: its first word is the token, as `hush token` prints it")
+    return words[0]

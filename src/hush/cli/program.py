@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -197,14 +197,26 @@ def number(text: str, option: str) -> float:
         raise Refused(f"{option}: {text!r} is not a number") from None
 
 
+def listed(text: str, known: Sequence[str] = ()) -> list[str]:
+    """Return the names in a list with commas. Spaces around a name are forgiven, unless a known name has them."""
+    return [part if part in known else part.strip() for part in text.split(",")]
+
+
+def numbers(text: str, option: str) -> list[float]:
+    """Read numbers with commas between them."""
+    return [number(part.strip(), option) for part in text.split(",")]
+
+
 JSON = click.option("--json", "machine", is_flag=True, help="Print JSON, not a table.")
 RESULT = click.option("--json", "machine", is_flag=True, help="Print JSON, not a sentence.")
 OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 PICTURE = click.option(
     "--picture",
+    "--plot",
+    "picture",
     metavar="FILE",
     shell_complete=completing.files,
-    help="Draw a picture: a file that ends in .svg or .png.",
+    help="Draw a picture: a file that ends in .svg, .png or .html.",
 )
 PLAN = click.argument("plan", metavar="PLAN.json", shell_complete=completing.files)
 ATTRIBUTES = click.option(

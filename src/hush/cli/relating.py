@@ -5,35 +5,37 @@ A plan answers them if it was made with `hush plan --relation` or `--range`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hush.cli import completing, results
-from hush.cli.program import JSON, PICTURE, Refused, program
+from hush.cli.program import JSON, PICTURE, Refused, numbers, program
 from hush.cli.results import CSV, EXPECTED, LEVEL, TALLY
 
 if TYPE_CHECKING:
     from hush.server.relations.groups import Means
+    from hush.server.tally import Tally
     from hush.show.rows import Rows
 
 TOGETHER = click.option("--simultaneous", is_flag=True, help="All intervals hold together with this probability.")
 OWN = click.option("--no-pool", "alone", is_flag=True, help="Use no other question about the same attributes.")
+SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)  # of `hush.quantiles`; a test compares
 NUMBER = click.argument("attribute", metavar="NUMBER", shell_complete=completing.attributes)
 
 
 @contextmanager
-def _advised(options: str) -> Iterator[None]:
-    """Turn the advice of a library's error into that of the command line."""
+def _advised(options: str, otherwise: str = "") -> Iterator[None]:
+    """Turn the advice of a library's error into that of the command line; `otherwise` is another way."""
     from hush.errors import EstimateError
 
     try:
         yield
     except EstimateError as error:
         text, asked, _ = str(error).partition("design it with")
-        text += f"make another with `hush plan ... {options}`" if asked else ""
+        text += f"make another with `hush plan ... {options}`{otherwise}" if asked else ""
         for name in ("crosstab", "means"):
             text = text.replace(f"hush.{name}", f"`hush {name}`")
         raise EstimateError(text) from None
@@ -234,6 +236,12 @@ def association(
     metavar="X",
     help="Find the value that this share of people lie below (repeatable). [default: .1 .25 .5 .75 .9]",
 )
+@click.option("--at", metavar="X,X", help="Several such shares at once: .25,.5,.75.")
+@click.option(
+    "--rough",
+    is_flag=True,
+    help="For a plan that asks for no range: from the reports about the mean, without intervals.",
+)
 @PICTURE
 @JSON
 @CSV
@@ -243,25 +251,60 @@ def quantiles(
     plan: str | None,
     level: float,
     shares: tuple[float, ...],
+    at: str | None,
+    rough: bool,
     picture: str | None,
     machine: bool,
     commas: bool,
 ) -> None:
     """Estimate the median and other quantiles of a number.
 
-    The plan must ask for its range: `hush plan --range`.
+    The plan must ask for its range: `hush plan --range`. Without one, --rough takes them from the likeliest
+    distribution, which does not know how far off it is.
 
     \b
     Example:
-      hush quantiles tally.json income
+      hush quantiles tally.json income --at .25,.5,.75
       hush quantiles tally.json income --share 0.5 --picture income.svg
     """
     from hush.server.relations import ranges
 
     counted = results.read(tally, plan, machine=machine, commas=commas)
-    with _advised(f"--range {attribute}"):
-        found = ranges.quantiles(counted, attribute, *([shares] if shares else []), level=level)
+    wanted = [*shares, *(numbers(at, "--at") if at else [])]
+    if rough:
+        _rough(counted, attribute, wanted or SHARES, picture, machine=machine, commas=commas)
+        return
+    with _advised(f"--range {attribute}", f"; or see `hush quantiles {tally} {attribute} --rough`"):
+        found = ranges.quantiles(counted, attribute, *([wanted] if wanted else []), level=level)
     results.put(found, counted, {"level": level}, machine=machine, commas=commas)
+    _draw(found, picture)
+
+
+def _rough(
+    counted: Tally, attribute: str, shares: Sequence[float], picture: str | None, *, machine: bool, commas: bool
+) -> None:
+    """Print the quantiles of the likeliest distribution, which has no intervals."""
+    from math import nan
+
+    from hush.server.distributions import distribution
+    from hush.server.relations.ranges import Quantile, Quantiles
+    from hush.show.tables import Table
+    from hush.show.tables import number as written
+
+    found = distribution(counted, attribute)
+    answers = counted.answered[counted.plan.question(attribute)]
+    rows = Quantiles(Quantile(attribute, None, share, found.quantile(share), nan, nan, answers) for share in shares)
+    if machine or commas:
+        results.put(rows, counted, {"level": None, "rough": True}, machine=machine, commas=commas)
+    else:
+        from hush.cli import printing
+
+        cells = [(row.attribute, f"{100 * row.share:g} % below", written(row.point), f"{answers:,}") for row in rows]
+        printing.show(Table(("attribute", "quantile", "value", "answers"), cells, texts=2))
+        printing.say(
+            "Rough: from the likeliest distribution of the reports about the mean, without intervals. "
+            f"`hush plan ... --range {attribute}` asks for quantiles with intervals."
+        )
     _draw(found, picture)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hush.cli import completing, listening
-from hush.cli.program import Refused, program
+from hush.cli.program import program
 
 if TYPE_CHECKING:
     from hush.core.plan import Plan
@@ -92,7 +92,7 @@ def relay(
 
     listening.check_rate(rate)
     mix = Mix(CollectorKey.from_hex(key), least, own)
-    secret = None if token is None else _token(token)
+    secret = None if token is None else listening.token_of(token)
     client = Collector(collector, token=secret, attempts=2)
     found = [_plan(name, client) for name in plans]
     settings = Settings(
@@ -147,13 +147,3 @@ def _plan(name: str, client: Client) -> Plan:
     if re.fullmatch("[0-9a-f]{64}", name) and not Path(name).exists():
         return client.plan(name)
     return files.read_plan(name)
-
-
-def _token(name: str) -> str:
-    try:
-        words = Path(name).read_text().split()
-    except (OSError, ValueError) as error:
-        raise Refused(f"the token cannot be read: {getattr(error, 'strerror', 'not UTF-8')}") from None
-    if not words:
-        raise Refused("the file of --token is empty: its first word is the token, as `hush token` prints it")
-    return words[0]

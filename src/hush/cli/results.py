@@ -64,3 +64,12 @@ def print_csv(rows: Sequence[Row]) -> None:
     names = [name for name in vars(rows[0]) if name not in rare]
     found = map(plain, rows)
     click.echo(csv.table(names, ([row[name] for name in names] for row in found), end="\n"), nl=False)
+
+
+def draw(charts: Sequence[Any], picture: str) -> None:
+    """Write pictures; if there are several pages, say where they are."""
+    from hush import plots
+
+    files = plots.save_pages(charts, picture)
+    if len(files) > 1:
+        click.echo(f"hush: {len(files)} pages: {', '.join(map(str, files))}", err=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hush.cli import completing
-from hush.cli.program import Refused, number
+from hush.cli.program import Refused, listed, number
 
 if TYPE_CHECKING:
     from hush.core.schema import Schema
@@ -71,7 +71,7 @@ def wished(
     if "all" in relation and len(relation) > 1:
         raise Refused("--relation all has every pair: leave out the others")
     return {
-        "relations": "all" if "all" in relation else [tuple(text.split(",")) for text in relation],
+        "relations": "all" if "all" in relation else [tuple(listed(text, schema.names)) for text in relation],
         "singles": SINGLES if singles is None else singles,
         "bands": cuts,
         "ranges": trees,

@@ -13,7 +13,6 @@ The features in memory do not change: centre c and scale s enter each product as
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -25,9 +24,10 @@ import numpy as np
 from hush import batch
 from hush.batch.columns import Columns, Encoded
 from hush.batch.engine import Chunk, Words, ask, chunks_of, in_order, randomise_chunk, thread_count, workspace
-from hush.batch.keystream import CounterStream, Keystream, Source, Stream
+from hush.batch.keystream import Source, Stream
 from hush.batch.native import compiled, reordering
 from hush.batch.program import compile_plan
+from hush.batch.simulated import source_for as source_for
 from hush.core.channels import Cube
 from hush.core.design.rounds import loss_plan
 from hush.core.plan import Plan, Question
@@ -43,25 +43,6 @@ Array = np.ndarray[Any, Any]
 BLOCK = 64  # people whose rows are turned into columns together
 ASKING = 1 << 40  # the numbers of the streams that draw coordinates, far from those of chunks
 NO_WEIGHTS = np.empty(0, dtype=np.uint64)
-
-
-class SimulatedSource:
-    """Words made from a seed, so that a simulation can be repeated. They protect nobody: the people are simulated.
-
-    All streams are of one fixed kind: choosing the fastest would depend on timing, and could change with every run.
-    """
-
-    def __init__(self, seed: str) -> None:
-        self._key = hashlib.sha256(f"hush simulation {seed}".encode()).digest()
-
-    def stream(self, number: int) -> Stream:
-        """Return the stream of this number, from its beginning."""
-        return CounterStream(self._key, number)
-
-
-def source_for(seed: str | None) -> Source:
-    """Return words for one round: fresh ones, or those of a seed."""
-    return Keystream() if seed is None else SimulatedSource(seed)
 
 
 # -- losses of whole groups

@@ -9,6 +9,7 @@ category), or the one in `guesses`.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -31,6 +32,7 @@ _bounds = lru_cache(maxsize=256)(bounds)  # categories with the same guess have 
 _GRID = 64
 _STEP = 1.5  # the factor from one epsilon in the search to the next
 _MOST = 10**18
+_LISTED = 4  # categories that a row names
 
 
 @dataclass(frozen=True)
@@ -80,15 +82,24 @@ class Predictions(Rows[Prediction]):
         groups: dict[tuple[str, bool, float], list[Prediction]] = {}
         for row in self:
             groups.setdefault((row.attribute, row.category is None, row.margin), []).append(row)
+        sizes = Counter(row.attribute for row in self if row.category is not None)
         shown = []
         for (attribute, mean, margin), group in groups.items():
             what = "mean" if mean else f"share of {group[0].category}"
             if len(group) > 1:
                 what = f"each of {len(group)} shares"
+            if 1 < len(group) < sizes[attribute]:  # others have a row of their own: say which these are
+                what += f": {listed([str(row.category) for row in group])}"
             shown.append((attribute, what, number(group[0].stderr), "±" + number(margin), f"{group[0].answers:,.0f}"))
         columns = ("attribute", "estimate", "standard error", percent(self.level, "margin"), "answers")
         notes = () if self.people is None else (f"From {self.people:,} people, before any is asked.",)
         return Table(columns, shown, texts=2, notes=notes)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Name some categories, and count the others."""
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def by_target(rows: Iterable[R]) -> dict[tuple[str, str], list[R]]:
@@ -163,7 +174,21 @@ def _wide(
         mean, spread = (None, 0.0) if guess is None else (guess.mean, guess.spread)
         error, margin = precision(channel, number, n, level, mean, spread, missing)
         found.append(Prediction(number.name, None, error, margin, people * float(inclusion)))
+        if number.optional:
+            known = None if guess is None else guess.missing
+            found.append(_absent(channel, number, known, people * float(inclusion), level))
     return found
+
+
+def _absent(channel: Ladder, number: Numeric, guess: float | None, answers: float, level: float) -> Prediction:
+    """Return the precision of the share of missing of a wide number: by the output "missing", as in estimates."""
+    here, gone = float(channel.table[0][-1]), float(channel.table[-1][-1])
+    low, high = -here / (gone - here), (1 - here) / (gone - here)
+    share = min(max(low / 2 + high / 2, 0.0), 1.0) if guess is None else guess  # the least certain one, or the guess
+    up = (share - low) / (high - low)
+    ends = Scale(number, 1).bounds(_bounds(_times(moments([1 - up, up], (low, high)), answers), level))
+    stderr = math.sqrt((high - share) * (share - low) / answers)
+    return Prediction(number.name, MISSING, stderr, ends[1] / 2 - ends[0] / 2, answers)
 
 
 def prospects(plan: Plan, guesses: Guesses | None = None) -> list[Prospect]:

@@ -1,6 +1,6 @@
 """Pictures of a collection: margins before anybody is asked, the law of one report, estimates and relations in the end.
 
-Each function returns an Altair chart, computed from the exact channels. `save` writes it as SVG or PNG, without a
+Each function returns an Altair chart, computed from the exact channels. `save` writes it as SVG, PNG or HTML, without a
 browser or a network. The functions need `pip install 'hush-ldp[plot]'`.
 """
 
@@ -19,7 +19,7 @@ from hush.errors import DesignError, EstimateError
 from hush.planning import laws
 from hush.planning.predictions import Guesses, Prediction, by_target, predict
 from hush.plots import panels
-from hush.plots.panels import BLUE, COLOURS, MAX_BARS, RED, SHORT, styled
+from hush.plots.panels import BLUE, COLOURS, MAX_BARS, RED, styled
 from hush.plots.relations import below, crosstab, differences, means, quantiles
 from hush.server.distributions import Distribution
 from hush.server.estimates import Estimate, Estimates
@@ -27,10 +27,11 @@ from hush.show.tables import percent
 
 import altair as alt  # isort: skip - after hush.plots.panels, whose error explains how to install it
 
-Chart = alt.Chart | alt.LayerChart | alt.VConcatChart | alt.FacetChart
+Chart = alt.Chart | alt.LayerChart | alt.VConcatChart | alt.ConcatChart
 
 __all__ = [
     "below",
+    "comparison",
     "crosstab",
     "differences",
     "distribution",
@@ -38,13 +39,49 @@ __all__ = [
     "law",
     "margins",
     "means",
+    "pages",
     "quantiles",
     "save",
+    "save_pages",
 ]
 
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 PEOPLE = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+TICKS = {"epsilon": (0.25, 0.5, 1, 2, 4)}
+FEW = 6  # epsilons that are ticks themselves
 MAX_PANELS = 16
+
+
+def pages(rows: Sequence[Any]) -> list[list[str]]:
+    """Return the attributes of estimates, predictions or errors, divided into pages of `MAX_PANELS` panels at most.
+
+        for names in plots.pages(rows):
+            plots.estimates(rows.of(*names), schema)
+
+    There is always one page. Attributes that nobody has answered yet have no panel.
+    """
+    panels_of: dict[str, set[str]] = {}
+    for row in rows:
+        if not math.isnan(getattr(row, "point", 0.0)):
+            kind = getattr(row, "target", "mean" if row.category is None else "share")
+            panels_of.setdefault(row.attribute, set()).add(kind)
+    found: list[list[str]] = [[]]
+    size = 0
+    for name, kinds in panels_of.items():
+        if found[-1] and size + len(kinds) > MAX_PANELS:
+            found.append([])
+            size = 0
+        found[-1].append(name)
+        size += len(kinds)
+    return found
+
+
+def _check_size(count: int) -> None:
+    if count > MAX_PANELS:
+        raise DesignError(
+            f"{count} panels are too many to read: choose attributes with {MAX_PANELS} at most "
+            "(hush.plots.pages divides them)"
+        )
 
 
 def targets(rows: Sequence[Prediction]) -> list[tuple[str, Prediction]]:
@@ -81,8 +118,7 @@ def margins(
         return [(name, row) for name, row in found if row.attribute in names]
 
     here = named(plan, people)
-    if len(here) > MAX_PANELS:
-        raise DesignError(f"{len(here)} panels are too many to read: choose attributes with {MAX_PANELS} at most")
+    _check_size(len(here))
 
     def values(some: Plan, count: int, kind: str) -> list[dict[str, Any]]:
         found = named(some, count)
@@ -109,31 +145,73 @@ def margins(
     return styled(together)
 
 
-def _panels(values: list[dict[str, Any]], order: list[str], field: str, label: str, title: str) -> alt.FacetChart:
-    ticks = [0.25, 0.5, 1, 2, 4] if field == "epsilon" else [1_000, 10_000, 100_000, 1_000_000]
-    axis = alt.Axis(values=ticks, format="~g" if field == "epsilon" else "~s", title=label)
-    base = alt.Chart().encode(
-        x=alt.X(f"{field}:Q", scale=alt.Scale(type="log", nice=False, padding=8), axis=axis),
-        y=alt.Y(
-            "margin:Q",
-            scale=alt.Scale(type="log", nice=False, padding=6),
-            axis=alt.Axis(title=None, tickCount=3, grid=False, labelOverlap=True, labelExpr=SHORT),
-        ),
-    )
-    line = base.transform_filter("datum.kind == 'designed'").mark_line(color=BLUE, point=False, strokeWidth=2)
-    dot = base.transform_filter("datum.kind == 'this plan'").mark_point(color=RED, filled=True, size=60, opacity=1)
-    panels: alt.FacetChart = (
-        alt.layer(line, dot, data=alt.InlineData(values=values))
-        .properties(width=150, height=100)
-        .facet(
-            facet=alt.Facet("target:N", sort=order, title=None, header=alt.Header(labelFontSize=11)),
-            columns=4,
-            title=alt.Title(title, fontSize=12, anchor="start"),
+def _panels(values: list[dict[str, Any]], order: list[str], field: str, label: str, title: str) -> alt.ConcatChart:
+    made = []
+    for name in order:
+        rows = [row for row in values if row["target"] == name]
+        base = alt.Chart(alt.InlineData(values=rows)).encode(
+            x=panels.log_x(f"{field}:Q", [row[field] for row in rows], label, TICKS.get(field)),
+            y=panels.log_y("margin:Q", [row["margin"] for row in rows], "margin"),
         )
-        .resolve_scale(y="independent")
-        .resolve_axis(x="independent")
+        line = base.transform_filter("datum.kind == 'designed'").mark_line(color=BLUE, point=False, strokeWidth=2)
+        dot = base.transform_filter("datum.kind == 'this plan'").mark_point(color=RED, filled=True, size=60, opacity=1)
+        made.append(_small(alt.layer(line, dot), name))
+    return _block(made, title)
+
+
+def _small(chart: panels.Panel, name: str) -> panels.Panel:
+    title = alt.Title(name, fontSize=11, anchor="middle", offset=4, fontWeight="normal", limit=180)
+    return chart.properties(width=140, height=100, title=title)
+
+
+def _block(made: Sequence[panels.Panel], title: str) -> alt.ConcatChart:
+    block: alt.ConcatChart = alt.concat(*made, columns=4, spacing=16, title=alt.Title(title, fontSize=12))
+    return block
+
+
+def comparison(rows: Sequence[Any]) -> alt.VConcatChart:
+    """Draw the errors of several designs against epsilon (`hush.compare`): a panel for each mean or list of shares.
+
+    The vertical lines are two standard errors of the errors themselves, as they come from a few repetitions.
+    """
+    if not rows:
+        raise DesignError("there is nothing to draw: no design was compared")
+    groups: dict[str, list[Any]] = {}
+    for row in rows:
+        groups.setdefault(f"{row.attribute}, {row.target}", []).append(row)
+    _check_size(len(groups))
+    names = list(dict.fromkeys(row.design for row in rows))
+    made = []
+    for name, group in groups.items():
+        known = [row for row in group if row.error > 0]
+        if known:
+            made.append(_small(_errors(known, names), name))
+    title = alt.Title(
+        "How far off are the designs on these data?",
+        subtitle="Typical error of an estimate, with two standard errors. Computed from raw data: not private.",
     )
-    return panels
+    together: alt.VConcatChart = alt.vconcat(_block(made, "")).properties(title=title)
+    return styled(together)
+
+
+def _errors(rows: Sequence[Any], names: list[str]) -> panels.Panel:
+    values = []
+    for row in rows:
+        spread = 0.0 if math.isnan(row.stderr) else 2 * row.stderr
+        ends = {"low": max(row.error - spread, row.error / 10), "high": row.error + spread}
+        values.append({"design": row.design, "epsilon": row.epsilon, "error": row.error} | ends)
+    everything = [value[key] for value in values for key in ("low", "high")]
+    y = panels.log_y("error:Q", everything, "error")
+    epsilons = sorted({row.epsilon for row in rows})
+    base = alt.Chart(alt.InlineData(values=values)).encode(
+        x=panels.log_x("epsilon:Q", epsilons, "epsilon per person", epsilons if len(epsilons) <= FEW else None),
+        color=alt.Color("design:N", sort=names, title="design", scale=alt.Scale(domain=names)),
+    )
+    tooltip = [alt.Tooltip("design:N"), alt.Tooltip("epsilon:Q"), alt.Tooltip("error:Q", format=".3~g")]
+    lines = base.mark_line(strokeWidth=1.5, opacity=0.7).encode(y=y)
+    dots = base.mark_point(filled=True, size=24, opacity=1).encode(y=y, tooltip=tooltip)
+    rules = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q"), y2="high:Q")
+    return alt.layer(lines, dots, rules)
 
 
 def law(plan: Plan, attribute: str, values: Sequence[object] = ()) -> alt.Chart:
@@ -197,8 +275,7 @@ def estimates(rows: Sequence[Estimate], schema: Schema, *, level: float | None =
             groups.setdefault((row.attribute, row.category is None), []).append(row)
     if not groups:
         raise EstimateError("there is nothing to draw: nobody has answered yet")
-    if len(groups) > MAX_PANELS:
-        raise DesignError(f"{len(groups)} panels are too many to read: choose attributes with {MAX_PANELS} at most")
+    _check_size(len(groups))
     panels = []
     for (name, mean), group in groups.items():
         field = schema[name]
@@ -248,11 +325,26 @@ def _value_label(value: object) -> str:
 
 
 def save(chart: Chart, path: str | Path) -> None:
-    """Write a chart as SVG or PNG, by the suffix of the path."""
+    """Write a chart as SVG, PNG or a page of HTML, by the suffix of the path. A page loads nothing from elsewhere."""
     import vl_convert  # noqa: F401 - Altair would fail later, and less clearly
 
+    form = _form(path)
+    options: dict[str, Any] = {"inline": True} if form == "html" else {"scale_factor": 2 if form == "png" else 1}
+    chart.save(str(path), format=form, **options)
+
+
+def save_pages(charts: Sequence[Chart], path: str | Path) -> list[Path]:
+    """Write a chart or several, and return their files: margins.svg, margins-2.svg, margins-3.svg."""
+    _form(path)
+    first = Path(path)
+    names = [first if page == 1 else first.with_stem(f"{first.stem}-{page}") for page in range(1, len(charts) + 1)]
+    for chart, name in zip(charts, names, strict=True):
+        save(chart, name)
+    return names
+
+
+def _form(path: str | Path) -> Literal["svg", "png", "html"]:
     suffix = Path(path).suffix.lower().removeprefix(".")
-    if suffix not in ("svg", "png"):
-        raise DesignError("a picture is written to a file that ends in .svg or .png")
-    form = cast(Literal["svg", "png"], suffix)
-    chart.save(str(path), format=form, scale_factor=2 if form == "png" else 1)
+    if suffix not in ("svg", "png", "html"):
+        raise DesignError("a picture is written to a file that ends in .svg, .png or .html")
+    return cast(Literal["svg", "png", "html"], suffix)

@@ -7,7 +7,8 @@ either: marks name a style, and a theme defines its look. Needs `pip install 'hu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, cast
 
 try:
@@ -45,11 +46,17 @@ def mean(data: Data, title: str, width: Width = 480) -> Panel:
     x = alt.X("start:Q", scale=alt.Scale(zero=False, nice=False), axis=_numbers(title))
     base = alt.Chart(data).encode(y=alt.Y("what:N", title=None, axis=alt.Axis(domain=False, ticks=False)))
     track = base.mark_rule(style="track", strokeWidth=8).encode(x=x, x2="end:Q")
-    line = base.mark_rule(style="interval", strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q")
     dot = base.mark_point(style="estimate", filled=True, size=70, opacity=1).encode(
         x=alt.X("point:Q"), tooltip=_tooltip(",.6~g")
     )
-    return alt.layer(track, line, dot).properties(width=width, height=30)
+    return alt.layer(track, dot, *_interval(base)).properties(width=width, height=30)
+
+
+def _interval(base: alt.Chart) -> list[alt.Chart]:
+    """Draw an interval from low to high, with its ends: above dots, so that a narrow one is seen on them."""
+    line = base.mark_rule(style="interval", strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q")
+    ends = [base.mark_tick(style="interval", thickness=2, size=11).encode(x=f"{end}:Q") for end in ("low", "high")]
+    return [line, *ends]
 
 
 def shares(data: Data, title: str, width: Width = 480) -> Panel:
@@ -59,8 +66,7 @@ def shares(data: Data, title: str, width: Width = 480) -> Panel:
         x=alt.X("point:Q", axis=alt.Axis(title=title, format="~%", tickCount=6, labelOverlap=True)),
         tooltip=_tooltip(".2~%"),
     )
-    lines = base.mark_rule(style="interval", strokeWidth=2).encode(x="low:Q", x2="high:Q")
-    return alt.layer(bars, lines).properties(width=width, height=alt.Step(18))
+    return alt.layer(bars, *_interval(base)).properties(width=width, height=alt.Step(18))
 
 
 def distribution(data: Data, title: str, width: Width = 480) -> Panel:
@@ -122,18 +128,13 @@ def differences(data: Data, title: str, width: Width = 480) -> Panel:
 
 def _dots(data: Data, title: str) -> list[alt.Chart]:
     base = alt.Chart(data).encode(y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(labelLimit=180)))
-    x = alt.X("low:Q", scale=alt.Scale(zero=False), axis=_numbers(title))
-    lines = (
-        base.transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .mark_rule(style="interval", strokeWidth=2)
-        .encode(x=x, x2="high:Q")
-    )
+    x = alt.X("point:Q", scale=alt.Scale(zero=False), axis=_numbers(title))
     dots = (
         base.transform_filter("isValid(datum.point)")
         .mark_point(style="estimate", filled=True, size=70, opacity=1)
-        .encode(x="point:Q", tooltip=_tooltip(",.6~g"))
+        .encode(x=x, tooltip=_tooltip(",.6~g"))
     )
-    return [lines, dots]
+    return [dots, *_interval(base.transform_filter("isValid(datum.low) && isValid(datum.high)"))]
 
 
 def below(data: Data, title: str, width: Width = 480) -> Panel:
@@ -151,7 +152,7 @@ def below(data: Data, title: str, width: Width = 480) -> Panel:
     marked = base.transform_filter("datum.kind == 'quantile'")
     lines = marked.mark_rule(style="interval", strokeWidth=2).encode(x=alt.X("start:Q"), x2="end:Q", y=y)
     dots = marked.mark_point(style="estimate", filled=True, size=70, opacity=1).encode(x=x, y=y, tooltip=tooltip)
-    return alt.layer(band, line, lines, dots).properties(width=width, height=220)
+    return alt.layer(band, line, dots, lines).properties(width=width, height=220)
 
 
 def timeline(data: Data, title: str, width: Width = 480) -> Panel:
@@ -160,7 +161,7 @@ def timeline(data: Data, title: str, width: Width = 480) -> Panel:
         alt.Chart(data)
         .mark_area(style="estimate", interpolate="step-after", opacity=0.35, line={"style": "estimate"})
         .encode(
-            x=alt.X("time:T", title=None, axis=alt.Axis(labelExpr=CLOCK, tickCount=5, labelOverlap=True)),
+            x=alt.X("time:T", axis=alt.Axis(title="time", labelExpr=CLOCK, tickCount=5, labelOverlap=True)),
             y=alt.Y("total:Q", axis=alt.Axis(title=title, labelExpr=SHORT, tickCount=4)),
         )
         .properties(width=width, height=140)
@@ -195,7 +196,7 @@ def loss(data: Data, title: str, width: Width = 480) -> Panel:
         y=alt.Y("loss:Q"),
         tooltip=[alt.Tooltip("round:Q"), alt.Tooltip("loss:Q", format=".4~g")],
     )
-    return alt.layer(rules, line, dots).properties(width=width, height=180)
+    return alt.layer(line, dots, rules).properties(width=width, height=180)
 
 
 def weights(data: Data, title: str, width: Width = 480) -> Panel:
@@ -278,6 +279,41 @@ def styled(chart: C) -> C:
     made: Any = chart.copy()
     made.config = alt.Config.from_dict(theme("light"))
     return cast(C, made)
+
+
+def log_ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Return round ticks of a logarithmic axis: 1, 2, 5, 10, ..., or only powers of ten if there are more than `most`.
+
+    On a short axis, where fewer than two of these lie, the ticks are equally spaced.
+    """
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    for factors, every in (((1, 2, 5), 1), ((1, 3), 1), *(((1,), step) for step in range(1, last - first + 2))):
+        ticks = [float(f"{factor}e{power}") for power in range(first, last + 1, every) for factor in factors]
+        inside = [tick for tick in ticks if low <= tick * 1.0000001 and tick <= high * 1.0000001]
+        if len(inside) <= most:
+            break
+    if len(inside) > 1:
+        return inside
+    step = 10.0 ** math.floor(math.log10((high - low) / 2)) if high > low else 0.0
+    if step <= 0:
+        return [low]
+    step = next(step * factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= most - 1)
+    return [float(f"{place * step:.12g}") for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def log_x(field: str, values: Sequence[float], title: str, ticks: Sequence[float] | None = None) -> alt.X:
+    """Return a logarithmic axis for these values, with round ticks or with those given."""
+    return alt.X(field, scale=alt.Scale(type="log", nice=False, padding=8), axis=_log_axis(values, title, ticks))
+
+
+def log_y(field: str, values: Sequence[float], title: str) -> alt.Y:
+    """Return the same for the other direction."""
+    return alt.Y(field, scale=alt.Scale(type="log", nice=False, padding=6), axis=_log_axis(values, title, None))
+
+
+def _log_axis(values: Sequence[float], title: str, ticks: Sequence[float] | None) -> alt.Axis:
+    chosen = list(ticks) if ticks else log_ticks(min(values), max(values))
+    return alt.Axis(values=chosen, title=title, labelExpr=SHORT, labelOverlap=True, grid=False)
 
 
 def _numbers(title: str) -> alt.Axis:

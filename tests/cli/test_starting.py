@@ -1,0 +1,158 @@
+"""`hush init`: by options, by questions, and never over somebody's files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import hush
+from hush.cli import access, files, folders, starting
+from hush.cli.commands import program
+from hush.collector.http.security import hashed
+from tests.cli.test_commands import refused, run
+
+OPTIONS = ("--number", "age=18..100", "--number", "temperature=-10..40.5", "--category", "system=linux, mac,other")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def plan() -> hush.Plan:
+    return hush.Plan.from_json(Path("survey/plan.json").read_bytes())
+
+
+def test_options_make_a_whole_folder() -> None:
+    said = run("init", "survey", *OPTIONS, "--optional", "age", "--title", "spring", "--epsilon", "2").output
+    assert "Continue with survey/README.md" in said
+    assert sorted(path.name for path in Path("survey").iterdir()) == sorted(folders.NAMES)
+    schema = hush.Schema(
+        [
+            hush.Numeric("age", 18, 100, optional=True),
+            hush.Numeric("temperature", -10, 40.5),
+            hush.Categorical("system", ["linux", "mac", "other"]),
+        ]
+    )
+    assert plan() == hush.design(schema, 2.0, title="spring")
+    assert files.read_schema("survey/schema.json") == schema
+
+
+def test_the_next_steps_are_commands_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    title = "it's PLAN $HOME `x` EPSILON"
+    run("init", "survey", *OPTIONS, "--title", title, "--host-name", "Reports.Acme.org")
+    text = Path("survey/README.md").read_text()
+    assert "reports.example.org" not in text
+    assert "https://reports.acme.org" in text
+    lines = [shlex.split(line) for line in re.findall(r"^ {7}(hush .*)$", text, re.M)]
+    assert {line[1] for line in lines} == {"predict", "plan", "serve", "close", "estimate"}
+    for _, command, *arguments in lines:
+        program.commands[command].make_context(command, list(arguments))
+    monkeypatch.chdir("survey")
+    again = next(line for line in lines if line[1] == "plan")
+    before = Path("plan.json").read_bytes()
+    run(*again[1:])
+    assert Path("plan.json").read_bytes() == before  # the same title, however odd
+
+
+def test_tokens_are_those_of_the_secrets() -> None:
+    run("init", "survey", *OPTIONS)
+    held = access.read_tokens("survey/tokens")
+    for role in ("read", "admin"):
+        secret = Path(f"survey/{role}.secret").read_text().strip()
+        assert held[role] == {hashed(secret)}
+    for name in folders.NAMES:
+        mode = Path("survey", name).stat().st_mode & 0o777
+        assert mode == (0o600 if name in folders.SECRET else 0o644), name
+
+
+def test_two_surveys_share_no_secret() -> None:
+    run("init", "one", *OPTIONS)
+    run("init", "two", *OPTIONS)
+    for name in (*folders.SECRET, "tokens"):
+        assert Path("one", name).read_text() != Path("two", name).read_text()
+
+
+@pytest.mark.parametrize("name", folders.NAMES)
+def test_nothing_is_ever_overwritten(name: str) -> None:
+    Path("survey").mkdir()
+    Path("survey", name).write_text("mine")
+    assert f"survey/{name}: exists already, and is never overwritten" in refused("init", "survey", *OPTIONS)
+    assert [path.name for path in Path("survey").iterdir()] == [name]
+    assert Path("survey", name).read_text() == "mine"
+
+
+def test_an_error_leaves_no_half_of_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.open
+
+    def full(path: os.PathLike[str], *arguments: int) -> int:
+        if Path(path).name == "tokens":
+            raise OSError(28, "No space left on device", str(path))
+        return real(path, *arguments)
+
+    monkeypatch.setattr(os, "open", full)
+    assert "no space left" in refused("init", "survey", *OPTIONS)
+    assert list(Path("survey").iterdir()) == []
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, *answers: str) -> str:
+    """Answer the questions of a terminal."""
+    runner = CliRunner()
+    with monkeypatch.context() as patch:
+        patch.setattr(starting, "is_terminal", lambda: True)
+        result = runner.invoke(program, ["init", "survey"], input="".join(f"{answer}\n" for answer in answers))
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_questions_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = ("age", "number", "18", "100", "y")
+    words = ("system", "category", "linux, mac", "")
+    said = asked(monkeypatch, "spring", *numbers, *words, "", "2", "reports.acme.org")
+    assert "which everybody may know" in said
+    assert plan() == hush.design(
+        hush.Schema([hush.Numeric("age", 18, 100, optional=True), hush.Categorical("system", ["linux", "mac"])]),
+        2.0,
+        title="spring",
+    )
+    assert "reports.acme.org" in Path("survey/Caddyfile").read_text()
+
+
+def test_an_answer_that_is_no_number_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = asked(monkeypatch, "", "age", "", "young", "18", "100", "", "", "", "")
+    assert "'young' is not a valid float" in said
+    assert plan() == hush.design(hush.Schema([hush.Numeric("age", 18, 100)]), 1.0)
+
+
+def test_a_schema_of_ones_own() -> None:
+    Path("mine.json").write_text(json.dumps([{"name": "x", "low": 0, "high": 1e7, "scale": "log"}]))
+    found = json.loads(run("init", "survey", "--schema", "mine.json", "--json").stdout)
+    assert found == {"plan": plan().id, "folder": "survey", "files": list(folders.NAMES)}
+    assert files.read_schema("survey/schema.json") == files.read_schema("mine.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "name the questions: --number"),
+        (["--number", "age"], "NAME=LOW..HIGH"),
+        (["--number", "age=18-100"], "NAME=LOW..HIGH"),
+        (["--number", "age=a..b"], "--number: 'a' is not a number"),
+        (["--number", "age=9..1"], "attribute 'age': low must be less than high"),
+        (["--category", "system"], "NAME=A,B,C"),
+        (["--category", "system=mac"], "attribute 'system'"),
+        ([*OPTIONS, "--optional", "shoe"], "no question is called 'shoe'"),
+        ([*OPTIONS, "--schema", "mine.json"], "either --schema"),
+        ([*OPTIONS, "--epsilon", "99"], "epsilon"),
+        ([*OPTIONS, "--host-name", "https://x/"], "a name alone"),
+    ],
+)
+def test_bad_options_are_refused_before_anything_is_written(options: list[str], words: str) -> None:
+    assert words in refused("init", "survey", *options)
+    assert not Path("survey").exists()
