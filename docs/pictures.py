@@ -172,7 +172,7 @@ def shuffled() -> alt.Chart:
         for i in range(7):
             n = round(10 ** (3 + i / 2))
             rows.append(
-                {"epsilon": f"{epsilon:g}", "people": n, "central": shuffle(plan, people=n, delta=1e-8).epsilon}
+                {"epsilon": f"{epsilon:g}", "people": n, "central": shuffle(plan, crowd=n, delta=1e-8).epsilon}
             )
     people = alt.Axis(title="honest people in a batch", format="~s", values=[1e3, 1e4, 1e5, 1e6])
     central = alt.Axis(title="central epsilon", labelExpr=panels.SHORT, values=[0.001, 0.01, 0.1, 1, 4])

@@ -25,7 +25,7 @@ def central() -> str:
     for name, schema in KINDS.items():
         for epsilon in (2.0, 4.0):
             plan = design(schema, epsilon)
-            found = [shuffle(plan, people=n, delta=float(Fraction(1, 100 * n))).epsilon for n in PEOPLE]
+            found = [shuffle(plan, crowd=n, delta=float(Fraction(1, 100 * n))).epsilon for n in PEOPLE]
             lines.append(f"| {name}, {epsilon:g} | " + " | ".join(up(x, 3) for x in found) + " |")
     return "\n".join(lines)
 
