@@ -363,7 +363,7 @@ def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: s
 
 @program.command()
 @click.option("--people", default=1_000_000, show_default=True, help="How many to make up.")
-@click.option("--epsilon", default=1.0, show_default=True, help="The cost of answering for each of them.")
+@click.option("--epsilon", type=float, help="The cost of answering for each of them [1; by a relay 4].")
 @click.option("--level", default=0.95, show_default=True, help="Probability of the intervals.")
 @click.option("--seed", default=2019, show_default=True, help="Another seed makes other people.")
 @click.option("--port", type=int, help="Where to listen (8000 if it is free; 0: a free one).")
@@ -378,6 +378,7 @@ def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: s
 )
 @click.option("--once", is_flag=True, help="End with the table, on a terminal too.")
 @click.option("--fast", is_flag=True, help="Send without pauses, on a terminal too.")
+@click.option("--relay", is_flag=True, help="Send through a relay, and print both promises.")
 @click.option("--json", "machine", is_flag=True, help="Print the table as JSON and nothing else, and end.")
 def demo(**options: Any) -> None:
     """Start a collector, let a made-up country answer it over HTTP, and hold the estimates against the truth.
@@ -387,6 +388,7 @@ def demo(**options: Any) -> None:
     \b
     Example:
       hush demo --people 20000
+      hush demo --relay --once
     """
     try:
         from hush.demo.run import Options, run

@@ -14,7 +14,7 @@ from fractions import Fraction
 from hush.core.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from hush.errors import DesignError
 from hush.planning.shuffle.crowds import check_crowd, delta_at, read_delta
-from hush.planning.shuffle.searches import FINE, TOLERANCE, gaussian, log_ratio
+from hush.planning.shuffle.searches import FINE, TOLERANCE, log_ratio, sensitivity
 
 PLACES = 1000
 """Local epsilons are multiples of one thousandth."""
@@ -97,8 +97,4 @@ def _in_range(value: float) -> bool:
 
 def _guess(central: float, delta: float, n: int) -> float:
     """Return about the local epsilon of a large crowd: there e^local is about n*mu^2/2. It may be far off."""
-    low, high = 1e-6, 64.0
-    for _ in range(60):
-        mu = math.sqrt(low * high)
-        low, high = (mu, high) if gaussian(mu, delta) <= central else (low, mu)
-    return math.log(max(n * low * low / 2, 1.0))
+    return math.log(max(n * sensitivity(central, delta) ** 2 / 2, 1.0))

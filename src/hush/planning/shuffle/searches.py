@@ -97,3 +97,12 @@ def gaussian(mu: float, delta: float) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if found(middle) <= delta else (middle, high)
     return high
+
+
+def sensitivity(epsilon: float, delta: float) -> float:
+    """Return about the largest mu, sensitivity by deviation, of a Gaussian mechanism that keeps this promise."""
+    low, high = 1e-9, 64.0
+    for _ in range(80):
+        mu = math.sqrt(low * high)
+        low, high = (mu, high) if gaussian(mu, delta) <= epsilon else (low, mu)
+    return low
