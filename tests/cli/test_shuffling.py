@@ -98,11 +98,12 @@ def test_wishes_that_make_no_sense_are_refused(tmp_path: Path, options: list[str
 def test_a_margin_finds_its_crowd(tmp_path: Path) -> None:
     schema = tmp_path / "schema.json"
     schema.write_text(json.dumps(ATTRIBUTES))
-    shown = run("plan", str(schema), "--central", "1.0", "--delta", "1e-6", "--local", "4", "--margin", "0.1")
+    # With own reports the plan is the same for every crowd; tests/planning/test_own.py has crowds without them.
+    shown = run("plan", str(schema), "--central", "1.0", "--delta", "1e-6", "--own", "40", "--margin", "0.1")
     assert shown.exit_code == 0, shown.output
-    needed = people_needed(Schema([Categorical("c", list("abde"))]), 0.1, central=1.0, delta=1e-6, local=4.0)
+    needed = people_needed(Schema([Categorical("c", list("abde"))]), 0.1, central=1.0, delta=1e-6, own=40)
     assert f"{needed:,} people are needed for a margin of ±0.1 of every attribute, all in one batch." in shown.output
-    assert f"{needed:,} people answer honestly in the batch" in " ".join(shown.output.split())
+    assert "the relay adds 40 reports of its own to the batch" in " ".join(shown.output.split())
     assert "anybody, whatever they do" in shown.output
 
 

@@ -77,7 +77,7 @@ def test_the_noise_of_own_reports_is_that_of_their_law() -> None:
     own = [float(blanket.least[y] / blanket.size) for y in range(4)]
     squares = {True: 0.0, False: 0.0}
     for _ in range(runs):
-        people = sum(rng.multinomial(n // 4, law) for law in laws)
+        people = np.sum([rng.multinomial(n // 4, law) for law in laws], axis=0)
         for mixed in squares:
             counts = people + rng.multinomial(m, own) if mixed else people
             tally = hush.Tally(plan, n + m * mixed, [n + m * mixed], [[int(count) for count in counts]])
@@ -137,7 +137,8 @@ def test_refusals(arguments: dict[str, Any], rule: str) -> None:
     if "own" in arguments:
         with pytest.raises(hush.DesignError, match=rule):
             hush.predict(plan, 10, **arguments)
-    for missing in ({}, {"central": 1.0}, {"delta": 1e-6}):
+    incomplete: tuple[dict[str, Any], ...] = ({}, {"central": 1.0}, {"delta": 1e-6})
+    for missing in incomplete:
         with pytest.raises(hush.DesignError, match="a schema with central and delta"):
             hush.people_needed(MIXED, 0.1, **missing)
 

@@ -47,7 +47,8 @@ def design(
     central, with delta and crowd or own, in place of epsilon: the plan has the largest epsilon, to one thousandth, that
     is at most `local` (6.0) and whose batches are proved to keep (central, delta). `crowd` is the number of people who
     answer honestly in one batch, `own` the number of reports that the relay adds to one, as in `hush.shuffle`. So the
-    plan keeps two promises. `local` is the one that remains if relay and collector work together.
+    plan keeps two promises. `local` is the one that remains if relay and collector work together. (delta does not grow
+    evenly with epsilon, as channels consist of integers. The search ends where the next thousandth is not enough.)
 
     numeric: minimax, hybrid, piecewise, piecewise-sub, duchi, laplace, scdf, staircase; or duchi-multi or cube,
     which report all numeric attributes in one question. categorical: subset, grr, oue, sue.

@@ -359,6 +359,8 @@ def people_needed(
         return _smallest(_enough(plan, margin, own, attribute, level, guesses), _MOST)
     if not isinstance(plan, Schema) or central is None or delta is None:
         raise DesignError("give a plan; or a schema with central and delta, for reports that a relay shuffles")
+    if attribute is not None:
+        plan[attribute]  # raises an error that lists the names, if there is no such attribute
     most = LOCAL if local is None else local
     designs = Designs(partial(make, plan), central, delta, most)
     if own:
