@@ -84,7 +84,7 @@ def plan_of(division: Division, local: float, title: str) -> Plan:
 
 def promises(plan: Plan, division: Division) -> list[str]:
     """Return both promises in words."""
-    crowd, own = (shuffle(plan, delta=DELTA, **kind) for kind in ({"crowd": division.least}, {"own": OWN}))
+    crowd, own = shuffle(plan, delta=DELTA, crowd=division.least), shuffle(plan, delta=DELTA, own=OWN)
     return [
         *str(crowd).splitlines(),
         "",
@@ -142,7 +142,7 @@ def _count(batches: tuple[int, ...]) -> str:
 def _through(service: Service, secret: bytes, people: pa.Table, division: Division, tell: Tell) -> float:
     """Send people's reports through a relay; return the seconds that each took."""
     plan, key = service.plan, Opener(secret).key
-    n, done, start = people.num_rows, 0, time.perf_counter()
+    n, done, start = int(people.num_rows), 0, time.perf_counter()
     with relaying(service, key.public.hex(), min(division.sealed)) as address:
         device = Client(service.address, relay=address, key=key)
         for size in division.sealed:
