@@ -342,11 +342,10 @@ def test_claims_about_crowds_follow_from_rows() -> None:
 
     def rows(**other: float) -> list[Row]:
         return [
-            {"target": goal, "people": 10_000, "way": way, "error": other.get(goal, 1) * error, "stderr": 1e-4}
-            if way == crowds.FREE
-            else {"target": goal, "people": 10_000, "way": way, "error": error, "stderr": 1e-4}
+            {"target": goal, "people": 10_000, "way": way, "error": size, "exact": size, "stderr": 1e-4}
             for goal in goals
             for way, error in ways.items()
+            for size in [error * (other.get(goal, 1.0) if way == crowds.FREE else 1.0)]
         ]
 
     assert all(claim.holds for claim in crowds.claims(rows()))
@@ -359,6 +358,8 @@ def test_claims_about_crowds_follow_from_rows() -> None:
     }.items():
         assert verdict(crowds, rows(**{goal: 2.0}), part) is False
     assert verdict(crowds, rows(**{"share of nobody, among 16": 2.0}), "trusted server") is False
+    far = [{**row, "error": row["error"] + 0.001} for row in rows()]
+    assert verdict(crowds, far, "those of the exact variances") is False
     ways[crowds.RELAY] = 1 / 3
     assert verdict(crowds, rows(), "reports of a relay") is False
 
