@@ -25,7 +25,7 @@ GROUPS = {
     "Before the collection": [
         *("predict", "people_needed", "epsilon_needed", "Guess", "Prediction", "Predictions", "audit"),
     ],
-    "In a crowd": ["shuffle", "Shuffled", "compose", "design_shuffled"],
+    "In a crowd": ["shuffle", "Shuffled", "compose"],
     "On the device": ["randomise", "Report", "Ledger", "Series", "History", "Client"],
     "On the server": [
         *("Tally", "estimate", "Estimate", "Estimates", "distribution", "Distribution"),

@@ -31,6 +31,7 @@ FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER))
 
 from promise_tables import CROWD_EPSILONS, YES, at_most, margin  # noqa: E402  # a neighbour, not a part of the package
+from shuffle_tables import kept  # noqa: E402
 
 IMAGES = FOLDER / "images"
 LOADED = FOLDER / "measured" / "load.json"
@@ -78,6 +79,7 @@ def draw(folder: Path = IMAGES) -> None:
     plots.save(odds(), folder / "odds.svg")
     plots.save(crowds(), folder / "crowds.svg")
     plots.save(shuffled(), folder / "shuffle.svg")
+    plots.save(gains(), folder / "gains.svg")
     plots.save(funnel(), folder / "funnel.svg")
     plots.save(by_group(), folder / "by-group.svg")
     plots.save(load(json.loads(LOADED.read_text())), folder / "load.svg")
@@ -180,9 +182,7 @@ def shuffled() -> alt.Chart:
         plan = design(Schema([Numeric("a", low=-1, high=1)]), epsilon)
         for i in range(7):
             n = round(10 ** (3 + i / 2))
-            rows.append(
-                {"epsilon": f"{epsilon:g}", "people": n, "central": shuffle(plan, people=n, delta=1e-8).epsilon}
-            )
+            rows.append({"epsilon": f"{epsilon:g}", "people": n, "central": shuffle(plan, crowd=n, delta=1e-8).epsilon})
     people = alt.Axis(title="honest people in a batch", format="~s", values=[1e3, 1e4, 1e5, 1e6])
     central = alt.Axis(title="central epsilon", labelExpr=panels.SHORT, values=[0.001, 0.01, 0.1, 1, 4])
     return _lines(
@@ -194,6 +194,50 @@ def shuffled() -> alt.Chart:
             subtitle="Proved, for delta = 1e-8; a line for each local epsilon; both axes logarithmic.",
         ),
     )
+
+
+def gains() -> Any:
+    """Draw errors against the number of people: local, shuffled, a trusted server, and sampling alone."""
+    names = {
+        "local": "local epsilon 1",
+        "shuffled, local at most 6": "shuffled, local epsilon at most 6",
+        "shuffled": "shuffled",
+        "sampling alone": "sampling alone, no noise",
+        "trusted server, Gaussian": "trusted server, Gaussian",
+        "trusted server, Laplace": "trusted server, Laplace (delta = 0)",
+    }
+    found = kept()
+    charts = []
+    for target, title in {"mean": "the mean of a number from -1 to 1", "share of 1/16": "a share of 1/16"}.items():
+        rows = [
+            {"people": int(row["people"]), "error": float(row["error"]), "way": names[row["way"]]}
+            for row in found
+            if row["target"] == target and row["way"] in names
+        ]
+        x = alt.X(
+            "people:Q",
+            scale=alt.Scale(type="log", nice=False),
+            axis=alt.Axis(title="people in a batch", format="~s", values=[1e3, 1e4, 1e5, 1e6]),
+        )
+        y = alt.Y("error:Q", scale=alt.Scale(type="log"), axis=alt.Axis(title="error", format="~e", tickCount=5))
+        colour = alt.Color(
+            "way:N",
+            sort=None,
+            scale=alt.Scale(domain=list(names.values()), range=list(panels.COLOURS)[:6]),
+            legend=alt.Legend(title=None, orient="bottom", columns=3, labelLimit=0),
+        )
+        lines = (
+            alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=2, point=True).encode(x=x, y=y, color=colour)
+        )
+        charts.append(lines.properties(width=300, height=260, title=title))
+    chart = alt.hconcat(*charts).properties(
+        title=alt.Title(
+            "What a crowd buys",
+            subtitle="Central promise of (1, 1e-6); measured, but for the trusted server; both axes logarithmic.",
+        )
+    )
+    chart.config = alt.Config.from_dict(panels.theme("light"))
+    return chart
 
 
 def people_for_a_pair(epsilon: float, margin: float = 0.03) -> tuple[float, float]:

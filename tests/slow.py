@@ -77,6 +77,7 @@ SLOW: dict[str, str] = {
     "test_waiting.py::test_every_address": "asks for every address of a database that hangs",
     "test_waiting.py::test_the_last_resort": "waits for a process that hangs",
     "test_demo.py": "runs the demo",
+    "planning/test_own.py::test_a_central_promise_needs_a_crowd_for_its_margin[0]": "designs plans for many crowds",
     "cli/test_collecting.py::test_a_signal_to_end": "ends commands while they write",
     "cli/test_errors.py::test_json_of_the_demo": "runs the demo",
     "test_timeouts.py::test_what_hangs_fails": "waits for tests that hang",

@@ -31,6 +31,7 @@ BEYOND = (
     "relations",
     "wide",
     "small",
+    "crowds",
 )
 NAMES = (*PAPER, *BEYOND)
 

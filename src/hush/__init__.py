@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from hush.batch.comparing import Compared, Comparison, compare
     from hush.batch.outlines import Outline, outline
     from hush.batch.synthesis import synthesise
-    from hush.core.design import design
     from hush.core.plan import Plan
     from hush.core.report import Report
     from hush.core.schema import MISSING, Categorical, Numeric, Schema
@@ -63,9 +62,10 @@ if TYPE_CHECKING:
         TallyError,
     )
     from hush.planning.audits import audit
+    from hush.planning.designs import design
     from hush.planning.predictions import Guess, Prediction, Predictions, epsilon_needed, people_needed, predict
     from hush.planning.relations import Foreseen, Foresights, foresee
-    from hush.planning.shuffle import Shuffled, compose, design_shuffled, shuffle
+    from hush.planning.shuffle import Shuffled, compose, shuffle
     from hush.server.distributions import Distribution, distribution
     from hush.server.estimates import Estimate, Estimates, estimate
     from hush.server.manipulations import Manipulation, Manipulations, manipulation
@@ -86,7 +86,6 @@ _HOMES = {
     "batch.comparing": ["Compared", "Comparison", "compare"],
     "batch.outlines": ["Outline", "outline"],
     "batch.synthesis": ["synthesise"],
-    "core.design": ["design"],
     "core.plan": ["Plan"],
     "core.report": ["Report"],
     "core.sealing": ["CollectorKey"],
@@ -119,9 +118,10 @@ _HOMES = {
         "TallyError",
     ],
     "planning.audits": ["audit"],
+    "planning.designs": ["design"],
     "planning.predictions": ["Guess", "Prediction", "Predictions", "epsilon_needed", "people_needed", "predict"],
     "planning.relations": ["Foreseen", "Foresights", "foresee"],
-    "planning.shuffle": ["Shuffled", "compose", "design_shuffled", "shuffle"],
+    "planning.shuffle": ["Shuffled", "compose", "shuffle"],
     "server.estimates": ["Estimate", "Estimates", "estimate"],
     "server.manipulations": ["Manipulation", "Manipulations", "manipulation"],
     "server.distributions": ["Distribution", "distribution"],
@@ -223,7 +223,6 @@ __all__ = [
     "consistent",
     "crosstab",
     "design",
-    "design_shuffled",
     "distribution",
     "epsilon_needed",
     "estimate",

@@ -44,7 +44,7 @@ HOLDS = "The relay holds your report. Thank you."
 def both(path: Path, *, allowed: bool = True, least: int = 2) -> Iterator[tuple[Served, Relayed]]:
     """Run a collector that names a relay, and that relay."""
     port = free_port()
-    named = RelayNamed(f"http://127.0.0.1:{port}", 1e-6, people=2000, own=OWN)
+    named = RelayNamed(f"http://127.0.0.1:{port}", 1e-6, crowd=2000, own=OWN)
     with collecting(path, relay=named, stream_interval=0.05) as served:
         origins = {"*": frozenset([served.url if allowed else "https://elsewhere.example"])}
         with relaying(path, served.url, least=least, own=OWN, port=port, origins=origins) as relay:
@@ -117,7 +117,7 @@ def test_both_promises_are_named(visit: Visit, parts: tuple[Served, Relayed]) ->
     """With the accountant's numbers, on the form and on the dashboard; the second never without the first."""
     served, relay = parts
     host = urlsplit(relay.url).hostname
-    exact = hush.shuffle(PLAN, delta=1e-6, own=OWN), hush.shuffle(PLAN, delta=1e-6, people=2000)
+    exact = hush.shuffle(PLAN, delta=1e-6, own=OWN), hush.shuffle(PLAN, delta=1e-6, crowd=2000)
     central = [up(one.epsilon, 4) for one in exact]
     page = form(visit, served)
     expect(page.get_by_test_id("local-promise")).to_contain_text("ε = 4, whatever anybody does.")

@@ -125,7 +125,7 @@ def test_a_named_relay_is_checked_before_anything_listens() -> None:
     assert "--relay-delta is missing" in refused(*serve, *named[:2], "--relay-own", "40")
     assert "--relay needs --relay-own" in refused(*serve, *named)
     assert "own reports of a relay" in refused(*serve, *named, "--relay-own", "0")
-    assert "people of a relay" in refused(*serve, *named, "--relay-people", "1")
+    assert "crowd of a relay" in refused(*serve, *named, "--relay-crowd", "1")
     assert "delta of a relay" in refused(*serve, *named[:3], "2", "--relay-own", "40")
     assert "the address of a relay" in refused(*serve, "--relay", "relay", *named[2:], "--relay-own", "40")
     assert "does not go with --narrow" in refused(*serve, *named, "--relay-own", "40", "--narrow", "plan.json=1+1")
@@ -154,7 +154,7 @@ def test_a_collector_that_names_a_relay_announces_both_promises() -> None:
         found = plan["relay"]
         assert found["url"] == "https://relay.example.net"
         (central,) = found["central"]
-        assert (central["own"], central["people"], central["delta"]) == (40, None, 1e-6)
+        assert (central["own"], central["crowd"], central["delta"]) == (40, None, 1e-6)
         assert central["epsilon"] < float(found["local"]) <= 4
         assert httpx.get(plan["form"]).status_code == 200
     finally:

@@ -21,7 +21,7 @@ from tests.collector.served import problem
 from tests.relay.relayed import KEY, OTHER, PLAN, SECRET, collecting, sealed_reports
 
 URL = "https://relay.example.net"
-RELAY = RelayNamed(URL, 1e-6, people=2000, own=40)
+RELAY = RelayNamed(URL, 1e-6, crowd=2000, own=40)
 WIDE = hush.design(hush.Schema([hush.Categorical("town", list(range(100)))]), 1.0)  # its table is too large to list
 
 
@@ -67,7 +67,7 @@ def test_addresses_of_relays() -> None:
         ({"own": 40, "delta": float("nan")}, "delta of a relay"),
         ({}, "say what the relay does"),
         ({"own": 0}, "own reports of a relay must be 1"),
-        ({"people": 1}, "people of a relay must be 2"),
+        ({"crowd": 1}, "crowd of a relay must be 2"),
     ],
 )
 def test_a_relay_says_what_it_does(named: dict[str, Any], words: str) -> None:
@@ -85,10 +85,10 @@ def test_settings_that_would_make_the_promise_false() -> None:
 
 def test_promises_are_those_of_the_accountant() -> None:
     own, people = central(PLAN, RELAY)
-    assert (own.own, own.people, people.own, people.people) == (40, None, None, 2000)
+    assert (own.own, own.crowd, people.own, people.crowd) == (40, None, None, 2000)
     assert own == hush.shuffle(PLAN, own=40, delta=1e-6)
     assert central(PLAN, RelayNamed(URL, 1e-6, own=40)) == (own,)
-    assert central(PLAN, RelayNamed(URL, 1e-6, people=2000)) == (people,)
+    assert central(PLAN, RelayNamed(URL, 1e-6, crowd=2000)) == (people,)
 
 
 def test_a_promise_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,17 +98,17 @@ def test_a_promise_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError
 
     monkeypatch.setattr(shuffle, "shuffle", again)
-    assert central(PLAN, RELAY) == first == central(PLAN, RelayNamed(f"{URL}:1", 1e-6, people=2000, own=40))
+    assert central(PLAN, RELAY) == first == central(PLAN, RelayNamed(f"{URL}:1", 1e-6, crowd=2000, own=40))
     with pytest.raises(AssertionError):
         central(PLAN, RelayNamed(URL, 1e-6, own=41))
 
 
 def test_a_plan_without_a_second_promise_is_refused() -> None:
-    with pytest.raises(PlanError, match=f"plan {WIDE.id[:12]}: the relay cannot draw own reports.*state people"):
+    with pytest.raises(PlanError, match=f"plan {WIDE.id[:12]}: the relay cannot draw own reports.*state a crowd"):
         central(WIDE, RelayNamed(URL, 1e-6, own=40))
-    assert central(WIDE, RelayNamed(URL, 1e-6, people=2000))[0].epsilon < 1
+    assert central(WIDE, RelayNamed(URL, 1e-6, crowd=2000))[0].epsilon < 1
     with pytest.raises(DesignError, match="20 people add nothing to epsilon 4, at delta 1e-06"):
-        central(PLAN, RelayNamed(URL, 1e-6, people=20))
+        central(PLAN, RelayNamed(URL, 1e-6, crowd=20))
 
 
 def test_sentences_say_both_and_round_up() -> None:
@@ -138,7 +138,7 @@ def test_every_document_has_both(tmp_path: Path) -> None:
         assert alone.headers["cache-control"] == "no-store"
         found = alone.json()
         assert (found["url"], found["key"]) == (URL, KEY.public.hex())
-        assert [(one["people"], one["own"], one["delta"]) for one in found["central"]] == [
+        assert [(one["crowd"], one["own"], one["delta"]) for one in found["central"]] == [
             (None, 40, 1e-6),
             (2000, None, 1e-6),
         ]

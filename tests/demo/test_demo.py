@@ -23,11 +23,15 @@ import hush
 from hush import batch
 from hush.collector.serve import listen
 from hush.collector.stores.sqlite import SqliteStore
+from hush.demo import relayed
 from hush.demo.__main__ import main
 from hush.demo.people import SCHEMA, Truth, people, truth
+from hush.demo.relayed import LEAST, SEALED, Division
 from hush.demo.run import Options, covers, run, table, verdict
+from hush.demo.service import DemoError
 from hush.device.client import Client
 from hush.server.estimates import Estimate
+from hush.server.tally import own_of
 
 SMALL = people(2000, 1)
 
@@ -94,6 +98,39 @@ def test_the_table_is_what_the_collector_has(tmp_path: Path, capsys: pytest.Capt
     store = SqliteStore(file)
     assert [store.tally(held.plan).reports for held in store.plans()] == [3000, 3000]
     store.close()
+
+
+def test_people_are_divided_into_batches_that_hide_them() -> None:
+    for n in (1, 2, 9_999, 10_000, 29_999, 30_000, 34_567, 1_000_000):
+        found = Division.of(n)
+        assert sum(found.sealed) + sum(found.mixed) == n
+        assert found.least >= min(n, LEAST)
+        assert sum(found.sealed) == (n if n < SEALED + LEAST else SEALED)
+    with pytest.raises(DemoError, match="hides nobody"):
+        run(Options(people=1, relay=True))
+
+
+def test_people_can_answer_through_a_relay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some go sealed through a real relay, some in memory; the collector knows how many reports are the relay's own."""
+    for name, number in {"SEALED": 40, "LEAST": 20, "DEVICES": 3, "TOGETHER": 7, "OWN": 30}.items():
+        monkeypatch.setattr(relayed, name, number)
+    file = tmp_path / "kept.db"
+    run(Options(people=70, relay=True, epsilon=1.0, port=0, store=str(file), picture=str(tmp_path / "demo.svg")))
+    text = capsys.readouterr().out
+    assert "anybody, whatever they do" in text
+    assert "a collector that sees shuffled batches only" in text
+    assert "40 people sealed their reports for the collector: 3 as devices do" in text
+    assert "in 2 batches with 30 own reports each" in text
+    assert "The reports of 30 people were not sealed" in text
+    store = SqliteStore(file)
+    (held,) = store.plans()
+    tally = store.tally(held.plan)
+    store.close()
+    assert (tally.reports, own_of(tally)) == (70, 90)
+    assert held.plan.epsilon == 1.0
+    assert "\n".join(table(hush.estimate(tally), truth(people(70, 2019)), 0.95)) in text
 
 
 def test_rows_say_what_is_missed_and_what_nobody_answered() -> None:

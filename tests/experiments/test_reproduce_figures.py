@@ -20,6 +20,7 @@ pytest.importorskip("altair")
 
 from experiments.reproduce import (
     best_k,
+    crowds,
     estimation,
     fewer_people,
     float_attack,
@@ -40,6 +41,7 @@ from experiments.reproduce import (
 )
 from experiments.reproduce.frame import Bench, Claim, Row, Settings
 
+import hush
 from experiments import census, learning, theory
 
 TINY = Settings(runs=2, people=3000, learners=3000, folds=2, repeats=1, epsilons=(1.0, 4.0), quick=True)
@@ -66,6 +68,7 @@ KEYS: dict[Any, set[str]] = {
     },
     joint_reports: {"kind", "people", "epsilon", "channel", "joint", "one by one", "gain"},
     fewer_people: SURVEY | {"what", "method", "value", "stderr"},
+    crowds: {"target", "people", "way", "epsilon", "error", "stderr", "runs"},
 }  # fmt: skip
 
 
@@ -91,6 +94,10 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(joint_reports, "EPSILONS", (1.0, 4.0))
     monkeypatch.setattr(users, "SHARES", (1 / 2, 1))
     monkeypatch.setattr(estimation, "METHODS", {name: estimation.METHODS[name] for name in ("HM", "hush")})
+    # Searching for plans takes seconds; their tests are elsewhere.
+    monkeypatch.setattr(crowds, "chosen", lambda wish: {"epsilon": min(wish.local, 5.0)})
+    monkeypatch.setattr(crowds, "NUMBERS", (1000, 10_000))
+    monkeypatch.setattr(crowds, "RUNS", 200)
     # Whether models converge is not what is tested here.
     monkeypatch.setattr(learning, "STEPS", 1e5)
     short = {name: replace(way, options=way.options | {"rounds": 2}) for name, way in learning.ALL.items()}
@@ -324,3 +331,46 @@ def test_estimators_are_told_apart_by_the_same_reports() -> None:
     for part in ("nowhere worse", "halves"):
         assert verdict(ratio_estimator, rows, part) is True
         assert verdict(ratio_estimator, turned, part) is False
+
+
+# -- crowds
+
+
+def test_claims_about_crowds_follow_from_rows() -> None:
+    goals = [goal for kind, some in crowds.POPULATIONS.items() for p in some for goal in crowds.targets(kind, p)]
+    ways = {crowds.LOCAL: 1.0, crowds.FREE: 1 / 16, crowds.RELAY: 1 / 5, crowds.GAUSSIAN: 1 / 17}
+
+    def rows(**other: float) -> list[Row]:
+        return [
+            {"target": goal, "people": 10_000, "way": way, "error": size, "exact": size, "stderr": 1e-4}
+            for goal in goals
+            for way, error in ways.items()
+            for size in [error * (other.get(goal, 1.0) if way == crowds.FREE else 1.0)]
+        ]
+
+    assert all(claim.holds for claim in crowds.claims(rows()))
+    for goal, part in {
+        "mean": "the mean of a number",
+        "share of 1/16": "shares of 1/16",
+        "share of 1/2": "share of a yes",
+        "share of nobody, among 16": "that nobody has",
+        "share of 1/2, among 16": "half of the people have",
+    }.items():
+        assert verdict(crowds, rows(**{goal: 2.0}), part) is False
+    assert verdict(crowds, rows(**{"share of nobody, among 16": 2.0}), "trusted server") is False
+    far = [{**row, "error": row["error"] + 0.001} for row in rows()]
+    assert verdict(crowds, far, "those of the exact variances") is False
+    ways[crowds.RELAY] = 1 / 3
+    assert verdict(crowds, rows(), "reports of a relay") is False
+
+
+def test_noise_in_a_crowd_is_that_of_the_channel() -> None:
+    """400 surveys of 500 people at epsilon 2: root mean squares are within 20 %, more than five deviations."""
+    job = crowds.Survey("one of 16", "even", 500, 2.0, 400)
+    ((noise, error, sampled, _),) = crowds.measured(job).values()
+    channel = hush.design(crowds.schema("one of 16"), 2.0).questions[0].channel
+    assert abs(noise / (float(channel.variance(Fraction(1, 16))) / 500) ** 0.5 - 1) < 0.2
+    assert abs(sampled / (15 / 256 / 500) ** 0.5 - 1) < 0.2
+    assert 0 < error < noise / 10
+    ((mixed, *_),) = crowds.measured(crowds.Survey("one of 16", "even", 500, 2.0, 400, own=500)).values()
+    assert mixed > 1.2 * noise  # the relay's own reports add noise

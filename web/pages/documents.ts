@@ -3,7 +3,7 @@
 export interface CentralPromise {
   epsilon: number;
   delta: number;
-  people: number | null;
+  crowd: number | null;
   own: number | null;
 }
 

@@ -133,8 +133,11 @@ def plan(
     range_: tuple[str, ...],
     central: float | None,
     delta: float | None,
-    people: int | None,
+    crowd: int | None,
     own: int | None,
+    local: float | None,
+    margin: float | None,
+    attribute: str | None,
     title: str,
     output: str | None,
     overwrite: bool,
@@ -149,7 +152,7 @@ def plan(
     Example:
       hush plan schema.json --epsilon 1.0 --title "spring survey" -o plan.json
       hush plan schema.json --epsilon 1.0 --relation education,region --relation income,education --range income
-      hush plan schema.json --central 1.0 --delta 1e-6 --people 10000
+      hush plan schema.json --central 1.0 --delta 1e-6 --crowd 10000
     """
     from hush.cli import files
 
@@ -165,7 +168,8 @@ def plan(
             **wishes.wished(fields, relation, singles, bands, range_),
             title=title,
         )
-        made, shuffled = shuffling.designed(fields, epsilon, central, delta, people, own, asked)
+        promise = shuffling.Promise(central, delta, crowd, own, local, margin, attribute)
+        made, shuffled, needed = shuffling.designed(fields, epsilon, promise, asked)
     if output:
         _keep(made.to_json().encode(), Path(output), overwrite, schema)  # its SHA-256 is the plan's id
     if machine:
@@ -177,6 +181,8 @@ def plan(
     if shuffled is not None:
         printing.say("")
         printing.show(shuffled.table())
+    if needed is not None:
+        printing.say(needed)
     if relation or range_:
         from hush.planning.relations import needs
 
@@ -207,6 +213,9 @@ def _importance(text: str, known: Sequence[str]) -> tuple[Any, float]:
 @program.command()
 @PLAN
 @click.option("--people", type=int, help="How many people are asked.")
+@click.option(
+    "--own", type=int, default=0, metavar="N", help="How many reports a relay adds to theirs, in all batches together."
+)
 @click.option("--margin", type=float, help="The other way round: find how many people this margin needs.")
 @ATTRIBUTES
 @click.option("--level", type=float, default=0.95, show_default=True, help="Probability of the intervals.")
@@ -221,6 +230,7 @@ def _importance(text: str, known: Sequence[str]) -> tuple[Any, float]:
 def predict(
     plan: str,
     people: int | None,
+    own: int,
     margin: float | None,
     attributes: tuple[str, ...],
     level: float,
@@ -244,17 +254,20 @@ def predict(
 
     if (people is None) == (margin is None):
         raise Refused("give either --people, or --margin to learn how many are needed")
+    if own and picture:
+        raise Refused("--picture is without the reports of a relay: leave out --own")
     made = files.read_plan(plan)
     known = files.read_guesses(guesses, made.schema) if guesses else None
     for name in attributes:
         made.schema[name]  # raises, and lists the known ones
     if margin is not None:
         needed = max(
-            predictions.people_needed(made, margin, attribute=name, level=level, guesses=known)
+            predictions.people_needed(made, margin, attribute=name, own=own, level=level, guesses=known)
             for name in attributes or [None]
         )
         if machine:
-            as_json({"plan": made.id, "margin": margin, "level": level, "attributes": attributes, "people": needed})
+            asked = {"margin": margin, "level": level, "own": own, "attributes": attributes}
+            as_json({"plan": made.id, **asked, "people": needed})
         else:
             from hush.cli import printing
 
@@ -263,14 +276,14 @@ def predict(
         people = needed
     else:
         assert people is not None
-        rows = predictions.predict(made, people, level=level, guesses=known)
+        rows = predictions.predict(made, people, own=own, level=level, guesses=known)
         rows = rows.of(*attributes) if attributes else rows
         related = relations.foresee(made, people, level=level, guesses=known)
         if attributes:
             related = related.like([row for row in related if {row.attribute, row.by} & set(attributes)])
         if machine:
             found = {"rows": [vars(row) for row in rows], "relations": [vars(row) for row in related]}
-            as_json({"plan": made.id, "people": people, "level": level, **found})
+            as_json({"plan": made.id, "people": people, "own": own, "level": level, **found})
         else:
             from hush.cli import printing
 
@@ -384,7 +397,7 @@ def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: s
 
 @program.command()
 @click.option("--people", default=1_000_000, show_default=True, help="How many to make up.")
-@click.option("--epsilon", default=1.0, show_default=True, help="The cost of answering for each of them.")
+@click.option("--epsilon", type=float, help="The cost of answering for each of them [1; by a relay 4].")
 @click.option("--level", default=0.95, show_default=True, help="Probability of the intervals.")
 @click.option("--seed", default=2019, show_default=True, help="Another seed makes other people.")
 @click.option("--port", type=int, help="Where to listen (8000 if it is free; 0: a free one).")
@@ -399,6 +412,7 @@ def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: s
 )
 @click.option("--once", is_flag=True, help="End with the table, on a terminal too.")
 @click.option("--fast", is_flag=True, help="Send without pauses, on a terminal too.")
+@click.option("--relay", is_flag=True, help="Send through a relay, and print both promises.")
 @click.option("--json", "machine", is_flag=True, help="Print the table as JSON and nothing else, and end.")
 def demo(**options: Any) -> None:
     """Start a collector, let a made-up country answer it over HTTP, and hold the estimates against the truth.
@@ -408,6 +422,7 @@ def demo(**options: Any) -> None:
     \b
     Example:
       hush demo --people 20000
+      hush demo --relay --once
     """
     try:
         from hush.demo.run import Options, run

@@ -29,13 +29,13 @@ class Operator(Client):
 
     def plans(self) -> list[Entry]:
         """Return the plans of the collector, with the reports that readers see."""
-        answer = codec.load(self._get("/plans"), CollectorError)
+        answer = codec.load(self._server.get("/plans"), CollectorError)
         (found,) = codec.fields(answer, ("plans",), CollectorError, "the collector's list of plans")
         return [_entry(item) for item in codec.listed(found, CollectorError, "the collector's list of plans")]
 
     def close_plan(self, plan_id: str) -> Entry:
         """Take no more reports of a plan, for good. Return how many were counted."""
-        return _entry(codec.load(self._send(f"/plans/{plan_id}/close", b"", "application/json", {}), CollectorError))
+        return _entry(codec.load(self._server.send(f"/plans/{plan_id}/close", b"", "application/json"), CollectorError))
 
 
 def _entry(value: Any) -> Entry:

@@ -131,7 +131,7 @@ def serve(
     sealed_key: str | None,
     sealed_only: bool,
     relay: str | None,
-    relay_people: int | None,
+    relay_crowd: int | None,
     relay_own: int | None,
     relay_delta: float | None,
     forwarded: str,
@@ -164,7 +164,7 @@ def serve(
         raise Refused("--sealed-key and --tickets exclude each other: a sealed report comes without a ticket")
     if sealed_only and (sealed_key is None or training):
         raise Refused("--sealed-only needs --sealed-key, and does not go with --training")
-    named = through.relay_of(relay, relay_people, relay_own, relay_delta, sealed_only=sealed_only, narrow=bool(narrow))
+    named = through.relay_of(relay, relay_crowd, relay_own, relay_delta, sealed_only=sealed_only, narrow=bool(narrow))
     read = [files.read_plan(name) for name in plans]
     pilots = [rounds.pilot_of(spec) for spec in narrow]
     settings = _settings(

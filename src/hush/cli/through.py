@@ -38,10 +38,10 @@ def options(command: F) -> F:
         "--relay",
         metavar="URL",
         help="The relay that people send through, such as https://relay.example.net. The form sends there, and all "
-        "pages name both promises. It needs --sealed-only, --relay-delta, and --relay-people or --relay-own.",
+        "pages name both promises. It needs --sealed-only, --relay-delta, and --relay-crowd or --relay-own.",
     )
-    people = click.option(
-        "--relay-people",
+    crowd = click.option(
+        "--relay-crowd",
         type=int,
         metavar="N",
         help="How many people answer honestly in each of its batches, at least: its --least, minus possible liars.",
@@ -50,18 +50,18 @@ def options(command: F) -> F:
     delta = click.option(
         "--relay-delta", type=float, metavar="DELTA", help="The probability with which its promise may fail: 1e-6."
     )
-    for option in (delta, own, people, relay):
+    for option in (delta, own, crowd, relay):
         command = option(command)
     return command
 
 
 def relay_of(
-    url: str | None, people: int | None, own: int | None, delta: float | None, *, sealed_only: bool, narrow: bool
+    url: str | None, crowd: int | None, own: int | None, delta: float | None, *, sealed_only: bool, narrow: bool
 ) -> RelayNamed | None:
     """Return the relay that the options name, or refuse those that make no sense together."""
     if url is None:
-        if (people, own, delta) != (None, None, None):
-            raise Refused("--relay-people, --relay-own and --relay-delta describe a relay: name it with --relay URL")
+        if (crowd, own, delta) != (None, None, None):
+            raise Refused("--relay-crowd, --relay-own and --relay-delta describe a relay: name it with --relay URL")
         return None
     if not sealed_only:
         raise Refused("--relay needs --sealed-only: its promise would be false for reports that come directly")
@@ -69,11 +69,11 @@ def relay_of(
         raise Refused("--relay does not go with --narrow: a relay serves the plans that it was started with")
     if delta is None:
         raise Refused("--relay-delta is missing: the probability with which the relay's promise may fail, such as 1e-6")
-    if people is None and own is None:
-        raise Refused("--relay needs --relay-own, the reports that the relay adds to a batch, or --relay-people")
+    if crowd is None and own is None:
+        raise Refused("--relay needs --relay-own, the reports that the relay adds to a batch, or --relay-crowd")
     from hush.collector.settings import RelayNamed
 
-    return RelayNamed(url.rstrip("/"), delta, people, own)
+    return RelayNamed(url.rstrip("/"), delta, crowd, own)
 
 
 def promises(plans: Sequence[Plan], relay: RelayNamed | None) -> dict[str, Promise]:
@@ -91,7 +91,7 @@ def promises(plans: Sequence[Plan], relay: RelayNamed | None) -> dict[str, Promi
         for number, plan in enumerate(plans):
             note(number, len(plans), f"accounting for plan {plan.id[:12]}")
             said = relayed(plan, relay, "")
-            names = ("epsilon", "delta", "people", "own")
+            names = ("epsilon", "delta", "crowd", "own")
             each = [{name: getattr(one, name) for name in names} for one in central(plan, relay)]
             found[plan.id] = Promise({"url": relay.url, "local": said.local, "central": each}, said.sentences)
     return found

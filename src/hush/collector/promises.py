@@ -27,11 +27,11 @@ def central(plan: Plan, relay: RelayNamed) -> tuple[Shuffled, ...]:
     found = []
     if relay.own is not None:
         found.append(_by_own(plan, relay.delta, relay.own))
-    if relay.people is not None:
-        found.append(_by_people(plan, relay.delta, relay.people))
+    if relay.crowd is not None:
+        found.append(_by_crowd(plan, relay.delta, relay.crowd))
     for one in found:
         if one.epsilon >= one.local:
-            what = f"{one.own:,} own reports" if one.own is not None else f"{one.people:,} people"
+            what = f"{one.own:,} own reports" if one.own is not None else f"{one.crowd:,} people"
             raise DesignError(
                 f"plan {plan.id[:12]}: batches with {what} add nothing to epsilon {plan.epsilon:g}, at delta "
                 f"{relay.delta:g}: larger batches, or more own reports, are needed"
@@ -46,13 +46,13 @@ def _by_own(plan: Plan, delta: float, own: int) -> Shuffled:
     try:
         blanket_of(plan)
     except PlanError as error:
-        why = f"the relay cannot draw own reports: {error}; state people instead of own"
+        why = f"the relay cannot draw own reports: {error}; state a crowd instead of own"
         raise PlanError(f"plan {plan.id[:12]}: {why}") from None
     return shuffle(plan, delta=delta, own=own)
 
 
 @cache
-def _by_people(plan: Plan, delta: float, people: int) -> Shuffled:
+def _by_crowd(plan: Plan, delta: float, crowd: int) -> Shuffled:
     from hush.planning.shuffle import shuffle
 
-    return shuffle(plan, delta=delta, people=people)
+    return shuffle(plan, delta=delta, crowd=crowd)

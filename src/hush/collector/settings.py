@@ -26,7 +26,7 @@ _ADDRESS = re.compile(r"(https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?
 class RelayNamed:
     """The relay that people send through, and its operator's word about every batch.
 
-    `people`: how many people answer honestly in a batch, at least. `own`: how many reports the relay adds to it. One of
+    `crowd`: how many people answer honestly in a batch, at least. `own`: how many reports the relay adds to it. One of
     them is given, or both. `delta`: the probability with which the promise that rests on them may fail.
 
     The address goes into a page and into its content security policy, so it has no character that could end either.
@@ -34,7 +34,7 @@ class RelayNamed:
 
     url: str
     delta: float
-    people: int | None = None
+    crowd: int | None = None
     own: int | None = None
 
     def __post_init__(self) -> None:
@@ -44,12 +44,12 @@ class RelayNamed:
             )
         if not 0 < self.delta < 1:
             raise InputError("delta of a relay must be a number between 0 and 1, such as 1e-6")
-        if self.people is None and self.own is None:
+        if self.crowd is None and self.own is None:
             raise InputError(
                 "say what the relay does: people who answer honestly in a batch, or own reports that it adds"
             )
-        if self.people is not None and self.people < 2:
-            raise InputError("people of a relay must be 2 or more: a batch of one report hides nothing")
+        if self.crowd is not None and self.crowd < 2:
+            raise InputError("the crowd of a relay must be 2 or more: a batch of one report hides nothing")
         if self.own is not None and self.own < 1:
             raise InputError("own reports of a relay must be 1 or more; leave them out if it adds none")
 

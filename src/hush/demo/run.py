@@ -20,13 +20,17 @@ from hush import batch, design, plots
 from hush.collector import formats
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE
+from hush.core.sealing import KEY_SIZE
+from hush.demo import relayed
 from hush.demo.people import SCHEMA, Truth, people, truth
+from hush.demo.relayed import Division
 from hush.demo.service import DemoError, Service, serving
 from hush.device.client import Client
 from hush.server.estimates import MAX_LEVEL, Estimate
 from hush.show.tables import farther
 
 MOST = 10_000_000  # people; they are held in memory
+EPSILON = 1.0
 BATCH = 20_000  # people whose reports travel together
 SPREAD = 20.0  # seconds over which somebody can watch them arrive
 GLANCE = 0.5  # seconds between two looks at the count
@@ -36,12 +40,13 @@ Tell = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True)
 class Options:
-    """The options. `once`: end by itself on a terminal too. `fast`: send without pauses there. `machine`: print nothing
-    but JSON, and end.
+    """The options. `epsilon`: the cost of answering, 1 if it is None; with `relay`, which sends through a relay, it is
+    the most that the local epsilon may be. `once`: end by itself on a terminal too. `fast`: send without pauses there.
+    `machine`: print nothing but JSON, and end.
     """
 
     people: int = 1_000_000
-    epsilon: float = 1.0
+    epsilon: float | None = None
     level: float = 0.95
     seed: int = 2019
     port: int | None = None
@@ -49,6 +54,7 @@ class Options:
     picture: str = "demo/estimates.svg"
     once: bool = False
     fast: bool = False
+    relay: bool = False
     machine: bool = False
 
     def __post_init__(self) -> None:
@@ -70,17 +76,24 @@ def run(options: Options) -> None:
     stays = sys.stdout.isatty() and not options.once and not options.machine
     say = _nothing if options.machine else _say
     # Each run is a collection of its own: a browser that answered an earlier one may answer this one too.
-    plan = design(SCHEMA, options.epsilon, title=f"A made-up census, {datetime.now():%Y-%m-%d %H:%M:%S}")
+    title = f"A made-up census, {datetime.now():%Y-%m-%d %H:%M:%S}"
+    division = Division.of(options.people) if options.relay else None
+    if division is None:
+        plan = design(SCHEMA, EPSILON if options.epsilon is None else options.epsilon, title=title)
+    else:
+        plan = relayed.plan_of(division, relayed.LOCAL if options.epsilon is None else options.epsilon, title)
+    secret = secrets.token_bytes(KEY_SIZE) if options.relay else b""
     Path(options.picture).parent.mkdir(parents=True, exist_ok=True)
-    with serving(plan, options.store, options.port) as service:
+    with serving(plan, options.store, options.port, secret) as service:
         say(
             f"The form       {service.page('/')}",
             f"The dashboard  {service.page('/dashboard')}",
             "",
             f"{options.people:,} people each answer {plan.k} of {len(plan.questions)} questions, at epsilon = "
             f"{plan.epsilon:g}.",
+            *(["", *relayed.promises(plan, division), ""] if division else []),
         )
-        true = _collect(service, options, SPREAD if stays and not options.fast else 0.0)
+        true = _collect(service, options, division, secret, SPREAD if stays and not options.fast else 0.0)
         rows = fetched(service, options.level)
         say("", *table(rows, true, options.level), "", verdict(rows, true, options.level))
         plots.save(plots.estimates(rows, SCHEMA, level=options.level), options.picture)
@@ -102,7 +115,7 @@ def run(options: Options) -> None:
         say(f"They are kept, and can be seen again: hush serve --store sqlite://{options.store}")
 
 
-def _collect(service: Service, options: Options, seconds: float) -> Truth:
+def _collect(service: Service, options: Options, division: Division | None, secret: bytes, seconds: float) -> Truth:
     """Make people up, let them answer, and return the truth about them."""
     with _progress() as tell:
         tell("making people up", 0, None)
@@ -112,12 +125,16 @@ def _collect(service: Service, options: Options, seconds: float) -> Truth:
         others = batch.randomise(service.plan, people(1000, options.seed + 1))  # nobody is randomised twice
         batch.tally(service.plan, others)
         start = time.perf_counter()
-        size = send(service, population, seconds, tell)
+        if division is None:
+            size = send(service, population, seconds, tell)
+            lines = [
+                f"{options.people:,} reports, {size / options.people:.1f} bytes each, sent over HTTP in "
+                f"{time.perf_counter() - start:.1f} s. The collector has nothing else."
+            ]
+        else:
+            lines = relayed.collect(service, secret, population, division, tell)
     say = _nothing if options.machine else _say
-    say(
-        f"{options.people:,} reports, {size / options.people:.1f} bytes each, sent over HTTP in "
-        f"{time.perf_counter() - start:.1f} s. The collector has nothing else."
-    )
+    say(*lines)
     return true
 
 
@@ -158,7 +175,7 @@ def results(rows: Sequence[Estimate], true: Truth, plan: Plan, options: Options)
         }
         for row in rows
     ]
-    about = {"plan": plan.id, "people": options.people, "epsilon": options.epsilon, "level": options.level}
+    about = {"plan": plan.id, "people": options.people, "epsilon": plan.epsilon, "level": options.level}
     return {**about, "picture": options.picture, "rows": shown}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hush.collector.serve import listen, make_server
-from hush.collector.settings import Settings
+from hush.collector.settings import Role, Settings
 from hush.collector.stores.sqlite import SqliteStore
 from hush.core.plan import Plan
 from hush.errors import InputError
@@ -44,8 +44,11 @@ class Service:
 
 
 @contextmanager
-def serving(plan: Plan, file: str | None = None, port: int | None = None) -> Iterator[Service]:
-    """Run a collector for a plan: on a file that stays or on one that goes, on this port or on a free one."""
+def serving(plan: Plan, file: str | None = None, port: int | None = None, secret: bytes = b"") -> Iterator[Service]:
+    """Run a collector for a plan: on a file that stays or on one that goes, on this port or on a free one.
+
+    With a secret key it opens batches of a relay too.
+    """
     with ExitStack() as stack:
         listening = stack.enter_context(_socket(port))
         path = Path(file) if file else Path(stack.enter_context(TemporaryDirectory(prefix="hush-demo-"))) / "hush.db"
@@ -55,7 +58,8 @@ def serving(plan: Plan, file: str | None = None, port: int | None = None) -> Ite
             raise DemoError(f"{file} has reports of a demo already: take another file, or see it with `hush serve`")
         ready = threading.Event()
         # Nearly everybody is made up here, so visible numbers may move with every report.
-        settings = Settings(open=frozenset(["submit", "submit-batch", "read"]), reveal_every=0.0, reveal_least=0)
+        everybody = frozenset[Role](["submit", "submit-batch", "read"])
+        settings = Settings(open=everybody, reveal_every=0.0, reveal_least=0, sealed_key=secret)
         server = make_server(store, settings, ready=lambda _: ready.set())
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()

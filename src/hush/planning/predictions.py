@@ -12,18 +12,23 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, ClassVar
 
 from hush.core.channels import Ladder, Reading, Summed
-from hush.core.channels.squares import Squares, between
+from hush.core.channels.squares import between
 from hush.core.design import design
 from hush.core.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from hush.core.schema import MISSING, Attribute, Numeric, Schema
 from hush.errors import DesignError
+from hush.planning import own as relay
+from hush.planning.own import Part
+from hush.planning.shuffle.crowds import MAX_PEOPLE
+from hush.planning.shuffle.designs import LOCAL, Designs
 from hush.planning.wide import precision
 from hush.server.intervals import Ratio, Sample, bounds, moments
+from hush.server.own import spread
 from hush.server.sources import Scale, Source, Target, category_of, sources
 from hush.show.rows import R, Rows
 from hush.show.tables import Table, number, percent
@@ -60,7 +65,7 @@ class Prediction:
 
 
 class Predictions(Rows[Prediction]):
-    """A list of predictions, with the number of people and the level of the intervals, if they were given."""
+    """A list of predictions, with the number of people, a relay's own reports and the level of the intervals."""
 
     _columns: ClassVar = {
         "attribute": str,
@@ -71,10 +76,11 @@ class Predictions(Rows[Prediction]):
     }
 
     def __init__(
-        self, rows: Iterable[Prediction] = (), *, people: int | None = None, level: float | None = None
+        self, rows: Iterable[Prediction] = (), *, people: int | None = None, level: float | None = None, own: int = 0
     ) -> None:
         super().__init__(rows)
         self.people = people
+        self.own = own
         self.level = level
 
     def table(self) -> Table:
@@ -92,7 +98,8 @@ class Predictions(Rows[Prediction]):
                 what += f": {listed([str(row.category) for row in group])}"
             shown.append((attribute, what, number(group[0].stderr), "±" + number(margin), f"{group[0].answers:,.0f}"))
         columns = ("attribute", "estimate", "standard error", percent(self.level, "margin"), "answers")
-        notes = () if self.people is None else (f"From {self.people:,} people, before any is asked.",)
+        own = f" and {self.own:,} reports of a relay" if self.own else ""
+        notes = () if self.people is None else (f"From {self.people:,} people{own}, before any is asked.",)
         return Table(columns, shown, texts=2, notes=notes)
 
 
@@ -128,37 +135,55 @@ class Prospect:
     inclusion: float
     report: Sample | Ratio
     deviation: float
+    parts: tuple[Part, ...]
+    own_parts: tuple[Part, ...] = ()
 
-    def prediction(self, people: int, level: float) -> Prediction:
-        """Return the prediction for this many people."""
+    def prediction(self, people: int, level: float, own: int = 0) -> Prediction:
+        """Return the prediction for this many people, and this many reports of a relay's own."""
         scale = Scale(self.attribute, self.symbol)
         answers = people * self.inclusion
         low, high = scale.bounds(_bounds(_times(self.report, answers), level))
         stderr = scale.half * self.deviation / math.sqrt(answers)
+        if own:
+            report, variance, both = relay.mixture(self.parts, self.own_parts, people, own)
+            ends = scale.bounds(_bounds(_times(report, both), level))
+            whole = scale.value(_point(report)), *ends
+            low, high = spread(scale.value(_point(self.report)), (low, high), whole, both / answers)
+            stderr = max(stderr, both / answers * scale.half * math.sqrt(variance / both))
         category = category_of(self.attribute, self.symbol)
         return Prediction(self.attribute.name, category, stderr, high / 2 - low / 2, answers)
 
 
-def predict(plan: Plan, people: int, *, level: float = 0.95, guesses: Guesses | None = None) -> Predictions:
+def _point(report: Sample | Ratio) -> float:
+    return report.mean if isinstance(report, Sample) else report.point
+
+
+def predict(
+    plan: Plan, people: int, *, own: int = 0, level: float = 0.95, guesses: Guesses | None = None
+) -> Predictions:
     """Return the precision to expect from this many people: the rows of `hush.estimate`, before any data.
 
     The margin is half of the width of the interval that `hush.estimate` would give if it were not cut at the ends of
     the domain: with many people that of a normal interval, with few somewhat more. So it is not always in proportion to
     `stderr`. The number of answers about an attribute is `people` times the probability that its question is asked. The
     prediction assumes the ratio estimator.
+
+    own: how many reports a relay adds to those of the people, in all batches together. The collector subtracts their
+    average; their noise remains, and is predicted too.
     """
     if type(people) is not int or people < 1:
         raise DesignError("people must be a whole number, 1 or more")
     _check_level(level)
-    rows = [one.prediction(people, level) for one in prospects(plan, guesses)]
-    rows += _wide(plan, people, level, dict(guesses or {}), range(len(plan.questions)))
+    relay.check(own)
+    rows = [one.prediction(people, level, own) for one in prospects(plan, guesses, own=own > 0)]
+    rows += _wide(plan, people, own, level, dict(guesses or {}), range(len(plan.questions)))
     order = {name: place for place, name in enumerate(plan.schema.names)}
     rows.sort(key=lambda row: order[row.attribute])
-    return Predictions(rows, people=people, level=level)
+    return Predictions(rows, people=people, level=level, own=own)
 
 
 def _wide(
-    plan: Plan, people: int, level: float, guesses: Mapping[str, Any], indexes: Sequence[int]
+    plan: Plan, people: int, own: int, level: float, guesses: Mapping[str, Any], indexes: Sequence[int]
 ) -> list[Prediction]:
     """Return the precision of the clipped means of wide numbers, among these questions."""
     found = []
@@ -171,8 +196,9 @@ def _wide(
             raise DesignError(f"attribute {number.name!r}: a guess is a Guess with a mean inside the domain")
         n = max(round(people * float(inclusion)), 2)
         missing = (0.5 if guess is None else guess.missing) if number.optional else 0.0
-        mean, spread = (None, 0.0) if guess is None else (guess.mean, guess.spread)
-        error, margin = precision(channel, number, n, level, mean, spread, missing)
+        mean, width = (None, 0.0) if guess is None else (guess.mean, guess.spread)
+        added = relay.own_answers(plan, index, own) if own else None
+        error, margin = precision(channel, number, n, level, mean, width, missing, added)
         found.append(Prediction(number.name, None, error, margin, people * float(inclusion)))
         if number.optional:
             known = None if guess is None else guess.missing
@@ -191,34 +217,31 @@ def _absent(channel: Ladder, number: Numeric, guess: float | None, answers: floa
     return Prediction(number.name, MISSING, stderr, ends[1] / 2 - ends[0] / 2, answers)
 
 
-def prospects(plan: Plan, guesses: Guesses | None = None) -> list[Prospect]:
-    """Return the prospect of every target, which does not depend on the number of people."""
+def prospects(plan: Plan, guesses: Guesses | None = None, *, own: bool = False) -> list[Prospect]:
+    """Return the prospect of every target, which does not depend on the number of people; with own reports if asked."""
     known = dict(guesses or {})
     for name in known:
         plan.schema[name]  # raises an error that lists the names, if there is no such attribute
     found = []
-    for target in sources(plan):
+    targets = sources(plan)
+    added: Sequence[Sequence[Part]] = relay.own_parts(plan) if own else [()] * len(targets)
+    for target, others in zip(targets, added, strict=True):
         guess = known.get(target.attribute.name)
-        parts = [(float(source.inclusion), source.noise, *_report(source, target, guess)) for source in target.sources]
-        asked = sum(inclusion for inclusion, *_ in parts)
-        report, variance = parts[0][2:]
+        reports = [_report(source, target, guess) for source in target.sources]
+        parts = [
+            Part(float(source.inclusion), source.noise, report, 1 - _missing(target, guess))
+            for source, (report, _) in zip(target.sources, reports, strict=True)
+        ]
+        asked = sum(part.inclusion for part in parts)
+        report, variance = reports[0]
         if len(parts) > 1:
-            weights = [inclusion / noise for inclusion, noise, *_ in parts]
-            errors = (
-                (weight / sum(weights)) ** 2 * part[3] / part[0] for weight, part in zip(weights, parts, strict=True)
-            )
-            variance = asked * math.fsum(errors)
-            report = _normal(report, variance)
-        found.append(Prospect(target.attribute, target.symbol, asked, report, math.sqrt(variance)))
+            variance = relay.pooled(parts)
+            report = relay.normal(report, variance)
+        prospect = Prospect(
+            target.attribute, target.symbol, asked, report, math.sqrt(variance), tuple(parts), tuple(others)
+        )
+        found.append(prospect)
     return found
-
-
-def _normal(report: Sample | Ratio, variance: float) -> Sample:
-    """Return a sample of values with this variance, about which no more is known."""
-    mean = report.mean if isinstance(report, Sample) else report.point
-    flat = ((-1.0, variance), (1.0, variance))
-    far = 1e6 * math.sqrt(variance)
-    return Sample(1.0, mean, variance, mean - far, mean + far, False, Squares(flat, flat, 0.0))
 
 
 Report = tuple[Sample | Ratio, float]
@@ -270,7 +293,7 @@ def _of_sums(reading: Summed, ends: tuple[float, float], missing: float) -> Repo
     ((value, presence),) = squares.absent
     absent = value + mean * mean * presence
     variance = ((1 - missing) * present + missing * absent) / (1 - missing) ** 2
-    return _normal(Sample(1.0, mean, variance, -1.0, 1.0, False, squares), variance), variance
+    return relay.normal(Sample(1.0, mean, variance, -1.0, 1.0, False, squares), variance), variance
 
 
 def _populations(attribute: Numeric, guess: Any) -> tuple[list[tuple[float, float]], float]:
@@ -287,6 +310,13 @@ def _populations(attribute: Numeric, guess: Any) -> tuple[list[tuple[float, floa
     if spread**2 > 1 - centre**2 + 1e-9:  # the variance of people at the two ends alone
         raise DesignError(f"attribute {attribute.name!r}: no values in the domain have this mean and so large a spread")
     return [(max(centre - spread, -1.0), min(centre + spread, 1.0))], guess.missing
+
+
+def _missing(target: Target, guess: Any) -> float:
+    """Return the assumed share of people without the number whose mean is the target."""
+    if target.symbol is None and isinstance(target.attribute, Numeric):
+        return _populations(target.attribute, guess)[1]
+    return 0.0
 
 
 def _of_two(reading: Reading, mean: float) -> Report:
@@ -320,20 +350,86 @@ def _of_numbers(source: Source, reading: Reading, ends: tuple[float, float], mis
 
 
 def people_needed(
-    plan: Plan, margin: float, *, attribute: str | None = None, level: float = 0.95, guesses: Guesses | None = None
+    plan: Plan | Schema,
+    margin: float,
+    *,
+    attribute: str | None = None,
+    own: int = 0,
+    central: float | None = None,
+    delta: float | None = None,
+    local: float | None = None,
+    level: float = 0.95,
+    guesses: Guesses | None = None,
+    make: Callable[[Schema, float], Plan] = design,
 ) -> int:
     """Return how many people to ask so that no margin (or none of this attribute) exceeds the given one.
 
     Margins of means are on the attribute's own scale, those of shares from 0 to 1: name an attribute unless all are
     alike. It is the smallest such number: with one person fewer some margin is larger. Ask some more, because chance
     decides how many people answer each question.
+
+    own: how many reports a relay adds to those of the people, in all batches together.
+
+    central and delta, with a schema in place of the plan: how many people a central promise needs if all of them are
+    one batch. The plan depends on their number: it is `hush.design(schema, central=..., delta=..., crowd=people,
+    local=...)`, or with `own=`. `make(schema, epsilon)` makes the plans, as in `hush.epsilon_needed`.
     """
     _check_margin(margin)
     _check_level(level)
-    asked = _of(prospects(plan, guesses), plan.schema, attribute)
-    # Categories with the same guess have the same margin.
-    distinct = list({(one.inclusion, one.report, Scale(one.attribute, one.symbol).half): one for one in asked}.values())
+    relay.check(own)
+    promise = (central, delta, local)
+    if isinstance(plan, Plan):
+        if promise != (None, None, None):
+            raise DesignError("this plan is made already: give its schema with central, delta and local")
+        return _smallest(_enough(plan, margin, own, attribute, level, guesses), _MOST)
+    if not isinstance(plan, Schema) or central is None or delta is None:
+        raise DesignError("give a plan; or a schema with central and delta, for reports that a relay shuffles")
+    if attribute is not None:
+        plan[attribute]  # raises an error that lists the names, if there is no such attribute
+    most = LOCAL if local is None else local
+    designs = Designs(partial(make, plan), central, delta, most)
+    if own:
+        return _smallest(_enough(designs.best(own=own), margin, own, attribute, level, guesses), _MOST)
+    known: dict[Plan, Callable[[int], bool]] = {}
 
+    def enough(people: int) -> bool:
+        made = designs.best(crowd=people)
+        if made not in known:
+            known[made] = _enough(made, margin, 0, attribute, level, guesses)
+        return known[made](people)
+
+    # No crowd is large enough for less noise than that of the largest local epsilon.
+    least = _smallest(_enough(designs.best(crowd=MAX_PEOPLE), margin, 0, attribute, level, guesses), MAX_PEOPLE)
+    return _smallest(enough, MAX_PEOPLE, least)
+
+
+def _smallest(enough: Callable[[int], bool], most: int, least: int = 1) -> int:
+    """Return the smallest number from `least` on that is enough."""
+    few, many, step = least - 1, least, -(-least // 64)
+    while not enough(many):
+        few, many, step = many, many + step, 2 * step
+        if many > most:
+            raise DesignError(f"more than {most:.0e} people are needed for this margin")
+    while many - few > 1:
+        middle = (few + many) // 2
+        if enough(middle):
+            many = middle
+        else:
+            few = middle
+    return many
+
+
+def _enough(
+    plan: Plan, margin: float, own: int, attribute: str | None, level: float, guesses: Guesses | None
+) -> Callable[[int], bool]:
+    """Return a test whether a number of people is enough for a margin under a plan."""
+    asked = _of(prospects(plan, guesses, own=own > 0), plan.schema, attribute)
+    # Categories with the same guess have the same margin.
+    distinct = list(
+        {
+            (one.inclusion, one.report, one.own_parts, Scale(one.attribute, one.symbol).half): one for one in asked
+        }.values()
+    )
     known = dict(guesses or {})
     wide = [
         index
@@ -342,22 +438,11 @@ def people_needed(
     ]
 
     def enough(people: int) -> bool:
-        if not all(one.prediction(people, level).margin <= margin for one in distinct):
+        if not all(one.prediction(people, level, own).margin <= margin for one in distinct):
             return False
-        return all(row.margin <= margin for row in _wide(plan, people, level, known, wide))
+        return all(row.margin <= margin for row in _wide(plan, people, own, level, known, wide))
 
-    few, many = 0, 1
-    while not enough(many):
-        few, many = many, 2 * many
-        if many > _MOST:
-            raise DesignError(f"more than {_MOST:.0e} people are needed for this margin")
-    while many - few > 1:
-        middle = (few + many) // 2
-        if enough(middle):
-            many = middle
-        else:
-            few = middle
-    return many
+    return enough
 
 
 def epsilon_needed(

@@ -24,6 +24,7 @@ from hush.core.views import Value
 from hush.errors import DesignError
 from hush.server.binomial import normal
 from hush.server.ladders import Fitted, clipped
+from hush.server.own import spread
 from hush.show.tables import number as shown
 
 USUAL = 64
@@ -41,14 +42,14 @@ _SCALE = 2.0**40  # people at the origin are taken as this much closer to it tha
 
 
 def foreseen(
-    channel: Ladder, number: Numeric, mean: float | None, spread: float, missing: float, n: int
+    channel: Ladder, number: Numeric, mean: float | None, width: float, missing: float, n: int
 ) -> tuple[Fitted, float]:
     """Return the ladder as n reports of the assumed people would fill it, and the mean of these people."""
     origin = min(max(0.0, number.low), number.high)
     far = number.high if number.high > origin else number.low
     reach = abs(far - origin)
     middle = reach / USUAL if mean is None else abs(mean - origin)
-    width = middle if mean is None else spread
+    width = middle if mean is None else width
     if not 0 <= middle <= reach:
         raise DesignError(f"attribute {number.name!r}: a guess is a Guess with a mean inside the domain")
     middle = max(middle, reach / _SCALE)
@@ -72,13 +73,29 @@ def foreseen(
 
 
 def precision(
-    channel: Ladder, number: Numeric, n: int, level: float, mean: float | None, spread: float, missing: float
+    channel: Ladder,
+    number: Numeric,
+    n: int,
+    level: float,
+    mean: float | None,
+    width: float,
+    missing: float,
+    own: Sequence[int] | None = None,
 ) -> tuple[float, float]:
-    """Return the error and the margin to expect of the mean, from n reports of the assumed people."""
-    fit, truth = foreseen(channel, number, mean, spread, missing, n)
+    """Return the error and the margin to expect of the mean, from n reports of the assumed people.
+
+    `own` has the expected counts of a relay's own reports among them, if there are any.
+    """
+    fit, truth = foreseen(channel, number, mean, width, missing, n)
     found = clipped(fit, level)
-    low, high = found.interval
-    return math.hypot(found.stderr, found.point - truth), max(high - truth, truth - low)
+    (low, high), stderr = found.interval, found.stderr
+    if own is not None:
+        both = n + sum(own)
+        counts = tuple(a + b for a, b in zip(fit.counts, own, strict=True))
+        all_ = clipped(Fitted(channel, number, counts, both), level)
+        low, high = spread(found.point, (low, high), (all_.point, *all_.interval), both / n)
+        stderr = max(stderr, both / n * all_.stderr)
+    return math.hypot(stderr, found.point - truth), max(high - truth, truth - low)
 
 
 def question(plan: Plan) -> str | None:

@@ -50,6 +50,16 @@ def left_over(plan: Plan, counted: Counted, own: int) -> Counted:
     return Counted(reports, answered, counts)
 
 
+def expected(plan: Plan, own: int) -> Counted:
+    """Return the counts that `own` reports of a relay have on average, as integers."""
+    blanket = blanket_of(plan)
+    answered = rounded([own * chance for chance in blanket.answered], own * plan.k, own)
+    counts = []
+    for channel, n in zip(blanket.channels, answered, strict=True):
+        counts.append(_fitted(channel.channel.alphabet, [n * chance for chance in channel.chances], n))
+    return Counted(own, answered, counts)
+
+
 def _fitted(alphabet: Alphabet, wanted: Sequence[Fraction], n: int) -> list[int]:
     """Return counts of n outputs that are close to these."""
     if isinstance(alphabet, Grouped) and alphabet.weight == alphabet.size // alphabet.group:  # one of every group

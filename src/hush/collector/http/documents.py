@@ -28,13 +28,13 @@ class Shown(msgspec.Struct):
 class CentralPromise(msgspec.Struct):
     """An upper bound of the collector's knowledge about a person in one batch, if the relay does not work with it.
 
-    It is `epsilon`, except with the probability `delta`. It rests on `people` who answer honestly in the batch, or on
-    `own` reports that the relay adds to it; the other one is null.
+    It is `epsilon`, except with the probability `delta`. It rests on a `crowd` of people who answer honestly in the
+    batch, or on `own` reports that the relay adds to it; the other one is null.
     """
 
     epsilon: float
     delta: float
-    people: int | None
+    crowd: int | None
     own: int | None
 
 

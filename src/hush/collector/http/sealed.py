@@ -79,7 +79,7 @@ class SealedHandlers:
         """
         relay = self._settings.relay
         people = batch.reports + batch.refused - batch.own
-        if relay is not None and (batch.own < (relay.own or 0) or people < (relay.people or 0)):
+        if relay is not None and (batch.own < (relay.own or 0) or people < (relay.crowd or 0)):
             logger.warning(
                 "a batch came with %d reports of people and %d of the relay's own: that is less than the pages promise",
                 people,

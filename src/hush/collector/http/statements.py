@@ -108,7 +108,7 @@ def relayed(plan: Plan, relay: RelayNamed, key: str) -> RelayPromise:
         relay.url,
         key,
         log_digits(plan.ratio),
-        [CentralPromise(one.epsilon, one.delta, one.people, one.own) for one in found],
+        [CentralPromise(one.epsilon, one.delta, one.crowd, one.own) for one in found],
         [f"Whatever anybody does, a report costs {_cost(plan)}.", *(_less(one, relay.host) for one in found)],
     )
 
@@ -120,7 +120,7 @@ def _less(found: Shuffled, host: str) -> str:
     if found.own is not None:
         crowd = f"the relay adds {found.own:,} reports of its own to every batch"
     else:
-        crowd = f"{found.people:,} people or more answer honestly in every batch"
+        crowd = f"{found.crowd:,} people or more answer honestly in every batch"
     rarely = math.floor(1 / Fraction(repr(found.delta)))
     return (
         f"If the relay {host} and the collector do not work together, and {crowd}, the collector learns less about "

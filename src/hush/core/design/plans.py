@@ -40,33 +40,7 @@ def design(
     title: str = "",
     after: Plan | str | None = None,
 ) -> Plan:
-    """Choose channels for a schema and an epsilon per person.
-
-    numeric: minimax, hybrid, piecewise, piecewise-sub, duchi, laplace, scdf, staircase; or duchi-multi or cube,
-    which report all numeric attributes in one question. categorical: subset, grr, oue, sue.
-
-    k: how many questions each person answers, with epsilon/k each. "best" has the least predicted error (see
-    `hush.core.design.choice`); "paper" is max(1, min(d, floor(epsilon/2.5))). "weighted" asks one question, drawn with
-    the probabilities of least error. "all" asks everybody all questions: each attribute gets epsilon/d, and a block of
-    attributes the sum of theirs.
-
-    objective, for minimax: "worst" minimises the largest variance over all inputs; "uniform", "centre", or a list
-    of weights of equal bins of the domain, minimises the average under that public prior.
-
-    importance: how much the error of each attribute counts (1 by default), for k="best" and k="weighted"; with
-    relations, also by pairs of names.
-
-    joint: lists of neighbouring attributes that are reported together, as cells of one table (docs/joint.md). If the
-    objective is a prior and all attributes are numbers that are never missing, hush takes the cube if its error is
-    less.
-
-    relations: pairs of names, such as ("education", "income"), or "all"; a third entry names the kind ("table",
-    "means", "association", "moments"). Everybody then answers one question, and a share `singles` of the people one
-    about a single attribute. bands: the cuts of numbers that tables and groups need; they must be public. ranges:
-    numbers whose whole distribution is asked, by a tree of bands. See `hush.core.design.relations`.
-
-    after: another plan (or its id) that this one follows, such as a pilot. Ledgers see to it that nobody answers both.
-    """
+    """Choose channels for a schema and an epsilon per person. `hush.planning.designs.design` has the options."""
     before = after.id if isinstance(after, Plan) else after
     if not isinstance(schema, Schema):
         raise DesignError("the schema must be a Schema: hush.Schema([hush.Numeric(...), ...])")

@@ -5,12 +5,11 @@
 - `profiles`: the theorem: delta for an epsilon, from above and from below.
 - `contrasts`: the exact probabilities of a plan, as the theorem needs them.
 - `losses`: several batches.
-- `searches`, `crowds`, `designs`: epsilons for a delta, plans for an epsilon.
+- `searches`, `crowds`, `designs`: epsilons for a delta, local epsilons for a central one.
 """
 
 from __future__ import annotations
 
 from hush.planning.shuffle.crowds import Shuffled, compose, shuffle
-from hush.planning.shuffle.designs import design_shuffled
 
-__all__ = ["Shuffled", "compose", "design_shuffled", "shuffle"]
+__all__ = ["Shuffled", "compose", "shuffle"]

@@ -37,7 +37,7 @@ class Shuffled(Shown):
     lower: float
     delta: float
     local: float
-    people: int | None
+    crowd: int | None
     own: int | None
     batches: int
     plan: Plan = field(repr=False)
@@ -54,11 +54,11 @@ class Shuffled(Shown):
         """Return what the second promise rests on, and how far it could be improved at most."""
         of = "the batch" if self.batches == 1 else f"each of {self.batches:,} batches"
         if self.own is not None:
-            crowd = f"the relay adds {self.own:,} reports of its own to {of}; all others may lie"
+            others = f"the relay adds {self.own:,} reports of its own to {of}; all others may lie"
         else:
-            crowd = f"{self.people:,} people answer honestly in {of}, the person among them"
+            others = f"{self.crowd:,} people answer honestly in {of}, the person among them"
         return (
-            f"The second line assumes that relay and collector do not work together, and that {crowd}.",
+            f"The second line assumes that relay and collector do not work together, and that {others}.",
             "It is proved." + (f" No proof can give {down(self.lower, 4)} or less." if self.lower else ""),
         )
 
@@ -67,7 +67,7 @@ def shuffle(
     plan: Plan,
     *,
     delta: float,
-    people: int | None = None,
+    crowd: int | None = None,
     own: int | None = None,
     batches: int = 1,
     tickets: bool = False,
@@ -75,7 +75,7 @@ def shuffle(
 ) -> Shuffled:
     """Return the central promise of a plan whose reports a relay shuffles: (epsilon, delta) beside the local epsilon.
 
-    people: how many people answer honestly in one batch, the person among them. Count only those whose reports are
+    crowd: how many people answer honestly in one batch, the person among them. Count only those whose reports are
     random and independent of each other: the least size of a batch, minus the liars that you must expect.
 
     own: instead, how many reports the relay adds to each batch, drawn from the plan's blanket. Then nothing is assumed
@@ -93,17 +93,12 @@ def shuffle(
     if series:
         raise DesignError("a series repeats its answers from memory, so batches can be linked: ask a plan of its own")
     target = read_delta(delta)
-    if (people is None) == (own is None):
-        raise DesignError("give either people, the honest people in a batch, or own, the reports that the relay adds")
-    if people is not None:
-        codec.integer(people, 1, MAX_PEOPLE, DesignError, "people")
-    else:
-        codec.integer(own, 1, MAX_PEOPLE, DesignError, "own")
+    check_crowd(crowd, own)
     codec.integer(batches, 1, MAX_BATCHES, DesignError, "batches")
     local = log_above(plan.ratio)
-    high = _upper(plan, people, own, target) if batches == 1 else _composed([(plan, people, own, batches)], target)
-    low = _lower(plan, people, own, target)
-    return Shuffled(high, min(low, high), float(delta), batches * local, people, own, batches, plan)
+    high = _upper(plan, crowd, own, target) if batches == 1 else _composed([(plan, crowd, own, batches)], target)
+    low = _lower(plan, crowd, own, target)
+    return Shuffled(high, min(low, high), float(delta), batches * local, crowd, own, batches, plan)
 
 
 def compose(*parts: Shuffled, delta: float) -> float:
@@ -114,7 +109,14 @@ def compose(*parts: Shuffled, delta: float) -> float:
     target = read_delta(delta)
     if not parts or not all(isinstance(part, Shuffled) for part in parts):
         raise DesignError("give one or more results of hush.shuffle")
-    return _composed([(part.plan, part.people, part.own, part.batches) for part in parts], target)
+    return _composed([(part.plan, part.crowd, part.own, part.batches) for part in parts], target)
+
+
+def check_crowd(crowd: object, own: object) -> None:
+    """Refuse anything but one of both."""
+    if (crowd is None) == (own is None):
+        raise DesignError("give either crowd, the honest people in a batch, or own, the reports that the relay adds")
+    codec.integer(crowd if own is None else own, 1, MAX_PEOPLE, DesignError, "crowd" if own is None else "own")
 
 
 def read_delta(delta: object) -> Fraction:
@@ -132,41 +134,41 @@ def _blanket(plan: Plan) -> Contrast:
     return blanket_of(plan)
 
 
-def _sides(plan: Plan, people: int | None, own: int | None) -> tuple[Contrast, int]:
+def _sides(plan: Plan, crowd: int | None, own: int | None) -> tuple[Contrast, int]:
     """Return the contrast that covers all pairs, and the number of values that are summed."""
     if own is not None:
         return only(_blanket(plan)), own + 1
-    assert people is not None
-    return _blanket(plan), people
+    assert crowd is not None
+    return _blanket(plan), crowd
 
 
 def _guess(contrast: Contrast, n: int, target: Fraction) -> float:
     return gaussian(math.sqrt(chi_square(contrast) / n), float(target))
 
 
-def _upper(plan: Plan, people: int | None, own: int | None, target: Fraction) -> float:
-    contrast, n = _sides(plan, people, own)
+def _upper(plan: Plan, crowd: int | None, own: int | None, target: Fraction) -> float:
+    contrast, n = _sides(plan, crowd, own)
     curve: Curve = lambda x, fineness: above(contrast, n, exp_bounds(Fraction(x))[0], fineness)  # noqa: E731
     return crossing(curve, target, log_above(plan.ratio), _guess(contrast, n, target))[1]
 
 
-def _lower(plan: Plan, people: int | None, own: int | None, target: Fraction) -> float:
+def _lower(plan: Plan, crowd: int | None, own: int | None, target: Fraction) -> float:
     """Return an epsilon at which some data set has a larger delta, or 0 if none is known."""
     if own is not None:
         if not is_tight(plan):
             return 0.0
         contrast, n = only(_blanket(plan)), own + 1
     else:
-        assert people is not None
-        contrast, n = crowd_of(plan), people
+        assert crowd is not None
+        contrast, n = crowd_of(plan), crowd
     curve: Curve = lambda x, fineness: below(contrast, n, exp_bounds(Fraction(x))[1], fineness)  # noqa: E731
     return crossing(curve, target, log_above(plan.ratio), _guess(contrast, n, target))[0]
 
 
-def holds(plan: Plan, people: int | None, own: int | None, epsilon: float, target: Fraction, fineness: float) -> bool:
-    """Say whether one batch is proved to keep this promise."""
-    contrast, n = _sides(plan, people, own)
-    return above(contrast, n, exp_bounds(Fraction(epsilon))[0], fineness) <= target
+def delta_at(plan: Plan, crowd: int | None, own: int | None, epsilon: float, fineness: float) -> Fraction:
+    """Return an upper bound of the delta of one batch at this epsilon."""
+    contrast, n = _sides(plan, crowd, own)
+    return above(contrast, n, exp_bounds(Fraction(epsilon))[0], fineness)
 
 
 # -- several batches
@@ -175,8 +177,8 @@ Part = tuple[Plan, int | None, int | None, int]
 
 
 @lru_cache(maxsize=64)
-def _loss(plan: Plan, people: int | None, own: int | None, least: Fraction) -> Loss:
-    contrast, n = _sides(plan, people, own)
+def _loss(plan: Plan, crowd: int | None, own: int | None, least: Fraction) -> Loss:
+    contrast, n = _sides(plan, crowd, own)
     top = log_above(plan.ratio)
     return loss_of(lambda factor: above(contrast, n, factor, _LOSSES), top, math.sqrt(chi_square(contrast) / n), least)
 
@@ -184,15 +186,15 @@ def _loss(plan: Plan, people: int | None, own: int | None, least: Fraction) -> L
 def _composed(given: list[Part], target: Fraction) -> float:
     """Return an epsilon for all batches together."""
     alike: dict[tuple[Plan, int | None, int | None], int] = {}
-    for plan, people, own, batches in given:
-        kind = (plan, people, own)
+    for plan, crowd, own, batches in given:
+        kind = (plan, crowd, own)
         alike[kind] = alike.get(kind, 0) + batches
     parts = [(*kind, batches) for kind, batches in alike.items()]
     total = sum(batches for *_, batches in parts)
-    losses = [(_loss(plan, people, own, target / (100 * total)), batches) for plan, people, own, batches in parts]
+    losses = [(_loss(plan, crowd, own, target / (100 * total)), batches) for plan, crowd, own, batches in parts]
     squares = [
         batches * chi_square(contrast) / n
-        for (contrast, n), batches in ((_sides(plan, people, own), batches) for plan, people, own, batches in parts)
+        for (contrast, n), batches in ((_sides(plan, crowd, own), batches) for plan, crowd, own, batches in parts)
     ]
     top = sum(batches * log_above(plan.ratio) for plan, _, _, batches in parts)
     curve: Curve = lambda x, fineness: delta_of(losses, x, fineness)  # noqa: E731

@@ -32,13 +32,13 @@ def crossing(curve: Curve, target: Fraction, top: float, guess: float) -> tuple[
     search = _Search(top)
     x = min(guess, top * (1 - TOLERANCE))
     while len(search.seen) < _STEPS:
-        y = search.look(x, _log(curve(x, COARSE), target))
+        y = search.look(x, log_ratio(curve(x, COARSE), target))
         if abs(y) < _NEAR or search.gap < 1e-2:
             break
         x = search.next()
     search = _Search(top, search.slope)
     while search.gap > TOLERANCE and len(search.seen) < _STEPS:
-        search.look(x, _log(curve(x, FINE), target))
+        search.look(x, log_ratio(curve(x, FINE), target))
         x = search.next()
     return search.low, search.high
 
@@ -78,8 +78,8 @@ class _Search:
         return (self.low + self.high) / 2
 
 
-def _log(value: Fraction, target: Fraction) -> float:
-    """Return ln(value/target), with the right sign."""
+def log_ratio(value: Fraction, target: Fraction) -> float:
+    """Return ln(value/target), with the right sign; a value that is far too small counts as very small."""
     if value > target:
         return max(math.log(value / target), 1e-300)
     return min(math.log(value / target), -1e-300) if value * 10**300 > target else _TINY
@@ -97,3 +97,12 @@ def gaussian(mu: float, delta: float) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if found(middle) <= delta else (middle, high)
     return high
+
+
+def sensitivity(epsilon: float, delta: float) -> float:
+    """Return about the largest mu, sensitivity by deviation, of a Gaussian mechanism that keeps this promise."""
+    low, high = 1e-9, 64.0
+    for _ in range(80):
+        mu = math.sqrt(low * high)
+        low, high = (mu, high) if gaussian(mu, delta) <= epsilon else (low, mu)
+    return low
