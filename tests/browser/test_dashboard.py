@@ -361,6 +361,8 @@ def test_readers_need_their_token(visit: Visit, tmp_path: Path) -> None:
         other = visit.open(f"{served.url}/dashboard#token=open%20sesame")
         expect(other.get_by_test_id("connection")).to_have_attribute("data-state", "live")
         assert "sesame" not in other.url  # it does not stay where others might see it
+        for opened in (page, other):
+            opened.close()  # before the collector ends: pages would ask again, and browsers note that as an error
 
 
 def test_one_page_listens_once_and_only_while_somebody_looks(visit: Visit, served: Served) -> None:
