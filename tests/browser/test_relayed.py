@@ -63,6 +63,7 @@ def form(visit: Visit, served: Served, plan: hush.Plan = PLAN) -> Page:
 
 
 def answer(page: Page) -> None:
+    page.get_by_test_id("whole").get_by_role("checkbox").check()
     page.get_by_role("spinbutton", name="age").fill("41")
     page.get_by_role("radio", name="mac").check()
     page.get_by_role("button", name=CHECK).click()

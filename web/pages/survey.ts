@@ -1,10 +1,13 @@
 /** A survey in one browser: questions, examples, and one report.
  *
+ * Chance draws the questions of the report first, and the ledger keeps them; so people are asked for no more than is
+ * reported. They may answer all questions to see their whole record: the report stays about the same ones.
+ *
  * Nobody may choose among draws, or keep back a draw that they dislike: then the reports would no longer follow the
  * law of the plan. So the report is drawn once the answers are final, kept in the ledger of this browser, sent at once,
  * and shown when it has arrived. Before that the page shows examples, drawn apart from it.
  */
-import { CollectorError, HushError, Report, randomise, type Collector, type Ledger, type Plan } from "hush-client";
+import { answerTicket, CollectorError, HushError, Report, type Collector, type Ledger, type Plan } from "hush-client";
 import type { RelayPromise } from "./documents";
 import { button, byId, html } from "./elements";
 import { field, type Field } from "./fields";
@@ -55,8 +58,11 @@ export interface Way {
 export class Survey {
   private answers: Answers = {};
   private promised: RelayPromise | undefined;
-  private readonly fields: Field[];
-  private readonly form: HTMLFormElement;
+  private asked: readonly string[] = [];
+  private ticket = ""; // the id of the report to come, which its questions follow from
+  private readonly all: Field[];
+  private form: HTMLFormElement | undefined;
+  private readonly whole = html("input", { type: "checkbox", id: "whole" });
   private timer = 0;
 
   constructor(
@@ -65,8 +71,8 @@ export class Survey {
     private readonly plan: Plan,
     private readonly way?: Way,
   ) {
-    this.fields = plan.schema.map(field);
-    this.form = this.questions();
+    this.all = plan.schema.map(field);
+    this.whole.addEventListener("change", () => this.arrange());
     addEventListener("online", () => void this.resume());
   }
 
@@ -76,6 +82,12 @@ export class Survey {
     if (state === "arrived") return this.done("This browser has sent its report to this survey already.");
     try {
       this.promised = await this.way?.promise();
+      if (state === undefined) {
+        const asked = await this.collector.questions(this.plan);
+        if (asked === undefined) return this.open(); // another tab was faster
+        this.asked = asked;
+        this.ticket = (await this.ledger.asked())[this.plan.id]?.id ?? "";
+      }
     } catch (error) {
       // A relay does not know that a plan is closed, so the collector is asked before.
       if (error instanceof CollectorError && error.kind === "plan-closed") return this.late(state);
@@ -92,6 +104,23 @@ export class Survey {
 
   // -- the questions
 
+  /** The fields that are shown: those of the report, or all. */
+  private get fields(): Field[] {
+    return this.all.filter(({ name }) => this.whole.checked || this.asked.includes(name));
+  }
+
+  private arrange(): void {
+    for (const item of this.all) item.element.hidden = !this.fields.includes(item);
+  }
+
+  /** The choice to answer more than is reported; nothing if the report is about everything. */
+  private more(): HTMLElement[] {
+    const rest = this.all.length - this.asked.length;
+    if (rest === 0) return [];
+    const label = `Show all ${this.all.length} questions. My report stays about the ${this.asked.length === 1 ? "one" : `${this.asked.length}`} drawn for me.`;
+    return [html("label", { class: "choice small", "data-testid": "whole" }, this.whole, html("span", {}, label))];
+  }
+
   private questions(): HTMLFormElement {
     const summary = html("div", { class: "notice bad", role: "alert", hidden: true, "data-testid": "problems" });
     const form = html(
@@ -99,8 +128,9 @@ export class Survey {
       { novalidate: true, "aria-label": "Questions", autocomplete: "off", "data-testid": "form" },
       html("p", { class: "quiet small" }, "All questions need an answer, unless they say otherwise. Nothing is sent yet."),
       summary,
-      ...this.fields.map((item) => item.element),
+      ...this.all.map((item) => item.element),
       html("button", { type: "submit", class: "primary" }, "Check my answers"),
+      ...this.more(),
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -127,18 +157,20 @@ export class Survey {
 
   private ask(): void {
     say("");
-    show(promise(this.plan, Number(this.ledger.cap), this.promised), this.form);
+    this.form ??= this.questions();
+    this.arrange();
+    show(promise(this.plan, this.asked, Number(this.ledger.cap), this.promised), this.form);
   }
 
   // -- examples: nothing is drawn for good yet
 
   private review(): void {
-    // No prototype: an attribute may have any name, and every one is given.
+    // No prototype: an attribute may have any name.
     this.answers = Object.assign(Object.create(null), Object.fromEntries(this.fields.map((f) => [f.name, f.value()])));
     say("");
     const heading = html("h2", {}, "Are these your answers?");
     const example = html("div", { "aria-live": "polite", "data-testid": "example" });
-    const draw = (): void => example.replaceChildren(...explained(randomise(this.plan, this.answers), this.answers));
+    const draw = (): void => example.replaceChildren(...explained(answerTicket(this.plan, this.answers, this.ticket), this.answers));
     draw();
     // Not for a weak plan: it would reassure where a report gives the answers away.
     const stay = weakness(this.plan) === "" ? "They stay on this device. " : "";
@@ -158,7 +190,7 @@ export class Survey {
       "section",
       { class: "example", "aria-labelledby": "example" },
       html("h2", { id: "example" }, "An example that is not sent"),
-      html("p", {}, "Drawn from the same answers, for show. Yours will be drawn anew, and may say something else."),
+      html("p", {}, "Drawn from the same answers to the same question, for show. Yours will be drawn anew, and may say something else."),
       button("Draw another example", draw),
       example,
     );
@@ -188,7 +220,7 @@ export class Survey {
       return say(`No report was drawn: ${reason(error)}.`);
     }
     this.answers = {};
-    this.form.reset();
+    this.form?.reset();
     if (own) return this.send(answers);
     // Another tab was faster: the report is of its answers, and cannot be explained by these.
     await this.open();

@@ -12,19 +12,23 @@ export const dealt = document.documentElement.dataset["tickets"] === "yes";
 const MOST_TOLD = 4; // attributes of one question; of a hundred the sentences would be alike
 
 /** The promise of the plan, as this browser has checked it; through a relay, also the second one that it cannot check. */
-export function promise(plan: Plan, cap: number, through?: RelayPromise): HTMLElement {
+export function promise(plan: Plan, names: readonly string[], cap: number, through?: RelayPromise): HTMLElement {
   const epsilon = Number(plan.epsilon);
   const [top, bottom] = plan.ratio;
   const measured = Number((top * 10_000n) / bottom + 1n) / 10_000; // rounded up: it is a bound
   const many = plan.questions.length;
-  const chosenBy = dealt ? "which the collector deals without knowing your answers" : "drawn by chance on this device";
+  const by = dealt ? "The collector has dealt" : "This device has drawn";
+  const chance = dealt ? ", by chance and without knowing your answers" : " by chance, before you answer";
   // With relations the plan asks other questions than the form: about two answers at once, or about one in several ways.
   const alike = many === plan.schema.length && plan.questions.every(({ views: [only, more] }) => more === undefined && only?.kind === "value");
-  const what = alike ? `${plan.k} of the ${many} questions` : `${plan.k} of ${many} things that can be asked about your answers`;
+  const what = alike
+    ? `${plan.k === 1 ? "this question" : "these questions"} of the ${many}`
+    : `${plan.k} of ${many} things that can be asked about people`;
+  const needs = names.length === 1 ? "it" : "these";
   const asked =
     plan.k === many
       ? "Your report is about all of these questions, with noise."
-      : `Your report will be about ${what}, ${chosenBy}, with noise.`;
+      : `${by} ${what} for you${chance}. Your report is about ${alike ? needs : "that"}, with noise, and nobody needs your other answers.`;
   const weak = weakness(plan);
   // The answers of a weak plan are not sent either; but to say so would reassure where a report gives them away.
   const first =
@@ -73,7 +77,7 @@ export function promise(plan: Plan, cap: number, through?: RelayPromise): HTMLEl
 
 /** The answers of a person. */
 export function answered(plan: Plan, answers: Answers): HTMLElement {
-  const pairs = plan.schema.map(({ name }) => {
+  const pairs = plan.schema.filter(({ name }) => name in answers).map(({ name }) => {
     const value = answers[name] ?? UNSAID;
     return html("div", {}, html("dt", {}, name), html("dd", {}, typeof value === "number" ? plain(value) : value));
   });
