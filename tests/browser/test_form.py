@@ -96,7 +96,13 @@ def test_filled_by_keyboard_explained_and_sent_once(visit: Visit, served: Served
 
     paths = [request.path for request in visit.asked]
     about = f"/plans/{SURVEY.id}"
-    assert set(paths) == LOADED | {f"/?plan={SURVEY.id}", about, f"{about}/current", f"{about}/reports"}
+    assert set(paths) == LOADED | {
+        f"/?plan={SURVEY.id}",
+        about,
+        f"{about}/current",
+        f"{about}/presentation",
+        f"{about}/reports",
+    }
     assert len(paths) == len(set(paths))
     assert visit.hosts() == {served.url.removeprefix("http://")}
     everything = " ".join(f"{request.url} {request.headers} {request.body!r}" for request in visit.asked)
@@ -136,6 +142,7 @@ def check_told(page: Page, plan: hush.Plan, where: str) -> None:
 
 def check_bounds(page: Page, plan: hush.Plan) -> None:
     """Check what the page promises."""
+    page.locator(".promise > summary").click()
     page.get_by_text("Checked on this device").click()
     told = page.locator(".promise li").nth(1).text_content() or ""
     bounds = [float(text) for text in re.findall(r"([\d.]+) times likelier|about ([\d.]+)\.$", told)[0] if text]

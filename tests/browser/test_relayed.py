@@ -105,7 +105,14 @@ def test_the_report_goes_to_the_relay_alone(visit: Visit, parts: tuple[Served, R
     about = f"/plans/{PLAN.id}"
     asked = [request.path for request in visit.asked if not request.path.startswith("/pages/")]
     assert sorted(asked) == sorted(
-        [f"/?plan={PLAN.id}", about, f"{about}/current", f"{about}/relay", f"/sealed/{PLAN.id}"]
+        [
+            f"/?plan={PLAN.id}",
+            about,
+            f"{about}/current",
+            f"{about}/presentation",
+            f"{about}/relay",
+            f"/sealed/{PLAN.id}",
+        ]
     )
     assert (relay.store.held(PLAN.id), served.tally(PLAN).reports) == (1, 0)
     somebody(served, relay)

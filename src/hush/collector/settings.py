@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hush.collector.presentation import Presentation
 from hush.errors import InputError
 
 Role = Literal["submit", "submit-batch", "read", "admin"]
@@ -88,6 +89,7 @@ class Settings:
     `held_bytes`: how many bytes of unanswered requests are held in memory; at least `max_body`. `sealed_key`: the
     secret key that opens batches of a relay; without one none are taken. `sealed_only`: nothing else is counted.
     `relay`: the relay that people send through. The form sends there, and the pages name its promise.
+    `presentations`: how the form presents plans, by plan id.
     """
 
     max_body: int = 16 << 20
@@ -120,6 +122,7 @@ class Settings:
     sealed_key: bytes = b""
     sealed_only: bool = False
     relay: RelayNamed | None = None
+    presentations: Mapping[str, Presentation] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse unknown roles, an open role admin, and negative numbers."""

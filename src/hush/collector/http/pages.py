@@ -34,6 +34,7 @@ TYPES = {
     "css": "text/css; charset=utf-8",
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
+    "json": "application/json",
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
 }
