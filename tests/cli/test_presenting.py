@@ -49,3 +49,11 @@ def test_a_bad_one_is_refused(specs: list[str], rule: str) -> None:
 def test_a_plan_that_is_not_served_is_refused() -> None:
     told = refused("serve", "other.json", "--presentation", "plan.json=form.json", "--store", "hush.db", "--port", "0")
     assert "--presentation: its plan is not served" in told
+
+
+@pytest.mark.parametrize(
+    ("site", "rule"),
+    [("https://a.example/path", "--embed is scheme://host"), ("*", "named by its origin"), ("a.example", "--embed is")],
+)
+def test_a_site_that_shows_the_form_is_an_origin(site: str, rule: str) -> None:
+    assert rule in refused("serve", "plan.json", "--embed", site, "--store", "hush.db", "--port", "0")

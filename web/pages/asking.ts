@@ -26,6 +26,7 @@ export class Questions {
   private readonly progress = html("p", { class: "progress small quiet", "data-testid": "progress" }, this.bar, this.told);
   private readonly back = button(t("back"), () => this.go(this.step - 1));
   private readonly submit = html("button", { type: "submit", class: "primary" }, t("check"));
+  private readonly actions = html("div", { class: "row actions" }, this.submit);
   private step = 0;
 
   constructor(
@@ -41,7 +42,7 @@ export class Questions {
       this.progress,
       this.summary,
       ...this.all.map((item) => item.element),
-      html("div", { class: "row actions" }, this.submit, this.back),
+      this.actions,
       html("p", { class: "quiet small" }, t("nothingSent")),
       ...this.more(),
     );
@@ -88,7 +89,8 @@ export class Questions {
     const { fields, stepping } = this;
     this.step = Math.min(this.step, fields.length - 1);
     for (const item of this.all) item.element.hidden = !fields.includes(item) || (stepping && fields[this.step] !== item);
-    this.back.hidden = !stepping || this.step === 0;
+    if (stepping && this.step > 0) this.actions.append(this.back);
+    else this.back.remove();
     this.submit.textContent = t(stepping && this.step < fields.length - 1 ? "next" : "check");
     this.tell();
   }

@@ -2,6 +2,7 @@
 import { Collector, Ledger, type Plan } from "hush-client";
 import { paint } from "./accent";
 import { byId, html } from "./elements";
+import { fit } from "./framed";
 import { chosen as wanted, speak, t } from "./language";
 import { present, presented } from "./presentation";
 import { checkBrowser, deliver, promised, relayed } from "./relay";
@@ -94,6 +95,7 @@ async function start(): Promise<void> {
   await new Survey(collector, ledger, plan, way).open();
 }
 
+fit();
 start().catch(async (error: unknown) => {
   await speak(wanted(presented().language));
   say(t("cannotShow", { reason: reason(error) }));

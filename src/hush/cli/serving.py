@@ -65,6 +65,12 @@ if TYPE_CHECKING:
     metavar="[PLAN=]ORIGIN",
     help="The origin (https://host, no path) of pages that may send reports.",
 )
+@click.option(
+    "--embed",
+    multiple=True,
+    metavar="ORIGIN",
+    help="The origin of pages that may show the form in a frame, as https://www.example.org. The default is none.",
+)
 @listening.RATE
 @click.option(
     "--reveal-every",
@@ -131,6 +137,7 @@ def serve(
     open_: str | None,
     names: tuple[str, ...],
     origin: tuple[str, ...],
+    embed: tuple[str, ...],
     rate: float,
     every: str,
     least: int,
@@ -198,6 +205,7 @@ def serve(
         sealed_only=sealed_only,
         relay=named,
         presentations=presented,
+        embed=frozenset(listening.origin_of(site, "--embed") for site in embed),
     )
     through.promises(read, named)  # before they are added to the store
     public = _public(settings.sealed_key)
