@@ -59,6 +59,7 @@ if (process.argv.includes("--package")) {
   for (const name of readdirSync(join(here, "pages")).sort()) {
     const path = join("pages", name);
     if (extname(name) === ".css") files.set(name, await bundled(path));
+    else if (name === "words-en.json") continue; // it is a part of form.js
     else if (extname(name) !== ".ts") files.set(name, readFileSync(join(here, path)));
     else if (/^[a-z]+\.entry\.ts$/.test(name)) files.set(name.replace(".entry.ts", ".js"), await bundled(path, [clientApart]));
   }

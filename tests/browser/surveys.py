@@ -56,29 +56,39 @@ RECORD: dict[str, Any] = {
 }
 
 
-def fill(page: Page) -> None:
-    """Fill in the form of `SCHEMA` with `RECORD`, by keyboard alone, from wherever the focus is to its button."""
+def answer_focused(page: Page, name: str) -> None:
+    """Answer the question that has the focus, as `RECORD` does."""
     press = page.keyboard.press
+    if name == "way to work":
+        press("ArrowDown")  # the first was focused; the second is chosen
+    elif name == "smoker":
+        press("Space")
+        for _ in range(2):  # the last choice: rather not say
+            press("ArrowDown")
+    else:
+        page.keyboard.type(str(RECORD[name]))
+
+
+def fill(page: Page, *, whole: bool = False) -> list[str]:
+    """Fill in the form of `SCHEMA` with `RECORD`, by keyboard alone, from wherever the focus is to its button.
+
+    With `whole`, ask for all questions first. Return the names of the questions that were answered.
+    """
     page.get_by_test_id("form").wait_for()
-    for _ in range(20):  # past the links, as far as the first question
-        press("Tab")
-        if page.evaluate("document.activeElement.id") == "attribute-0":
+    if whole:
+        page.get_by_test_id("whole").get_by_role("checkbox").check()
+        page.locator("#main").focus()
+    names = []
+    for _ in range(40):  # past the links, question by question
+        page.keyboard.press("Tab")
+        name = page.evaluate("document.activeElement.closest('[data-attribute]')?.dataset.attribute")
+        if name is not None:
+            names.append(name)
+            answer_focused(page, name)
+        elif names:
             break
-    page.keyboard.type("41")
-    press("Tab")
-    press("ArrowDown")  # the first way to work was focused; the second is chosen
-    press("Tab")
-    page.keyboard.type("31415.92")
-    press("Tab")
-    press("Space")
-    for _ in range(2):  # the last choice: rather not say
-        press("ArrowDown")
-    press("Tab")
-    page.keyboard.type("region C")
-    press("Tab")
-    page.keyboard.type("town 47")
-    press("Tab")
     expect(page.get_by_role("button", name=CHECK)).to_be_focused()
+    return names
 
 
 def review(page: Page) -> None:

@@ -21,6 +21,7 @@ from playwright.sync_api import expect
 import hush
 from hush.cli.files import friendly
 from hush.collector.http import pages
+from hush.errors import InputError
 from tests.browser.visits import Visit
 from tests.collector.served import anybody, serving
 from tests.sessions import blocks_of
@@ -125,3 +126,64 @@ def test_the_page_that_sends_telemetry(visit: Visit, tmp_path: Path) -> None:
             expect(visit.open(origin).locator("output")).to_have_text(words)
         assert served.tally(plan).reports == 1
         assert len({post.body for post in visit.posts}) == 1
+
+
+def embedded(text: str, url: str, plan: hush.Plan) -> str:
+    return text.replace("https://reports.example.org", url).replace("PLAN", plan.id)
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_the_form_in_a_page_of_another_site(visit: Visit, tmp_path: Path, allowed: bool) -> None:
+    """It is filled in and sent there, as high as it is; a site that the collector does not name shows nothing."""
+    blocks = {block.file: block.text for block in blocks_of(ROOT / "docs" / "telemetry.md") if block.file}
+    site = site_in(tmp_path)
+    visit.allowed = ("status of 404", "frame-ancestors", "ERR_BLOCKED_BY_RESPONSE")
+    plan = hush.design(PLAN.schema, 2.0, k=2, title="In a frame")
+    with hosting(site) as origin:
+        settings = anybody(embed=frozenset([origin if allowed else "https://elsewhere.example"]))
+        with serving(tmp_path, settings, plans=(plan,), trainings={}) as served:
+            (site / "index.html").write_text(embedded(blocks["embedded.html"], served.url, plan), encoding="utf-8")
+            page = visit.open(origin)
+            frame = page.frame_locator("iframe")
+            if not allowed:
+                page.wait_for_timeout(1000)
+                expect(frame.get_by_test_id("form")).to_have_count(0)
+                return
+            frame.get_by_test_id("form").wait_for()
+            expect(page.locator("iframe")).to_have_attribute("title", "One question")
+            fits = "() => Math.abs(parseFloat(document.querySelector('iframe').style.height) - wanted) < 2".replace(
+                "wanted", str(frame.locator("body").evaluate("body => body.getBoundingClientRect().height"))
+            )
+            page.wait_for_function(fits)
+            # The page's own messages are not the form's.
+            page.evaluate("postMessage({hushHeight: 9999}, '*')")
+            page.wait_for_timeout(200)
+            assert page.evaluate(fits)
+            frame.get_by_label("age", exact=True).fill("41")
+            frame.get_by_label("mac").check()
+            frame.get_by_role("button", name="Check my answers").click()
+            frame.get_by_role("button", name="These are my answers: send my report").click()
+            frame.get_by_test_id("done").wait_for()
+            assert served.tally(plan).reports == 1
+            assert page.evaluate("document.querySelector('iframe').contentDocument") is None
+
+
+def test_only_the_form_may_be_framed_and_only_by_the_named_site(tmp_path: Path) -> None:
+    policy = "content-security-policy"
+    site = "https://www.example.org"
+    with serving(tmp_path, anybody(embed=frozenset([site])), plans=(PLAN,), trainings={}) as served:
+        answer = served.client.get("/")
+        assert answer.headers[policy].endswith(f"; frame-ancestors {site}")
+        assert "x-frame-options" not in answer.headers
+        assert f'data-embed="{site}"' in answer.text
+        for other in ("/dashboard", "/explanation", "/pages/embed.js"):
+            assert served.client.get(other).headers[policy].endswith("frame-ancestors 'none'")
+    (tmp_path / "other").mkdir()
+    with serving(tmp_path / "other", anybody(), plans=(PLAN,), trainings={}) as served:
+        assert served.client.get("/").headers[policy].endswith("frame-ancestors 'none'")
+
+
+@pytest.mark.parametrize("site", ["*", "https://a.example/path", "https://a.example; script-src *", 'https://a"b', "a"])
+def test_a_site_is_named_by_its_origin(site: str) -> None:
+    with pytest.raises(InputError, match="named by its origin"):
+        anybody(embed=frozenset([site]))

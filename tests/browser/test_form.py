@@ -72,7 +72,7 @@ def form(visit: Visit, served: Served, plan: hush.Plan = SURVEY) -> Page:
 def test_filled_by_keyboard_explained_and_sent_once(visit: Visit, served: Served) -> None:
     """Exactly one report leaves, which is then shown, and of the record nothing does."""
     page = form(visit, served)
-    fill(page)
+    assert fill(page, whole=True) == list(RECORD)
     review(page)
     assert not visit.posts
     expect(page.get_by_role("main")).to_contain_text("They stay on this device.")
@@ -96,7 +96,13 @@ def test_filled_by_keyboard_explained_and_sent_once(visit: Visit, served: Served
 
     paths = [request.path for request in visit.asked]
     about = f"/plans/{SURVEY.id}"
-    assert set(paths) == LOADED | {f"/?plan={SURVEY.id}", about, f"{about}/current", f"{about}/reports"}
+    assert set(paths) == LOADED | {
+        f"/?plan={SURVEY.id}",
+        about,
+        f"{about}/current",
+        f"{about}/presentation",
+        f"{about}/reports",
+    }
     assert len(paths) == len(set(paths))
     assert visit.hosts() == {served.url.removeprefix("http://")}
     everything = " ".join(f"{request.url} {request.headers} {request.body!r}" for request in visit.asked)
@@ -136,6 +142,7 @@ def check_told(page: Page, plan: hush.Plan, where: str) -> None:
 
 def check_bounds(page: Page, plan: hush.Plan) -> None:
     """Check what the page promises."""
+    page.locator(".promise > summary").click()
     page.get_by_text("Checked on this device").click()
     told = page.locator(".promise li").nth(1).text_content() or ""
     bounds = [float(text) for text in re.findall(r"([\d.]+) times likelier|about ([\d.]+)\.$", told)[0] if text]
@@ -194,17 +201,55 @@ def offline(visit: Visit, page: Page) -> bytes:
 
 def test_nothing_is_drawn_before_the_answers_are_final(visit: Visit, served: Served) -> None:
     """They may be changed until then; there is no report that could be liked or not."""
-    page = form(visit, served)
-    fill(page)
+    page = form(visit, served, AGE)
+    assert fill(page) == ["age"]
     for age in ("50", "41"):
         page.get_by_label("age", exact=True).fill(age)
         page.get_by_role("button", name=CHECK).click()
         expect(page.get_by_test_id("answers").locator("dd").first).to_have_text(age)
-        assert kept_bytes(page, SURVEY) == b""
+        assert kept_bytes(page, AGE) == b""
         page.get_by_role("button", name="Change my answers").click()
         expect(page.get_by_label("age", exact=True)).to_have_value(age)
-    assert kept_bytes(page, SURVEY) == b""
+    assert kept_bytes(page, AGE) == b""
     assert not visit.posts
+
+
+def about(report: bytes) -> list[str]:
+    """Return the attributes that a report to the survey is about."""
+    ((index, _),) = hush.Report.decode(SURVEY, report).answers
+    return list(SURVEY.questions[index].attributes)
+
+
+def test_only_the_drawn_question_is_asked_and_reported(visit: Visit, served: Served) -> None:
+    """It stays that one in other tabs, after a reload, for the examples, and if all questions are answered.
+
+    A page that draws anew would pass with probability 6^-10, about 1 in 60 million.
+    """
+    page = form(visit, served)
+    asked = fill(page)
+    assert len(asked) == 1
+    expect(page.locator(".promise")).to_contain_text(
+        "This device has drawn this question of the 6 for you by chance, before you answer."
+    )
+    for tab in (form(visit, served), page):
+        tab.reload()
+        tab.get_by_test_id("form").wait_for()
+        expect(tab.locator(".field:visible")).to_have_count(1)
+        expect(tab.locator(".field:visible")).to_have_attribute("data-attribute", asked[0])
+    assert fill(page, whole=True) == list(RECORD)
+    review(page)
+    expect(page.get_by_test_id("answers").locator("dt")).to_have_text(list(RECORD))
+    for _ in range(7):
+        assert about(shown_bytes(page, "example")) == asked
+        page.get_by_role("button", name="Draw another example").click()
+    page.get_by_role("button", name="Change my answers").click()
+    page.get_by_test_id("whole").get_by_role("checkbox").uncheck()
+    expect(page.locator(".field:visible")).to_have_count(1)
+    page.get_by_role("button", name=CHECK).click()
+    expect(page.get_by_test_id("answers").locator("dt")).to_have_text(asked)
+    send(page)
+    assert about(shown_bytes(page)) == asked
+    assert served.tally(SURVEY).reports == 1
 
 
 def test_once_it_is_drawn_it_is_that_one_and_it_is_not_shown(visit: Visit, served: Served) -> None:
@@ -289,7 +334,7 @@ def test_a_report_that_was_drawn_and_not_sent_can_only_be_sent(visit: Visit, ser
 def test_nothing_about_the_answers_stays_once_it_is_sent(visit: Visit, served: Served) -> None:
     visit.allowed = ("ERR_INTERNET_DISCONNECTED",)
     page = form(visit, served)
-    fill(page)
+    fill(page, whole=True)
     review(page)
     offline(visit, page)
     content = page.content()
@@ -359,15 +404,15 @@ def test_a_closed_survey_does_not_deny_what_may_have_been_counted(visit: Visit, 
 
 
 def test_drawing_for_show_draws_nothing_for_good_and_sends_nothing(visit: Visit, served: Served) -> None:
-    page = form(visit, served)
+    page = form(visit, served, EVERYTHING)
     fill(page)
     review(page)
     examples = {shown_bytes(page, "example")}
-    for _ in range(3):
+    for _ in range(7):
         page.get_by_role("button", name="Draw another example").click()
         examples.add(shown_bytes(page, "example"))
-    assert len(examples) == 4
-    assert kept_bytes(page, SURVEY) == b""
+    assert len(examples) == 8  # six answers with thousands of outcomes: two alike are a false alarm in 10^6 at most
+    assert kept_bytes(page, EVERYTHING) == b""
     assert not visit.posts
     send(page)
     sent = shown_bytes(page)
@@ -377,6 +422,7 @@ def test_drawing_for_show_draws_nothing_for_good_and_sends_nothing(visit: Visit,
 
 def test_bad_answers_are_named_and_nothing_is_drawn(visit: Visit, served: Served) -> None:
     page = form(visit, served)
+    page.get_by_test_id("whole").get_by_role("checkbox").check()
     page.get_by_role("button", name=CHECK).click()
     problems = page.get_by_test_id("problems")
     expect(problems.get_by_role("listitem")).to_have_count(5)  # income may be left out
@@ -493,18 +539,18 @@ def test_a_plan_that_is_not_what_it_claims_is_refused(visit: Visit, served: Serv
 def test_a_browser_spends_no_more_than_its_cap(visit: Visit, served: Served) -> None:
     for plan, fine in ((EVERYTHING, True), (DEAR, False)):  # 6 + 12 > 16
         page = form(visit, served, plan)
-        fill(page)
-        review(page)
-        press_button(page, SEND)
         if fine:
-            page.get_by_test_id("done").wait_for()
-    expect(page.get_by_role("status")).to_contain_text("No report was drawn")
-    expect(page.get_by_role("button", name="Change my answers")).to_be_enabled()
+            fill(page)
+            review(page)
+            send(page)
+    expect(page.get_by_role("status")).to_contain_text("cannot be shown: this plan costs 12.0; of a cap of 16.0")
+    expect(page.get_by_test_id("form")).to_have_count(0)  # nobody is asked for nothing
     assert served.tally(DEAR).reports == 0
 
 
 def test_questions_about_several_attributes(visit: Visit, served: Served) -> None:
     page = form(visit, served, BLOCKS)
+    page.get_by_test_id("whole").get_by_role("checkbox").check()
     page.get_by_label("morning").fill("1")
     page.get_by_label("noon").fill("5")
     page.get_by_label("evening").fill("9.5")
@@ -527,7 +573,7 @@ def test_without_a_plan_the_open_ones_are_listed(visit: Visit, served: Served) -
 
 
 def test_a_collector_that_deals_tickets(visit: Visit, tmp_path: Path) -> None:
-    """One ticket, fetched when the answers are final; a reload and another tab fetch no other one."""
+    """One ticket, fetched before anything is asked; a reload and another tab fetch no other one."""
     visit.allowed = ("ERR_FAILED",)
     settings = anybody(tickets=True, ticket_key=b"k" * 32)
     with serving(tmp_path, settings, plans=(SURVEY,), trainings={}) as served:
@@ -535,12 +581,14 @@ def test_a_collector_that_deals_tickets(visit: Visit, tmp_path: Path) -> None:
         def tickets() -> int:
             return len([asked for asked in visit.asked if asked.path.endswith("/ticket")])
 
-        early, page = visit.open(served.url), visit.open(served.url)  # the only plan
-        expect(page.locator(".promise")).to_contain_text("which the collector deals")
-        fill(page)
+        early = visit.open(served.url)  # the only plan
+        early.get_by_test_id("form").wait_for()
+        page = visit.open(served.url)
+        expect(page.locator(".promise")).to_contain_text("The collector has dealt this question of the 6 for you")
+        asked = fill(page)
         review(page)
         page.get_by_role("button", name="Draw another example").click()
-        assert tickets() == 0
+        assert tickets() == 1
         visit.context.route("**/reports", lambda route: route.abort())
         press_button(page, SEND)
         page.get_by_test_id("waiting").wait_for()
@@ -548,7 +596,7 @@ def test_a_collector_that_deals_tickets(visit: Visit, tmp_path: Path) -> None:
         page.reload()
         page.get_by_test_id("waiting").wait_for()
         early.bring_to_front()
-        fill(early)
+        assert fill(early) == asked
         review(early)
         press_button(early, SEND)
         early.get_by_test_id("waiting").wait_for()

@@ -78,6 +78,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def fill(page: Page) -> None:
+    page.get_by_test_id("whole").get_by_role("checkbox").check()
     page.get_by_role("spinbutton", name="age").fill("41")
     page.get_by_role("spinbutton", name="income").fill("31415")
     page.get_by_label("yes").check()
@@ -98,8 +99,11 @@ def test_each_attribute_is_asked_once_and_the_report_explained(visit: Visit, ser
     plan = ASKED[words]
     page = visit.open(f"{served.url}/?plan={plan.id}")
     expect(page.get_by_test_id("form").locator(".field, fieldset")).to_have_count(len(SCHEMA))
-    told = f"about 1 of {len(plan.questions)} things that can be asked about your answers"
+    told = f"has drawn 1 of {len(plan.questions)} things that can be asked about people for you by chance"
     expect(page.locator(".promise")).to_contain_text(told)
+    (asked,) = [question.attributes for question in plan.questions if question.words == words]
+    shown = page.locator(".field:visible").evaluate_all("all => all.map(one => one.dataset.attribute)")
+    assert sorted(shown) == sorted(asked)
     fill(page)
     expect(page.get_by_test_id("answers").locator("dt")).to_have_text(list(SCHEMA.names))
     check_accessible(page)

@@ -63,6 +63,7 @@ def form(visit: Visit, served: Served, plan: hush.Plan = PLAN) -> Page:
 
 
 def answer(page: Page) -> None:
+    page.get_by_test_id("whole").get_by_role("checkbox").check()
     page.get_by_role("spinbutton", name="age").fill("41")
     page.get_by_role("radio", name="mac").check()
     page.get_by_role("button", name=CHECK).click()
@@ -104,7 +105,14 @@ def test_the_report_goes_to_the_relay_alone(visit: Visit, parts: tuple[Served, R
     about = f"/plans/{PLAN.id}"
     asked = [request.path for request in visit.asked if not request.path.startswith("/pages/")]
     assert sorted(asked) == sorted(
-        [f"/?plan={PLAN.id}", about, f"{about}/current", f"{about}/relay", f"/sealed/{PLAN.id}"]
+        [
+            f"/?plan={PLAN.id}",
+            about,
+            f"{about}/current",
+            f"{about}/presentation",
+            f"{about}/relay",
+            f"/sealed/{PLAN.id}",
+        ]
     )
     assert (relay.store.held(PLAN.id), served.tally(PLAN).reports) == (1, 0)
     somebody(served, relay)

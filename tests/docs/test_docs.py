@@ -47,6 +47,7 @@ RUN_ELSEWHERE = {
     "tests/engines/test_spark.py": {("docs/spark.md", "py")},
     "tests/web/test_client.py": {("web/README.md", "js")},
     "tests/experiments/test_ipums.py": {("docs/data.md", "json")},
+    "tests/collector/test_presentation.py": {("docs/browser.md", "json")},
     "tests/docs/test_docs.py": {("docs/operate.md", "ini"), ("docs/operate.md", "sh"), ("docs/cli-reference.md", "sh")},
 }
 

@@ -1,6 +1,10 @@
 /** The form: answers stay in this page; one report leaves, drawn when they are final, and sent once. */
 import { Collector, Ledger, type Plan } from "hush-client";
+import { paint } from "./accent";
 import { byId, html } from "./elements";
+import { fit } from "./framed";
+import { chosen as wanted, speak, t } from "./language";
+import { present, presented } from "./presentation";
 import { checkBrowser, deliver, promised, relayed } from "./relay";
 import { reason, say, show, Survey } from "./survey";
 import { dealt } from "./telling";
@@ -27,21 +31,44 @@ async function chosen(collector: Collector, headers: Record<string, string>): Pr
   if (id !== null) return collector.current(id);
   const response = await fetch("/plans", { headers, credentials: "omit" });
   if (!response.ok) {
-    say("This address needs the id of a plan: ask for the whole link, which ends in ?plan= and the id.");
+    await speak(wanted(""));
+    say(t("needsPlan"));
     return undefined;
   }
   const found: unknown = await response.json();
+  await speak(wanted(""));
+  frame();
   const open = (found as { plans: Entry[] }).plans.filter((plan) => plan.open);
   // A pilot leads to the plan that follows it.
   const plans = open.filter(({ after }) => open.every(({ id }) => id !== after));
   const [only] = plans;
   if (plans.length === 1 && only !== undefined) return collector.current(only.id);
-  say(plans.length === 0 ? "There is no open survey here." : "Which survey would you like to answer?");
+  say(t(plans.length === 0 ? "noSurvey" : "whichSurvey"));
   const links = plans.map((plan) =>
     html("li", {}, html("a", { href: `/?plan=${plan.id}` }, plan.title || plan.id.slice(0, 12))),
   );
   show(html("ul", { class: "surveys" }, ...links));
   return undefined;
+}
+
+/** The words around the questions. */
+function frame(): void {
+  byId("skip").textContent = t("skip");
+  byId("to-dashboard").textContent = t("results");
+  byId("to-explanation").textContent = t("protects");
+  byId("pages").setAttribute("aria-label", t("pages"));
+  const { dataset } = byId("theme");
+  dataset["light"] = t("light");
+  dataset["dark"] = t("dark");
+  byId("theme").textContent = document.documentElement.dataset["theme"] === "dark" ? t("light") : t("dark");
+}
+
+const SHORT = 120; // characters: the first question must stay in sight
+
+/** The introduction: a long one is folded. */
+function introduced(text: string): HTMLElement[] {
+  const lines = html("p", { class: "lines" }, text);
+  return [text.length <= SHORT ? lines : html("details", {}, html("summary", {}, t("introduction")), lines)];
 }
 
 async function start(): Promise<void> {
@@ -54,12 +81,22 @@ async function start(): Promise<void> {
   if (relayed) await checkBrowser();
   const plan = await chosen(collector, headers);
   if (plan === undefined) return;
-  const title = plan.title || "Answer privately";
+  await present(plan.id, headers);
+  const { title: named, introduction, accent, language } = presented();
+  await speak(wanted(language));
+  frame();
+  paint(accent);
+  const title = named || plan.title || t("title");
   byId("title").textContent = title;
-  document.title = `${title} · answer privately`;
+  document.title = t("tab", { title });
+  if (introduction !== "") byId("introduction").replaceChildren(...introduced(introduction));
   byId("to-dashboard").setAttribute("href", `/dashboard?plan=${plan.id}`);
   const way = relayed ? { promise: () => promised(plan, headers), send: () => deliver(ledger, plan) } : undefined;
   await new Survey(collector, ledger, plan, way).open();
 }
 
-start().catch((error: unknown) => say(`The questions cannot be shown: ${reason(error)}.`));
+fit();
+start().catch(async (error: unknown) => {
+  await speak(wanted(presented().language));
+  say(t("cannotShow", { reason: reason(error) }));
+});

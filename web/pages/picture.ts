@@ -1,7 +1,9 @@
 /** The picture of one answer: the probability of sending it, for every value that a person may have. */
 import { html, svg } from "./elements";
 import type { Value } from "./fields";
-import { percent, plain, UNSAID, type Profile } from "./words";
+import { t } from "./language";
+import { labelled } from "./presentation";
+import { percent, plain, type Profile } from "./words";
 
 const WIDTH = 640;
 const HEIGHT = 240;
@@ -26,14 +28,14 @@ export function picture(found: Profile): HTMLElement {
   const drawn = numeric ? points.filter((point) => point.value !== null) : shortened(points, found.ownValue);
   const top = Math.max(...points.map((point) => point.chance), found.own) * 1.08 || 1;
   const y = (chance: number): number => HEIGHT - BOTTOM - (chance / top) * (HEIGHT - TOP - BOTTOM);
-  const title = `How likely this answer about ${attribute.name} is`;
+  const title = t("pictureTitle", { name: attribute.name });
   const chances = points.map((point) => point.chance);
-  const spread = `between ${percent(Math.min(...chances))} and ${percent(Math.max(...chances))}`;
+  const ends = { low: percent(Math.min(...chances)), high: percent(Math.max(...chances)) };
   const graphic = svg(
     "svg",
     { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-labelledby": `${id}-t ${id}-d`, class: "profile" },
     svg("title", { id: `${id}-t` }, title),
-    svg("desc", { id: `${id}-d` }, `${spread}, whatever the value; for you ${percent(found.own)}.`),
+    svg("desc", { id: `${id}-d` }, t("pictureSpread", { ...ends, own: percent(found.own) })),
   );
   for (const share of [0, 0.5, 1]) {
     const chance = (top / 1.08) * share;
@@ -45,8 +47,8 @@ export function picture(found: Profile): HTMLElement {
   if (numeric) curve(graphic, attribute, drawn, found, y);
   else bars(graphic, drawn, found, y);
   const hidden = numeric ? 0 : points.length - drawn.length;
-  const note = hidden > 0 ? ` (${hidden} more are in the table)` : "";
-  graphic.append(text((LEFT + WIDTH) / 2, HEIGHT - 4, `${attribute.name}${note}`, "middle", "axis"));
+  const axis = hidden > 0 ? t("pictureMore", { name: attribute.name, count: hidden }) : attribute.name;
+  graphic.append(text((LEFT + WIDTH) / 2, HEIGHT - 4, axis, "middle", "axis"));
   return html("figure", { class: "profile" }, html("figcaption", {}, title), graphic, table(found, title));
 }
 
@@ -97,7 +99,7 @@ function curve(
   const here = x(found.ownValue as number);
   graphic.append(
     svg("line", { x1: here.toFixed(1), x2: here.toFixed(1), y1: TOP - 6, y2: floor, class: "you" }),
-    text(here, TOP - 10, "you", here > WIDTH - 40 ? "end" : "middle", "you-label"),
+    text(here, TOP - 10, t("you"), here > WIDTH - 40 ? "end" : "middle", "you-label"),
   );
 }
 
@@ -107,7 +109,7 @@ function bars(graphic: SVGElement, points: Point[], found: Profile, y: (chance: 
   points.forEach(({ value, chance }, index) => {
     const x = LEFT + step * index;
     const mine = value === found.ownValue;
-    const label = value === null ? UNSAID : String(value);
+    const label = labelled(found.attribute.name, value);
     graphic.append(
       svg("rect", {
         x: (x + step * 0.14).toFixed(1),
@@ -118,7 +120,7 @@ function bars(graphic: SVGElement, points: Point[], found: Profile, y: (chance: 
       }),
       text(x + step / 2, HEIGHT - BOTTOM + 22, label.length > room ? `${label.slice(0, room - 1)}…` : label, "middle"),
     );
-    if (mine) graphic.append(text(x + step / 2, y(chance) - 6, "you", "middle", "you-label"));
+    if (mine) graphic.append(text(x + step / 2, y(chance) - 6, t("you"), "middle", "you-label"));
   });
 }
 
@@ -128,7 +130,8 @@ function table(found: Profile, title: string): HTMLElement {
   const body = html("tbody");
   found.values.forEach((value, index) => {
     if (value !== null && index % step !== 0) return;
-    const name = value === null ? UNSAID : typeof value === "number" ? plain(value) : value;
+    const { kind, name: of } = found.attribute;
+    const name = kind === "numeric" && value !== null ? plain(Number(value)) : labelled(of, value);
     const chance = percent(found.chances[index] ?? 0);
     body.append(html("tr", {}, html("th", { scope: "row" }, name), html("td", {}, chance)));
   });
@@ -136,8 +139,8 @@ function table(found: Profile, title: string): HTMLElement {
     "tr",
     {},
     html("th", { scope: "col" }, found.attribute.name),
-    html("th", { scope: "col" }, "probability of this answer"),
+    html("th", { scope: "col" }, t("probability")),
   );
   const whole = html("table", {}, html("caption", {}, title), html("thead", {}, head), body);
-  return html("details", {}, html("summary", {}, "In numbers"), html("div", { class: "scroll", tabindex: 0 }, whole));
+  return html("details", {}, html("summary", {}, t("inNumbers")), html("div", { class: "scroll", tabindex: 0 }, whole));
 }

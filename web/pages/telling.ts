@@ -4,78 +4,73 @@ import type { RelayPromise } from "./documents";
 import { html } from "./elements";
 import { picture } from "./picture";
 import { host, relayed } from "./relay";
-import { content, meaning, plain, profile, raised, sentence, UNSAID, UNSPEAKABLE, weakness, type Answers } from "./words";
+import { t } from "./language";
+import { labelled, ordered, titled } from "./presentation";
+import { content, meaning, plain, profile, raised, sentence, weakness, type Answers } from "./words";
 
 /** Whether the collector deals the questions by tickets, as it has written into the page. */
 export const dealt = document.documentElement.dataset["tickets"] === "yes";
 
 const MOST_TOLD = 4; // attributes of one question; of a hundred the sentences would be alike
 
-/** The promise of the plan, as this browser has checked it; through a relay, also the second one that it cannot check. */
-export function promise(plan: Plan, cap: number, through?: RelayPromise): HTMLElement {
+/** What the report will be about. */
+function asked(plan: Plan): string {
+  const { k, questions, schema } = plan;
+  const count = questions.length;
+  if (k === count) return t("reportAll");
+  // With relations the plan asks other questions than the form: about two answers at once, or about one in several ways.
+  const alike = count === schema.length && questions.every(({ views: [only, more] }) => more === undefined && only?.kind === "value");
+  const about = alike ? (k === 1 ? "One" : "Some") : "Things";
+  return t(`${dealt ? "dealt" : "drawn"}${about}`, { k, count });
+}
+
+/**
+ * The promise of the plan, as this browser has checked it, behind one sentence; through a relay, also the second one that
+ * it cannot check. A weak promise is said aloud.
+ */
+export function promise(plan: Plan, names: readonly string[], cap: number, through?: RelayPromise): HTMLElement[] {
   const epsilon = Number(plan.epsilon);
   const [top, bottom] = plan.ratio;
   const measured = Number((top * 10_000n) / bottom + 1n) / 10_000; // rounded up: it is a bound
-  const many = plan.questions.length;
-  const chosenBy = dealt ? "which the collector deals without knowing your answers" : "drawn by chance on this device";
-  // With relations the plan asks other questions than the form: about two answers at once, or about one in several ways.
-  const alike = many === plan.schema.length && plan.questions.every(({ views: [only, more] }) => more === undefined && only?.kind === "value");
-  const what = alike ? `${plan.k} of the ${many} questions` : `${plan.k} of ${many} things that can be asked about your answers`;
-  const asked =
-    plan.k === many
-      ? "Your report is about all of these questions, with noise."
-      : `Your report will be about ${what}, ${chosenBy}, with noise.`;
   const weak = weakness(plan);
   // The answers of a weak plan are not sent either; but to say so would reassure where a report gives them away.
-  const first =
-    weak === ""
-      ? [html("h2", { id: "promise" }, "Your answers stay here"), html("p", {}, `Your answers are not sent. ${asked}`)]
-      : [
-          html("h2", { id: "promise" }, "Your report says much about you"),
-          html("p", { class: "notice bad", "data-testid": "weak" }, weak),
-          html("p", {}, asked),
-        ];
+  const title = weak === "" ? `${t("promiseTitle")}: ${t("promiseLine")}` : t("weakTitle");
   // The first promise stands above it, as this browser has computed it.
-  const whatever = through === undefined ? "" : ", whatever anybody does";
+  const first = t(through === undefined ? "epsilon" : "epsilonWhatever", { epsilon });
   const second =
     through === undefined
       ? []
       : [
-          ...through.sentences.slice(1).map((text) => html("p", { "data-testid": "central-promise" }, text)),
-          html("p", { class: "quiet small" }, `Your browser checks the first promise. The rest is the word of those who run the relay and the collector. The relay ${host} sees that you take part, but cannot read your report.`),
+          ...through.sentences.slice(1).map((text) => html("p", { "data-testid": "central-promise", lang: "en" }, text)),
+          html("p", { class: "quiet small" }, t("relayWord", { host })),
         ];
-  return html(
-    "section",
-    { class: "card promise", "aria-labelledby": "promise" },
-    ...first,
-    html("p", { "data-testid": "local-promise" }, html("strong", {}, `ε = ${Number(plan.epsilon)}${whatever}. `), meaning(epsilon)),
+  const checked = [
+    t("checkedPlan", { plan: plan.id.slice(0, 16) }),
+    t("checkedRatio", { measured: raised(measured), epsilon, times: raised(Math.exp(epsilon)) }),
+    t("checkedCap", { cap }),
+    ...(names.some((name) => titled(name) !== name) ? [t("checkedWords", { names: names.join(", ") })] : []),
+  ];
+  const notice = html("p", { class: "notice bad", "data-testid": "weak" }, weak);
+  const folded = html(
+    "details",
+    { class: "promise" },
+    html("summary", {}, title),
+    html("p", {}, weak === "" ? `${t("notSent")} ${asked(plan)}` : asked(plan)),
+    html("p", { "data-testid": "local-promise" }, html("strong", {}, `${first} `), meaning(epsilon)),
     ...second,
-    html("p", {}, html("a", { href: "/explanation" }, "What ε means, and what this does not protect from")),
-    html(
-      "details",
-      {},
-      html("summary", {}, "Checked on this device"),
-      html(
-        "ul",
-        {},
-        html("li", {}, `The questions are those of plan ${plan.id.slice(0, 16)}…: its hash was computed here.`),
-        html(
-          "li",
-          {},
-          `No report is more than ${raised(measured)} times likelier for one person than for another, computed ` +
-            `exactly from the plan; the promise is e^${epsilon}, about ${raised(Math.exp(epsilon))}.`,
-        ),
-        html("li", {}, `All surveys of this collector together may cost this browser ${cap} at most.`),
-      ),
-    ),
+    html("p", {}, html("a", { href: "/explanation" }, t("explanation"))),
+    html("details", {}, html("summary", {}, t("checked")), html("ul", {}, ...checked.map((text) => html("li", {}, text)))),
   );
+  return weak === "" ? [folded] : [notice, folded];
 }
 
 /** The answers of a person. */
 export function answered(plan: Plan, answers: Answers): HTMLElement {
-  const pairs = plan.schema.map(({ name }) => {
-    const value = answers[name] ?? UNSAID;
-    return html("div", {}, html("dt", {}, name), html("dd", {}, typeof value === "number" ? plain(value) : value));
+  const given = ordered(plan.schema).filter(({ name }) => name in answers);
+  const pairs = given.map(({ name, kind }) => {
+    const value = answers[name] ?? null;
+    const told = kind === "numeric" && value !== null ? plain(Number(value)) : labelled(name, value);
+    return html("div", {}, html("dt", {}, titled(name)), html("dd", {}, told));
   });
   return html("dl", { class: "answers", "data-testid": "answers" }, ...pairs);
 }
@@ -88,25 +83,25 @@ export function explained(report: Report, answers: Answers): HTMLElement[] {
     if (question === undefined) throw new Error("the plan has no such question");
     const attributes = plan.schema.filter((item) => question.names.includes(item.name));
     const names = question.views.map((view) => looked(view)).flatMap((nodes, i) => (i > 0 ? [", ", ...nodes] : nodes));
-    const only = plan.k === 1 && plan.questions.length > 1 ? " only" : "";
+    const only = plan.k === 1 && plan.questions.length > 1;
     const block = html(
       "section",
       { class: "card answer" },
-      html("p", { class: "asked" }, "This report is about ", ...names, `${only}.`),
+      html("p", { class: "asked" }, t("about"), ...names, t(only ? "aboutOnly" : "aboutEnd")),
     );
     const profiles = attributes.slice(0, MOST_TOLD).map((item) => profile(plan, index, output, answers, item.name));
     block.append(html("p", {}, content(profiles, output, question)));
     for (const found of profiles) {
       const { attribute } = found;
-      const together = attributes.length > 1 ? `For ${attribute.name}, your other answers being the same: ` : "";
+      const together = attributes.length > 1 ? t("others", { name: attribute.name }) : "";
       if (found.own === 0) {
-        block.append(html("p", { class: "says" }, UNSPEAKABLE));
+        block.append(html("p", { class: "says" }, t("unspeakable")));
         continue;
       }
       const words = sentence(plan, index, output, answers, found);
       block.append(html("p", { class: "says" }, together + words), picture(found));
     }
-    if (attributes.length > MOST_TOLD) block.append(html("p", {}, `The sentences about the other ${attributes.length - MOST_TOLD} would be similar.`));
+    if (attributes.length > MOST_TOLD) block.append(html("p", {}, t("similar", { count: attributes.length - MOST_TOLD })));
     return block;
   });
   return [...parts, bytes(report)];
@@ -115,8 +110,8 @@ export function explained(report: Report, answers: Answers): HTMLElement[] {
 /** What a view looks at. */
 function looked({ kind, of, seen }: View): (string | HTMLElement)[] {
   const [one, other] = of.map((name) => html("em", {}, name)) as [HTMLElement, HTMLElement];
-  if (kind === "bands" && seen.kind === "categorical") return [one, ` in ${seen.values.length} bands`];
-  if (kind === "sides") return ["the sides of ", one, " and ", other];
+  if (kind === "bands" && seen.kind === "categorical") return [one, t("bands", { count: seen.values.length })];
+  if (kind === "sides") return [t("sides"), one, t("and"), other];
   return kind === "product" ? [one, " × ", other] : [one];
 }
 
@@ -127,13 +122,8 @@ export function bytes(report: Report): HTMLElement {
   return html(
     "details",
     {},
-    html("summary", {}, `All ${data.length} bytes of the report`),
-    html(
-      "p",
-      {},
-      `Version, plan, ${dealt ? "the number of the ticket" : "a random number"} that makes sure it is counted once, and the answer` +
-        `${dealt ? "; the signature of the ticket is sent along" : ""}${relayed ? `. It is sealed for the collector and sent to ${host}, which cannot read it` : ""}:`,
-    ),
+    html("summary", {}, t("bytes", { count: data.length })),
+    html("p", {}, relayed ? t("bytesSealed", { host }) : t(dealt ? "bytesDealt" : "bytesText")),
     html("pre", { "data-testid": "bytes", tabindex: 0 }, digits),
     html("pre", { tabindex: 0 }, JSON.stringify(report)),
   );

@@ -19,8 +19,9 @@
   const apply = (theme: string | null): void => {
     const now = theme ?? (system.matches ? "dark" : "light");
     root.dataset["theme"] = now;
-    for (const button of document.querySelectorAll("[data-theme-toggle]")) {
-      button.textContent = now === "dark" ? "Light colours" : "Dark colours";
+    for (const button of document.querySelectorAll<HTMLElement>("[data-theme-toggle]")) {
+      const { light = "Light colours", dark = "Dark colours" } = button.dataset; // a page may speak another language
+      button.textContent = now === "dark" ? light : dark;
     }
     document.dispatchEvent(new CustomEvent("hush-theme", { detail: now }));
   };

@@ -1,25 +1,17 @@
 /** Numbers and sentences for people. */
-import { likelihood, type Attribute, type Categorical, type Output, type Plan, type Question } from "hush-client";
+import { likelihood, type Attribute, type Output, type Plan, type Question } from "hush-client";
 import type { Value } from "./fields";
-
-/** The label of an answer that was not given. */
-export const UNSAID = "(I would rather not say)";
-
-const english = new Intl.NumberFormat("en", { maximumSignificantDigits: 12 });
+import { language, t } from "./language";
+import { labelled } from "./presentation";
 
 export function plain(value: number): string {
-  return english.format(value);
+  return value.toLocaleString(language(), { maximumSignificantDigits: 12 });
 }
-
-/** Shown for an answer with thousands of parts, each drawn by chance. */
-export const UNSPEAKABLE =
-  "There are so many possible answers that the probability of each is too small to write down, for you and for everybody. " +
-  "The bound above holds for this answer too.";
 
 /** A probability with two digits that mean something, and a sign that stays with them: 4.2 %, 0.031 %, 99.97 %. */
 export function percent(probability: number): string {
   let digits = 2;
-  const written = (): string => (100 * probability).toLocaleString("en", { maximumSignificantDigits: digits });
+  const written = (): string => (100 * probability).toLocaleString(language(), { maximumSignificantDigits: digits });
   while (probability < 1 && digits < 15 && written() === "100") digits++; // 100 % is shown only for a certain answer
   return `${written()}\u00a0%`;
 }
@@ -92,8 +84,9 @@ function rounded(low: number, high: number, share: number): number {
 }
 
 export function who(attribute: Attribute, value: Value): string {
-  if (value === null) return "someone who would rather not say";
-  return attribute.kind === "numeric" ? `someone who answers ${plain(value as number)}` : `someone who answers “${value}”`;
+  if (value === null) return t("whoNot");
+  if (attribute.kind === "numeric") return t("whoNumber", { value: plain(value as number) });
+  return t("whoText", { value: labelled(attribute.name, value) });
 }
 
 /** The sentence about what an answer reveals. */
@@ -101,29 +94,33 @@ export function sentence(plan: Plan, question: number, output: Output, answers: 
   const { attribute } = found;
   const parts = contrast(found).map((value) => {
     const chance = likelihood(plan, question, output, { ...answers, [attribute.name]: value });
-    return `by ${who(attribute, value)} with probability ${percent(chance)}`;
+    return t("by", { who: who(attribute, value), chance: percent(chance) });
   });
-  return `This very answer would be sent ${parts.join(", ")}; by you with probability ${percent(found.own)}.`;
+  return t("very", { others: parts.join(", "), own: percent(found.own) });
 }
 
 /** Describes an output in words, as far as possible without the server's arithmetic. */
 export function content(profiles: Profile[], output: Output, { views, channel }: Question): string {
   const [found] = profiles;
   const [view] = views;
-  if (views.length > 1 || found === undefined || view === undefined) return "The answer is about them together.";
+  if (views.length > 1 || found === undefined || view === undefined) return t("contentTogether");
   const first = view.seen;
   if (first.kind === "categorical") {
-    const labels = labelled(first);
-    const members = typeof output === "number" ? [output] : [...output];
-    const named = members.map((index) => `“${labels[index] ?? "?"}”`);
-    if (typeof output === "number") return `The answer names ${named.join("")}, which may or may not be yours.`;
-    if (named.length === 0) return "The answer names no category at all.";
+    const own = view.kind === "value"; // bands have names of their own
+    const label = (index: number): string => {
+      const value = first.values[index];
+      if (value === undefined) return t("unsaid");
+      return own ? labelled(first.name, value) : String(value);
+    };
+    if (typeof output === "number") return t("contentOne", { value: label(output) });
+    const named = [...output].map((index) => t("quoted", { value: label(index) }));
+    if (named.length === 0) return t("contentNone");
     const most = 12;
-    const shown = named.slice(0, most).join(", ") + (named.length > most ? ` and ${named.length - most} more` : "");
-    const rest = channel.kind === "unary" ? "each category is in it or not by chance" : "yours may be among them or not";
-    return `The answer names ${shown}: ${rest}.`;
+    const some = named.slice(0, most).join(", ");
+    const values = named.length > most ? t("more", { values: some, count: named.length - most }) : some;
+    return t(channel.kind === "unary" ? "contentUnary" : "contentSome", { values });
   }
-  const number = `The answer is a number drawn with noise: ${String(output)}, of 0 to ${channel.alphabet.size - 1}.`;
+  const number = t("contentNumber", { output: String(output), most: channel.alphabet.size - 1 });
   return view.kind === "value" ? `${number}${favoured(found)}` : number;
 }
 
@@ -140,11 +137,8 @@ function favoured({ values, chances }: Profile): string {
   const ends = [values[first], values[last]].map((value) => plain(Number(Number(value).toPrecision(2))));
   const chance = (index: number): string => percent(chances[index] ?? 0);
   const middle = Math.round((first + last) / 2);
-  return ` It is likelier from people between ${ends.join(" and ")} (about ${chance(middle)}) than from others (about ${percent(least)}).`;
-}
-
-function labelled(attribute: Categorical): string[] {
-  return [...attribute.values.map(String), UNSAID];
+  const [low = "", high = ""] = ends;
+  return ` ${t("favoured", { low, high, likely: chance(middle), unlikely: percent(least) })}`;
 }
 
 /** A plan with a larger epsilon protects weakly. As in src/hush/planning/summary.py. */
@@ -153,19 +147,11 @@ const WEAK = 4;
 /** The first words about a plan that protects weakly; nothing for others. */
 export function weakness({ epsilon, k }: Plan): string {
   if (!(Number(epsilon) > WEAK)) return "";
-  const gives = k === 1 ? "mostly gives the answer away" : "gives away much about the answers together";
-  return (
-    `This survey protects weakly: at epsilon ${Number(epsilon)} a report ${gives}. ` +
-    "That can be reasonable for harmless questions; for others, decline."
-  );
+  return t(k === 1 ? "weakOne" : "weakSome", { epsilon: Number(epsilon) });
 }
 
 /** The meaning of epsilon, as a factor and as a bet. */
 export function meaning(epsilon: number): string {
   const times = Math.exp(epsilon);
-  return (
-    `Whatever your answers are, no report is more than ${raised(times)} times likelier to come from you than from ` +
-    `somebody with any other answers. Someone with two guesses about you, who finds both equally likely, picks the right ` +
-    `one at most ${sure(times / (1 + times))} of the time after seeing your report, instead of 50\u00a0%.`
-  );
+  return t("meaning", { times: raised(times), sure: sure(times / (1 + times)) });
 }

@@ -49,13 +49,14 @@ export function drawQuestions({ weights, k, questions }: Plan, coins: Coins): re
 }
 
 /**
- * Returns how likely this output was for this record, if the question was asked; for a set, this very set.
+ * Returns how likely this output was for this record, if the question was asked; for a set, this very set. The record
+ * needs no more than the question looks at.
  *
  * It is for pages that explain a report. The quotient of two is at most the ratio of the question's channel. A
  * set of a thousand members may be so unlikely that a float holds only 0.
  */
 export function likelihood(plan: Plan, question: number, output: Output, record: PersonRecord): number {
   integer(question, 0, plan.questions.length - 1, "the index of a question");
-  const { channel } = plan.questions[question]!;
-  return channel.likelihood(channel.alphabet.check(output), plan.inputsOf(question, plan.encode(record)));
+  const { channel, names } = plan.questions[question]!;
+  return channel.likelihood(channel.alphabet.check(output), plan.inputsOf(question, plan.encode(record, names)));
 }

@@ -230,5 +230,8 @@ test("a likelihood is of an output that exists, to a question that exists", () =
   for (const question of [-1, 2, 0.5, "0"]) {
     assert.throws(() => hush.likelihood(small, question, 0, record), hush.PlanError);
   }
-  assert.throws(() => hush.likelihood(small, 0, 0, { x: 0.5 }), RecordError);
+  // The record needs no more than the question looks at.
+  assert.equal(hush.likelihood(small, 0, 0, { x: 0.5 }), hush.likelihood(small, 0, 0, record));
+  assert.throws(() => hush.likelihood(small, 1, 0, { x: 0.5 }), RecordError);
+  assert.throws(() => hush.likelihood(small, 0, 0, { c: "a" }), RecordError);
 });

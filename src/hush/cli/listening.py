@@ -80,7 +80,7 @@ def failing() -> Iterator[None]:
         raise Refused(f"{error.strerror or error}") from None
 
 
-def origin_of(text: str) -> str:
+def origin_of(text: str, option: str = "--origin") -> str:
     """Return an origin as browsers write it: any other form would never match, and silently."""
     import re
     from urllib.parse import urlsplit
@@ -89,7 +89,7 @@ def origin_of(text: str) -> str:
         return text
     # A name, or an IPv6 address in brackets; international names are written as browsers send them, xn--...
     if re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?", text) is None:
-        raise Refused("--origin is scheme://host or scheme://host:port, without a path, as in https://www.example.org")
+        raise Refused(f"{option} is scheme://host or scheme://host:port, without a path, as in https://www.example.org")
     scheme, place, *_ = urlsplit(text.lower())
     usual = {"http": ":80", "https": ":443"}.get(scheme, ":")
     return f"{scheme}://{place.removesuffix(usual)}"

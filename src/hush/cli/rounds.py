@@ -1,4 +1,4 @@
-"""What a collector begins with besides plans: pilots of wide numbers, and trainings."""
+"""What a collector begins with besides plans: pilots of wide numbers, presentations, and trainings."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hush.cli.program import Refused
 from hush.cli.streams import visible
 
 if TYPE_CHECKING:
+    from hush.collector.presentation import Presentation
     from hush.collector.stores.base import Store
     from hush.core.plan import Plan
     from hush.core.training.rounds import Round
@@ -63,6 +64,29 @@ def add_pilot(store: Store, pilot: Pilot, keep: str) -> None:
         click.echo(f"hush: the pilot {pilot.plan.id[:12]} is over: plan {state.second[:12]} follows it", err=True)
     elif not held.open:
         raise Refused("--narrow: this plan is closed, so it cannot be a pilot")
+
+
+def presentations(specs: tuple[str, ...]) -> dict[str, Presentation]:
+    """Read the presentations of plans, and check them, before the store and the port are opened."""
+    from hush.cli import files
+    from hush.collector.presentation import read
+    from hush.errors import InputError
+
+    found: dict[str, Presentation] = {}
+    for spec in specs:
+        name, _, file = spec.rpartition("=")
+        if not name or not file:
+            raise Refused("--presentation is the file of a plan and that of its presentation: PLAN.json=FILE.json")
+        plan = files.read_plan(name)
+        if plan.id in found:
+            raise Refused("--presentation: a plan has one presentation, and this one has two")
+        try:
+            found[plan.id] = read(Path(file).read_bytes(), plan)
+        except OSError as error:
+            raise Refused(f"--presentation: the file cannot be read: {error.strerror}") from None
+        except InputError as error:
+            raise Refused(f"--presentation: {error}") from None
+    return found
 
 
 def add_training(store: Store, spec: str) -> None:

@@ -39,6 +39,12 @@ if TYPE_CHECKING:
     help="Serve a plan with wide numbers as a pilot: after PILOT reports, narrow them for OTHERS more people.",
 )
 @click.option(
+    "--presentation",
+    multiple=True,
+    metavar="PLAN.json=FILE.json",
+    help="How the form presents a plan: its words, order, widgets and colour. The plan and its id stay the same.",
+)
+@click.option(
     "--tokens",
     metavar="FILE",
     shell_complete=completing.files,
@@ -58,6 +64,12 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="[PLAN=]ORIGIN",
     help="The origin (https://host, no path) of pages that may send reports.",
+)
+@click.option(
+    "--embed",
+    multiple=True,
+    metavar="ORIGIN",
+    help="The origin of pages that may show the form in a frame, as https://www.example.org. The default is none.",
 )
 @listening.RATE
 @click.option(
@@ -120,10 +132,12 @@ def serve(
     check_ids: bool,
     training: tuple[str, ...],
     narrow: tuple[str, ...],
+    presentation: tuple[str, ...],
     tokens: str | None,
     open_: str | None,
     names: tuple[str, ...],
     origin: tuple[str, ...],
+    embed: tuple[str, ...],
     rate: float,
     every: str,
     least: int,
@@ -167,6 +181,7 @@ def serve(
     named = through.relay_of(relay, relay_crowd, relay_own, relay_delta, sealed_only=sealed_only, narrow=bool(narrow))
     read = [files.read_plan(name) for name in plans]
     pilots = [rounds.pilot_of(spec) for spec in narrow]
+    presented = rounds.presentations(presentation)
     settings = _settings(
         tokens,
         origin,
@@ -189,6 +204,8 @@ def serve(
         sealed_key=b"" if sealed_key is None else listening.key_of(Path(sealed_key), "sealed reports"),
         sealed_only=sealed_only,
         relay=named,
+        presentations=presented,
+        embed=frozenset(listening.origin_of(site, "--embed") for site in embed),
     )
     through.promises(read, named)  # before they are added to the store
     public = _public(settings.sealed_key)
@@ -208,6 +225,8 @@ def serve(
                 rounds.add_training(opened, spec)
             if not opened.plans() and not opened.trainings():
                 raise Refused("the store has no plan: name one, as made by `hush plan`")
+            if not presented.keys() <= {held.plan.id for held in opened.plans()}:
+                raise Refused("--presentation: its plan is not served; name the plan too")
             promises = through.stored(opened, named)
 
             def ready(address: str) -> None:

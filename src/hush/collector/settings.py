@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hush.collector.presentation import Presentation
 from hush.errors import InputError
 
 Role = Literal["submit", "submit-batch", "read", "admin"]
@@ -88,6 +89,8 @@ class Settings:
     `held_bytes`: how many bytes of unanswered requests are held in memory; at least `max_body`. `sealed_key`: the
     secret key that opens batches of a relay; without one none are taken. `sealed_only`: nothing else is counted.
     `relay`: the relay that people send through. The form sends there, and the pages name its promise.
+    `presentations`: how the form presents plans, by plan id. `embed`: the origins of sites that may show the form in a
+    frame.
     """
 
     max_body: int = 16 << 20
@@ -120,9 +123,13 @@ class Settings:
     sealed_key: bytes = b""
     sealed_only: bool = False
     relay: RelayNamed | None = None
+    presentations: Mapping[str, Presentation] = field(default_factory=dict)
+    embed: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Refuse unknown roles, an open role admin, and negative numbers."""
+        if not all(_ADDRESS.fullmatch(origin) and origin.count("/") == 2 for origin in self.embed):
+            raise InputError("a site that shows the form is named by its origin, as https://www.example.org")
         unknown = {*self.tokens, *self.open} - set(ROLES)
         if unknown:
             raise InputError(f"a role is one of: {', '.join(ROLES)}")

@@ -57,7 +57,7 @@ class Collector:
         self.pilots = Pilots(store, settings, find, self._visible, self._preparing.plan)
         reports = ReportHandlers(store, settings, find, self._visible, self._gate, self.desk, self._preparing)
         handlers = (  # in the order of the OpenAPI document
-            PlanHandlers(store, find, self._visible),
+            PlanHandlers(store, find, self._visible, settings.presentations),
             reports,
             SealedHandlers(settings, find, self.desk),
             TrainingHandlers(store, settings, find, self._visible, self.desk),

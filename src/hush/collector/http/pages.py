@@ -2,7 +2,7 @@
 
 The files in `static/` are built from `web/` by `make web`. No page loads anything from another host; a content
 security policy makes browsers enforce that. If the collector names a relay, the form may also send to that, and to
-nobody else.
+nobody else. No other site may show a page in a frame, unless the settings name it for the form.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ TYPES = {
     "css": "text/css; charset=utf-8",
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
+    "json": "application/json",
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
 }
@@ -142,6 +143,18 @@ def relaying(file: File, url: str, key: str) -> File:
     return _file("page.html", file.content.replace(b'data-relay=""', named.encode()))
 
 
+@lru_cache(maxsize=8)
+def embedding(file: File, origins: tuple[str, ...]) -> File:
+    """Return a page that other sites may show in a frame, and that knows them. No origin can end an attribute."""
+    return _file("page.html", file.content.replace(b'data-embed=""', f'data-embed="{" ".join(origins)}"'.encode()))
+
+
+def framed(policy: dict[str, str], origins: tuple[str, ...]) -> dict[str, str]:
+    """Return a policy that lets some sites show the page in a frame."""
+    name = "Content-Security-Policy"
+    return {name: policy[name].replace("frame-ancestors 'none'", f"frame-ancestors {' '.join(origins)}")}
+
+
 def sending(origin: str) -> dict[str, str]:
     """Return the policy of a page that may send to one other origin."""
     name = "Content-Security-Policy"
@@ -176,6 +189,9 @@ def endpoints(settings: Settings) -> Sequence[Endpoint]:
         if relay is not None and name == PAGES["/"]:
             file = relaying(file, relay.url, Opener(settings.sealed_key).key.public.hex())
             policy = sending(relay.origin)
+        if settings.embed and name == PAGES["/"]:
+            origins = tuple(sorted(settings.embed))
+            file, policy = embedding(file, origins), framed(policy or POLICY, origins)
 
         async def handle(request: Request) -> Response:
             return sent(request, file, policy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,14 +15,15 @@ from hush.collector.http.lookup import Finder
 from hush.collector.http.problems import Refused
 from hush.collector.http.responses import IMMUTABLE, SECRET, encoded
 from hush.collector.http.visible import Visible
+from hush.collector.presentation import Presentation, of_plan
 from hush.collector.stores.base import Store
 
 
 class PlanHandlers:
     """The endpoints of plans."""
 
-    def __init__(self, store: Store, find: Finder, visible: Visible) -> None:
-        self._store, self._find, self._visible = store, find, visible
+    def __init__(self, store: Store, find: Finder, visible: Visible, presentations: Mapping[str, Presentation]) -> None:
+        self._store, self._find, self._visible, self._presentations = store, find, visible, presentations
 
     @endpoint("GET", "/plans", "All plans", role="read", answers=Plans)
     async def list_plans(self, request: Request) -> Response:
@@ -50,6 +52,17 @@ class PlanHandlers:
     async def current(self, request: Request) -> Response:
         """Answer with the id of the plan that people are asked who have answered neither."""
         return encoded(Current(await self._find.current(request)), headers=SECRET)
+
+    @endpoint(
+        "GET",
+        "/plans/{plan}/presentation",
+        "How the form presents a plan: words, order and widgets",
+        role="submit",
+        answers=Presentation,
+    )
+    async def presentation(self, request: Request) -> Response:
+        """Answer with the presentation of a plan; an empty one if it has none."""
+        return encoded(of_plan(self._presentations, await self._find.plan(request)), headers=SECRET)
 
     @endpoint(
         "GET",

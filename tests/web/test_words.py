@@ -1,0 +1,69 @@
+"""The form's words in every language: the same keys with the same placeholders, and all of them used."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from hush.collector import presentation
+from hush.collector.http import pages
+
+PAGES = Path(__file__).parents[2] / "web" / "pages"
+CATALOGUES = {
+    path.stem.removeprefix("words-"): json.loads(path.read_text(encoding="utf-8"))
+    for path in sorted(PAGES.glob("words-*.json"))
+}
+ENGLISH = CATALOGUES["en"]
+
+
+def placeholders(text: str) -> set[str]:
+    return set(re.findall(r"\{(\w+)\}", text))
+
+
+def differences(words: dict[str, str]) -> list[str]:
+    """Return the keys whose sentence is missing, empty, superfluous, or has other placeholders than the English one."""
+    return [
+        key
+        for key in sorted(ENGLISH.keys() | words.keys())
+        if key not in ENGLISH
+        or not words.get(key, "").strip()
+        or placeholders(words[key]) != placeholders(ENGLISH[key])
+        or words[key].count("{") != len(re.findall(r"\{\w+\}", words[key]))
+    ]
+
+
+def test_the_languages_are_those_of_presentations() -> None:
+    assert set(CATALOGUES) == set(presentation.LANGUAGES)
+    listed = re.findall(r"const LANGUAGES = \[(.*?)\]", (PAGES / "language.ts").read_text())
+    assert json.loads(f"[{listed[0]}]") == list(presentation.LANGUAGES)
+
+
+@pytest.mark.parametrize("language", CATALOGUES)
+def test_every_catalogue_has_all_sentences(language: str) -> None:
+    assert differences(CATALOGUES[language]) == []
+    assert all(isinstance(text, str) for text in CATALOGUES[language].values())
+    same = [key for key, text in CATALOGUES[language].items() if text == ENGLISH[key] and len(text) > 12]
+    assert language == "en" or set(same) <= {"epsilon"}  # a sentence that nobody has translated
+
+
+def test_a_lost_placeholder_is_noticed() -> None:
+    """The twin of the test above."""
+    broken = CATALOGUES["de"] | {"progress": "Frage {nummer} von {count}", "check": " ", "extra": "mehr"}
+    del broken["send"]
+    assert differences(broken) == ["check", "extra", "progress", "send"]
+
+
+def test_every_sentence_is_used() -> None:
+    source = "".join(path.read_text(encoding="utf-8") for path in PAGES.glob("*.ts"))
+    made = {f"{by}{what}" for by in ("drawn", "dealt") for what in ("One", "Some", "Things")}  # see telling.ts
+    assert [key for key in ENGLISH if f'"{key}"' not in source and key not in made] == []
+
+
+@pytest.mark.parametrize("language", [language for language in CATALOGUES if language != "en"])
+def test_a_catalogue_is_served(language: str) -> None:
+    file = pages.static()[f"words-{language}.json"]
+    assert json.loads(file.content) == CATALOGUES[language]
+    assert file.media_type == "application/json"
