@@ -126,7 +126,10 @@ class EstimateRow(msgspec.Struct):
 
 
 class Estimates(msgspec.Struct):
-    """All estimates of a plan. `after` and `next`: as in a `PlanEntry`."""
+    """All estimates of a plan. `after` and `next`: as in a `PlanEntry`.
+
+    `intervals`: "each" holds with probability `level`, or all shares of one attribute "together".
+    """
 
     plan: str
     reports: int
@@ -136,6 +139,7 @@ class Estimates(msgspec.Struct):
     estimates: list[EstimateRow]
     after: str | None = None
     next: str | None = None
+    intervals: str = "each"
 
 
 class TicketDocument(msgspec.Struct):
