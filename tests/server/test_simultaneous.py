@@ -51,7 +51,7 @@ def test_each_may_miss_with_its_part_of_what_is_allowed() -> None:
 def test_of_two_shares_one_is_the_other_and_means_stay() -> None:
     schema = Schema([Categorical("c", ["yes", "no"]), Numeric("x", 0, 1, optional=True)])
     for kind, same in (("grr", True), ("oue", False)):
-        plan = design(schema, 2.0, categorical=kind)  # type: ignore[arg-type]
+        plan = design(schema, 2.0, categorical=kind)
         size = plan.questions[1].channel.alphabet.size
         tally = Tally(plan, 200, [100, 100], [[30, 70], [*([1] * (size - 1)), 101 - size]])
         each, together = estimate(tally), estimate(tally, simultaneous=True)

@@ -13,9 +13,10 @@ is unbiased too, but adds a variance of (d/k - 1)*mean^2/n without any benefit.
 weights that follow from the plan and the numbers of answers alone. It is unbiased, and its intervals are exact as those
 of its parts, because different people answer different questions.
 
-**Many categories.** Each interval covers its own share with the stated probability. Of 200 such intervals, about 10 miss
-theirs, and the largest share is likely to be one that noise has moved. With `simultaneous=True` all intervals of one
-attribute's shares hold at once with the stated probability (Bonferroni: each may miss with 1/200 of what is allowed).
+**Many categories.** Each interval covers its own share with the stated probability. Of 200 such intervals, about 10
+miss theirs, and the largest share is likely to be one that noise has moved. With `simultaneous=True` all intervals of
+one attribute's shares hold at once with the stated probability (Bonferroni: each may miss with 1/200 of what is
+allowed).
 
 Points are unbiased and may lie outside the domain, or be negative. Intervals are cut to the domain, as truths lie
 there: a share of -2 % may have the interval from 0 to 1 %. `Estimates.clip` and `Estimates.project` remove such points,
