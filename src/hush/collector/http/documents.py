@@ -86,6 +86,20 @@ class Plans(msgspec.Struct):
     plans: list[PlanEntry]
 
 
+class Overview(msgspec.Struct):
+    """The state of a collector, for those who operate it.
+
+    `budget`: the epsilon that one person can spend on all open plans; of a pilot and the plan that follows it, only the
+    dearer one counts. `storage`: the bytes of the store, or null if they are unknown. `waiting`: submissions that are
+    not committed yet.
+    """
+
+    plans: list[PlanEntry]
+    budget: float
+    storage: int | None
+    waiting: int
+
+
 class Receipt(msgspec.Struct):
     """A receipt: the submission is durable, and was counted once. `new`: by this request."""
 
