@@ -135,6 +135,6 @@ function ranked(shares: readonly EstimateRow[]): HTMLElement[] {
   const more = above.length - MOST_LINES;
   if (more > 0) rest.push(`${whole(more)} more`);
   const none = order.length - above.length;
-  if (none > 0) rest.push(`${above.length === 0 ? `All ${whole(none)}` : whole(none)} ${UNTOLD}`);
+  if (none > 0) rest.push(`${above.length === 0 ? `All ${whole(none)} categories` : whole(none)} ${UNTOLD}`);
   return [...(above.length > 0 ? [list] : []), ...(rest.length > 0 ? [html("p", { class: "quiet small" }, `${rest.join("; ")}.`)] : [])];
 }
