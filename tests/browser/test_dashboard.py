@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from hush import batch
 from hush.collector import formats
 from hush.collector.http.security import hashed
 from hush.core.training.training import Training
+from hush.demo import people
 from hush.device.client import Client
 from tests.browser.surveys import RECORD, SCHEMA, SURVEY, fill, review
 from tests.browser.surveys import send as send_report
@@ -67,21 +69,21 @@ def population(n: int) -> dict[str, Any]:
     }
 
 
-def send(served: Served, plan: hush.Plan, people: dict[str, Any], number: int) -> None:
+def send(served: Served, plan: hush.Plan, answers: Any, number: int) -> None:
     """Send people to a collector, as one batch."""
-    rows = batch.randomise(plan, people)
+    rows = batch.randomise(plan, answers)
     answer = served.post(plan, formats.pack(plan, rows, number.to_bytes(16, "big")), formats.COLUMNS)
     assert answer.status_code == 202
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    people = population(PEOPLE)
+    everybody = population(PEOPLE)
     plans = (SURVEY, HOSTILE, WIDE)
     with serving(tmp_path_factory.mktemp("dashboard"), QUICK, plans=plans, trainings={TRAINING: 3}) as found:
         for part in range(8):
             size = PEOPLE // 8
-            send(found, SURVEY, {name: column[part * size :][:size] for name, column in people.items()}, part)
+            send(found, SURVEY, {name: column[part * size :][:size] for name, column in everybody.items()}, part)
         assert found.client.get("/pages/vega.js").status_code == 200  # made once; charts need not wait for it then
         client = Client(found.url)
         for i in range(6):  # two rounds of three
@@ -104,8 +106,20 @@ def section(page: Page, attribute: str) -> Locator:
 
 def in_sight(page: Page, name: str) -> Locator:
     found = page.get_by_test_id(name)
+    fold = page.get_by_test_id("sure")
+    if fold.get_by_test_id(name).count() and fold.get_attribute("open") is None:
+        fold.locator("summary").first.click()
     found.scroll_into_view_if_needed()
     return found
+
+
+def headline(page: Page, attribute: str) -> Locator:
+    return page.locator(f'[data-testid="headline"][data-attribute="{attribute}"]')
+
+
+def by_size(rows: list[hush.Estimate]) -> list[hush.Estimate]:
+    """Return shares as the dashboard orders them: those that cannot be told from none last."""
+    return sorted(rows, key=lambda row: (row.low <= 0, -row.point))
 
 
 def count(page: Page) -> int:
@@ -139,10 +153,11 @@ def test_it_follows_an_answer_given_in_the_form(visit: Visit, served: Served) ->
 
 def test_it_shows_what_the_interface_says(visit: Visit, served: Served) -> None:
     page = dashboard(visit, served)
-    expected = hush.estimate(served.tally(SURVEY))
+    expected = hush.estimate(served.tally(SURVEY), simultaneous=True)
     section(page, "way to work").get_by_test_id("table").wait_for()
     saved = downloaded(page, page.get_by_test_id("download-all"))
-    assert saved == served.client.get(served.path("estimates", SURVEY), params={"format": "csv", "level": 0.95}).text
+    asked = {"format": "csv", "level": "0.95", "intervals": "together"}
+    assert saved == served.client.get(served.path("estimates", SURVEY), params=asked).text
     rows = list(csv.DictReader(io.StringIO(saved)))
     assert [(row["attribute"], row["category"]) for row in rows] == [
         (row.attribute, "" if row.category is None else str(row.category)) for row in expected
@@ -152,7 +167,7 @@ def test_it_shows_what_the_interface_says(visit: Visit, served: Served) -> None:
         assert told == pytest.approx([row.point, row.stderr, row.low, row.high, row.answers], rel=1e-12)
 
     table = section(page, "way to work").get_by_test_id("table")
-    shares = [row for row in expected if row.attribute == "way to work"]
+    shares = by_size([row for row in expected if row.attribute == "way to work"])
     expect(table.locator("tbody tr")).to_have_count(len(shares))
     first = table.locator("tbody tr").first
     assert first.locator("th").text_content() == shares[0].category
@@ -162,7 +177,7 @@ def test_it_shows_what_the_interface_says(visit: Visit, served: Served) -> None:
     level = float((first.locator("td").nth(2).text_content() or "").removesuffix(" %"))
     page.get_by_test_id("level").select_option("0.99")
     expect(first.locator("td").nth(2)).not_to_have_text(f"{level} %")
-    wider = {str(row.category): row for row in hush.estimate(served.tally(SURVEY), level=0.99) if row.category}
+    wider = {str(row.category): row for row in hush.estimate(served.tally(SURVEY), level=0.99, simultaneous=True)}
     now = float((first.locator("td").nth(2).text_content() or "").removesuffix(" %"))
     assert now == pytest.approx(100 * wider[str(shares[0].category)].high, abs=0.06)
 
@@ -177,7 +192,9 @@ def test_charts_have_what_the_tables_have_and_can_be_saved(visit: Visit, served:
     assert "bicycle" in "".join(drawn.itertext())
     assert "with 95 % intervals" in "".join(drawn.itertext())
     rows = list(csv.reader(io.StringIO(downloaded(page, block.get_by_test_id("download-csv")))))
-    assert [row[0] for row in rows[1:]] == [row.category for row in hush.estimate(served.tally(SURVEY))[1:6]]
+    assert [row[0] for row in rows[1:]] == [
+        row.category for row in by_size([*hush.estimate(served.tally(SURVEY))[1:6]])
+    ]
     spread = section(page, "age").get_by_test_id("distribution")
     spread.scroll_into_view_if_needed()
     expect(spread.locator("svg")).to_be_visible()
@@ -252,18 +269,20 @@ def test_what_plans_say_is_neither_html_nor_a_formula(visit: Visit, served: Serv
             rows = list(csv.reader(io.StringIO(downloaded(page, button))))
             whole = downloaded(page, page.get_by_test_id("download-all"))
             names = ["<img src=x onerror=alert(1)>", "b", "'=1+1", "+65"]
-            assert [row[0] for row in rows[1:]] == names
+            assert {row[0] for row in rows[1:]} == {*names}, "the largest first"
             assert [row["category"] for row in csv.DictReader(io.StringIO(whole))] == [*names, ""]
         assert page.locator("main b, main img, main script").count() == 0
     assert visit.hosts() == {served.url.removeprefix("http://")}
 
 
 def test_a_large_plan_is_shown_in_parts(visit: Visit, served: Served) -> None:
-    """401 attributes, one of 4096 categories: a dozen of them at once, few charts, and a filter."""
+    """401 attributes, one of 4096 categories: two dozen of them at once, few charts, and a filter."""
     page = dashboard(visit, served, f"?plan={WIDE.id}")
-    expect(page.get_by_test_id("attribute")).to_have_count(12)
+    expect(page.get_by_test_id("attribute")).to_have_count(24)
+    expect(page.get_by_test_id("headline")).to_have_count(24)
     page.get_by_test_id("filter").fill("n399")
     expect(page.get_by_test_id("attribute")).to_have_count(1)
+    expect(page.get_by_test_id("headline")).to_have_text("n399Nobody has answered this yet.")
     expect(page.get_by_test_id("no-attribute")).to_be_empty()
     page.get_by_test_id("filter").fill("nobody")
     expect(page.get_by_test_id("attribute")).to_have_count(0)
@@ -275,7 +294,7 @@ def test_its_parts_are_near(visit: Visit, served: Served) -> None:
     """A jump to a part does not load the page again, and an address may name one."""
     page = dashboard(visit, served)
     links = page.get_by_test_id("parts").get_by_role("link")
-    expect(links).to_have_count(5)
+    expect(links).to_have_count(4)
     before = len(visit.asked)
     for link in links.all():
         page.evaluate("scrollTo(0, 0)")
@@ -419,6 +438,7 @@ def test_accessible_and_drawn(browser: Browser, served: Served, screens: Path, k
     visit = Visit(browser, dark=kind == "dark", phone=kind == "phone")
     page = dashboard(visit, served)
     expect(section(page, "age").get_by_test_id("mean").locator("svg")).to_be_visible()
+    in_sight(page, "margins")
     for block in page.get_by_test_id("chart").all():  # charts are drawn when they come into sight
         block.scroll_into_view_if_needed()
         expect(block.locator("svg")).to_be_visible()
@@ -445,3 +465,121 @@ def test_records_are_as_the_survey_asks() -> None:
     """The people of these tests are people of the survey, and so is the visitor."""
     assert batch.randomise(SURVEY, population(100)).num_rows == 100
     hush.randomise(SURVEY, RECORD)
+
+
+def test_results_come_first_in_words(visit: Visit, served: Served) -> None:
+    """Every number in a card lies on the safe side of the interval that the interface gives."""
+    page = dashboard(visit, served)
+    rows = hush.estimate(served.tally(SURVEY), simultaneous=True)
+    age = rows[0]
+    said = headline(page, "age").locator(".main")
+    expect(said).to_have_text(re.compile(r"^about [\d.]+, between [\d.]+ and [\d.]+$"))
+    point, low, high = (float(number) for number in re.findall(r"[\d.]+", said.text_content() or ""))
+    assert low <= age.low <= point <= age.high <= high
+    assert high - low <= 2 * (age.high - age.low)
+    smoker = next(row for row in rows if row.attribute == "smoker" and row.category == "yes")
+    said = headline(page, "smoker").locator(".main")
+    expect(said).to_have_text(re.compile(r"^Yes: between [\d.]+ and [\d.]+\s%$"))
+    low, high = (float(number) for number in re.findall(r"[\d.]+", said.text_content() or ""))
+    assert low <= 100 * smoker.low <= 100 * smoker.high <= high
+    ways = by_size([row for row in rows if row.attribute == "way to work"])
+    lines = headline(page, "way to work").locator("li").all_text_contents()
+    assert [line.partition(": ")[0] for line in lines] == [row.category for row in ways if row.low > 0][:4]
+    towns = [row for row in rows if row.attribute == "town"]
+    none = sum(row.low <= 0 for row in towns)
+    assert none > 30, "sixty towns of equal size, and few answers about each"
+    expect(headline(page, "town")).to_contain_text(re.compile(rf"\b{none}( categories)? cannot be told from none"))
+
+
+def test_shares_that_noise_explains_come_last_and_can_be_searched(visit: Visit, served: Served) -> None:
+    page = dashboard(visit, served)
+    rows = by_size([row for row in hush.estimate(served.tally(SURVEY), simultaneous=True) if row.attribute == "town"])
+    part = section(page, "town")
+    names = part.get_by_test_id("table").locator("tbody th")
+    expect(names).to_have_count(60)
+    shown = names.all_text_contents()
+    assert [name.partition(" (")[0] for name in shown] == [row.category for row in rows]
+    assert [name.endswith("(cannot be told from none)") for name in shown] == [row.low <= 0 for row in rows]
+    expect(part.get_by_test_id("note")).to_contain_text("All 60 intervals hold at once with 95 % probability.")
+    part.get_by_test_id("chart").scroll_into_view_if_needed()
+    line = part.locator("svg [aria-roledescription='rule mark']").last
+    expect(line).to_be_attached()
+    expect(part.get_by_test_id("note")).to_contain_text("below the dashed line")
+    part.get_by_test_id("search").fill("town 47")
+    expect(names).to_have_count(1)
+    expect(part.locator("svg [aria-roledescription=bar]")).to_have_count(1)
+    part.get_by_test_id("search").fill("nowhere")
+    expect(part.get_by_test_id("note")).to_have_text("No category has this name.")
+    part.get_by_test_id("search").fill("")
+    expect(names).to_have_count(60)
+
+
+@pytest.mark.parametrize(("width", "height", "pages"), [(1280, 800, 2), (360, 740, 6)])
+def test_the_demos_headlines_fit_on_two_screens(
+    browser: Browser, tmp_path: Path, width: int, height: int, pages: int
+) -> None:
+    """The first is in sight at once, and the others soon: in two screens of a desk, in six of a phone."""
+    visit = Visit(browser)
+    plan = hush.design(people.SCHEMA, 4.0, title="Life in one country")
+    with serving(tmp_path, QUICK, plans=(plan,), trainings={}) as served:
+        send(served, plan, people.people(50_000, 2019), 1)
+        page = visit.context.new_page()
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(f"{served.url}/dashboard?plan={plan.id}")
+        cards = page.get_by_test_id("headline")
+        expect(cards).to_have_count(len(plan.schema.names))
+        expect(headline(page, "age")).to_contain_text("between")
+        boxes = [card.bounding_box() for card in cards.all()]
+        bottoms = [box["y"] + box["height"] for box in boxes if box is not None]
+        assert len(bottoms) == len(boxes)
+        assert bottoms[0] <= height, "the first is in sight"
+        assert max(bottoms) <= pages * height
+        check_width(page)
+        check_accessible(page)
+        page.close()
+    visit.close()
+
+
+def test_paper_has_everything(visit: Visit, served: Served) -> None:
+    """The button loads and draws all parts first; the browser's own command opens folded ones. Both fold them again."""
+    page = dashboard(visit, served)
+    expect(headline(page, "age")).to_contain_text("between")
+    fold = page.get_by_test_id("sure")
+    assert fold.get_attribute("open") is None
+    page.evaluate("window.print = () => { document.title = 'on paper'; }")
+    page.get_by_test_id("print").click()
+    expect(page).to_have_title("on paper", timeout=30_000)
+    page.emulate_media(media="print")
+    assert page.locator("main details:not([open])").count() == 0
+    assert "Loading." not in page.get_by_role("main").inner_text()
+    for chart in page.get_by_test_id("chart").all():
+        expect(chart.locator("svg")).to_be_visible()
+    for part in ("margins", "privacy", "manipulation", "timeline"):
+        expect(page.get_by_test_id(part).locator("tbody tr").first).to_be_visible()
+    expect(page.get_by_test_id("print")).to_be_hidden()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert fold.get_attribute("open") is None
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.get_by_test_id("privacy").locator("tbody tr").first).to_be_visible()
+
+
+def test_it_says_that_it_loads(visit: Visit, served: Served) -> None:
+    held: list[Route] = []
+    visit.context.route("**/statement", lambda route: held.append(route))
+    page = visit.open(f"{served.url}/dashboard?plan={SURVEY.id}")
+    expect(page.get_by_test_id("loading")).to_have_text("Loading the results.")
+    for _ in range(300):
+        if held:
+            break
+        page.wait_for_timeout(50)
+    expect(page.get_by_test_id("loading")).to_be_visible()
+    held.pop().continue_()
+    expect(headline(page, "age")).to_contain_text("between")
+    expect(page.get_by_test_id("loading")).to_have_count(0)
+
+
+def test_a_training_is_drawn_before_anybody_scrolls(visit: Visit, served: Served) -> None:
+    page = visit.context.new_page()
+    page.set_viewport_size({"width": 1120, "height": 200})
+    page.goto(f"{served.url}/dashboard?training=tiny")
+    expect(page.get_by_test_id("weights").locator("svg")).to_be_attached(timeout=30_000)

@@ -185,6 +185,6 @@ def test_a_plan_without_relations_has_no_such_part(visit: Visit, tmp_path: Path)
     plain = hush.design(relating.SCHEMA, 1.0, title="plain")
     with serving(tmp_path, QUICK, plans=(plain,), trainings={}) as served:
         page = dashboard(visit, served, plain)
-        expect(page.get_by_test_id("parts").get_by_role("link")).to_have_count(5)
+        expect(page.get_by_test_id("parts").get_by_role("link")).to_have_count(4)
         expect(page.get_by_test_id("relations")).to_have_count(0)
         page.close()

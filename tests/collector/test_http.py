@@ -164,6 +164,10 @@ def test_estimates_in_all_forms(open_: Served) -> None:
     narrow, paper = other["estimates"][0], hush.estimate(tally, level=0.5, estimator="paper")[0]
     assert narrow["point"] == min(max(paper.point, 0.0), 1.0)
     assert narrow["high"] - narrow["low"] < found["estimates"][0]["high"] - found["estimates"][0]["low"]
+    assert found["intervals"] == "each"
+    together = open_.client.get(open_.path("estimates", FEW), params={"intervals": "together"}).json()
+    assert together["intervals"] == "together"
+    assert [row["low"] for row in together["estimates"]] == [row.low for row in hush.estimate(tally, simultaneous=True)]
     projected = open_.client.get(open_.path("estimates", FEW), params={"post": "project"}).json()["estimates"]
     assert sum(row["point"] for row in projected if row["attribute"] == "c") == pytest.approx(1)
     text = open_.client.get(open_.path("estimates", FEW), params={"format": "csv"})

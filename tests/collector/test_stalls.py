@@ -110,7 +110,7 @@ def test_a_table_that_is_written_in_the_loop_is_caught(tmp_path: Path, monkeypat
     @wraps(views.Views.estimates)  # which declares the endpoint
     async def estimates(self: views.Views, request: Any) -> Any:
         tally = await self._visible.tally(request)
-        document, _ = await self._estimated(tally, 0.95, "ratio", "none")
+        document, _ = await self._estimated(tally, 0.95, "ratio", "none", "each")
         return Response(documents.as_csv(document.estimates), media_type="text/csv")
 
     monkeypatch.setattr(views.Views, "estimates", estimates)

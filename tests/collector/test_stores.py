@@ -63,6 +63,12 @@ def test_plans_are_kept_in_order(store: Store) -> None:
         store.add_plan(plan(), "tallies")
 
 
+def test_it_knows_its_size(store: Store) -> None:
+    size = store.size()
+    assert size is not None
+    assert size >= 4096
+
+
 def test_what_the_store_does_not_have(store: Store) -> None:
     other = plan("unknown")
     refused: list[Callable[[], object]] = [

@@ -32,10 +32,11 @@ export class Failure extends Error {
   }
 }
 
-async function answer(path: string, signal?: AbortSignal): Promise<Response> {
+async function answer(path: string, signal?: AbortSignal, method = "GET"): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(path, {
+      method,
       headers: token === "" ? {} : { Authorization: `Bearer ${token}` },
       credentials: "omit",
       cache: "no-store",
@@ -63,6 +64,11 @@ function words(problem: unknown, status: number): string {
 
 export async function get<T>(path: string): Promise<T> {
   const response = await answer(path);
+  return (await response.json()) as T;
+}
+
+export async function post<T>(path: string): Promise<T> {
+  const response = await answer(path, undefined, "POST");
   return (await response.json()) as T;
 }
 

@@ -44,6 +44,8 @@ export interface Options {
   file: string;
   /** More about it, above the chart. */
   words?: string;
+  /** Whether it is filled before it comes into sight. */
+  eager?: boolean;
 }
 
 const MOST_ROWS = 100; // of a table, unless the reader wants all
@@ -74,7 +76,37 @@ desk.addEventListener("change", () => {
   if (desk.matches) unfold();
   folded = !desk.matches;
 });
-addEventListener("beforeprint", unfold);
+
+/** Parts that were opened for paper alone. */
+const opened: HTMLDetailsElement[] = [];
+
+/** Show everything that is known: paper can be neither unfolded nor scrolled. */
+function open(): void {
+  for (const part of document.querySelectorAll<HTMLDetailsElement>("main details:not([open])")) {
+    part.open = true;
+    opened.push(part);
+  }
+  for (const block of waiting.values()) block.force(true);
+}
+
+addEventListener("beforeprint", open);
+addEventListener("afterprint", () => {
+  for (const part of opened.splice(0)) part.open = false;
+  for (const block of waiting.values()) block.force(false);
+});
+
+const PATIENCE = 20_000; // milliseconds that printing waits for the collector
+
+/** Load and draw everything, and print. A browser's own command prints only what is there already. */
+export async function print(): Promise<void> {
+  open();
+  const last = Date.now() + PATIENCE;
+  while ([...waiting.values()].some((block) => block.loading) && Date.now() < last) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  await Promise.all([...waiting.values()].map((block) => block.drawn));
+  window.print();
+}
 
 let unique = 0;
 
@@ -90,7 +122,8 @@ export class Block {
   private readonly caption: HTMLElement;
   private readonly more: HTMLButtonElement;
   private content: Content | undefined;
-  private visible = false;
+  private near: boolean;
+  private forced = false;
   private dirty = false;
   private all = false;
   private readonly pair: HTMLElement;
@@ -108,8 +141,8 @@ export class Block {
         : html("div", { class: "block", role: "group", "data-testid": testid, "aria-labelledby": id });
     this.root.append(html(`h${level}`, { id }, heading));
     if (options.words !== undefined) this.root.append(html("p", { class: "quiet small" }, options.words));
-    this.note = html("p", { class: "quiet small", "data-testid": "note" });
-    this.note.hidden = true;
+    this.near = options.eager === true;
+    this.note = html("p", { class: "quiet small", "data-testid": "note" }, "Loading.");
     this.caption = html("caption", {}, options.caption);
     this.head = html("thead");
     this.body = html("tbody");
@@ -118,13 +151,13 @@ export class Block {
       { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${options.caption}` },
       html("table", { "data-testid": "table" }, this.caption, this.head, this.body),
     );
-    this.more = html("button", { type: "button", class: "small" });
+    this.more = html("button", { type: "button", class: "small screen" });
     this.more.hidden = true;
     this.more.addEventListener("click", () => {
       this.all = true;
       this.render();
     });
-    this.pair = html("div", { class: "pair" });
+    this.pair = html("div", { class: "pair", hidden: true });
     if (kind !== undefined) {
       const place = html("div", { class: "vega" });
       this.figure = html("figure", { class: "chart", "data-testid": "chart" }, place);
@@ -138,7 +171,7 @@ export class Block {
       this.pair.classList.add("single");
       this.pair.append(html("div", { class: "tabled" }, scroll, this.more));
     }
-    this.tools = html("div", { class: "row tools screen" });
+    this.tools = html("div", { class: "row tools screen", hidden: true });
     this.button("CSV", "csv", () => this.saveCsv());
     if (this.chart !== undefined) this.button("SVG", "svg", () => void this.saveSvg());
     this.root.append(this.note, this.pair, this.tools);
@@ -162,7 +195,7 @@ export class Block {
   update(content: Content): void {
     this.content = content;
     this.dirty = true;
-    if (this.visible) this.render();
+    if (this.inSight) this.render();
   }
 
   /** Show a sentence in the place of chart and table. */
@@ -177,15 +210,35 @@ export class Block {
     this.root.remove();
   }
 
-  seen(visible: boolean): void {
-    this.visible = visible;
-    if (!visible) return;
+  seen(near: boolean): void {
+    this.near = near || this.options.eager === true;
+    this.look();
+  }
+
+  /** Be filled although nobody looks, as on paper. */
+  force(forced: boolean): void {
+    this.forced = forced;
+    this.look();
+  }
+
+  private look(): void {
+    if (!this.inSight) return;
     if (this.dirty) this.render();
     this.onSight();
   }
 
   get inSight(): boolean {
-    return this.visible;
+    return this.near || this.forced;
+  }
+
+  /** Whether the collector has not answered yet. */
+  get loading(): boolean {
+    return this.content === undefined;
+  }
+
+  /** Ends when its chart is drawn. */
+  get drawn(): Promise<void> {
+    return this.chart?.done ?? Promise.resolve();
   }
 
   unfold(): void {
@@ -207,7 +260,7 @@ export class Block {
   /** Colours have changed. */
   repaint(): void {
     this.dirty = true;
-    if (this.visible) this.render();
+    if (this.inSight) this.render();
   }
 
   private render(): void {

@@ -149,6 +149,11 @@ export class Chart {
     this.shown = { ...made, theme, kind };
   }
 
+  /** Ends when everything is drawn that was asked for so far. */
+  get done(): Promise<void> {
+    return this.turn;
+  }
+
   clear(): void {
     this.turn = this.turn.then(() => {
       this.shown?.finalize();

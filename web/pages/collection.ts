@@ -10,8 +10,8 @@ const SHARES = ["0.001", "0.01", "0.05", "0.1"];
 
 /** These parts of the page. Each method takes the document of its name. */
 export class Collection {
-  readonly blocks: readonly Block[];
-  private readonly timeline: Block;
+  readonly folded: readonly Block[];
+  readonly timeline: Block;
   private readonly margins: Block;
   private readonly liars: Block;
   /** The share of liars that the reader has chosen. */
@@ -74,8 +74,8 @@ export class Collection {
         },
       }),
     );
-    this.blocks = [this.timeline, this.margins, privacy, this.liars];
-    for (const block of this.blocks) block.root.classList.add("card");
+    this.folded = [this.margins, privacy, this.liars];
+    this.timeline.root.classList.add("card");
     showPrivacy(privacy, statement);
   }
 

@@ -95,6 +95,8 @@ const SEEKING = 5000; // milliseconds
 function seek(): void {
   const part = document.getElementById(location.hash.slice(1));
   if (part === null) return;
+  const fold = part.closest("details");
+  if (fold !== null) fold.open = true;
   const observer = new ResizeObserver(() => part.scrollIntoView());
   observer.observe(view);
   const end = (): void => observer.disconnect();
@@ -103,7 +105,7 @@ function seek(): void {
 }
 
 async function start(): Promise<void> {
-  view.replaceChildren();
+  view.replaceChildren(html("p", { class: "notice", "data-testid": "loading" }, "Loading the results."));
   trouble.hidden = true;
   connection.hidden = false;
   const form = byId("to-form");
@@ -143,7 +145,7 @@ async function start(): Promise<void> {
     if (!known) {
       connection.hidden = true;
       if (plan !== undefined || training !== null) fail("This collector has no plan or training of this address.");
-      view.append(
+      view.replaceChildren(
         html("h1", { "data-testid": "title" }, "Collections of this collector"),
         items.length === 0 ? html("p", {}, "Nothing yet.") : listed(items),
       );
@@ -154,6 +156,7 @@ async function start(): Promise<void> {
   } catch (error) {
     if (error instanceof Failure && error.needsToken) askForToken(error);
     else {
+      view.replaceChildren();
       state("refused", "");
       fail(error instanceof Failure ? error.message : "This page has made a mistake, and cannot go on.");
       if (!(error instanceof Failure)) throw error;

@@ -29,6 +29,14 @@ export interface PlanEntry {
   next: string | null;
 }
 
+/** The state of a collector, for those who operate it. */
+export interface Overview {
+  plans: PlanEntry[];
+  budget: number;
+  storage: number | null;
+  waiting: number;
+}
+
 export interface EstimateRow {
   attribute: string;
   category: string | number | null;

@@ -1,16 +1,19 @@
 // The dashboard of a plan: its heading, its attributes, and the stream that keeps them current.
 
 import { Failure, get, getText, listen, type Listener } from "./api.js";
+import { print } from "./blocks.js";
 import { warm } from "./charts.js";
 import { Collection } from "./collection.js";
 import { choose } from "./controls.js";
 import type { EstimateRow, Estimates, Manipulations, Margins, PlanEntry, Statement, Timeline } from "./documents.js";
 import { button, byId, html } from "./elements.js";
+import { Headline } from "./headlines.js";
 import { Relations } from "./relations.js";
 import { Section } from "./section.js";
 import { cost, percent, ratio, save, say, whole } from "./text.js";
 
-const MOST_SECTIONS = 12; // attributes at once, unless the reader wants more
+const MOST_SECTIONS = 24; // attributes at once, unless the reader wants more
+const FEW = 12; // attributes that need no filter
 const LEVELS = ["0.9", "0.95", "0.99"];
 
 /** The heading of a plan, and its changing parts. */
@@ -27,11 +30,11 @@ class Heading {
   private readonly links: HTMLElement[];
   readonly nodes: readonly HTMLElement[];
 
-  constructor(plan: string, title: string, statement: Statement, parts: readonly (readonly [string, string])[]) {
+  constructor(plan: string, title: string, parts: readonly (readonly [string, string])[]) {
     const form = `/?plan=${plan}`;
     const above = byId("to-form");
     above.setAttribute("href", form);
-    const answer = html("span", {}, html("a", { href: form, "data-testid": "form-link" }, "Answer it yourself"), " · ");
+    const answer = html("a", { class: "small screen", href: form, "data-testid": "form-link" }, "Answer it yourself");
     this.links = [above, answer];
     this.nodes = [
       html("h1", { "data-testid": "title" }, title),
@@ -41,13 +44,8 @@ class Heading {
         "div",
         { class: "headline" },
         html("p", { class: "counted" }, this.count, this.unit),
-        html(
-          "div",
-          {},
-          this.moves,
-          ...statement.sentences.map((sentence) => html("p", { "data-testid": "privacy-sentence" }, sentence)),
-          html("p", {}, answer, html("a", { href: "/explanation" }, "How this protects you")),
-        ),
+        this.moves,
+        answer,
       ),
       html(
         "nav",
@@ -92,7 +90,10 @@ function moving({ reports, shown }: PlanEntry): string {
 /** The attributes of a plan: some of them, those that the reader looks for, or all. */
 class Attributes {
   readonly nodes: readonly HTMLElement[];
+  readonly cards = html("ul", { class: "headlines", "data-testid": "headlines" });
+  readonly head: readonly HTMLElement[];
   private readonly sections = new Map<string, Section>();
+  private readonly headlines = new Map<string, Headline>();
   private readonly costs = new Map<string, string>();
   private readonly list = html("div", { "data-testid": "attributes" });
   private readonly none = html("p", { class: "none", role: "status", "data-testid": "no-attribute" });
@@ -107,7 +108,8 @@ class Attributes {
   ) {
     for (const { name } of statement.attributes) this.costs.set(name, askedOf(statement, name));
     const all = statement.attributes.length;
-    this.nodes = [...(all > MOST_SECTIONS ? [this.filter(all)] : []), this.none, this.list, this.more];
+    this.head = [...(all > FEW ? [this.filter(all)] : []), this.none];
+    this.nodes = [this.list, this.more];
     this.arrange(MOST_SECTIONS);
   }
 
@@ -131,12 +133,17 @@ class Attributes {
       if (names.has(name)) continue;
       section.remove();
       sections.delete(name);
+      this.headlines.get(name)?.root.remove();
+      this.headlines.delete(name);
     }
     for (const attribute of kept) {
       const { name } = attribute;
       const section = sections.get(name) ?? new Section(this.plan, attribute, this.costs.get(name) ?? "");
       sections.set(name, section);
       list.append(section.root);
+      const headline = this.headlines.get(name) ?? new Headline(attribute, section.part);
+      this.headlines.set(name, headline);
+      this.cards.append(headline.root);
     }
     this.fill();
     say(this.none, matching.length === 0 ? "No attribute has this name." : "");
@@ -161,6 +168,7 @@ class Attributes {
       else found.push(row);
     }
     for (const [name, section] of this.sections) section.update(rows.get(name) ?? [], reports, level);
+    for (const [name, headline] of this.headlines) headline.update(rows.get(name) ?? [], reports);
   }
 }
 
@@ -178,6 +186,14 @@ function askedOf({ questions, allowed, k }: Statement, name: string): string {
   return `${who}${together}${ways}, and ${costs}`;
 }
 
+/** What the intervals claim, and what they cannot. */
+function meaning(level: string): string {
+  return (
+    `Each number lies between its bounds with ${percent(Number(level))} probability; the shares of one question do so all at ` +
+    "once. That covers the noise of privacy and the chance of who answered. It does not cover people who declined or lied."
+  );
+}
+
 /** Show a plan, and keep it current. */
 export async function showPlan(view: HTMLElement, plan: string, listener: Pick<Listener, "state" | "refused">): Promise<void> {
   warm();
@@ -185,13 +201,12 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
   const title = statement.title === "" ? `Plan ${plan.slice(0, 12)}` : statement.title;
   document.title = `${title} · hush`;
   let level = "0.95";
-  const heading = new Heading(plan, title, statement, [
-    ["estimates", "Estimates"],
+  const heading = new Heading(plan, title, [
+    ["results", "Results"],
+    ["estimates", "Distributions and shares"],
     ...(statement.relations.length > 0 ? ([["relations", "Relations"]] as const) : []),
     ["timeline", "Reports over time"],
-    ["margins", "Promised and achieved"],
-    ["privacy", "Cost of each answer"],
-    ["manipulation", "If some people lie"],
+    ["sure", "How sure is this?"],
   ]);
   const attributes = new Attributes(plan, statement);
   const relations = new Relations(plan, statement.relations, level);
@@ -200,7 +215,7 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
   /** The interface's own file, so that there is only one format. */
   async function saveAll(): Promise<void> {
     try {
-      const text = await getText(`/plans/${plan}/estimates?format=csv&level=${level}`);
+      const text = await getText(`/plans/${plan}/estimates?format=csv&intervals=together&level=${level}`);
       save(`${title}-estimates-${100 * Number(level)}.csv`, "text/csv", text);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
@@ -208,9 +223,10 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
     }
   }
 
+  const meant = html("p", { class: "quiet small", "data-testid": "meaning" }, meaning(level));
   const controls = html(
     "div",
-    { class: "row" },
+    { class: "row small" },
     choose({
       label: "Intervals that cover the truth with",
       after: "probability",
@@ -219,29 +235,49 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
       chosen: level,
       changed: (value) => {
         level = value;
+        say(meant, meaning(level));
         relations.choose(level);
         connect();
       },
     }),
-    html("div", { class: "screen" }, button("All estimates as CSV", () => void saveAll(), { "data-testid": "download-all" })),
+    html(
+      "div",
+      { class: "row screen" },
+      button("All estimates as CSV", () => void saveAll(), { "data-testid": "download-all" }),
+      button("Print", () => void print(), { "data-testid": "print" }),
+    ),
   );
-  view.append(
+  view.replaceChildren(
     ...heading.nodes,
     html(
       "section",
+      { id: "results", "aria-labelledby": "results-heading" },
+      html("div", { class: "row spread" }, html("h2", { id: "results-heading" }, "Results"), controls),
+      ...attributes.head,
+      attributes.cards,
+      meant,
+    ),
+    html(
+      "section",
       { id: "estimates", "aria-labelledby": "estimates-heading" },
-      html("h2", { id: "estimates-heading" }, "What the reports say"),
-      controls,
+      html("h2", { id: "estimates-heading" }, "Distributions and shares"),
       ...attributes.nodes,
     ),
     ...relations.nodes,
-    ...collection.blocks.map((block) => block.root),
+    collection.timeline.root,
+    html(
+      "details",
+      { id: "sure", class: "card sure", "data-testid": "sure" },
+      html("summary", {}, html("h2", {}, "How sure is this?"), html("span", { class: "quiet small" }, "Margins, cost and liars")),
+      ...statement.sentences.map((sentence) => html("p", { "data-testid": "privacy-sentence" }, sentence)),
+      ...collection.folded.map((block) => block.root),
+    ),
   );
 
   let stream: { stop: () => void } | undefined;
   function connect(): void {
     stream?.stop();
-    stream = listen(`/plans/${plan}/stream?view=dashboard&level=${level}&share=${collection.share}`, {
+    stream = listen(`/plans/${plan}/stream?view=dashboard&intervals=together&level=${level}&share=${collection.share}`, {
       ...listener,
       event(name, data) {
         if (name === "plan") heading.show(data as PlanEntry);

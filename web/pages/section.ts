@@ -6,10 +6,10 @@ import { MOST_BARS } from "./charts.js";
 import type { Attribute, Distribution, EstimateRow } from "./documents.js";
 import { html } from "./elements.js";
 import { Fresh } from "./fresh.js";
-import { column, largest, number, percents, whole } from "./text.js";
+import { ELSEWHERE, floor, NONE, sorted, told, UNTOLD } from "./headlines.js";
+import { column, largest, number, percent, percents, whole } from "./text.js";
 
-const NONE = "Nobody has answered this yet.";
-const ELSEWHERE = "The plan asks about it in bands or with another attribute only: see Relations.";
+const FEW = 12; // categories that need no search
 
 const ESTIMATES: Column[] = [
   { name: "estimate", text: true },
@@ -28,6 +28,10 @@ export class Section {
   private readonly spread: Block | undefined;
   private readonly fresh: Fresh | undefined;
   private elsewhere = false;
+  private wanted = "";
+  private latest: { shares: readonly EstimateRow[]; level: number } | undefined;
+  /** Where the page has it: the fragment of its address. */
+  readonly part: string;
 
   constructor(
     private readonly plan: string,
@@ -35,10 +39,11 @@ export class Section {
     cost: string,
   ) {
     const { name } = attribute;
-    const id = `attribute-${Section.count++}`;
+    const id = `attribute-${Section.count}`;
+    this.part = `about-${Section.count++}`;
     this.root = html(
       "section",
-      { class: "card attribute", "data-testid": "attribute", "data-attribute": name, "aria-labelledby": id },
+      { id: this.part, class: "card attribute", "data-testid": "attribute", "data-attribute": name, "aria-labelledby": id },
       html("h3", { id }, name),
       html("p", { class: "quiet small" }, `${kindOf(attribute)} ${cost}`),
     );
@@ -74,7 +79,18 @@ export class Section {
         description: `The ${what} of ${name} as bars with intervals. The table has the numbers.`,
         file: `${name}-shares`,
       });
+      if (attribute.categories > FEW) this.shares.control(this.search(attribute.categories));
     }
+  }
+
+  private search(all: number): HTMLElement {
+    const id = `${this.part}-search`;
+    const field = html("input", { id, type: "search", autocomplete: "off", "data-testid": "search" });
+    field.addEventListener("input", () => {
+      this.wanted = field.value.trim().toLowerCase();
+      this.fillShares();
+    });
+    return html("div", { class: "row screen" }, html("label", { for: id }, `Find one of ${whole(all)} categories`), field);
   }
 
   private static count = 0;
@@ -108,23 +124,34 @@ export class Section {
         });
       }
     }
-    const shares = known.filter((row) => row.category !== null);
-    if (this.shares !== undefined) {
-      if (shares.length === 0) this.shares.empty(NONE);
-      else {
-        const largest = new Set([...shares].sort((a, b) => (b.point ?? 0) - (a.point ?? 0)).slice(0, MOST_BARS));
-        const drawn = shares.filter((row) => largest.has(row));
-        const left = shares.length - drawn.length;
-        this.shares.update({
-          columns: ESTIMATES,
-          rows: cells(shares, 100),
-          level,
-          values: drawn.map(({ category, point, low, high }) => ({ what: String(category), point, low, high })),
-          ...(left > 0 ? { note: `${whole(left)} smaller shares are in the table and not drawn.` } : {}),
-        });
-      }
-    }
+    this.latest = { shares: sorted(known.filter((row) => row.category !== null)), level };
+    this.fillShares();
     this.fresh?.update(reports);
+  }
+
+  private fillShares(): void {
+    if (this.shares === undefined || this.latest === undefined) return;
+    const { shares, level } = this.latest;
+    const found = shares.filter(({ category }) => String(category).toLowerCase().includes(this.wanted));
+    if (found.length === 0) {
+      this.shares.empty(shares.length === 0 ? NONE : "No category has this name.");
+      return;
+    }
+    const drawn = found.slice(0, MOST_BARS);
+    const left = found.length - drawn.length;
+    const line = floor(shares);
+    const notes = [];
+    if (shares.length > 2) notes.push(`All ${whole(shares.length)} intervals hold at once with ${percent(level)} probability.`);
+    if (line !== null) notes.push(`Shares below the dashed line, about ${percent(line, 2)}, ${UNTOLD}.`);
+    if (left > 0) notes.push(`${whole(left)} smaller shares are in the table and not drawn.`);
+    this.shares.update({
+      columns: ESTIMATES,
+      rows: cells(found, 100),
+      level,
+      values: drawn.map(({ category, point, low, high }) => ({ what: String(category), point, low, high, floor: line })),
+      kind: line === null ? "shares" : "floored",
+      ...(notes.length > 0 ? { note: notes.join(" ") } : {}),
+    });
   }
 
   private async fetchSpread(spread: Block): Promise<void> {
@@ -169,20 +196,27 @@ function kindOf(attribute: Attribute): string {
   return `One of ${whole(attribute.categories)} categories${attribute.optional ? ", missing among them" : ""}.`;
 }
 
-/** Rows of a table: all numbers with the same decimals, so that half of the narrowest interval has two digits. */
 /** How the mean of a wide number is clipped, and how many people may lie beyond. */
 function clipping(floor: number | null, ceiling: number | null, beyond: number): string {
   const ends = [floor, ceiling].map((end) => number(end ?? 0)).join(" to ");
   return `The mean of numbers clipped to ${ends}: at most ${(100 * beyond).toPrecision(2)} % of the people lie beyond.`;
 }
 
+/** The name of a row, and whether a share is more than noise; files have the name alone. */
+function named(row: EstimateRow): Cell {
+  if (row.category === null) return text(row.beyond === null ? "mean" : "mean, clipped");
+  const name = String(row.category);
+  return { show: told(row) ? name : `${name} (${UNTOLD})`, raw: name };
+}
+
+/** Rows of a table: all numbers with the same decimals, so that half of the narrowest interval has two digits. */
 function cells(rows: readonly EstimateRow[], factor: 1 | 100): Cell[][] {
   const halves = rows.map(({ low, high }) => (low === null || high === null ? 0 : (factor * (high - low)) / 2));
   const write = column(Math.min(...halves.filter((half) => half > 0)), 2);
   const unit = factor === 100 ? " %" : "";
   const cell = (value: number | null): Cell => numeric(value, (known) => write(factor * known) + unit);
   return rows.map((row) => [
-    text(row.category !== null ? String(row.category) : row.beyond === null ? "mean" : "mean, clipped"),
+    named(row),
     cell(row.point),
     cell(row.low),
     cell(row.high),

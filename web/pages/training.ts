@@ -19,13 +19,16 @@ export async function showTraining(
 ): Promise<void> {
   warm();
   const address = `/trainings/${encodeURIComponent(name)}`;
-  const statement = await get<Statement>(`${address}/statement`);
+  const [statement, history] = await Promise.all([
+    get<Statement>(`${address}/statement`),
+    get<TrainingHistory>(`${address}/history`),
+  ]);
   document.title = `${name} · hush`;
   const count = html("span", { class: "count number", "data-testid": "round-count" }, "…");
   const unit = html("span");
   const progress = html("progress", { max: "1", value: "0", "aria-label": "People of this round" });
   const people = html("p", { class: "quiet", "data-testid": "people" });
-  view.append(
+  view.replaceChildren(
     html("h1", { "data-testid": "title" }, name),
     html(
       "div",
@@ -44,6 +47,7 @@ export async function showTraining(
     level: 2,
     kind: "loss",
     testid: "loss",
+    eager: true,
     caption: "loss of held-out people by round",
     description: "The loss of held-out people after each round. The table has the numbers.",
     file: `${name}-loss`,
@@ -54,6 +58,7 @@ export async function showTraining(
     level: 2,
     kind: "weights",
     testid: "weights",
+    eager: true,
     caption: "weights by round",
     description: "The weights of the model in each round, a line for each. The table has the numbers.",
     file: `${name}-weights`,
@@ -106,6 +111,7 @@ export async function showTraining(
     });
   }
 
+  showHistory(history);
   listen(`${address}/stream`, {
     ...listener,
     event(kind, data) {

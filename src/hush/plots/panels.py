@@ -61,12 +61,25 @@ def _interval(base: alt.Chart) -> list[alt.Chart]:
 
 def shares(data: Data, title: str, width: Width = 480) -> Panel:
     """Draw shares as bars with their intervals, in the order of the rows. Rows: what, point, low, high."""
+    return alt.layer(*_bars(data, title)).properties(width=width, height=alt.Step(18))
+
+
+def floored(data: Data, title: str, width: Width = 480) -> Panel:
+    """Draw shares likewise, with a dashed line beneath which a share cannot be told from none.
+
+    Rows have a `floor` too, the same for all.
+    """
+    noise = alt.Chart(data).mark_rule(style="floor", strokeDash=[5, 4]).encode(x="max(floor):Q")
+    return alt.layer(*_bars(data, title), noise).properties(width=width, height=alt.Step(18))
+
+
+def _bars(data: Data, title: str) -> list[alt.Chart]:
     base = alt.Chart(data).encode(y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(labelLimit=140)))
     bars = base.mark_bar(style="estimate", opacity=0.6, height=12).encode(
         x=alt.X("point:Q", axis=alt.Axis(title=title, format="~%", tickCount=6, labelOverlap=True)),
         tooltip=_tooltip(".2~%"),
     )
-    return alt.layer(bars, *_interval(base)).properties(width=width, height=alt.Step(18))
+    return [bars, *_interval(base)]
 
 
 def distribution(data: Data, title: str, width: Width = 480) -> Panel:
@@ -222,6 +235,7 @@ def weights(data: Data, title: str, width: Width = 480) -> Panel:
 PANELS: dict[str, tuple[Callable[[Data, str, Width], Panel], str]] = {
     "mean": (mean, "mean"),
     "shares": (shares, "share"),
+    "floored": (floored, "share"),
     "distribution": (distribution, "value"),
     "table": (table, ""),
     "groups": (groups, "mean"),
@@ -269,6 +283,7 @@ def theme(name: Literal["light", "dark"]) -> dict[str, Any]:
             "estimate": {"color": colours[0]},
             "interval": {"color": colours[1]},
             "track": {"color": track},
+            "floor": {"color": text},
             "label": {"color": text},
         },
     }

@@ -13,6 +13,11 @@ is unbiased too, but adds a variance of (d/k - 1)*mean^2/n without any benefit.
 weights that follow from the plan and the numbers of answers alone. It is unbiased, and its intervals are exact as those
 of its parts, because different people answer different questions.
 
+**Many categories.** Each interval covers its own share with the stated probability. Of 200 such intervals, about 10
+miss theirs, and the largest share is likely to be one that noise has moved. With `simultaneous=True` all intervals of
+one attribute's shares hold at once with the stated probability (Bonferroni: each may miss with 1/200 of what is
+allowed).
+
 Points are unbiased and may lie outside the domain, or be negative. Intervals are cut to the domain, as truths lie
 there: a share of -2 % may have the interval from 0 to 1 %. `Estimates.clip` and `Estimates.project` remove such points,
 but neither is a default: their results look better and are often closer to the truth, but are biased. Their averages
@@ -27,14 +32,14 @@ from dataclasses import dataclass, replace
 from operator import mul
 from typing import ClassVar, Self
 
-from hush.core.channels import Ladder, Reading
+from hush.core.channels import Ladder, Reading, Subset
 from hush.core.schema import MISSING, Categorical, Numeric, Schema
 from hush.errors import EstimateError
 from hush.server.intervals import Sample, bounds, ratio, summarise
 from hush.server.ladders import Fitted, clipped, unclipped
 from hush.server.own import spread
 from hush.server.simplex import simplex
-from hush.server.sources import Estimator, Scale, category_of, ladders, sources, targets
+from hush.server.sources import Estimator, Read, Scale, category_of, ladders, sources, targets
 from hush.server.tally import PeopleTally, Tally
 from hush.show.rows import Rows
 from hush.show.tables import Table, percent, within
@@ -149,7 +154,12 @@ class Estimates(Rows[Estimate]):
 
 
 def estimate(
-    tally: Tally, *, level: float = 0.95, estimator: Estimator = "ratio", tail: float | None = None
+    tally: Tally,
+    *,
+    level: float = 0.95,
+    estimator: Estimator = "ratio",
+    tail: float | None = None,
+    simultaneous: bool = False,
 ) -> Estimates:
     """Return an estimate for every numeric attribute and every category, in the schema's order.
 
@@ -159,11 +169,16 @@ def estimate(
     The mean of a wide number (`scale="log"`) is clipped at a stated value. `tail` adds the mean without a clip, if you
     know what the reports cannot show: beyond half of the clip, the share of people above x falls at least as fast as
     x^-tail.
+
+    `simultaneous` widens the intervals of shares: all those of one attribute hold at once with probability `level`. Use
+    it to compare categories, or to say which of them can be told from none. Means keep their intervals.
     """
     if not isinstance(tally, Tally):
         raise EstimateError("estimate(tally) needs a Tally")
     if not isinstance(level, float) or not 0 < level <= MAX_LEVEL:
         raise EstimateError(f"level must be a number between 0 and {MAX_LEVEL}, such as 0.95")
+    if not isinstance(simultaneous, bool):
+        raise EstimateError("simultaneous must be True or False")
     wide = ladders(tally.plan)
     if tail is not None:
         if isinstance(tail, bool) or not isinstance(tail, int | float) or not 1 < tail <= MAX_TAIL:
@@ -171,19 +186,47 @@ def estimate(
         if not wide:
             raise EstimateError('tail= is for wide numbers, and the plan asks for none: declare one with scale="log"')
     rows = [row for index in wide for row in _wide(tally, index, level, tail)]
-    for target in targets(tally, estimator):
+    found = list(targets(tally, estimator))
+    compared = _compared(found) if simultaneous else {}
+    for target in found:
         attribute, symbol, sample = target.attribute, target.symbol, target.sample
         scale = Scale(attribute, symbol)
         point = scale.value(sample.mean if isinstance(sample, Sample) else sample.point)
-        low, high = scale.around(bounds(sample, level), point)
+        many = compared.get(attribute.name, 1) if symbol is not None else 1
+        low, high = scale.around(bounds(sample, _shared(level, many)), point)
         stderr = scale.half * sample.stderr
         rows.append(Estimate(attribute.name, category_of(attribute, symbol), point, stderr, low, high, target.answers))
     order = {name: place for place, name in enumerate(tally.plan.schema.names)}
     rows.sort(key=lambda row: order[row.attribute])  # stable: within an attribute as its channel lists them
     if isinstance(tally, PeopleTally):
-        all_ = estimate(tally.whole, level=level, estimator=estimator, tail=tail)
+        all_ = estimate(tally.whole, level=level, estimator=estimator, tail=tail, simultaneous=simultaneous)
         rows = [_spread(row, whole, tally.plan.schema) for row, whole in zip(rows, all_, strict=True)]
     return Estimates(rows, level=level, schema=tally.plan.schema)
+
+
+def _shared(level: float, many: int) -> float:
+    """Return the level of each of some intervals that shall hold at once (Bonferroni)."""
+    return level if many == 1 else 1 - (1 - level) / many
+
+
+def _compared(found: Iterable[Read]) -> dict[str, int]:
+    """Return how many shares of each attribute can be wrong independently of each other."""
+    groups: dict[str, list[Read]] = {}
+    for target in found:
+        if target.symbol is not None:
+            groups.setdefault(target.attribute.name, []).append(target)
+    return {name: 1 if _mirrored(group) else len(group) for name, group in groups.items()}
+
+
+def _mirrored(group: list[Read]) -> bool:
+    """Whether there are two shares, and each interval is the other one's mirror image: both hold, or neither."""
+    return len(group) == 2 and all(
+        len(one.sources) == 1
+        and isinstance(one.sources[0].channel, Subset)
+        and isinstance(one.sample, Sample)
+        and one.sample.two_valued  # the paper's estimator has a third value, for those who were not asked
+        for one in group
+    )
 
 
 def _spread(row: Estimate, whole: Estimate, schema: Schema) -> Estimate:

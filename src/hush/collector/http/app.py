@@ -29,6 +29,7 @@ from hush.collector.http.health import HealthHandlers
 from hush.collector.http.lookup import Finder
 from hush.collector.http.metrics import Metrics
 from hush.collector.http.openapi import openapi
+from hush.collector.http.operating import Operating
 from hush.collector.http.pilots import Pilots
 from hush.collector.http.plans import PlanHandlers
 from hush.collector.http.preparing import Preparing
@@ -65,6 +66,7 @@ class Collector:
             RelationViews(find, self._visible),
             TrainingViews(store, find, self._visible),
             ChartHandlers(self._visible),
+            Operating(store, self._visible, self.desk),
             HealthHandlers(store, settings, self._gate, self.desk, self._visible),
             self,
         )

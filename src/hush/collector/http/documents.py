@@ -86,6 +86,20 @@ class Plans(msgspec.Struct):
     plans: list[PlanEntry]
 
 
+class Overview(msgspec.Struct):
+    """The state of a collector, for those who operate it.
+
+    `budget`: the epsilon that one person can spend on all open plans; of a pilot and the plan that follows it, only the
+    dearer one counts. `storage`: the bytes of the store, or null if they are unknown. `waiting`: submissions that are
+    not committed yet.
+    """
+
+    plans: list[PlanEntry]
+    budget: float
+    storage: int | None
+    waiting: int
+
+
 class Receipt(msgspec.Struct):
     """A receipt: the submission is durable, and was counted once. `new`: by this request."""
 
@@ -126,7 +140,10 @@ class EstimateRow(msgspec.Struct):
 
 
 class Estimates(msgspec.Struct):
-    """All estimates of a plan. `after` and `next`: as in a `PlanEntry`."""
+    """All estimates of a plan. `after` and `next`: as in a `PlanEntry`.
+
+    `intervals`: "each" holds with probability `level`, or all shares of one attribute "together".
+    """
 
     plan: str
     reports: int
@@ -136,6 +153,7 @@ class Estimates(msgspec.Struct):
     estimates: list[EstimateRow]
     after: str | None = None
     next: str | None = None
+    intervals: str = "each"
 
 
 class TicketDocument(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""The pages for people: the form at `/`, the dashboard at `/dashboard`, and the files that they load.
+"""The pages for people: the form at `/`, the dashboard at `/dashboard`, the operator's at `/desk`, and their files.
 
 The files in `static/` are built from `web/` by `make web`. No page loads anything from another host; a content
 security policy makes browsers enforce that. If the collector names a relay, the form may also send to that, and to
@@ -29,7 +29,12 @@ from hush.collector.http.problems import Refused
 from hush.collector.opening import Opener
 from hush.collector.settings import Settings
 
-PAGES = {"/": "form.html", "/dashboard": "dashboard.html", "/explanation": "explanation.html"}
+PAGES = {
+    "/": "form.html",
+    "/dashboard": "dashboard.html",
+    "/desk": "desk.html",
+    "/explanation": "explanation.html",
+}
 TYPES = {
     "css": "text/css; charset=utf-8",
     "html": "text/html; charset=utf-8",

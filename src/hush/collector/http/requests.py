@@ -34,6 +34,13 @@ LEVEL = Parameter(
     limits={"exclusiveMinimum": 0, "maximum": MAX_LEVEL},
 )
 ESTIMATOR = Parameter("estimator", "string", "how to estimate", "ratio", ("ratio", "paper"))
+INTERVALS = Parameter(
+    "intervals",
+    "string",
+    "whether each interval holds with the level, or those of one attribute's shares together",
+    "each",
+    ("each", "together"),
+)
 POST = Parameter("post", "string", "the post-processing of estimates", "none", tuple(POSTS))
 FORMAT = Parameter("format", "string", "the format of the answer", "json", ("json", "csv"))
 VIEW = Parameter("view", "string", "which events are sent", "estimates", ("estimates", "dashboard"))
@@ -93,9 +100,9 @@ def choice(request: Request, parameter: Parameter) -> str:
     return found
 
 
-def wanted(request: Request) -> tuple[float, str, str]:
-    """Return level, estimator and post-processing that a request asks for."""
-    return level(request), choice(request, ESTIMATOR), choice(request, POST)
+def wanted(request: Request) -> tuple[float, str, str, str]:
+    """Return level, estimator, post-processing and kind of intervals that a request asks for."""
+    return level(request), choice(request, ESTIMATOR), choice(request, POST), choice(request, INTERVALS)
 
 
 def level(request: Request) -> float:

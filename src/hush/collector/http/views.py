@@ -24,7 +24,7 @@ from hush.collector.http.documents import (
 from hush.collector.http.endpoints import endpoint
 from hush.collector.http.lookup import Finder
 from hush.collector.http.problems import Refused
-from hush.collector.http.requests import ATTRIBUTE, ESTIMATOR, FORMAT, LEVEL, POST, SHARE, VIEW
+from hush.collector.http.requests import ATTRIBUTE, ESTIMATOR, FORMAT, INTERVALS, LEVEL, POST, SHARE, VIEW
 from hush.collector.http.responses import EVENTS, SECRET, as_json, encoded
 from hush.collector.http.streams import Event
 from hush.collector.http.visible import Visible
@@ -51,7 +51,7 @@ class Views:
         "Estimates with intervals",
         role="read",
         answers=Estimates,
-        parameters=(LEVEL, ESTIMATOR, POST, FORMAT),
+        parameters=(LEVEL, ESTIMATOR, POST, INTERVALS, FORMAT),
         also=("text/csv",),
     )
     async def estimates(self, request: Request) -> Response:
@@ -67,27 +67,33 @@ class Views:
             return Response(table, headers=headers, media_type="text/csv")
         return as_json(text, headers=headers)
 
-    async def _rows(self, tally: Tally, level: float, estimator: Any) -> Rows:
-        key = ("rows", tally.plan.id, level, estimator)
-        return await self._shared.get(key, tally.reports, lambda: estimate(tally, level=level, estimator=estimator))
+    async def _rows(self, tally: Tally, level: float, estimator: Any, intervals: str = "each") -> Rows:
+        key = ("rows", tally.plan.id, level, estimator, intervals)
+        together = intervals == "together"
+        return await self._shared.get(
+            key, tally.reports, lambda: estimate(tally, level=level, estimator=estimator, simultaneous=together)
+        )
 
-    async def _estimated(self, tally: Tally, level: float, estimator: str, post: str) -> tuple[Estimates, bytes]:
-        plan, rows = tally.plan, await self._rows(tally, level, estimator)
+    async def _estimated(
+        self, tally: Tally, level: float, estimator: str, post: str, intervals: str
+    ) -> tuple[Estimates, bytes]:
+        plan, rows = tally.plan, await self._rows(tally, level, estimator, intervals)
         second = self._visible.second(plan)
 
         def make() -> tuple[Estimates, bytes]:
             found = [estimate_row(row) for row in requests.POSTS[post](rows)]
-            document = Estimates(plan.id, tally.reports, level, estimator, post, found, plan.after, second)
+            document = Estimates(plan.id, tally.reports, level, estimator, post, found, plan.after, second, intervals)
             return document, msgspec.json.encode(document)
 
-        return await self._shared.get(("estimates", plan.id, level, estimator, post), (tally.reports, second), make)
+        key = ("estimates", plan.id, level, estimator, post, intervals)
+        return await self._shared.get(key, (tally.reports, second), make)
 
     @endpoint(
         "GET",
         "/plans/{plan}/stream",
         "Estimates as they change, and the rest of the dashboard",
         role="read",
-        parameters=(LEVEL, ESTIMATOR, POST, VIEW, SHARE),
+        parameters=(LEVEL, ESTIMATOR, POST, INTERVALS, VIEW, SHARE),
         also=(EVENTS,),
     )
     async def stream(self, request: Request) -> Response:

@@ -223,6 +223,10 @@ class Store(ABC):
         It waits for a commit that is under way.
         """
 
+    def size(self) -> int | None:
+        """Return the bytes that it takes, about; None if that is unknown."""
+        return None
+
     @abstractmethod
     def close(self) -> None:
         """Let go of the database. Commits stay."""

@@ -116,6 +116,10 @@ class PostgresStore(Store):
         rows = self._pool.rows("select id, open from plans order by number")
         return [HeldPlan(plan, keep, open_) for id_, open_ in rows for _, plan, keep in [self._plan(id_)]]
 
+    def size(self) -> int:
+        """Return the bytes of its database."""
+        return int(self._pool.rows("select pg_database_size(current_database())")[0][0])
+
     @understanding()
     def _plan(self, plan_id: str) -> tuple[int, Plan, Keep]:
         if plan_id not in self._plans:

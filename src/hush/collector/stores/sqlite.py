@@ -205,6 +205,11 @@ class SqliteStore(Store):
         """Return all plans."""
         return [held for _, held in list(self._plans.values())]
 
+    def size(self) -> int:
+        """Return the bytes of its file and of the log beside it."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return sum(path.stat().st_size for path in (self.path, log) if path.exists())
+
     def close_plan(self, plan_id: str) -> None:
         """Take no more reports of a plan."""
         with self._lock:
