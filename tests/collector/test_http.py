@@ -51,6 +51,7 @@ def test_plans_are_listed(open_: Served) -> None:
         "after": None,
         "next": None,
         "own": 0,
+        "relay": None,
     }
 
 
