@@ -236,7 +236,7 @@ def test_predict_draws() -> None:
     run("predict", "plan.json", "--people", "5000", "--picture", "margins.svg")
     assert Path("margins.svg").read_text().startswith("<svg")
     result = run("predict", "plan.json", "--people", "5000", "--picture", "margins.gif", code=2)
-    assert ".svg or .png" in result.stderr
+    assert ".svg, .png or .html" in result.stderr
 
 
 # -- audit
