@@ -270,7 +270,8 @@ class Client:
                 record = {attribute.name: ... for attribute in asked.attributes}
                 collector.answer(plan_id, record)
 
-        With `ticket`, the collector deals them. All else is as in `answer`.
+        With `ticket`, the collector deals them. It then knows which questions a person has seen who sends nothing;
+        `answer_ticket` with a whole record does not show that. All else is as in `answer`.
         """
         if ticket:
             self._direct(_TICKETED)
