@@ -10,7 +10,20 @@ from typing import Any
 
 import pytest
 
-from hush import BudgetError, Ledger, Plan, PlanError, RecordError, Report, ask, design
+from hush import (
+    BudgetError,
+    Categorical,
+    Ledger,
+    LedgerError,
+    Plan,
+    PlanError,
+    RecordError,
+    Report,
+    Schema,
+    Series,
+    ask,
+    design,
+)
 from hush.core.coins import Coins
 from hush.core.dealing import SIGNATURE_SIZE, questions_of
 from hush.device import family
@@ -258,6 +271,19 @@ def test_who_was_asked_one_plan_of_a_pilot_is_asked_no_other(tmp_path: Path, mon
         assert book.answered(pilot) == book.chosen(pilot) == one.id
         with pytest.raises(BudgetError):
             book.ask(pilot)
+
+
+def test_a_series_does_not_answer_other_questions_than_those_that_were_asked(tmp_path: Path) -> None:
+    """The record of somebody who was asked one question would say of all others that they are missing."""
+    schema = Schema([Categorical(name, ["x", "y"], optional=True) for name in "abcdefgh"])
+    plan, ledger = design(schema, 1.0, k=1), Ledger(tmp_path / "ledger", cap=20)
+    asked = ledger.ask(plan)
+    assert asked is not None
+    record = {attribute.name: "x" for attribute in asked.attributes}
+    with pytest.raises(LedgerError, match="drawn for one report"):
+        Series(ledger, "weekly").randomise(plan, record)
+    report = ledger.randomise(plan, record)
+    assert Series(ledger, "weekly").randomise(plan, {}) == report
 
 
 def test_asking_needs_a_plan() -> None:
