@@ -125,6 +125,48 @@ def test_tickets_are_not_a_way_around() -> None:
     assert set(kept.signatures) == {kept.tickets[0].hex()}
 
 
+def test_a_ticket_does_not_deal_questions_that_the_person_was_not_asked() -> None:
+    """The record has the one answer that was asked for. For another question, the rest would count as missing."""
+    schema = hush.Schema([hush.Numeric(name, 0, 1, optional=True) for name in "abcdefgh"])
+    plan, server = hush.design(schema, 1.0, k=1), Hostile()
+    with faking(server) as url:
+        asked = collector(url).questions(plan)
+        assert asked is not None
+        for record in ({asked.attributes[0].name: 0.5}, {}):  # whatever the record holds
+            with pytest.raises(hush.LedgerError, match="drawn without a ticket"):
+                collector(url).answer_ticket(plan, record)
+        assert server.tickets == server.bodies == []
+        dealt = collector(url).questions(plan, ticket=True)
+        assert dealt is not None
+        retried(lambda: collector(url).answer_ticket(plan, {dealt.attributes[0].name: 0.5}), 2)
+        assert len(server.tickets) == len(set(server.bodies)) == 1
+
+
+def test_a_report_with_a_ticket_does_not_go_through_a_relay() -> None:
+    """The collector dealt its id to this device, so mixing would hide nothing."""
+    server = Hostile()
+    with faking(server) as url:
+        collector(url).questions(PAIR, ticket=True)
+        relayed = hush.Client(url, relay=url, key="09" * 32, attempts=1)
+        with pytest.raises(hush.InputError, match="cannot go through a relay"):
+            relayed.answer(PAIR, RECORD)
+        assert server.bodies == []
+
+
+@pytest.mark.parametrize("follow", [True, False])
+def test_a_record_may_be_an_iterator(follow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is checked, and then encoded: a second reading would find nothing, and report everything as missing.
+
+    At epsilon 16 a category is reported as another one with a probability below 3e-7.
+    """
+    schema = hush.Schema([hush.Categorical("c", ["x", "y"], optional=True)])
+    plan, server = hush.design(schema, 16.0, title=str(follow)), Hostile()
+    monkeypatch.setattr(hush.Client, "current", lambda _, plan: plan)
+    with faking(server) as url:
+        retried(lambda: collector(url).answer(plan, iter([("c", "y")]), follow=follow), 1)
+    assert hush.Report.decode(plan, server.bodies[0]).answers == ((0, 1),)
+
+
 def test_trainings_are_not_a_way_around() -> None:
     """One gradient in a training, whatever round the server shows; another person says who it is."""
     server = Hostile()

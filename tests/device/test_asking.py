@@ -10,7 +10,20 @@ from typing import Any
 
 import pytest
 
-from hush import BudgetError, Ledger, Plan, PlanError, RecordError, Report, ask, design
+from hush import (
+    BudgetError,
+    Categorical,
+    Ledger,
+    LedgerError,
+    Plan,
+    PlanError,
+    RecordError,
+    Report,
+    Schema,
+    Series,
+    ask,
+    design,
+)
 from hush.core.coins import Coins
 from hush.core.dealing import SIGNATURE_SIZE, questions_of
 from hush.device import family
@@ -23,6 +36,7 @@ PLAN = design(MIXED, 16.0, k=2)
 ONE = design(MIXED, 4.0, k="weighted", importance={"age": 4, "os": 1})
 RELATED = related_plan()
 IDS = [bytes([i]) * 16 for i in range(40)]
+SIGNATURE = "00" * SIGNATURE_SIZE
 
 
 class Shake(Coins):
@@ -64,7 +78,7 @@ def test_questions_follow_from_the_id(plan: Plan) -> None:
 @pytest.mark.parametrize("id_", IDS[:8])
 def test_a_report_answers_the_questions_of_its_ticket(id_: bytes) -> None:
     """At epsilon 8 for an answer, another category than the true one is reported with probability 7 e^-8 < 0.003."""
-    reports = [Asked(PLAN, id_).answer(RECORD) for _ in range(8)]
+    reports = [Asked(PLAN, id_, SIGNATURE).answer(RECORD) for _ in range(8)]
     assert {report.id for report in reports} == {id_}
     assert {tuple(question for question, _ in report.answers) for report in reports} == {tuple(dealt(PLAN, id_))}
     assert all(Report.decode(PLAN, report.encode()) == report for report in reports)
@@ -80,7 +94,7 @@ def test_a_ticket_deals_questions_that_share_attributes() -> None:
     record = {"age": 30, "hours": None, "edu": "school", "region": None}
     met = set()
     for i in range(200):
-        report = Asked(RELATED, i.to_bytes(16, "big")).answer(record)
+        report = Asked(RELATED, i.to_bytes(16, "big"), SIGNATURE).answer(record)
         ((index, _),) = report.answers
         assert [index] == dealt(RELATED, report.id)
         assert Report.decode(RELATED, report.encode()) == Report.from_json(RELATED, report.to_json()) == report
@@ -144,7 +158,7 @@ def test_a_person_is_asked_what_is_reported(plan: Plan) -> None:
         asked = ask(plan)
         assert asked.ticket is None
         report = asked.answer(part(asked))
-        assert report.id == asked.id
+        assert report.id != asked.id
         assert tuple(index for index, _ in report.answers) == asked.questions == tuple(dealt(plan, asked.id))
         assert [item.name for item in asked.attributes] == [
             name
@@ -158,6 +172,28 @@ def test_a_person_is_asked_what_is_reported(plan: Plan) -> None:
         met |= set(asked.questions)
     # a question of weight 1/5 or more is missed by 60 people with a probability below 2e-6; two of six: 3e-11
     assert met == set(range(len(plan.questions)))
+
+
+def test_the_id_of_a_report_does_not_show_that_its_questions_were_drawn_first(tmp_path: Path) -> None:
+    """A relay draws the ids of its own reports apart from their questions: none must be told from those of people.
+
+    An id matches two questions of six with probability 1/15: 20 or more of 60 do so with a probability below 1e-8, and
+    12 or more of 20 with one below 1e-8.
+    """
+
+    def matching(reports: list[Report]) -> int:
+        return sum([index for index, _ in report.answers] == questions_of(PLAN, report.id) for report in reports)
+
+    asked = [ask(PLAN) for _ in range(60)]
+    assert matching([one.answer(part(one)) for one in asked]) < 20
+    kept = []
+    for number in range(20):
+        book = Ledger(tmp_path / f"ledger {number}", cap=16)
+        drawn = book.ask(PLAN)
+        assert drawn is not None
+        kept.append(book.randomise(PLAN, part(drawn)))
+    assert matching(kept) < 12
+    assert matching([Asked(PLAN, os.urandom(16), SIGNATURE).answer(RECORD) for _ in range(60)]) == 60, "tickets do"
 
 
 def test_all_attributes_of_a_relation_are_asked() -> None:
@@ -187,7 +223,7 @@ def test_a_ledger_asks_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert Ledger(tmp_path / "ledger").ask(PLAN) == first
     assert ledger.spent == 0
     report = ledger.randomise(PLAN, part(first))
-    assert report.id == first.id
+    assert tuple(index for index, _ in report.answers) == first.questions
     assert ledger.spent == 16
     assert ledger.ask(PLAN) is None
     with pytest.raises(BudgetError, match="this plan costs"):
@@ -200,7 +236,7 @@ def test_a_ledger_asks_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(family, "forks", 1)
     assert Person("asked").ask(later) == drawn, "what was drawn before a fork stays"
     report = Person("asked").randomise(later, part(drawn))
-    assert report.id == drawn.id
+    assert tuple(index for index, _ in report.answers) == drawn.questions
     assert Person("asked").randomise(later, {}) == report
 
 
@@ -235,6 +271,19 @@ def test_who_was_asked_one_plan_of_a_pilot_is_asked_no_other(tmp_path: Path, mon
         assert book.answered(pilot) == book.chosen(pilot) == one.id
         with pytest.raises(BudgetError):
             book.ask(pilot)
+
+
+def test_a_series_does_not_answer_other_questions_than_those_that_were_asked(tmp_path: Path) -> None:
+    """The record of somebody who was asked one question would say of all others that they are missing."""
+    schema = Schema([Categorical(name, ["x", "y"], optional=True) for name in "abcdefgh"])
+    plan, ledger = design(schema, 1.0, k=1), Ledger(tmp_path / "ledger", cap=20)
+    asked = ledger.ask(plan)
+    assert asked is not None
+    record = {attribute.name: "x" for attribute in asked.attributes}
+    with pytest.raises(LedgerError, match="drawn for one report"):
+        Series(ledger, "weekly").randomise(plan, record)
+    report = ledger.randomise(plan, record)
+    assert Series(ledger, "weekly").randomise(plan, {}) == report
 
 
 def test_asking_needs_a_plan() -> None:

@@ -7,7 +7,7 @@ import type { Plan } from "./plan.js";
 import { Report } from "./report.js";
 import type { PersonRecord } from "./schema.js";
 import { type Asked, type Book, DatabaseStore, type Entry, type State, type Store } from "./stores.js";
-import { answerTicket, type Ticket } from "./tickets.js";
+import { answerAsked, answerTicket, type Ticket } from "./tickets.js";
 
 /** How a ledger is opened. */
 export interface LedgerOptions {
@@ -138,7 +138,7 @@ export class Ledger {
       if (report) return undefined;
       affordable(plan, book, follow);
       const { id, signature } = book.asked?.[plan.id] ?? ticket ?? {};
-      report = id ? answerTicket(plan, record, id) : randomise(plan, record);
+      report = id ? (signature ? answerTicket : answerAsked)(plan, record, id) : randomise(plan, record);
       fresh = true;
       const entry: Entry = {
         plan: plan.id,

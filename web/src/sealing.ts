@@ -158,6 +158,8 @@ export async function sendKept(
   key: string,
   options: RelayOptions = {},
 ): Promise<{ readonly new: boolean }> {
+  // The collector dealt the id of such a report to this device, and would know it again.
+  if ((await ledger.entry(report.plan))?.ticket) throw new RelayError("a report with a ticket cannot go through a relay");
   await ledger.sending(report.plan);
   let bytes: Uint8Array = await seal(report, key);
   await ledger.store.update((book) => {

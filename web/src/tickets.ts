@@ -1,5 +1,5 @@
 /** Questions that are drawn before the answers: by the device, or by a ticket of the collector, which a client cannot pick. */
-import { answersFrom, drawQuestions } from "./client.js";
+import { answersFrom, drawQuestions, freshId } from "./client.js";
 import { Coins, SystemCoins } from "./coins.js";
 import { CollectorError, ensure } from "./errors.js";
 import { digits, fields, fromHex, listed } from "./json.js";
@@ -7,7 +7,7 @@ import type { Plan } from "./plan.js";
 import { Report } from "./report.js";
 import type { PersonRecord } from "./schema.js";
 
-/** An id, which becomes the report's, and the collector's signature if it dealt the id. The questions follow from it. */
+/** An id, from which the questions follow. If the collector signed it, it becomes the report's too. */
 export interface Ticket {
   readonly id: string;
   readonly signature?: string;
@@ -42,6 +42,16 @@ export function askedBy(plan: Plan, id: string): readonly string[] {
 export function answerTicket(plan: Plan, record: PersonRecord, id: string, coins: Coins = new SystemCoins()): Report {
   const inputs = plan.encode(record, askedBy(plan, id));
   return new Report(plan, id, answersFrom(coins, plan, inputs, questionsOf(plan, id)));
+}
+
+/**
+ * Returns a fresh random report that answers the questions that a device drew itself, under another id. An id that
+ * matches its questions would tell it from the reports that a relay adds, which then would hide nobody.
+ */
+export function answerAsked(plan: Plan, record: PersonRecord, id: string): Report {
+  const coins = new SystemCoins();
+  const { answers } = answerTicket(plan, record, id, coins);
+  return new Report(plan, freshId(coins), answers);
 }
 
 /** Words that follow from an id: public, so that everybody can check which questions it deals. */

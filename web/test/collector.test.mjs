@@ -294,7 +294,8 @@ test("a person is asked what will be reported, and nothing else", async () => {
     await collector.answer(small, { [names[0]]: record[names[0]] });
     const [{ init }] = of("reports");
     const report = Report.decode(small, init.body);
-    assert.deepEqual(askedBy(small, report.id), names);
+    assert.deepEqual(report.answers.flatMap(([question]) => small.questions[question].names), names);
+    assert.equal(report.id === ID, signature !== undefined, "a ticket alone names the report");
     assert.equal(init.headers["Hush-Ticket"], signature);
     assert.equal(of("ticket").length, 1);
     assert.equal(await collector.questions(small), undefined, "nothing is left to ask");

@@ -85,7 +85,7 @@ for (const [kind, place] of Object.entries(stores)) {
     assert.equal(await opened.spent(), "0.0");
     await assert.rejects(opened.randomise(small, {}), RecordError);
     const report = await opened.randomise(small, { [names[0]]: record[names[0]] });
-    assert.equal(report.id, first.id);
+    assert.notEqual(report.id, first.id); // a relay's own reports have ids that do not match either
     assert.deepEqual(report.answers.map(([question]) => question), questionsOf(small, first.id));
     assert.equal(await opened.spent(), "1.0");
     assert.equal(await ledger.ask(small), undefined);
@@ -99,7 +99,7 @@ for (const [kind, place] of Object.entries(stores)) {
     const [one, two] = await Promise.all(tabs.map((ledger) => ledger.ask(small)));
     assert.equal(one.id, two.id);
     const whole = await tabs[0].randomise(small, record); // a whole record will do, and says no more
-    assert.equal(whole.id, one.id);
+    assert.deepEqual(whole.answers.map(([question]) => question), questionsOf(small, one.id));
   });
 
   test(`${kind}: who was asked one plan of a pilot is asked no other`, async () => {

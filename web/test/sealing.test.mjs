@@ -121,3 +121,13 @@ test("browsers that cannot seal are found before anything is drawn", async () =>
     Object.defineProperty(crypto.subtle, "generateKey", { value: make, configurable: true });
   }
 });
+
+test("a report with a ticket does not go through a relay", async () => {
+  const plan = await hush.Plan.parse(file.plan);
+  const record = Object.fromEntries(plan.schema.map((field) => [field.name, field.kind === "numeric" ? field.low : field.values[0]]));
+  const ledger = await hush.Ledger.open({ cap: 16, store: new hush.MemoryStore() });
+  const report = await ledger.randomise(plan, record, { id: "0".repeat(32), signature: "f".repeat(32) });
+  const fetch = () => assert.fail("the collector knows this id");
+  await assert.rejects(sealing.sendKept("https://relay.example", ledger, report, file.key, { fetch }), /with a ticket/);
+  assert.equal((await ledger.entry(plan)).state, "drawn");
+});

@@ -369,7 +369,7 @@ class Schema:
         The record is a mapping, or pairs of name and value (in which a name may not be repeated). With `asked`, only
         these attributes need a value: the input of any other that is left out is None, and must not be looked at.
         """
-        values: Mapping[str, Any] = record if isinstance(record, Mapping) else self._paired(record)
+        values = self.read(record)
         if not values.keys() <= self._encoders.keys():
             # The message does not quote the name: in a record with names and values swapped it would be a value.
             raise RecordError(f"the record has an attribute that is not in the schema; there are: {self._listed()}")
@@ -378,6 +378,10 @@ class Schema:
             return [encode(value(name)) for name, encode in self._encoders.items()]
         wanted = values.keys() | asked
         return [encode(value(name)) if name in wanted else None for name, encode in self._encoders.items()]
+
+    def read(self, record: Record) -> Mapping[str, Any]:
+        """Return a record as a mapping. Code that encodes a record twice needs it: an iterator can be read once."""
+        return record if isinstance(record, Mapping) else self._paired(record)
 
     def _paired(self, record: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         values: dict[str, Any] = {}

@@ -149,7 +149,7 @@ class Person:
             held = mine.get(plan.id)
             if held is not None and self._name is not None:
                 return Report.decode(plan, held.report)
-            asked = self.asked(plan)
+            asked, record = self.asked(plan), plan.schema.read(record)
             inputs = _inputs(plan, record, asked)
             tag = _secret("record", plan, self._name, inputs)
             if held is not None:

@@ -7,8 +7,10 @@ the six answers of seven that nobody will use:
     [attribute.name for attribute in asked.attributes]  # ["smoker"]
     report = asked.answer({"smoker": "no"})
 
-The questions follow from the id that the report will have, by the same public rule as those of a ticket
-(`hush.core.dealing`); a ticket is an id that the collector has signed.
+The questions follow from an id by a public rule (`hush.core.dealing`). If the collector has signed the id, it is a
+ticket, and becomes the id of the report. An id that the device drew itself stays on the device, and the report gets
+another one. Otherwise the id of a report would match its questions. No report that a relay adds does that, so the
+collector could tell it from those of people, and it would hide nobody.
 
 **Draw once.** A person who may draw again until a harmless question comes chooses what is learnt about them, and spoils
 the estimates. A `Ledger`, and `hush.Client.questions`, keep the first draw.
@@ -32,7 +34,8 @@ from hush.errors import PlanError
 class Asked:
     """The questions that a device has drawn, before the person has answered them.
 
-    `id` becomes the id of the report. `ticket` is the collector's signature of it, if the collector dealt it.
+    The questions follow from `id`. `ticket` is the collector's signature of it, if the collector dealt it: then the
+    report has this id too.
     """
 
     plan: Plan
@@ -60,7 +63,7 @@ class Asked:
         """Return a fresh random report that answers these questions. It runs on the device.
 
         The record may leave out what is not asked. All that it has is checked first, and a bad one is refused before
-        any randomness is drawn. A second report costs the plan's epsilon again, and has the same id.
+        any randomness is drawn. A second report costs the plan's epsilon again.
         """
         return answer_from(SystemCoins(), self, record)
 
@@ -68,7 +71,7 @@ class Asked:
 def ask(plan: Plan) -> Asked:
     """Draw the questions that a device will answer, so that a person need only be asked those."""
     coins = SystemCoins()
-    return Asked(plan, coins.word().to_bytes(8, "big") + coins.word().to_bytes(8, "big"))
+    return Asked(plan, _fresh(coins))
 
 
 def answer_from(coins: Coins, asked: Asked, record: Record) -> Report:
@@ -79,4 +82,8 @@ def answer_from(coins: Coins, asked: Asked, record: Record) -> Report:
     for index in asked.questions:
         channel = plan.questions[index].channel
         answers.append((index, channel.answer(plan.seen(index, inputs), coins)))
-    return Report(plan, asked.id, tuple(answers))
+    return Report(plan, _fresh(coins) if asked.ticket is None else asked.id, tuple(answers))
+
+
+def _fresh(coins: Coins) -> bytes:
+    return coins.word().to_bytes(8, "big") + coins.word().to_bytes(8, "big")

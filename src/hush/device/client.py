@@ -17,6 +17,7 @@ The device fetches plans from the relay too, so the collector never hears of it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -140,6 +141,7 @@ class Client:
         """
         book = self._book(person, fresh, series)
         found = self._asked(plan, schema)
+        record = _lasting(record)
         if follow:
             if series is not None:
                 raise LedgerError("a series has plans of its own, and does not follow a pilot: omit follow or series")
@@ -152,9 +154,12 @@ class Client:
 
     def _deliver(self, report: Report, book: Ledger | Person | None) -> Receipt:
         """Send a report to the collector, or sealed to the relay: the same bytes each time, if there is a book."""
+        asked = None if book is None else book.asked(report.plan)
+        ticket = None if asked is None or asked.id != report.id else asked.ticket
         if self._relay is None or self._key is None:
-            asked = None if book is None else book.asked(report.plan)
-            return self.submit(report, {} if asked is None or asked.ticket is None else {"Hush-Ticket": asked.ticket})
+            return self.submit(report, {} if ticket is None else {"Hush-Ticket": ticket})
+        if ticket is not None:  # the collector dealt the id of the report to this device, and would know it again
+            self._direct(_TICKETED)
         sealed = seal(report, self._key) if book is None else book.sealed(report, self._key)
         data = self._relay.send(f"/sealed/{report.plan.id}", sealed, OCTETS)
         held, new = codec.fields(codec.load(data, CollectorError), ("reports", "new"), CollectorError, "a receipt")
@@ -224,13 +229,15 @@ class Client:
     ) -> Receipt:
         """Answer the questions that the collector deals, for collectors that accept no others.
 
-        The ticket is kept with the report, so a second try sends both again. A series takes no tickets: they would
-        deal other questions each time, and in the end all of them. `schema`, `person`, `fresh` and `follow` are as in
-        `answer`.
+        The ticket is kept with the report, so a second try sends both again. If the questions were drawn without a
+        ticket, this raises LedgerError: `questions` with `ticket` draws others in their place, and the person is asked
+        those. A series takes no tickets: they would deal other questions each time, and in the end all of them.
+        `schema`, `person`, `fresh` and `follow` are as in `answer`.
         """
         self._direct(_TICKETED)
         book = self._book(person, fresh)
         found = self._asked(plan, schema)
+        record = _lasting(record)
         if follow:
             found = self._followed(found, record, book)
         if book is None:
@@ -239,8 +246,11 @@ class Client:
             return self.submit(dealt.answer(record), {"Hush-Ticket": dealt.ticket or ""})
         kept = book.asked(found)
         if (kept is None or kept.ticket is None) and book.answered(found) != found.id:
-            if kept is None:
-                found.schema.encode(record)
+            if kept is not None:  # the record may hold nothing else; an attribute left out would count as missing
+                raise LedgerError(
+                    "the questions were drawn without a ticket: call questions(ticket=True), and ask those"
+                )
+            found.schema.encode(record)
             book.ask(found, self._dealt(found), follow)
         return self._deliver(book.randomise(found, record, follow=follow), book)
 
@@ -260,7 +270,8 @@ class Client:
                 record = {attribute.name: ... for attribute in asked.attributes}
                 collector.answer(plan_id, record)
 
-        With `ticket`, the collector deals them. All else is as in `answer`.
+        With `ticket`, the collector deals them. It then knows which questions a person has seen who sends nothing;
+        `answer_ticket` with a whole record does not show that. All else is as in `answer`.
         """
         if ticket:
             self._direct(_TICKETED)
@@ -353,6 +364,11 @@ class Client:
         report = gradient(round_, record, label, book)
         path = f"/trainings/{quote(name, safe='')}/gradients?round={round_.number}"
         return _receipt(self._server.send(path, report.encode(), REPORT), report.id)
+
+
+def _lasting(record: Record) -> Record:
+    """Return a record that can be read twice: nothing would be left of an iterator, and all would count as missing."""
+    return list(record) if isinstance(record, Iterator) else record
 
 
 def _receipt(data: bytes, sent: bytes) -> Receipt:

@@ -100,7 +100,8 @@ class Series:
         """Answer a plan from memory: repeat the answers of known states, and draw and keep those of new states.
 
         All of it is on disk before the report is returned. A plan that was answered before gets the stored report. A
-        plan that defines an attribute otherwise than the first plan did is refused before the record is read. If new
+        plan that defines an attribute otherwise than the first plan did is refused before the record is read, as is one
+        whose questions were drawn first (`Ledger.ask`): a series draws questions of its own. If new
         answers would take the total above the cap, BudgetError is raised and none is drawn.
         """
         with self._file.transaction() as connection:  # its own transaction: it stays even if the record is refused
@@ -110,12 +111,15 @@ class Series:
                 f"attribute {other!r}: the series {self.name!r} knows it with another definition; a changed question "
                 "is another series"
             )
+        asked = self.ledger.asked(plan)
         refused = None
         with self._file.transaction() as connection:
             stored = self._file.stored(connection, plan)
             if stored is not None:
                 self._note(connection, plan)
                 return stored
+            if asked is not None:  # the record may hold nothing else; an attribute left out would count as missing
+                raise LedgerError("the questions of this plan were drawn for one report, and a series draws its own")
             self._file.exclude(connection, plan)
             levels, inputs = self.levels(plan), plan.schema.encode(record)
             coins, memory = SystemCoins(), _Rows(connection, self.name)

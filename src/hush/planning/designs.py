@@ -14,7 +14,6 @@ from hush.core.design import design as design_local
 from hush.core.plan import Plan
 from hush.core.schema import Schema
 from hush.errors import DesignError, PlanError
-from hush.planning.shuffle.designs import LOCAL, Designs
 
 if TYPE_CHECKING:
     from hush.core.design.relations import Relation
@@ -99,7 +98,10 @@ def design(
         raise DesignError("give either epsilon or central: with central, local is the most that epsilon may be")
     if delta is None:
         raise DesignError("delta is missing: central is for reports that a relay shuffles, such as with delta=1e-6")
-    designs = Designs(lambda least: design_local(schema, least, **wishes), central, delta, _or_usual(local))
+    from hush.planning.shuffle.designs import LOCAL, Designs  # most plans need no accountant
+
+    most = LOCAL if local is None else local
+    designs = Designs(lambda least: design_local(schema, least, **wishes), central, delta, most)
     plan = designs.best(crowd=crowd, own=own)
     if own is not None:
         check_own(plan)
@@ -112,7 +114,3 @@ def check_own(plan: Plan) -> None:
         blanket_of(plan)
     except PlanError as error:
         raise DesignError(f"a relay cannot add reports of its own: {error}. Give crowd instead of own") from None
-
-
-def _or_usual(local: float | None) -> float:
-    return LOCAL if local is None else local
