@@ -111,14 +111,14 @@ class Series:
                 f"attribute {other!r}: the series {self.name!r} knows it with another definition; a changed question "
                 "is another series"
             )
-        asked = self.ledger.asked(plan)
+        drawn = self.ledger.asked(plan)
         refused = None
         with self._file.transaction() as connection:
             stored = self._file.stored(connection, plan)
             if stored is not None:
                 self._note(connection, plan)
                 return stored
-            if asked is not None:  # the record may hold nothing else; an attribute left out would count as missing
+            if drawn is not None:  # the record may hold nothing else; an attribute left out would count as missing
                 raise LedgerError("the questions of this plan were drawn for one report, and a series draws its own")
             self._file.exclude(connection, plan)
             levels, inputs = self.levels(plan), plan.schema.encode(record)
