@@ -65,6 +65,14 @@ def test_integers_with_gaps_are_still_integers() -> None:
     assert column([1.0, None, 40.5]).kind == "number"
 
 
+def test_two_spellings_of_a_code_are_one(tmp_path: Path) -> None:
+    """Each spelling alone is too rare to be listed."""
+    path = tmp_path / "people.csv"
+    path.write_text("x,y\n" + "1,a\n01,a\n" * (RARE - 1) + "2,a\n" * RARE)
+    found = hush.outline(path).columns[0]
+    assert (found.kind, found.values, found.distinct) == ("codes", (1, 2), 2)
+
+
 def test_long_lists_say_so() -> None:
     many = [f"shop {i % 80}" for i in range(80 * RARE)]
     found = column(many, most=5)

@@ -253,6 +253,18 @@ def test_a_ticket_takes_the_place_of_the_devices_draw(tmp_path: Path, monkeypatc
         assert book.randomise(plan, RECORD).id == IDS[5]
 
 
+def test_nothing_but_a_ticket_takes_the_place_of_a_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise somebody could draw until a harmless question comes."""
+    monkeypatch.setattr(family, "forks", 0)
+    plan = replace(PLAN, title="kept")
+    for book in (Ledger(tmp_path / "ledger", cap=20), Person("kept")):
+        with pytest.raises(PlanError, match="another plan"):
+            book.ask(plan, Asked(PLAN, IDS[5], SIGNATURE))
+        first = book.ask(plan, ask(plan))
+        assert first is not None
+        assert book.ask(plan, ask(plan)) == first
+
+
 def test_who_was_asked_one_plan_of_a_pilot_is_asked_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(family, "forks", 0)
     pilot = replace(ONE, title="pilot of two")

@@ -53,7 +53,7 @@ export class Survey {
   private answers: Answers = {};
   private promised: RelayPromise | undefined;
   private asked: readonly string[] = [];
-  private ticket = ""; // the id of the report to come, which its questions follow from
+  private ticket = ""; // the id that the questions follow from
   private questions: Questions | undefined;
   private timer = 0;
 

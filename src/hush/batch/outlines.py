@@ -287,7 +287,9 @@ class _Look:
         if "text" in self._kinds:
             return self._categories(name, "text", most)
         if "number" not in self._kinds and not self._uncounted and len(self._counts) <= FEW:
-            self._counts = Counter({int(float(value)): count for value, count in self._counts.items()})
+            counts, self._counts = self._counts, Counter()
+            for value, count in counts.items():
+                self._counts[int(float(value))] += count  # 1 and 01 are one code
             return self._categories(name, "codes", most)
         if max(-self._low, self._high) > LARGEST:
             return Column(name, reason="its numbers are too large")

@@ -33,7 +33,7 @@ from hush.core.report import Report
 from hush.core.schema import Input, Record
 from hush.core.sealing import CollectorKey
 from hush.device import family
-from hush.device.asking import Asked, answer_from, ask
+from hush.device.asking import Asked, answer_from, ask, check_dealt, stays
 from hush.device.randomise import randomise_from
 from hush.device.sealing import seal
 from hush.errors import BudgetError, LedgerError
@@ -106,13 +106,14 @@ class Person:
 
     def ask(self, plan: Plan, dealt: Asked | None = None, follow: bool = False) -> Asked | None:
         """Draw the questions that will be answered, once. See `Ledger.ask`."""
+        check_dealt(plan, dealt)
         with _memory.lock:
             mine = _memory.answers.setdefault(self._name, {})
             if plan.id in mine:
                 return None
             drawn = _memory.asked.setdefault(self._name, {})
             kept = drawn.get(plan.id)
-            if kept is not None and (dealt is None or kept.ticket is not None):
+            if kept is not None and stays(kept, dealt):
                 return kept
             self._exclude(plan)
             if follow and self.chosen(plan) not in (None, plan.id):
