@@ -46,7 +46,7 @@ SLOW: dict[str, str] = {
     "test_predictions.py::test_the_smallest_crowd": "simulates surveys",
     "test_rotations.py::test_signs_of_a_rotated_vector": "rotates vectors by the thousand",
     "test_whole.py::test_one_step_counts": "counts every plan in two ways, with millions of reports",
-    "test_words.py::test_threads_change_nothing": "draws every plan with several numbers of threads",
+    "batch/test_words.py::test_threads_change_nothing": "draws every plan with several numbers of threads",
     "test_duckdb.py::test_damaged_files": "damages every byte of a file",
     "test_estimators.py::test_known_weights_are_found_again": "trains every model on many people",
     "test_minimax.py::test_a_prior_is_made_use_of": "searches for designs under every prior",
@@ -132,7 +132,7 @@ SLOW: dict[str, str] = {
 KEPT = (
     "test_alike.py::test_all_records_take_as_many_words[default]",
     "test_whole.py::test_one_step_counts_and_refuses_as_several_do[all four]",
-    "test_words.py::test_threads_change_nothing[default]",
+    "batch/test_words.py::test_threads_change_nothing[default]",
     "browser/test_embedding.py::test_the_page_of_the_package",
     "browser/test_relations.py::test_a_table_is_a_heat_map",
     "browser/test_form.py::test_filled_by_keyboard_explained_and_sent_once",

@@ -260,7 +260,7 @@ def test_tickets_deal_the_questions(tmp_path: Path) -> None:
         dealt = ticket.json()
         id_ = bytes.fromhex(dealt["id"])
         assert dealt["questions"] == questions_of(PLAN, id_)
-        report = Asked(PLAN, id_).answer(RECORD)
+        report = Asked(PLAN, id_, dealt["signature"]).answer(RECORD)
         for new in (True, False):  # it counts once
             sent = served.post(PLAN, report.encode(), formats.REPORT, hush_ticket=dealt["signature"])
             assert sent.json()["new"] is new
@@ -277,7 +277,7 @@ def test_tickets_deal_the_questions(tmp_path: Path) -> None:
         liar = hush.Report(PLAN, bytes.fromhex(other["id"]), ((picked, answer),))
         refused = served.post(PLAN, liar.to_json().encode(), formats.JSON, hush_ticket=other["signature"])
         assert "other questions" in str(problem(refused, "bad-report")["detail"])
-        elsewhere = Asked(ALL, id_).answer(RECORD)  # a ticket is for one plan
+        elsewhere = Asked(ALL, id_, dealt["signature"]).answer(RECORD)  # a ticket is for one plan
         problem(served.post(ALL, elsewhere.encode(), formats.REPORT, hush_ticket=dealt["signature"]), "bad-report")
         problem(served.post(PLAN, packed(PLAN, 3, bytes(16)), formats.COLUMNS), "wrong-type")
         assert served.tally(PLAN).reports == 1
