@@ -147,6 +147,7 @@ def test_the_dashboard_says_who_is_asked_what(visit: Visit, served: Served) -> N
         (percent,) = re.findall(r"([\d.]+)\s% of people are asked, each in one of (?:\d+) questions", told)
         assert float(percent) == pytest.approx(100 * float(share), rel=6e-3)
         assert f"each in one of {count} questions, and an answer costs ε = 1 at most." in told
+    page.get_by_test_id("sure").locator("summary").first.click()  # exact costs are folded
     table = page.get_by_test_id("privacy")
     table.scroll_into_view_if_needed()
     rows = table.locator("tbody tr")

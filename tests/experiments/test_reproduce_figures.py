@@ -352,7 +352,7 @@ def test_claims_about_crowds_follow_from_rows() -> None:
     for goal, part in {
         "mean": "the mean of a number",
         "share of 1/16": "shares of 1/16",
-        "share of 1/2": "share of a yes",
+        "share of 1/2": "the share of a yes: at most",
         "share of nobody, among 16": "that nobody has",
         "share of 1/2, among 16": "half of the people have",
     }.items():

@@ -192,7 +192,8 @@ test("a search through the list of categories is noticed", async (t) => {
   const twin = Object.create(plan, {
     encode: {
       value(record) {
-        values.indexOf(record.c);
+        // Letter by letter: an engine finds a text that it holds only once by its address, in a moment.
+        assert.ok(values.findIndex((one) => one.startsWith(record.c) && one.endsWith(record.c)) >= 0);
         return plan.encode(record);
       },
     },
