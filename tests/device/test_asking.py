@@ -240,20 +240,19 @@ def test_a_ledger_asks_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert Person("asked").randomise(later, {}) == report
 
 
-def test_a_ticket_takes_the_place_of_the_devices_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise a device that drew first could not answer a collector that deals tickets."""
+def test_the_first_draw_stays_even_if_a_ticket_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The person may have answered it already, in another process, and nothing else."""
     monkeypatch.setattr(family, "forks", 0)
     plan = replace(PLAN, title="replaced")
     for book in (Ledger(tmp_path / "ledger", cap=20), Person("replaced")):
-        own, signed = book.ask(plan), Asked(plan, IDS[5], "00" * 16)
+        own = book.ask(plan)
         assert own is not None
-        assert own.ticket is None
-        assert book.ask(plan, signed) == signed
-        assert book.ask(plan) == signed
-        assert book.randomise(plan, RECORD).id == IDS[5]
+        assert book.ask(plan, Asked(plan, IDS[5], SIGNATURE)) == own
+        assert book.asked(plan) == own
+        assert tuple(index for index, _ in book.randomise(plan, RECORD).answers) == own.questions
 
 
-def test_nothing_but_a_ticket_takes_the_place_of_a_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_takes_the_place_of_a_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise somebody could draw until a harmless question comes."""
     monkeypatch.setattr(family, "forks", 0)
     plan = replace(PLAN, title="kept")

@@ -33,7 +33,7 @@ from hush.core.report import Report
 from hush.core.schema import Input, Record
 from hush.core.sealing import CollectorKey
 from hush.device import family
-from hush.device.asking import Asked, answer_from, ask, check_dealt, stays
+from hush.device.asking import Asked, answer_from, ask, check_dealt
 from hush.device.randomise import randomise_from
 from hush.device.sealing import seal
 from hush.errors import BudgetError, LedgerError
@@ -113,7 +113,7 @@ class Person:
                 return None
             drawn = _memory.asked.setdefault(self._name, {})
             kept = drawn.get(plan.id)
-            if kept is not None and stays(kept, dealt):
+            if kept is not None:
                 return kept
             self._exclude(plan)
             if follow and self.chosen(plan) not in (None, plan.id):

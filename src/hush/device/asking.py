@@ -80,11 +80,6 @@ def check_dealt(plan: Plan, dealt: Asked | None) -> None:
         raise PlanError("these questions were drawn for another plan")
 
 
-def stays(kept: Asked, dealt: Asked | None) -> bool:
-    """Return whether questions that were drawn stay although others were dealt: only a first ticket replaces them."""
-    return dealt is None or dealt.ticket is None or kept.ticket is not None
-
-
 def answer_from(coins: Coins, asked: Asked, record: Record) -> Report:
     """Return a report that is a function of these coins, as `hush.device.randomise.randomise_from` does."""
     plan = asked.plan

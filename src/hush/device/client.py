@@ -230,9 +230,8 @@ class Client:
         """Answer the questions that the collector deals, for collectors that accept no others.
 
         The ticket is kept with the report, so a second try sends both again. If the questions were drawn without a
-        ticket, this raises LedgerError: `questions` with `ticket` draws others in their place, and the person is asked
-        those. A series takes no tickets: they would deal other questions each time, and in the end all of them.
-        `schema`, `person`, `fresh` and `follow` are as in `answer`.
+        ticket, this raises LedgerError: the first draw stays. A series takes no tickets: they would deal other
+        questions each time, and in the end all of them. `schema`, `person`, `fresh` and `follow` are as in `answer`.
         """
         self._direct(_TICKETED)
         book = self._book(person, fresh)
@@ -244,13 +243,8 @@ class Client:
             found.schema.encode(record)  # before anything is fetched
             dealt = self._dealt(found)
             return self.submit(dealt.answer(record), {"Hush-Ticket": dealt.ticket or ""})
-        kept = book.asked(found)
-        if (kept is None or kept.ticket is None) and book.answered(found) != found.id:
-            if kept is not None:  # the record may hold nothing else; an attribute left out would count as missing
-                raise LedgerError(
-                    "the questions were drawn without a ticket: call questions(ticket=True), and ask those"
-                )
-            found.schema.encode(record)
+        if self._unticketed(book, found):
+            found.schema.encode(record)  # before anything is fetched
             book.ask(found, self._dealt(found), follow)
         return self._deliver(book.randomise(found, record, follow=follow), book)
 
@@ -281,10 +275,17 @@ class Client:
         if follow:
             chosen = book.chosen(found)
             found = self.current(found) if chosen is None else found if chosen == found.id else self.plan(chosen)
-        kept = book.asked(found)
-        if ticket and (kept is None or kept.ticket is None) and book.answered(found) != found.id:
-            return book.ask(found, self._dealt(found), follow)
-        return book.ask(found, follow=follow)
+        return book.ask(found, self._dealt(found) if ticket and self._unticketed(book, found) else None, follow)
+
+    @staticmethod
+    def _unticketed(book: Ledger | Person, plan: Plan) -> bool:
+        """Return whether a plan needs a ticket: it is not answered, and its questions are not drawn."""
+        if book.answered(plan) == plan.id:
+            return False
+        kept = book.asked(plan)
+        if kept is not None and kept.ticket is None:  # the person may have answered these, and nothing else
+            raise LedgerError("the questions of this plan were drawn without a ticket, and the first draw stays")
+        return kept is None
 
     def _dealt(self, plan: Plan) -> Asked:
         """Return the questions of a new ticket."""

@@ -22,7 +22,7 @@ from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.core.schema import Record
 from hush.core.sealing import CollectorKey
-from hush.device.asking import Asked, ask, check_dealt, stays
+from hush.device.asking import Asked, ask, check_dealt
 from hush.device.ledger_file import LedgerFile
 from hush.device.randomise import randomise
 from hush.device.sealing import seal
@@ -109,14 +109,15 @@ class Ledger:
         """Draw the questions that this device will answer, once, and keep them. None: the plan is answered already.
 
         A plan that this device may not answer raises BudgetError, so that nobody is asked for nothing. `dealt` are the
-        questions of a ticket, which are kept in place of the device's own draw. `follow` is as in `randomise`.
+        questions of a ticket, in place of the device's own draw. The first draw stays, whichever it was. `follow` is as
+        in `randomise`.
         """
         check_dealt(plan, dealt)
         with self._file.transaction() as connection:
             if self._file.stored(connection, plan) is not None:
                 return None
             kept = self._asked(connection, plan)
-            if kept is not None and stays(kept, dealt):
+            if kept is not None:
                 return kept
             self._file.exclude(connection, plan)
             if follow and self._chosen(connection, plan) not in (None, plan.id):
