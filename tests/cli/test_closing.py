@@ -76,6 +76,15 @@ def test_addresses_and_networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "cannot be reached" in refused("close", "http://127.0.0.1:9", "0000", "--yes", code=4)
 
 
+def test_a_token_does_not_travel_in_clear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("admin.secret").write_text("a-token-of-some-length")
+    for url in ("http://example.org", "http://127.0.0.1.example.org:80"):
+        line = refused("close", url, "0000", "--yes", "--token", "admin.secret")
+        assert "by https:// only" in line
+        assert "a-token" not in line
+
+
 def test_several_plans_with_the_same_beginning() -> None:
     entries = [Entry("ab" * 32, "one", True, 0), Entry("abcd" + "0" * 60, "two", True, 0)]
     assert find(entries, "abcd") is entries[1]
