@@ -9,6 +9,8 @@ READY := $(VENV)/.ready
 READY_DOCS := $(VENV)/.ready-docs
 SPARK := .venv-spark
 READY_SPARK := $(SPARK)/.ready
+# Compiled modules are kept, whatever the machine says: pytest rewrites every test file, and hundreds of tests start hush.
+export PYTHONDONTWRITEBYTECODE :=
 LOWEST := .venv-lowest
 READY_LOWEST := $(LOWEST)/.ready
 OLDEST ?= python3.11
@@ -116,9 +118,12 @@ screenshots: $(READY) $(READY_WEB)  ## Test the pages in Chromium, and keep the 
 bench: $(READY)  ## Measure speed, as ratios within one run (minutes; KEEP=--keep: for the documents too)
 	$(BIN)/python benchmarks/scalar.py
 	$(BIN)/python benchmarks/design.py
+	$(BIN)/python benchmarks/cold.py $(KEEP)
 	$(BIN)/python benchmarks/batch.py $(KEEP)
+	$(BIN)/python benchmarks/stages.py $(KEEP)
 	$(BIN)/python benchmarks/peers.py $(KEEP)
 	$(BIN)/python benchmarks/learn.py $(KEEP)
+	$(BIN)/python benchmarks/live.py $(KEEP)
 	$(BIN)/python benchmarks/collector.py $(KEEP)
 	$(BIN)/python benchmarks/engines.py
 
@@ -142,6 +147,7 @@ reproduce: $(READY)  ## Compute the figures of the paper anew (an hour or two; O
 
 learning: $(READY)  ## Compare ways of learning from people (20 minutes; DATA=FOLDER: on real microdata too)
 	$(BIN)/python -m experiments.learning $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m experiments.targets --everybody $(if $(DATA),--data $(DATA))
 
 dist: $(READY)  ## Build the source archive and the wheel into dist/, and try them
 	rm -rf dist

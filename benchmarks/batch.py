@@ -11,7 +11,7 @@ import argparse
 import json
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from measure import ROOT, Action, copying, machine, progress, race, words_per_pe
 import hush
 import hush.batch
 from hush.batch.keystream import SPARE, Keystream
+from hush.core.schema import MAX_CATEGORIES
 
 sys.path.append(str(ROOT / "docs"))
 
@@ -31,12 +32,14 @@ import speed_tables  # a neighbour, not a part of the package
 
 NUMERIC = ("piecewise", "duchi", "hybrid", "minimax")
 CATEGORICAL = (("grr", 16), ("grr", 64), ("subset", 16), ("subset", 64), ("oue", 64))
+LONG = (("geometry", 4096), ("geometry", 1_000_000))
 SIZES = (100_000, 1_000_000, 10_000_000)
 FULL = 100_000_000
 PEOPLE = 1_000_000
 WORDS = 1 << 16
 COUNTED = 4000  # people whose words are counted on the scalar path
 MIXED = {"minimax + subset": ("minimax", "subset"), "piecewise + grr": ("piecewise", "grr")}
+SECTIONS = ("numeric", "categorical", "records", "tallies", "whole")
 Row = dict[str, Any]
 
 
@@ -46,9 +49,9 @@ def drawing() -> Action:
     return lambda: stream.fill(words, WORDS)
 
 
-def measured(actions: dict[str, Action], n: int, repeats: int) -> Row:
+def measured(actions: dict[str, Action], n: int, repeats: int, walls: dict[str, float] | None = None) -> Row:
     """Return nanoseconds for each of n, with those of the two yardsticks in the same turns."""
-    best = race({"copy_ns": copying(n), "word_ns": drawing()} | actions, repeats)
+    best = race({"copy_ns": copying(n), "word_ns": drawing()} | actions, repeats, walls=walls)
     return {name: 1e9 * seconds / (WORDS if name == "word_ns" else n) for name, seconds in best.items()}
 
 
@@ -75,10 +78,14 @@ def numeric(full: bool, repeats: int) -> list[Row]:
 def categorical(repeats: int) -> list[Row]:
     """One column of categories, by channel and number of categories; and counting the reports."""
     rows = []
-    for channel, size in CATEGORICAL:
+    for channel, size in (*CATEGORICAL, *LONG):
         progress(f"{channel}, K = {size}")
-        plan = hush.design(hush.Schema([hush.Categorical("x", list(range(size)))]), 1.0, categorical=channel)
-        column = np.random.default_rng().integers(0, size, PEOPLE)
+        column: Any = np.random.default_rng().integers(0, size, PEOPLE)
+        values: Any = list(range(size))
+        if size > MAX_CATEGORIES:
+            values = hush.Listed([f"v{i}" for i in range(size)])
+            column = pa.DictionaryArray.from_arrays(column.astype(np.int32), pa.array(values.values))
+        plan = hush.design(hush.Schema([hush.Categorical("x", values)]), 1.0, categorical=channel)
         encoded = hush.batch.encode(plan, {"x": column})
         reports = hush.batch.randomise(plan, encoded, threads=1)
         actions: dict[str, Action] = {
@@ -86,7 +93,7 @@ def categorical(repeats: int) -> list[Row]:
             "checked_ns": partial(hush.batch.randomise, plan, {"x": column}, threads=1),
             "tally_ns": partial(hush.batch.tally, plan, reports, threads=1),
         }
-        words = words_per_person(plan, [{"x": int(x)} for x in column[:COUNTED]])
+        words = words_per_person(plan, [{"x": x} for x in column[:COUNTED].tolist()])
         row = {"channel": channel, "size": size, "epsilon": 1.0, "n": PEOPLE, "words": words}
         rows.append(row | measured(actions, PEOPLE, repeats))
     return rows
@@ -127,9 +134,9 @@ def tallies(repeats: int) -> list[Row]:
         for threads in (1, 2):
             progress(f"tally: {mix}, threads {threads}")
             action = partial(hush.batch.tally, plan, reports, threads=threads)
-            n = reports.num_rows
-            row = {"design": mix, "threads": threads, "n": n} | measured({"ns": action}, n, repeats)
-            rows.append(row | {"wall_ns": 1e9 * race({"ns": action}, repeats, time.perf_counter)["ns"] / n})
+            n, walls = reports.num_rows, dict[str, float]()
+            row = {"design": mix, "threads": threads, "n": n} | measured({"ns": action}, n, repeats, walls)
+            rows.append(row | {"wall_ns": 1e9 * walls["ns"] / n})
     return rows
 
 
@@ -149,17 +156,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="also 10^8 values, and 10^8 records from end to end")
     parser.add_argument("--keep", action="store_true", help="also write docs/measured/batch.json, for the documents")
+    parser.add_argument("--only", action="append", choices=SECTIONS, help="measure only this, and keep nothing")
     parser.add_argument("--repeats", type=int, default=9)
     options = parser.parse_args()
+    if options.only and options.keep:
+        parser.error("--only measures a part, and the documents need all of it")
+    sections = options.only or SECTIONS
     results: dict[str, Any] = {"command": f"python benchmarks/batch.py{' --full' * options.full}", "machine": machine()}
-    results["numeric"] = numeric(options.full, options.repeats)
-    results["categorical"] = categorical(options.repeats)
-    results["records"] = records(options.repeats)
-    results["tallies"] = tallies(options.repeats)
-    results["whole"] = whole(options.full)
-    write("batch", results, options.keep)
+    ways: dict[str, Callable[[], list[Row]]] = {
+        "numeric": partial(numeric, options.full, options.repeats),
+        "categorical": partial(categorical, options.repeats),
+        "records": partial(records, options.repeats),
+        "tallies": partial(tallies, options.repeats),
+        "whole": partial(whole, options.full),
+    }
+    results |= {name: ways[name]() for name in sections}
+    if not options.only:
+        write("batch", results, options.keep)
     print(speed_tables.heading(results))
-    for name in ("numeric", "categorical", "records", "tallies", "whole"):
+    for name in sections:
         print("", getattr(speed_tables, name)(results), sep="\n")
 
 

@@ -9,7 +9,7 @@ memory, and, in turns with single reports, the two endpoints of `collector_peers
 and of the sender stands beside every rate: it says which of the two is slow, though others raise it too. Where
 PostgreSQL is installed, a collector on it runs in turns with pgbench, which inserts rows of the same size. `--full`
 lasts longer and goes on to 20 million stored ids; `--store URL` measures another PostgreSQL; `--keep` writes
-docs/measured/collector.json.
+docs/measured/collector.json. `--only pgbench` measures that alone, and `--keep` then leaves the other figures there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from census import Census, schema
-from measure import ROOT, copying, machine, progress, race, write
+from measure import MEASURED, ROOT, copying, machine, progress, race, write
 
 from hush import Plan, batch, design, randomise
 from hush.collector import formats
@@ -270,11 +270,18 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="longer loops, and up to 20 million stored ids")
     parser.add_argument("--store", help="a PostgreSQL URL, instead of SQLite in a temporary folder")
     parser.add_argument("--keep", action="store_true", help="write docs/measured/collector.json")
+    parser.add_argument("--only", choices=["pgbench"], help="measure this alone")
     options = parser.parse_args()
     seconds = 10.0 if options.full else options.seconds
     census = Census(BATCH)
     columns = census.draw(BATCH)
     plan = design(schema(), 1.0, title=f"benchmark {secrets.token_hex(4)}")
+    if options.only:
+        with tempfile.TemporaryDirectory() as name:
+            found = beside_pgbench(plan, columns, Path(name), seconds)
+        if options.keep:
+            write("collector", json.loads((MEASURED / "collector.json").read_text()) | {"pgbench": found}, True)
+        return
     results: dict[str, Any] = {"machine": machine(), "batch": BATCH, "seconds": seconds, "cases": {}, "ids": []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -395,7 +402,7 @@ def beside_pgbench(plan: Plan, columns: dict[str, Any], folder: Path, seconds: f
                     found["hush"].append(measured(at, make, connections, seconds)["per_second"])
             middle = {name: float(np.median(rates)) for name, rates in found.items()}
             ratio = round(middle["hush"] / middle["pgbench"], 2) if middle["pgbench"] else None
-            rows[str(connections)] = {**middle, "ratio": ratio}
+            rows[str(connections)] = {**middle, "ratio": ratio, "load": round(os.getloadavg()[0], 2)}
             print(f"PostgreSQL, {connections} connections: {rows[str(connections)]}")
     return rows
 

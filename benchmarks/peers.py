@@ -34,7 +34,8 @@ HOME = ROOT / ".venv-peers"
 PYTHON = HOME / ("Scripts" if sys.platform == "win32" else "bin") / "python"
 REQUIREMENTS = {
     "multi-freq-ldpy": ["multi-freq-ldpy==0.2.5"],
-    "pure-ldp": ["pure-ldp==1.2.0", "scikit-learn", "statsmodels"],  # it imports the last two and does not say so
+    # It imports scikit-learn and statsmodels and does not say so, and it fails with newer versions of the others.
+    "pure-ldp": ["pure-ldp==1.2.0", "scikit-learn", "statsmodels", "numpy<2.2", "xxhash<4"],
     "opendp": ["opendp==0.16.0"],
     "trasgodp": ["trasgodp==2.1.0"],
 }

@@ -28,24 +28,25 @@ GROUPS = {
     "In a crowd": ["shuffle", "Shuffled", "compose"],
     "On the device": ["randomise", "Report", "Ledger", "Series", "History", "Client"],
     "On the server": [
-        *("Tally", "estimate", "Estimate", "Estimates", "distribution", "Distribution"),
-        *("manipulation", "Manipulation", "Manipulations", "narrow"),
+        *("Tally", "estimate", "Estimate", "Estimates", "change", "Change", "Changes"),
+        *("distribution", "Distribution", "manipulation", "Manipulation", "Manipulations", "narrow"),
     ],
     "Relations": [
         *("crosstab", "Crosstab", "means", "Means", "Differences", "association", "Associations"),
         *("quantiles", "Quantile", "Quantiles", "below", "Below", "Shares", "consistent", "Consistent"),
         *("Related", "Relations", "foresee", "Foreseen", "Foresights", "shifts", "Shift", "Shifts", "synthesise"),
     ],
-    "Trainings": ["Training", "Features", "Round", "first_round", "step", "gradient", "held_out"],
+    "Trainings": ["Training", "Features", "Round", "Check", "first_round", "step", "gradient", "held_out"],
     "Errors": ["HushError"],
 }
 # Other modules: what each is for, and its public names if it has no `__all__`.
 MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "hush.device.client": ("what a collector answers", ("Receipt",)),
+    "hush.device.receipts": ("what a collector answers", ("Receipt",)),
     "hush.batch": ("whole tables", ()),
     "hush.batch.files": ("tables in files", ("randomise_file", "tally_files")),
     "hush.engines.duckdb": ("count reports in DuckDB", ("tally",)),
     "hush.engines.spark": ("count and randomise in Spark", ("tally", "randomise_once", "randomise")),
+    "hush.learn.bayes": ("naive Bayes from relations", ("NaiveBayes", "one_round", "usual_bands")),
     "hush.learn.simulate": ("simulated trainings", ("LinearRegression", "LogisticRegression", "LinearSVC")),
     "hush.planning.audits": ("results of an audit", ()),
     "hush.plots": (

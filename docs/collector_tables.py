@@ -18,6 +18,7 @@ PEOPLE, LIARS = 40_000, 400
 MEASURED = Path(__file__).parent / "measured" / "collector.json"
 LOADED, ALONE = MEASURED.with_name("load.json"), MEASURED.with_name("singles.json")
 RELAY = MEASURED.with_name("relay.json")
+STORM, KILLS, IDS = (MEASURED.with_name(f"{name}.json") for name in ("storm", "kills", "ids"))
 GOALS = {"packed batches": 4e6, "Arrow batches": 2e6}
 PEER_GOALS = {"to_nothing": 0.6, "to_group": 0.8, "p99_to_p50": 4.0}
 
@@ -147,11 +148,11 @@ def peers() -> str:
 
 def pgbench() -> str:
     """Single reports on PostgreSQL beside pgbench, from the same run."""
-    lines = ["| connections | hush, reports/s | pgbench, rows/s | ratio |", "|---:" * 4 + "|"]
+    lines = ["| connections | hush, reports/s | pgbench, rows/s | ratio | load of the machine |", "|---:" * 5 + "|"]
     for connections, row in json.loads(MEASURED.read_text())["pgbench"].items():
         known = row["ratio"] is not None
         rate, ratio = (f"{row['pgbench']:,.0f}", f"{row['ratio']:.2f}") if known else ("the disk stalled", "")
-        lines.append(f"| {connections} | {row['hush']:,.0f} | {rate} | {ratio} |")
+        lines.append(f"| {connections} | {row['hush']:,.0f} | {rate} | {ratio} | {row.get('load', '')} |")
     return "\n".join(lines)
 
 
@@ -191,6 +192,46 @@ def ids() -> str:
     for row in json.loads(MEASURED.read_text())["ids"]:
         size = f"{row['bytes'] / row['ids']:.1f}" if row["ids"] else ""
         lines.append(f"| {row['ids']:,} | {size} | {row['per_second']:,.0f} | {row['p99']:g} |")
+    return "\n".join(lines)
+
+
+def memory() -> str:
+    """The memory that ids take, from a kept run of benchmarks/ids.py."""
+    kept = json.loads(IDS.read_text())
+    lines = [
+        "| what takes ids | ids | MiB, at 12 bytes each | MiB taken | most beside the ids | peak, bytes for an id |"
+    ]
+    lines.append("|---" + "|---:" * 5 + "|")
+    for way, name in (("index", "the index alone"), ("store", "a store, by single reports")):
+        row = kept[way]
+        taken = f"{12 * row['ids'] / (1 << 20):.0f} | {row['taken']:.0f} | {row['beside']:.0f}"
+        peak = f"{row['peak_each']:.0f}" if way == "index" else ""  # a store has too few ids for it to mean something
+        lines.append(f"| {name} | {row['ids']:,} | {taken} | {peak} |")
+    return "\n".join(lines)
+
+
+def storm() -> str:
+    """What very many bent requests came to, from a kept run of tests/collector/storm.py."""
+    kept = json.loads(STORM.read_text())
+    faults = "; ".join(f"{name} ({count})" for name, count in kept["failures"].items())
+    wrong = f"**with faults: {faults}**" if faults else "none of them lost, counted twice or answered wrongly"
+    answers = ", ".join(f"{status} {count:,} times" for status, count in kept["statuses"].items())
+    return (
+        f"`python -m tests.collector.storm --requests {kept['requests']} --keep`: {kept['requests']:,} requests and "
+        f"{kept['attacks']:,} attacks in {kept['seconds'] / 60:.0f} minutes, {wrong}. Answers: {answers}. Health "
+        f"checks took {kept['health_median_ms']:.0f} ms in the median, {kept['health_worst_ms']:,.0f} at most. Memory: "
+        f"{kept['rss_first']} MiB at first, {kept['rss_most']} at most, {kept['rss_last']} at the end. Load of the "
+        f"machine when it began: {kept['load']}."
+    )
+
+
+def kills() -> str:
+    """What kills came to, from kept runs of tests/collector/test_kill.py."""
+    lines = ["| killed | times | submissions | reports | answers | broken connections | lost | counted twice |"]
+    lines.append("|---" + "|---:" * 7 + "|")
+    for name, row in json.loads(KILLS.read_text()).items():
+        cells = [f"{row[key]:,}" for key in ("kills", "submissions", "reports", "answers", "broken")]
+        lines.append(f"| {name} | {' | '.join(cells)} | 0 | 0 |")
     return "\n".join(lines)
 
 
@@ -242,4 +283,7 @@ FIGURES = {
     "load": load,
     "alone": alone,
     "relay": relay,
+    "memory": memory,
+    "storm": storm,
+    "kills": kills,
 }

@@ -7,12 +7,18 @@ bench`).
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from speed_tables import Results, Row, heading, kept, number, size, table
 
 RESULTS = Path(__file__).parent.parent / "experiments" / "results" / "learning.json"
+TARGETS = Path(__file__).parent / "measured" / "training.json"
+NETWORKS = Path(__file__).parent / "measured" / "networks.json"
+LABELS = Path(__file__).parent / "measured" / "labels.json"
+MAPS = Path(__file__).parent / "measured" / "maps.json"
+BAYES = Path(__file__).parent / "measured" / "bayes.json"
 TASKS = {
     "logistic": "logistic regression, misclassified",
     "svm": "SVM, misclassified",
@@ -20,6 +26,7 @@ TASKS = {
     "linear, clipped": "linear regression, incomes clipped, MSE",
 }
 METHODS = ("Laplace", "Duchi", "PM", "HM", "hush", "PrivUnit")
+MANY, MINUTES = 500_000, 10.0  # people through a live training, and the time for them
 PASSES = 3.0  # times that one private pass may cost of one pass in the clear
 
 
@@ -160,11 +167,150 @@ def speed(measured: Results) -> str:
     return table(head, rows)
 
 
+def live(found: Results) -> str:
+    """How fast people go through a collector that trains."""
+    head = ["people", "how", "seconds", "people a second", "rounds", "misclassified", "in 10 minutes"]
+    rows = []
+    for row in found["rows"]:
+        goal = ""
+        if row["what"] == "live, in batches":
+            goal = "met" if row["people"] >= MANY and row["seconds"] <= MINUTES * 60 else "**missed**"
+        rows.append(
+            [
+                f"{row['people']:,}",
+                row["what"],
+                f"{row['seconds']:.1f}",
+                f"{row['people'] / row['seconds']:,.0f}",
+                "" if row["rounds"] is None else str(row["rounds"]),
+                "" if row["error"] is None else f"{row['error']:.4f}",
+                goal,
+            ]
+        )
+    return table(head, rows)
+
+
+def _networks() -> Results:
+    found: Results = json.loads(NETWORKS.read_text(encoding="utf-8"))
+    return found
+
+
+def networks_needed() -> str:
+    """The people that the rule asks for, by weights and epsilon."""
+    found = _networks()
+    head = ["weights", *(f"eps = {epsilon:g}" for epsilon in found["settings"]["epsilons"])]
+    return table(head, [[f"{row['weights']:,}", *(f"{n:,}" for n in row["people"])] for row in found["needed"]])
+
+
+def networks_errors() -> str:
+    """Errors of the linear model and of the network."""
+    found = _networks()
+    head = [f"misclassified, {found['settings']['people']:,} people", "linear", "network"]
+    rows = []
+    for row in found["rows"]:
+        name = "no privacy" if row["epsilon"] is None else f"eps = {row['epsilon']:g}"
+        rows.append([name, f"{row['linear']:.4f}", f"{row['network']:.4f}"])
+    return table(head, rows)
+
+
+def networks_share() -> str:
+    """How much of the gain of a network remains."""
+    clear, *rest = _networks()["rows"]
+    gain = clear["linear"] - clear["network"]
+    shares = [round(100 * (row["linear"] - row["network"]) / gain) for row in rest]
+    left = [f"{share}% at epsilon {row['epsilon']:g}" for share, row in zip(shares, rest, strict=True)]
+    return f"Without privacy the network gains {gain:.3f}. Of this gain it keeps {', '.join(left)}."
+
+
 def _of(make: Callable[[Results], str]) -> Callable[[], str]:
     return lambda: make(kept("learn"))
 
 
+def targets() -> str:
+    """The excess of HM, of hush and at the limit, and whether the goal is reached."""
+    rows = json.loads(TARGETS.read_text(encoding="utf-8"))
+    at = {(r["data"], r["people"], r["model"], r["epsilon"], r["method"]): r for r in rows}
+    lines = ["| data, people, model | eps | HM | hush | limit | hush / HM | at most a third |", "|---" * 7 + "|"]
+    for (data, people, model, epsilon, method), ours in at.items():
+        if method != "hush":
+            continue
+        rival, limit = at[data, people, model, epsilon, "HM"], at.get((data, people, "logistic", epsilon, "limit"))
+        cells = [_plus(rival), _plus(ours), "" if limit is None else f"{limit['value']:.4f}"]
+        ratio = ours["value"] / rival["value"]
+        verdict_ = "reached" if ratio <= 1 / 3 else "**not reached**"
+        lines.append(f"| {data}, {people:,}, {model} | {epsilon:g} | {' | '.join(cells)} | {ratio:.2f} | {verdict_} |")
+    return "\n".join(lines)
+
+
+def _plus(row: Row) -> str:
+    return f"{row['value']:.4f}" + ("" if row["stderr"] is None else f" ± {row['stderr']:.4f}")
+
+
+def labels() -> str:
+    """Misclassified people with private labels, beside no privacy."""
+    rows = json.loads(LABELS.read_text(encoding="utf-8"))
+    at = {(row["data"], row["people"], row["epsilon"]): row for row in rows}
+    columns = {"linear": "linear, no privacy", None: "trees, no privacy", 2.0: "eps 2", 1.0: "eps 1", 0.5: "eps .5"}
+    lines = ["| data, people | " + " | ".join(columns.values()) + " |", "|---" * (len(columns) + 1) + "|"]
+    for data, people in dict.fromkeys(key[:2] for key in at):
+        cells = [_cell(at.get((data, people, column))) for column in columns]
+        lines.append(f"| {data}, {people:,} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _by_epsilon(rows: list[Row], column: str, head: str) -> str:
+    """Errors with a line for each population and value of a column, and a column for each epsilon."""
+    at = {(row["data"], row["people"], row[column], row["epsilon"]): row for row in rows}
+    epsilons = sorted({row["epsilon"] for row in rows if row["epsilon"] is not None})
+    lines = [
+        [f"{data}, {people:,}, {name}", *(_cell(at.get((data, people, name, epsilon))) for epsilon in epsilons)]
+        for data, people, name in dict.fromkeys(key[:3] for key in at if key[3] is not None)
+    ]
+    return table([head, *(f"eps = {epsilon:g}" for epsilon in epsilons)], lines)
+
+
+def _maps(real: bool) -> list[Row]:
+    found: list[Row] = json.loads(MAPS.read_text(encoding="utf-8"))
+    return [row for row in found if row["data"].endswith("_like") == real]
+
+
+def maps_real() -> str:
+    """Misclassified real people, with and without a map."""
+    return _by_epsilon(_maps(True), "map", "data, people, map")
+
+
+def maps_made_up() -> str:
+    """Misclassified made-up people, with maps of several kinds."""
+    return _by_epsilon(_maps(False), "map", "data, people, map")
+
+
+def maps_clear() -> str:
+    """The errors of lines without privacy."""
+    clear = [row for row in json.loads(LABELS.read_text(encoding="utf-8")) if row["epsilon"] == "linear"]
+    return "A line without privacy has " + ", ".join(f"{row['error']:.4f} ({row['data']})" for row in clear) + "."
+
+
+def bayes() -> str:
+    """Misclassified people, of naive Bayes and of a line."""
+    return _by_epsilon(json.loads(BAYES.read_text(encoding="utf-8")), "method", "data, people, method")
+
+
+def directions() -> str:
+    """The noise of corners, cube and PrivUnit."""
+    sys.path.append(str(RESULTS.parent.parent.parent))  # the folder of the experiments' package
+    from experiments.directions import rows
+
+    lines = ["| D | eps | m | corners | cube | PrivUnit | taken |", "|---" * 7 + "|"]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows())])
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "targets": targets,
+    "labels": labels,
+    "maps-real": maps_real,
+    "maps-clear": maps_clear,
+    "maps-made-up": maps_made_up,
+    "bayes": bayes,
+    "directions": directions,
     "verdict": verdict,
     "errors-synthetic": lambda: _errors("synthetic"),
     "errors-br": lambda: _errors("br_like"),
@@ -172,4 +318,12 @@ TABLES: dict[str, Callable[[], str]] = {
     "few": few,
     "learn-machine": _of(heading),
     "learn-speed": _of(speed),
+    "live-machine": lambda: heading(kept("live")),
+    "live-speed": lambda: live(kept("live")),
+}
+
+NETWORK_TABLES = {
+    "networks-needed": networks_needed,
+    "networks-errors": networks_errors,
+    "networks-share": networks_share,
 }

@@ -71,10 +71,17 @@ def _about(kind: str, name: str, content: dict[str, Any]) -> str:
         return f"{KINDS[kind]}, {content['surveys']}"
     if "folds" in fields or "fold" in fields:
         times = f"{settings['repeats']} x {settings['folds']}-fold cross-validation"
-        return f"{KINDS[kind]}, {times}, at most {settings['learners']:,} people"
+        return f"{KINDS[kind]}, {times}, at most {settings['learners']:,} people{_time(content)}"
     if "stderr" in fields:
-        return f"{KINDS[kind]}, {settings['runs']} runs, at most {settings['people']:,} people"
+        return f"{KINDS[kind]}, {settings['runs']} runs, at most {settings['people']:,} people{_time(content)}"
     return "computed from the channels"
+
+
+def _time(content: dict[str, Any]) -> str:
+    """Say how long it took, if that was kept."""
+    if "seconds" not in content:
+        return ""
+    return f", {content['seconds'] / 60:,.0f} processor minutes ({content['machine']})"
 
 
 def _table(by_kind: dict[str, Any], measured_on_people: bool) -> str:

@@ -155,6 +155,27 @@ def whole(results: Results) -> str:
     )
 
 
+def stages(results: Results) -> str:
+    """Where the time goes."""
+    head = [
+        "channel",
+        "words",
+        "kernel",
+        "streams",
+        "rest",
+        "whole",
+        "words of the keystream alone",
+        "own work, in words",
+    ]
+    rows = []
+    for row in results["rows"]:
+        alone = row["per_person"] * row["word"]
+        rest = row["whole"] - row["words"] - row["kernel"] - row["stream"]
+        parts = (row["words"], row["kernel"], row["stream"], rest, row["whole"], alone)
+        rows.append([row["name"], *map(number, parts), number((row["whole"] - alone) / row["word"])])
+    return table(head, rows)
+
+
 def peers(results: Results) -> str:
     """Other packages."""
     head = ["channel, K", "peer", "users", "peer, ns per user", "hush, ns per user", "peer / hush"]
@@ -171,6 +192,16 @@ def peers(results: Results) -> str:
     order = [row["channel"] for row in results["rows"]]
     rows.sort(key=lambda cells: order.index(cells[0].split("`")[1]))
     return table(head, [*rows, *skipped])
+
+
+def cold(results: Results) -> str:
+    """The first table on a machine that has compiled nothing."""
+    plain, compiled, kept = (number(results[name]) for name in ("plain", "compiled", "kept"))
+    return (
+        f"A first table of {results['people']:,} people takes {plain} processor seconds in plain Python, {compiled} "
+        f"with kernels that are compiled for it, and {kept} with kept ones, imports not counted "
+        "(`python benchmarks/cold.py --keep`)."
+    )
 
 
 def kept(name: str) -> Results:
@@ -191,6 +222,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "records": _of("batch", records),
     "tallies": _of("batch", tallies),
     "whole": _of("batch", whole),
+    "stages-machine": _of("stages", heading),
+    "stages": _of("stages", stages),
+    "cold": _of("cold", cold),
     "peers-machine": _of("peers", heading),
     "peers": _of("peers", peers),
 }

@@ -13,6 +13,7 @@ from speed_tables import Results, Row, kept, number, table
 
 COPY_LIMIT = 5.0
 MINIMAX_LIMIT = 7.0
+WORK_LIMIT = 2.0
 PACKAGES = ("multi-freq-ldpy", "pure-ldp")
 NOISE = 0.1  # by which runs of the same code were seen to differ
 
@@ -61,6 +62,13 @@ def _of_copy(results: Results, limit: float, *channels: str) -> Target:
     return Target(f"{names}: at most {limit:g} times copy", limit, False, ratio, alone)
 
 
+def _own_work(rows: Sequence[Row]) -> Target:
+    """Judge the most work beside the keystream that a channel has for one value, in words."""
+    ratio = max((row["ns"] - _words_ns(row)) / row["word_ns"] for row in rows)
+    name = f"`{rows[0]['channel']}`" + (f", K = {rows[0]['size']}" if "size" in rows[0] else "")
+    return Target(f"{name}: own work at most the price of {WORK_LIMIT:g} words", WORK_LIMIT, False, ratio, None)
+
+
 def _gains(batch: Results, others: Results, channel: str, limit: float, peers: Sequence[str]) -> Iterator[Target]:
     """Judge a channel against the fastest of some peers that have it."""
     measured = _numeric_rows(batch, channel) + [row for row in batch["categorical"] if row["channel"] == channel]
@@ -79,7 +87,8 @@ def _gains(batch: Results, others: Results, channel: str, limit: float, peers: S
 
 def judged(batch: Results, others: Results) -> list[Target]:
     """Return every target."""
-    oue = next(row for row in batch["categorical"] if row["channel"] == "oue")
+    categorical = {(row["channel"], row["size"]): row for row in batch["categorical"]}
+    oue, sets = categorical["oue", 64], categorical["subset", 64]
     rows = [_of_copy(batch, COPY_LIMIT, "piecewise", "duchi"), _of_copy(batch, MINIMAX_LIMIT, "minimax")]
     # No package with the Piecewise Mechanism was found, so that numpy by hand stands in.
     rows += _gains(batch, others, "piecewise", 10.0, ["by hand"])
@@ -87,6 +96,9 @@ def judged(batch: Results, others: Results) -> list[Target]:
     rows += _gains(batch, others, "subset", 100.0, PACKAGES)
     rows.append(Target("`oue`, K = 64: at most 25 ns per user", 25.0, False, oue["ns"], _words_ns(oue)))
     rows.append(Target("`oue`, K = 64: at most 3 ns per user to count", 3.0, False, oue["tally_ns"], None))
+    rows.append(Target("`subset`, K = 64: at most 40 ns per user", 40.0, False, sets["ns"], _words_ns(sets)))
+    rows += [_own_work(_numeric_rows(batch, name)) for name in ("piecewise", "duchi", "hybrid", "minimax")]
+    rows += [_own_work([categorical[key]]) for key in (("grr", 64), ("subset", 64), ("oue", 64))]
     for row in batch["records"]:
         text = f"records, {row['design']}: at least 20 million per second and core"
         rows.append(Target(text, 20.0, True, 1e3 / row["ns"], 1e3 / _words_ns(row)))

@@ -21,6 +21,7 @@ import cli_tables  # noqa: E402
 import collector_tables  # noqa: E402
 import coverage_tables  # noqa: E402
 import joint_tables  # noqa: E402  # a neighbour, not a part of the package
+import large_tables  # noqa: E402
 import learning_tables  # noqa: E402
 import mutants_tables  # noqa: E402
 import promise_tables  # noqa: E402
@@ -32,6 +33,7 @@ import speed_tables  # noqa: E402
 import speed_targets  # noqa: E402
 import stopwatch_tables  # noqa: E402
 import wide_tables  # noqa: E402
+import words_tables  # noqa: E402
 
 LIMITS = json.loads((FOLDER.parent / "experiments" / "results" / "limit.json").read_text())
 ENGINES = json.loads((FOLDER.parent / "benchmarks" / "engines.json").read_text())["rows"]
@@ -145,6 +147,34 @@ def costs() -> str:
     return "\n".join(lines)
 
 
+def billion() -> str:
+    """A billion reports on disk, as they were counted."""
+    names = {"duckdb": "DuckDB", "spark 1": "Spark, one worker", "spark 2": "Spark, two workers"}
+    head = [
+        "reports",
+        "Parquet, GB",
+        "engine",
+        "seconds",
+        "core-seconds",
+        "memory, MB",
+        "spilt, MB",
+        "shuffled, KB",
+        "load",
+    ]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for row in speed_tables.kept("billion")["rows"]:
+        cells = [
+            row["kind"],
+            f"{row['bytes'] / 1e9:.1f}",
+            names[row["case"]],
+            f"{row['wall']:.0f}",
+            f"{row['core']:.0f}",
+        ]
+        cells += [f"{row['memory'] / 1e6:.0f}", f"{row['spilt'] / 1e6:.0f}", f"{row['shuffled'] / 1e3:.0f}"]
+        lines.append(f"| {' | '.join(cells)} | {row['load']:.1f} |")
+    return "\n".join(lines)
+
+
 PAGES = {
     "mechanisms.md": {"numeric": numeric, "categorical": categorical, "categories": categories},
     "minimax.md": {"limit": limit, "averages": averages, "questions": questions},
@@ -158,12 +188,15 @@ PAGES = {
     "collector-reference.md": collector_tables.REFERENCE,
     "collector-figures.md": collector_tables.FIGURES,
     "over-time.md": series_tables.TABLES,
-    "scale.md": {"engines": engines, "costs": costs},
+    "scale.md": {"engines": engines, "costs": costs, "billion": billion},
     "learning-figures.md": learning_tables.TABLES,
+    "networks.md": learning_tables.NETWORK_TABLES,
     "reproduction.md": reproduction_tables.TABLES,
     "beyond.md": reproduction_tables.BEYOND_TABLES,
     "relations.md": relations_tables.TABLES,
     "wide-figures.md": wide_tables.TABLES,
+    "words.md": words_tables.TABLES,
+    "large-domains.md": large_tables.TABLES,
     "small.md": wide_tables.SMALL,
     "mutants.md": mutants_tables.TABLES,
     "threat-model.md": stopwatch_tables.TABLES,

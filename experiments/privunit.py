@@ -24,9 +24,10 @@ from typing import Any
 
 import numpy as np
 
+from hush.core.training.courses import groups
 from hush.core.training.rounds import Round
 from hush.core.training.training import Training
-from hush.learn.simulation import SLOPES, People, View, groups
+from hush.learn.simulation import SLOPES, People, View
 from hush.server.step import first_round, moved
 
 Array = np.ndarray[Any, Any]

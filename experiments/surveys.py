@@ -15,7 +15,8 @@ import numpy as np
 import hush
 from hush.core.channels import Cells, Channel, Rows, Subset, Window
 from hush.core.exact import WORD
-from hush.core.views import Bands, Product, Sides, Value, View
+from hush.core.looking import View
+from hush.core.views import Bands, Product, Sides, Value
 
 Array = np.ndarray[Any, Any]
 CHUNK = 1 << 17  # people who are drawn at once

@@ -45,7 +45,14 @@ def coins() -> dict[str, Any]:
             recorded = RecordedCoins(source)
             value = recorded.below(n)
             cases.append({"n": str(n), "words": [f"{word:016x}" for word in recorded.words], "below": str(value)})
-    return {"about": "below(n): uniform integers by rejection", "cases": cases}
+    several = []
+    for sizes in (range(1, 2), range(2, 3), range(1, 65), range(47, 64), range(4000, 4090), (7,) * 45, (1,) * 3):
+        for source in (SeededCoins(len(sizes)), Extreme(0, 1, 1), Extreme(WORD - 1, 1, 2)):
+            recorded = RecordedCoins(source)
+            integers = recorded.several(sizes)
+            drawn = [f"{word:016x}" for word in recorded.words]
+            several.append({"sizes": [*sizes], "words": drawn, "integers": integers})
+    return {"about": "below(n) and several(n, ...): uniform integers by rejection", "cases": cases, "several": several}
 
 
 def sealed() -> dict[str, Any]:

@@ -16,10 +16,15 @@ from hush.server.tally import Tally
 from spec.arithmetic import coins, exponentials, printables, sealed
 from spec.batches import sealed_batches
 from spec.good import good
+from spec.listings import listings
+from spec.maps import arithmetic as maps
 from spec.plans import plans
 from spec.refused_channels import bad_channels
+from spec.refused_phases import bad_phases
 from spec.refused_plans import bad_plans, bad_views
 from spec.refused_reports import bad_json, bad_records, bad_reports, two_of_one
+from spec.texts import texts
+from spec.trainings import arithmetic, trainings
 
 HERE = Path(__file__).parent / "vectors"
 
@@ -45,16 +50,25 @@ def vectors(name: str, plan: Plan) -> dict[str, Any]:
 def files() -> dict[str, dict[str, Any]]:
     """Every file, by name."""
     result = {f"channel-{name}": vectors(name, plan) for name, plan in plans().items()}
-    return result | {
-        "bad-plans": bad_plans(),
-        "bad-channels": bad_channels(),
-        "bad-views": bad_views(),
-        "printable": printables(),
-        "coins": coins(),
-        "exp": exponentials(),
-        "sealed": sealed(),
-        "sealed-batches": sealed_batches(),
-    }
+    return (
+        result
+        | trainings()
+        | {
+            "bad-phases": bad_phases(),
+            "rotations": arithmetic(),
+            "maps": maps(),
+            "bad-plans": bad_plans(),
+            "bad-channels": bad_channels(),
+            "bad-views": bad_views(),
+            "printable": printables(),
+            "coins": coins(),
+            "lists": listings(),
+            "texts": texts(),
+            "exp": exponentials(),
+            "sealed": sealed(),
+            "sealed-batches": sealed_batches(),
+        }
+    )
 
 
 def main() -> None:

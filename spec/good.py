@@ -12,10 +12,11 @@ from hush.core.coins import Coins
 from hush.core.exact import WORD
 from hush.core.plan import Plan
 from hush.core.report import Report
-from hush.core.schema import Categorical
+from hush.core.schema import Categorical, Choices, Numeric, Schema
+from hush.core.texts import Text
 from hush.device.randomise import randomise_from
 from hush.testing import ListedCoins, RecordedCoins, SeededCoins
-from spec.plans import on_cuts, on_knots
+from spec.plans import odd_dates, on_cuts, on_knots
 
 
 def fused(plan: Plan) -> Iterator[tuple[dict[str, Any], list[int]]]:
@@ -49,12 +50,32 @@ def fused(plan: Plan) -> Iterator[tuple[dict[str, Any], list[int]]]:
 
 def record(plan: Plan, pick: Coins, corner: int | None) -> dict[str, Any]:
     """A record of ordinary values, or one at a corner of the domain."""
+    return person(plan.schema, pick, corner)
+
+
+def person(schema: Schema, pick: Coins, corner: int | None) -> dict[str, Any]:
+    """A record of a schema: ordinary values, or those at a corner of the domain."""
     values: dict[str, Any] = {}
-    for attribute in plan.schema.attributes:
+    for attribute in schema.attributes:
         if attribute.optional and (pick.below(3) == 0 or corner == 2):
             values[attribute.name] = None
+        elif isinstance(attribute, Numeric) and attribute.whole:
+            number = int(attribute.low) + pick.below(int(attribute.high) - int(attribute.low) + 1)
+            value = attribute.named(number) or number
+            values[attribute.name] = value if corner is None else attribute.examples[(0, 2, 1)[corner]]
         elif isinstance(attribute, Categorical):
             values[attribute.name] = attribute.values[pick.below(len(attribute.values))]
+            if attribute.other and (pick.below(2) or corner is not None):
+                texts = ("Firefox", "x" * 257, "x" * 255, "e\u0301", "(other)", "(missing)", "\0", "𝒳" * 700)
+                values[attribute.name] = texts[pick.below(len(texts))]
+        elif isinstance(attribute, Choices):
+            count = pick.below(attribute.most + 1) if corner is None else (0, attribute.most, 1)[corner]
+            first = pick.below(len(attribute.values))
+            turned = (*attribute.values[first:], *attribute.values[:first])
+            values[attribute.name] = list(turned[:count])
+        elif isinstance(attribute, Text):
+            words = ("", attribute.longest, "a", "Cook", "law ", "東", "1-0E\u0301", "0", "👍🏽", "x" * 300)
+            values[attribute.name] = words[pick.below(len(words)) if corner is None else corner]
         elif corner is not None:
             values[attribute.name] = (attribute.low, attribute.high, (attribute.low + attribute.high) / 2)[corner]
         else:
@@ -93,20 +114,25 @@ def good(plan: Plan) -> list[tuple[dict[str, Any], Report]]:
         coins = RecordedCoins(source)
         report = randomise_from(coins, plan, values)
         assert randomise_from(ListedCoins(coins.words), plan, values) == report
-        result.append((_vector(values, coins.words, report), report))
+        result.append((vector(values, coins.words, report), report))
+    for number, values in enumerate(odd_dates() if plan.title == "dates" else ()):
+        coins = RecordedCoins(SeededCoins(200 + number))
+        report = randomise_from(coins, plan, values)
+        result.append((vector(values, coins.words, report), report))
     ladders_only = all(isinstance(question.channel, Ladder) for question in plan.questions)
     for number, values in enumerate(on_cuts() if plan.title == "views" else on_knots(plan) if ladders_only else ()):
         coins = RecordedCoins(SeededCoins(100 + number))
         report = randomise_from(coins, plan, values)
-        result.append((_vector(values, coins.words, report), report))
+        result.append((vector(values, coins.words, report), report))
     for values, words in fused(plan) if "rounding" in plan.title else ():
         coins = RecordedCoins(ListedCoins(words))
         report = randomise_from(coins, plan, values)
-        result.append((_vector(values, coins.words, report), report))
+        result.append((vector(values, coins.words, report), report))
     return result
 
 
-def _vector(values: dict[str, Any], words: list[int], report: Report) -> dict[str, Any]:
+def vector(values: dict[str, Any], words: list[int], report: Report) -> dict[str, Any]:
+    """A vector: a record, all words that were drawn, and both forms of the report."""
     return {
         "record": values,
         "words": [f"{word:016x}" for word in words],

@@ -8,7 +8,9 @@ from fractions import Fraction
 from math import comb, prod
 from typing import Any
 
-from hush.core.channels import Cells, Cube, Ladder, Rows, Subset, Window
+from hush.core.calendar import Date, Time
+from hush.core.channels import Cells, Corners, Cube, Geometry, Ladder, Rows, Subset, Window
+from hush.core.channels.geometry import points_of
 from hush.core.channels.levels import Levels
 from hush.core.channels.windowed import ROUNDING
 from hush.core.design import design
@@ -17,9 +19,13 @@ from hush.core.design.joint import cells
 from hush.core.design.ladders import ladder as ladder_of
 from hush.core.design.minimax import minimax
 from hush.core.exact import aligned_threshold, exp_bounds, largest_threshold
+from hush.core.kinds import Boolean, Integer
+from hush.core.lists import Listed
 from hush.core.plan import Plan, Question
-from hush.core.schema import Categorical, Numeric, Schema
+from hush.core.schema import Categorical, Choices, Numeric, Schema
+from hush.core.texts import Text
 from hush.core.views import Bands, Product, Sides
+from hush.core.word_views import Among
 
 NUMBERS = Schema([Numeric("x", 0, 10), Numeric("y", -1.5, 2.25, out_of_range="clip")])
 
@@ -39,6 +45,52 @@ MIXED = Schema(
         Categorical("smokes", ["yes", "no"], optional=True),
     ]
 )
+
+
+WHOLE = Schema(
+    [
+        Integer("scale", 1, 10),
+        Integer("age", 0, 120, out_of_range="clip", optional=True),
+        Integer("far", 1 - (1 << 53), (1 << 53) - 1),
+    ]
+)
+
+
+DATES = Schema(
+    [
+        Date("birthday", "1920-02-29", "2020-12-31"),
+        Date("ever", "0001-01-01", "9999-12-31", out_of_range="clip", optional=True),
+        Time("wake_up", step=900),
+        Time("bed_time", "18:00", "06:00", out_of_range="clip"),
+        Time("second", "00:00:01", "12:00:00", step=1, optional=True),
+        Date("near", "1969-12-31", "1970-01-02", out_of_range="clip"),
+    ]
+)
+
+
+def odd_dates() -> Iterator[dict[str, Any]]:
+    """Records for `DATES`: leap days, dates and times outside that are clipped, seconds that are left out."""
+    days = ("1920-02-29", "2000-02-29", "2004-02-29", "1970-01-01", "1969-12-31", "2020-12-31", "1999-12-31")
+    ever = ("0001-01-01", "9999-12-31", "1600-02-29", "1582-10-10", "0004-02-29", None, "1900-02-28")
+    woken = ("00:00", "23:59:59", "07:14:59", "07:15", "07:15:00", "12:00", "23:45")
+    bed = ("17:59", "06:01", "12:00:59", "12:01", "11:59", "00:00", "06:00:59")
+    second = ("00:00:01", "12:00:00", "12:00", None, "06:30:30", "00:01", "01:01:01")
+    near = ("0001-01-01", "9999-12-31", "1969-12-31", "1970-01-01", "1970-01-02", "1970-01-03", "1969-12-30")
+    for values in zip(days, ever, woken, bed, second, near, strict=True):
+        yield dict(zip(DATES.names, values, strict=True))
+
+
+OPEN = Schema(
+    [
+        Categorical("two", ["yes", "no"]),
+        Categorical("browser", ["firefox", "é"], other=True),
+        Categorical("long", ["x" * 256, ""], optional=True, other=True),
+        Categorical("one", ["a"], other=True),
+    ]
+)
+
+
+TRUTHS = Schema([Categorical("two", ["yes", "no"]), Boolean("smokes"), Boolean("drinks", optional=True)])
 
 
 def levelled() -> Plan:
@@ -106,6 +158,41 @@ def largest_cube() -> Plan:
     near = sum(comb(64, i) for i in range(40, 65))
     channel = Cube(70, 64, 40, largest_threshold(exp_bounds(Fraction(6))[0], near, (1 << 64) - near))
     return Plan(schema, Fraction(6), 1, (Question(schema.names, channel),), "cube of 64")
+
+
+def corners(size: int, near: int, epsilon: int) -> Plan:
+    """The largest of some numbers: records of multiples of 1/1000 have ties."""
+    schema = Schema([Numeric(f"x{i}", -1, 1) for i in range(size)])
+    channel = Corners(size, near, largest_threshold(exp_bounds(Fraction(epsilon))[0], near, 2 * size - near))
+    return Plan(schema, Fraction(epsilon), 1, (Question(schema.names, channel),), "corners")
+
+
+def point(epsilon: float, size: int, order: int, digits: int) -> Geometry:
+    """A geometry channel with the largest threshold."""
+    near, far = points_of(order, digits - 1), order ** (digits - 1)
+    return Geometry(size, order, digits, largest_threshold(exp_bounds(Fraction(epsilon))[0], near, far))
+
+
+SPACES = {2: (2, 6), 3: (3, 4), 4: (4, 3), 5: (5, 3), 8: (8, 3), 9: (9, 3), 27: (27, 3), 61: (61, 3)}
+
+
+def geometry() -> Plan:
+    """Points of fields of prime order and others, as many categories as fit and as few, missing values too."""
+    sizes = {order: points_of(*space) - 3 * (order % 4) for order, space in SPACES.items()}
+    schema = Schema(
+        [Categorical(f"c{order}", range(size - order % 2), optional=bool(order % 2)) for order, size in sizes.items()]
+    )
+    questions = tuple(Question((f"c{order}",), point(1, sizes[order], *SPACES[order])) for order in SPACES)
+    return Plan(schema, Fraction(len(SPACES)), len(SPACES), questions, "geometry")
+
+
+PAGES = Listed([f"https://example.org/{'☂' * (i % 3)}{i}" for i in range(5000)], "pages.txt")
+
+
+def listed() -> Plan:
+    """A list that the plan names by its hash."""
+    schema = Schema([Categorical("two", ["yes", "no"]), Categorical("page", PAGES, optional=True, other=True)])
+    return design(schema, 2.0, title="listed")
 
 
 def joint() -> Plan:
@@ -247,6 +334,34 @@ def related() -> Plan:
     return design(MIXED, 1.0, relations=relations, bands={"age": [18, 40, 65]}, ranges={"age": 64}, title="relations")
 
 
+CHOICES = Schema(
+    [
+        Categorical("c", ["a", "b"]),
+        Choices("uses", ["tv", "radio", "ウェブ", "", "papier"], most=2, optional=True),
+        Choices("likes", [f"dish {i}" for i in range(70)], most=3),
+    ]
+)
+
+
+TEXTS = Schema(
+    [
+        Text("word", 4, "english", bits=24, optional=True),
+        Text("sign", 3, case="keep", bits=30),
+        Text("code", 5, "01-é", bits=12),
+    ]
+)
+
+
+def listing() -> Plan:
+    """A second round: which of some texts is it? Texts that may be missing, and others."""
+    listed = (("word", ("", "cook", "law", "a")), ("sign", ("東", "", "a")), ("code", ("1-0é", "0")))
+    questions = tuple(
+        Question((Among(name, values),), subset_of(1, len(values) + 1 + TEXTS[name].optional))
+        for name, values in listed
+    )
+    return Plan(TEXTS, Fraction(3), 3, questions, "listing")
+
+
 def plans() -> dict[str, Plan]:
     """One plan for each file."""
     signs = {d: Schema([Numeric(f"x{i}", -1, 1) for i in range(d)]) for d in (5, 4, 70)}
@@ -262,9 +377,14 @@ def plans() -> dict[str, Plan]:
     for d, epsilon in ((5, 4.0), (4, 2.0), (70, 8.0)):
         result[f"cube-{d}"] = design(signs[d], epsilon, numeric="cube")
     result["cube-64"] = largest_cube()
+    result |= {"corners-5": corners(5, 2, 1), "corners-64": corners(64, 45, 1), "corners-1": corners(3, 1, 4)}
     result["cells"] = joint()
+    result |= {"geometry": geometry(), "listed": listed()}
     result |= {"rows": grouped(), "cells-sets": tables(), "views": views(), "relations": related()}
     result |= {"ladders": ladders(), "ladders-dense": dense()}
+    result["choices"] = design(CHOICES, 3.0, choices="members", k=2)
+    result["picks"] = design(CHOICES, 1.0, choices="picks")
+    result["picks-late"] = design(Schema(CHOICES.attributes[:2]), 8.0, choices="picks")
     for name in ("duchi", "piecewise", "hybrid"):
         result[f"optional-{name}"] = design(OPTIONAL, 1.5, numeric=name)
     result["levels"] = levelled()
@@ -272,6 +392,11 @@ def plans() -> dict[str, Plan]:
     result["mixed-split"] = design(MIXED, 5.0, numeric="piecewise", k="all")
     result["weighted"] = design(MIXED, 1.0, numeric="duchi", k="weighted", importance={"age": 3, "code": 0.1})
     result["wide"] = design(wide, 1.0)
+    result |= {"texts": design(TEXTS, 4.0, title="texts"), "texts-listed": listing()}
+    result["integer"] = design(WHOLE, 4.0, k="all", title="integer")
+    result["dates"] = design(DATES, 6.0, k="all", title="dates")
+    result["other"] = design(OPEN, 4.0, k="all", title="other")
+    result["boolean"] = design(TRUTHS, 2.0, k="all", title="boolean")
     for name in ("piecewise", "hybrid", "laplace"):
         result[f"rounding-{name}"] = design(Schema([Numeric("x", 0, 1)]), 2.0, numeric=name, title="rounding")
     groups = Schema([Categorical("c", ["a", "b", "d"]), Numeric("x", 0, 1)])

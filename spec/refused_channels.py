@@ -13,7 +13,7 @@ from hush.core.design.numeric import decays_of
 from hush.core.exact import WORD
 from hush.core.plan import Plan, Question
 from hush.core.schema import Attribute, Categorical, Numeric, Schema
-from spec.plans import ladder, rows, table
+from spec.plans import corners, ladder, point, rows, table
 
 
 def bad_channels() -> dict[str, Any]:
@@ -27,6 +27,10 @@ def bad_channels() -> dict[str, Any]:
         "unary": design(Schema([letter]), 1.0, categorical="oue"),
         "signs": design(Schema(numbers), 1.0, numeric="duchi-multi"),
         "cube": design(Schema(numbers), 4.0, numeric="cube"),
+        "corners": corners(4, 2, 1),
+        "geometry": Plan(
+            Schema([Categorical("c", range(13))]), Fraction(1), 1, (Question(("c",), point(1, 13, 3, 3)),)
+        ),
         "cells": Plan(Schema([number, letter]), Fraction(2), 1, (Question(("x", "c"), table(2, 2, None, 3)),)),
         "ladder": Plan(
             Schema([number]), Fraction(1), 1, (Question(("x",), ladder(1, (0, 1, 2, 4, 8, 16, 32, 64, 128), 3)),)
@@ -68,6 +72,22 @@ def bad_channels() -> dict[str, Any]:
         ("unary", "a true bit no likelier than the others", {"true": channels["unary"]["other"]}),
         ("signs", "a threshold that breaks epsilon", {"threshold": str(int(channels["signs"]["threshold"]) + 1)}),
         ("signs", "another number of attributes", {"size": 3}),
+        ("corners", "a threshold that breaks epsilon", {"threshold": str(int(channels["corners"]["threshold"]) + 1)}),
+        ("corners", "near corners less likely than others", {"threshold": str(WORD // 4)}),
+        ("corners", "none near", {"near": 0}),
+        ("corners", "more near than there are numbers", {"near": 5}),
+        ("geometry", "a threshold that breaks epsilon", {"threshold": str(int(channels["geometry"]["threshold"]) + 1)}),
+        ("geometry", "orthogonal points less likely than others", {"threshold": str(WORD // 8)}),
+        ("geometry", "an order of no field", {"order": 6}),
+        ("geometry", "an order of 1", {"order": 1}),
+        ("geometry", "a power that is too large", {"order": 169, "size": 20000}),
+        ("geometry", "an order that is too large", {"order": 2053, "size": 4000000}),
+        ("geometry", "two digits", {"digits": 2, "size": 4}),
+        ("geometry", "too many digits", {"order": 2, "digits": 23, "size": 8000000}),
+        ("geometry", "more digits than needed", {"digits": 4}),
+        ("geometry", "fewer digits than needed", {"order": 2}),
+        ("geometry", "too many points", {"order": 2039, "digits": 22, "size": 4000000}),
+        ("geometry", "another number of categories", {"size": 12}),
         ("cube", "a threshold that breaks epsilon", {"threshold": str(int(channels["cube"]["threshold"]) + 1)}),
         ("cube", "corners near that are not", {"agree": channels["cube"]["sample"] // 2}),
         ("cube", "a sample larger than the cube", {"sample": 5, "agree": 5}),

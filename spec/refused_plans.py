@@ -17,6 +17,19 @@ from hush.core.schema import Categorical, Numeric, Schema
 from hush.core.views import Bands, Product, Sides
 from spec.plans import subset_of, table
 
+OPEN: dict[str, Any] = {"kind": "categorical", "name": "c", "values": ["a"], "optional": False, "other": True}
+INTEGER: dict[str, Any] = {
+    "kind": "integer",
+    "name": "x",
+    "low": 0.0,
+    "high": 10.0,
+    "out_of_range": "error",
+    "optional": False,
+}
+DATE: dict[str, Any] = INTEGER | {"kind": "date", "low": "1920-01-01", "high": "2020-12-31"}
+TIME: dict[str, Any] = INTEGER | {"kind": "time", "low": "00:00:00", "high": "23:45:00", "step": 900}
+BOOLEAN: dict[str, Any] = {"kind": "boolean", "name": "c", "optional": False}
+
 
 def bad_plans() -> dict[str, Any]:
     """Plans that must not load: each differs from a good one in one place."""
@@ -42,6 +55,16 @@ def bad_plans() -> dict[str, Any]:
         changed("", "schema", 0, to=log),
         *(changed("", "schema", 0, to=log | {"unit": unit}) for unit in (5e-324, 1e-05, math.nextafter(1.0, 0))),
         changed("", "after", to="0123456789abcdef" * 4),
+        changed("", "schema", 1, to=BOOLEAN),
+        changed("", "schema", 1, to=OPEN),
+        changed("", "schema", 1, "values", to=["(other)", "a"]),
+        changed("", "schema", 0, to=INTEGER),
+        changed("", "schema", 0, to=DATE),
+        changed("", "schema", 0, to=DATE | {"low": "0001-01-01", "high": "9999-12-31", "optional": False}),
+        changed("", "schema", 0, to=TIME),
+        changed("", "schema", 0, to=TIME | {"low": "18:00:00", "high": "06:00:00"}),
+        changed("", "schema", 0, to=TIME | {"low": "00:00:00", "high": "12:00:00", "step": 43200}),
+        changed("", "schema", 0, to=INTEGER | {"low": 1 - 2.0**53, "high": 2.0**53 - 1, "out_of_range": "clip"}),
     ]
     return {
         "about": "plans that must be refused, beside plans that are good",
@@ -104,6 +127,73 @@ def bad_plans() -> dict[str, Any]:
             changed("a plan before in a list", "after", to=["0" * 64]),
             without_after,
             changed("repeated category", "schema", 1, "values", to=["a", "a"]),
+            *(
+                changed(f"an integer {why}", "schema", 0, to=INTEGER | change)
+                for why, change in (
+                    ("with a bound between", {"high": 10.5}),
+                    ("with bounds too large", {"high": 2.0**53}),
+                    ("with bounds too small", {"low": -(2.0**53)}),
+                    ("with equal bounds", {"low": 10.0}),
+                    ("with a scale", {"scale": "log"}),
+                    ("with another rule", {"out_of_range": "round"}),
+                )
+            ),
+            *(
+                changed(f"a date {why}", "schema", 0, to=DATE | change)
+                for why, change in (
+                    ("with a number", {"low": 0.0}),
+                    ("with equal bounds", {"low": "2020-12-31"}),
+                    ("with bounds in the wrong order", {"low": "2021-01-01"}),
+                    ("with a day that is none", {"low": "1999-02-29"}),
+                    ("with a year 0", {"low": "0000-01-01"}),
+                    ("with a time", {"low": "1920-01-01T00:00"}),
+                    ("with fewer digits", {"low": "1920-1-1"}),
+                    ("with a scale", {"scale": "log"}),
+                    ("with a step", {"step": 1}),
+                    ("with another rule", {"out_of_range": "round"}),
+                    ("with no bound", {"low": None}),
+                )
+            ),
+            *(
+                changed(f"a time {why}", "schema", 0, to=TIME | change)
+                for why, change in (
+                    ("with a number", {"low": 0.0}),
+                    ("with equal bounds", {"low": "23:45:00"}),
+                    ("with bounds between steps", {"low": "00:10:00"}),
+                    ("with an end between steps", {"high": "23:44:59"}),
+                    ("without seconds", {"low": "00:00"}),
+                    ("with a 24th hour", {"high": "24:00:00"}),
+                    ("with a fraction", {"low": "00:00:00.0"}),
+                    ("with a step of 0", {"step": 0}),
+                    ("with a step below 0", {"step": -900}),
+                    ("with a step between", {"step": 900.5}),
+                    ("with a step that does not divide the day", {"step": 7}),
+                    ("with a step of a day", {"step": 86400, "high": "00:00:00"}),
+                    ("with a step as text", {"step": "900"}),
+                    ("with a step that is true", {"step": True}),
+                    ("with another rule", {"out_of_range": "round"}),
+                    ("without a step", {"kind": "date"}),
+                )
+            ),
+            *(
+                changed(f"other {why}", "schema", 1, to=OPEN | change)
+                for why, change in (
+                    ("that is false", {"other": False}),
+                    ("that is null", {"other": None}),
+                    ("as text", {"other": "other"}),
+                    ("among the values", {"values": ["(other)"]}),
+                    ("of integers", {"values": [1]}),
+                    ("beside two values, which does not fit", {"values": ["a", "b"]}),
+                    ("beside no value", {"values": []}),
+                )
+            ),
+            changed("other of a number", "schema", 0, to=values["schema"][0] | {"other": True}),
+            changed("other of a boolean", "schema", 1, to=BOOLEAN | {"other": True}),
+            changed("a boolean with values", "schema", 1, to=BOOLEAN | {"values": [False, True]}),
+            changed("a boolean without a name", "schema", 1, to=BOOLEAN | {"name": ""}),
+            changed("a boolean that may be optional", "schema", 1, to=BOOLEAN | {"optional": None}),
+            changed("an optional boolean that does not fit", "schema", 1, to=BOOLEAN | {"optional": True}),
+            changed("booleans as categories", "schema", 1, "values", to=[False, True]),
         ],
     }
 

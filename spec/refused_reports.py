@@ -6,10 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from hush.core.calendar import DAY, Counted, Date, Time
 from hush.core.channels import Grouped
+from hush.core.kinds import Boolean
 from hush.core.plan import Plan
 from hush.core.report import Report, index_width
-from hush.core.schema import Categorical, Numeric
+from hush.core.schema import Categorical, Choices, Numeric
+from hush.core.texts import Text
 from hush.testing import SeededCoins
 from spec.good import record
 
@@ -23,14 +26,95 @@ def bad_records(plan: Plan) -> Iterator[dict[str, Any]]:
     for value in values:
         if value is None and first.optional:
             continue
+        if isinstance(first, Text) and isinstance(value, str):
+            value = "x" * 4097
         yield {"why": "bad value", "record": fine | {first.name: value}}
     for attribute in plan.schema.attributes[:6]:
-        if isinstance(attribute, Numeric) and attribute.out_of_range == "error":
+        if isinstance(attribute, Counted):
+            for value in NO_DATES if isinstance(attribute, Date) else NO_TIMES:
+                yield {"why": attribute.rule, "record": fine | {attribute.name: value}}
+            around = isinstance(attribute, Time) and attribute.high - attribute.low + 1 == DAY // attribute.step
+            if attribute.out_of_range == "error" and not around:
+                for number in (attribute.low - 1, attribute.high + 1):
+                    yield {"why": "out of range", "record": fine | {attribute.name: attribute.named(number)}}
+        elif isinstance(attribute, Numeric) and attribute.out_of_range == "error":
             yield {"why": "out of range", "record": fine | {attribute.name: attribute.high * 2 + 1}}
-            yield {"why": "out of range", "record": fine | {attribute.name: attribute.low - 1e-9}}
+            yield {
+                "why": "out of range",
+                "record": fine | {attribute.name: attribute.low - (1 if attribute.whole else 1e-9)},
+            }
         elif isinstance(attribute, Categorical):
-            yield {"why": "unknown category", "record": fine | {attribute.name: "(missing)"}}
+            if not attribute.other:
+                yield {"why": "unknown category", "record": fine | {attribute.name: "(missing)"}}
+            else:
+                for value in (7, True, ["firefox"]):
+                    yield {"why": "no text", "record": fine | {attribute.name: value}}
             yield {"why": "wrong type", "record": fine | {attribute.name: 1.5}}
+        elif isinstance(attribute, Choices):
+            first_, *others = attribute.values
+            yield {"why": "not a list", "record": fine | {attribute.name: first_}}
+            yield {"why": "no text", "record": fine | {attribute.name: [1]}}
+            yield {"why": "an unknown value", "record": fine | {attribute.name: ["(missing)"]}}
+            yield {"why": "twice the same", "record": fine | {attribute.name: [first_, first_]}}
+            yield {"why": "too many", "record": fine | {attribute.name: [first_, *others[: attribute.most]]}}
+        if isinstance(attribute, Numeric) and attribute.whole and not isinstance(attribute, Counted):
+            for value in (2.5, -0.5, 1e-300, "3", True):
+                yield {"why": "not a whole number", "record": fine | {attribute.name: value}}
+        if isinstance(attribute, Text):
+            for value in (7, True, ["a"], "日" * 4097):
+                yield {"why": "no text, or too long", "record": fine | {attribute.name: value}}
+        if isinstance(attribute, Boolean):
+            for value in (0, 1, "true", "yes", [True]):
+                yield {"why": "not a boolean", "record": fine | {attribute.name: value}}
+
+
+NO_DATES: list[Any] = [
+    "",
+    "1999-02-29",
+    "1900-02-29",
+    "2000-00-10",
+    "2000-13-10",
+    "2000-04-31",
+    "2000-01-00",
+    "0000-01-01",
+    "10000-01-01",
+    "+2000-01-01",
+    "-2000-01-01",
+    "2000-1-1",
+    "20000101",
+    "2000-W01-1",
+    "2000-01-01T00:00",
+    "2000-01-01Z",
+    " 2000-01-01",
+    "2000-01-01\n",
+    "２０００-01-01",
+    "2000/01/01",
+    0,
+    10957,
+    10957.5,
+]
+NO_TIMES: list[Any] = [
+    "",
+    "24:00",
+    "24:00:00",
+    "12:60",
+    "12:00:60",
+    "7:30",
+    "07:3",
+    "0730",
+    "07",
+    "07:30:00.5",
+    "07:30Z",
+    "07:30:00+00:00",
+    "07:30 PM",
+    " 07:30",
+    "07:30\n",
+    "０７:30",
+    "-07:30",
+    0,
+    450,
+    7.5,
+]
 
 
 def bad_reports(plan: Plan, report: Report) -> Iterator[dict[str, str]]:

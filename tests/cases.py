@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import cache
 
-from hush import Categorical, Numeric, Plan, Schema, design
-from hush.core.channels import Additive, Cells, Channel, Cube, Ladder, Mixture, Output, Rows, Window
+from hush import Categorical, Choices, Numeric, Plan, Schema, design
+from hush.core.channels import (
+    Additive,
+    Cells,
+    Channel,
+    Corners,
+    Cube,
+    Geometry,
+    Ladder,
+    Mixture,
+    Output,
+    Picks,
+    Rows,
+    Window,
+)
 from hush.core.channels.levels import Levels
 from hush.core.channels.window import ROUNDING
 from hush.core.coins import Coins
 from hush.core.design import groups
-from hush.core.design.categorical import grr, oue, subset, sue
+from hush.core.design.categorical import geometry, grr, oue, subset, sue
+from hush.core.design.directions import corners
 from hush.core.design.joint import cells, cube
 from hush.core.design.ladders import ladder
 from hush.core.design.numeric import (
@@ -28,6 +43,7 @@ from hush.core.design.numeric import (
     signs,
     staircase,
 )
+from hush.core.design.sets import made, picks
 from hush.core.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
 from hush.core.plan import Question
 
@@ -81,6 +97,15 @@ def small_cube(epsilon: Fraction, size: int, sample: int, agree: int) -> Cube:
     return Cube(size, sample, agree, largest_threshold(exp_bounds(epsilon)[0], near, (1 << sample) - near))
 
 
+def small_corners(epsilon: Fraction, size: int, near: int) -> Corners:
+    return Corners(size, near, largest_threshold(exp_bounds(epsilon)[0], near, 2 * size - near))
+
+
+def small_geometry(epsilon: Fraction, size: int, order: int, digits: int) -> Geometry:
+    near, far = (order ** (digits - 1) - 1) // (order - 1), order ** (digits - 1)
+    return Geometry(size, order, digits, largest_threshold(exp_bounds(epsilon)[0], near, far))
+
+
 def small_rows(
     epsilon: Fraction, rows: int, weight: int, size: int, width: int, optional: bool = False, levels: Levels = "even"
 ) -> Rows:
@@ -93,6 +118,13 @@ def small_rows(
 def small_cells(epsilon: Fraction, sizes: tuple[int | None, ...], weight: int) -> Cells:
     count = math.prod(2 if size is None else size for size in sizes)
     return Cells(sizes, weight, largest_threshold(exp_bounds(epsilon)[0], weight, count - weight))
+
+
+def picks_of(epsilon: Fraction, size: int, held: int, weight: int, jump: int) -> Picks:
+    """A picks channel whose sets are likelier from `jump` held items on."""
+    channel = made(exp_bounds(epsilon)[0], size, held, weight, jump)
+    assert channel is not None
+    return channel
 
 
 SMALL: dict[str, Callable[[Fraction], Channel]] = {
@@ -124,6 +156,14 @@ SMALL: dict[str, Callable[[Fraction], Channel]] = {
     "cube-4-3-2": lambda e: small_cube(e, 4, 3, 2),
     "cube-5-4-3": lambda e: small_cube(e, 5, 4, 3),
     "cube-4-4-4": lambda e: small_cube(e, 4, 4, 4),
+    "corners-1-1": lambda e: small_corners(e, 1, 1),
+    "corners-2-1": lambda e: small_corners(e, 2, 1),
+    "corners-3-3": lambda e: small_corners(e, 3, 3),
+    "corners-4-2": lambda e: small_corners(e, 4, 2),
+    "geometry-5-2-3": lambda e: small_geometry(e, 5, 2, 3),
+    "geometry-15-2-4": lambda e: small_geometry(e, 15, 2, 4),
+    "geometry-13-3-3": lambda e: small_geometry(e, 13, 3, 3),
+    "geometry-9-4-3": lambda e: small_geometry(e, 9, 4, 3),
     "cells-3": lambda e: cells(e, (3,)),
     "cells-2-2-2": lambda e: cells(e, (2, 2, 2)),
     "cells-4-3": lambda e: cells(e, (4, 3)),
@@ -140,6 +180,9 @@ SMALL: dict[str, Callable[[Fraction], Channel]] = {
     "rows-2-1-3-2-optional": lambda e: small_rows(e, 2, 1, 3, 2, True),
     "rows-4-2-2-1-optional": lambda e: small_rows(e, 4, 2, 2, 1, True),
     "rows-4-3-3-2-optional": lambda e: small_rows(e, 4, 3, 3, 2, True),
+    "picks-4-1": lambda e: picks(e, 4, 1),
+    "picks-6-2": lambda e: picks(e, 6, 2),
+    "picks-7-3-3-2": lambda e: picks_of(e, 7, 3, 3, 2),
     "ladder-3-1": lambda e: small_ladder(e, (0, 1, 2), 1),
     "ladder-6-3": lambda e: small_ladder(e, (0, 1, 2, 4, 8, 16), 3),
     "ladder-two-sided": lambda e: small_ladder(e, (0, 6, 9, 10, 11, 14, 20), 5),
@@ -167,7 +210,13 @@ DESIGNED: dict[str, Callable[[Fraction], Channel]] = {
     "cube-16": lambda e: cube(e, 16),
     "cube-300": lambda e: cube(e, 300),
     "cube-1000-64": lambda e: small_cube(e, 1000, 64, 36),
+    "corners-64": lambda e: corners(e, 64),
+    "corners-300-20": lambda e: small_corners(e, 300, 20),
+    "geometry-5000": lambda e: geometry(e, 5000),
+    "geometry-1000000": lambda e: small_geometry(e, 1_000_000, 8, 8),
     "cells-4096": lambda e: cells(e, (16, None, 2, 64)),
+    "picks-50-3": lambda e: picks(e, 50, 3),
+    "picks-200-8": lambda e: picks(e, 200, 8),
     "rows-12": lambda e: groups.rows(e, 12),
     "rows-5-optional": lambda e: groups.rows(e, 5, True),
     "ladder": lambda e: ladder(e, Numeric("x", 0, 1e7, scale="log")),
@@ -204,6 +253,9 @@ class Branches(Coins):
 
     def below(self, n: int) -> int:
         return self._choose([Fraction(1, n)] * n)
+
+    def several(self, sizes: Sequence[int]) -> list[int]:
+        return [self.below(n) for n in sizes]
 
     def toss(self, threshold: int) -> bool:
         return not self._choose([Fraction(threshold, WORD), 1 - Fraction(threshold, WORD)])
@@ -292,8 +344,22 @@ FAR = Schema(
 )
 
 
+CHOICES = Schema(
+    [
+        Choices("uses", ["tv", "radio", "web", "paper", "phone"], most=2, optional=True),
+        Numeric("age", 0, 120),
+        Choices("likes", [f"dish {i}" for i in range(70)], most=3),
+    ]
+)
+
+
 def plans() -> dict[str, Plan]:
     """Plans that use every channel between them."""
+    return dict(_plans())
+
+
+@cache
+def _plans() -> dict[str, Plan]:
     plain = Schema(
         [Numeric("x", 0, 10), Numeric("y", -1, 1), Categorical("c", list("abcdefghij")), Categorical("b", ["0", "1"])]
     )
@@ -307,9 +373,14 @@ def plans() -> dict[str, Plan]:
         "multi-split": design(plain, 2.0, numeric="duchi-multi", categorical="oue", k="all"),
         "cube": design(NUMBERS, 4.0, numeric="cube"),
         "cube-split": design(plain, 6.0, numeric="cube", k="all"),
+        "corners": Plan(
+            NUMBERS, Fraction(4), 1, (Question(NUMBERS.names, small_corners(Fraction(4), 5, 2)),), "corners"
+        ),
         "cells": joint_plan(),
         "relations": related_plan(),
         "ladder": design(FAR, 2.0, k=2),
+        "choices": design(CHOICES, 2.0, choices="members"),
+        "picks": design(CHOICES, 2.0, choices="picks"),
         "wide": design(Schema([Categorical(f"c{i}", [1, 2]) for i in range(300)]), 1.0),
     }
     for numeric in ("hybrid", "piecewise", "piecewise-sub", "duchi", "laplace", "scdf", "staircase"):
@@ -327,6 +398,10 @@ def any_record(plan: Plan, choose: Callable[[int], int]) -> dict[str, object]:
             record[attribute.name] = None
         elif isinstance(attribute, Numeric):
             record[attribute.name] = attribute.low + (attribute.high - attribute.low) * choose(1001) / 1000
+        elif isinstance(attribute, Choices):
+            first = choose(len(attribute.values))
+            turned = (*attribute.values[first:], *attribute.values[:first])
+            record[attribute.name] = list(turned[: choose(attribute.most + 1)])
         else:
             record[attribute.name] = attribute.values[choose(len(attribute.values))]
     return record

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hush import Categorical, Numeric, Plan, Report, Schema, Tally, design
+from hush import Categorical, Listed, Numeric, Plan, Report, Schema, Tally, Text, design
 from hush.batch.reports import report_schema
 from hush.core.channels import Channel
 from hush.core.design.categorical import grr, oue, subset
@@ -23,6 +23,14 @@ from tests.cases import any_record, plans, small_cube
 # Rows whose groups lie in one part or in two, counted whole or bit by bit; the same for sets of cells.
 ROWS = ("rows 3-1-5-2", "rows 3-2-2-1", "rows 4-3-7-2", "rows 9-3-17-5", "rows 64-7-5-1", "rows 200-2-31-7 optional")
 SETS = ("cells 3-2 of 2", "cells 4-16 of 9", "cells 2-33 of 65")
+
+
+# A long list and texts, whose answers are points, and what people hold.
+LARGE = {
+    "page": design(Schema([Categorical("page", Listed([f"page {i}" for i in range(9000)], name="pages.txt"))]), 8.0),
+    "word": design(Schema([Text("word", 6, "english", bits=28)]), 4.0),
+}
+HELD = {"page": ["page 7"] * 200 + ["page 8000"] * 100, "word": ["Nurse", "cook ", "日本", ""] * 50}
 
 
 def rows_of(plan: Plan, reports: Iterable[Report], *, ids: bool = False) -> pa.Table:

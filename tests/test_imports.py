@@ -75,8 +75,8 @@ def test_every_public_name_loads() -> None:
     for name in hush.__all__:
         assert getattr(hush, name) is not None
     assert {*hush.__all__, *hush._MODULES} <= set(dir(hush))
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        hush.nothing  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'nowhere'"):
+        hush.nowhere  # noqa: B018
 
 
 PAGES = [
@@ -231,6 +231,8 @@ PLANTED = {
     "upwards": ("core/schema.py", "from hush.server import tally", "Rooms import downwards only"),
     "device to server": ("device/ledger.py", "from hush.server import tally", "Rooms import downwards only"),
     "server to device": ("server/tally.py", "from hush.device import coins", "Rooms import downwards only"),
+    "server to plots": ("server/binomial.py", "from hush import plots", "Rooms import downwards only"),
+    "device to plots": ("device/coins.py", "from hush import plots", "A device loads no design"),
     "device to design": ("device/ledger.py", "from hush.core import design", "A device loads no design"),
     "late": ("device/coins.py", "def late():\n    from hush.show import tables", "A device loads no design"),
     "collector to device": ("collector/formats.py", "from hush.device import coins", "A server loads nothing"),

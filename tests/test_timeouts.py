@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import slow
+from tests.conftest import COLLECTED
 
 ROOT = Path(__file__).parent.parent
 HANGING = """
@@ -61,14 +62,38 @@ def test_every_test_has_a_limit() -> None:
 
 
 def test_slow_tests_are_there_and_none_is_kept_without_need() -> None:
+    texts = {f"/{path.relative_to(ROOT).as_posix()}": path.read_text() for path in (ROOT / "tests").rglob("*.py")}
     for name in (*slow.SLOW, *slow.KEPT):
-        path, _, test = name.partition("::")
-        (found,) = (ROOT / "tests").rglob(path)
+        place, _, test = name.partition("::")
+        if place.endswith("/"):
+            assert any(f"/{place}" in path for path in texts), name
+            continue
+        (found,) = (text for path, text in texts.items() if path.endswith(f"/{place}"))
         if test:
-            assert re.search(rf"^def {re.escape(test.partition('[')[0])}", found.read_text(), re.M), name
+            assert re.search(rf"^def {re.escape(test.partition('[')[0])}", found, re.M), name
     for name in slow.KEPT:
         assert any(name.startswith(start) for start in slow.SLOW), f"{name} would not be slow anyway"
         assert not slow.is_slow(name)
+
+
+def test_every_key_names_a_test(request: pytest.FixtureRequest) -> None:
+    """Those of files that were read: all in `make test-slow`, all with quick tests in `make test`."""
+    if any("::" in argument for argument in request.config.args):
+        pytest.skip("some tests of a file were chosen by name")
+    names: list[str] = request.config.stash[COLLECTED]
+    assert not slow.idle(names)
+
+
+def test_a_key_that_names_none_is_noticed() -> None:
+    names = [
+        "tests/cli/test_some.py::test_one[1]",
+        "tests/cli/test_some.py::test_two",
+        "tests/web/test_some.py::test_one",
+    ]
+    good = ["test_some.py", "cli/", "cli/test_some.py::test_o", "web/test_some.py::test_one", "test_some.py::test_two"]
+    bad = ["cli/test_some.py::test_one[2]", "web/test_some.py::test_two", "test_some.py::test_three"]
+    elsewhere = ["test_other.py", "test_other.py::test_one", "web/test_other.py::test_one", "me.py::test_one"]
+    assert slow.idle(names, [*good, *bad, *elsewhere]) == bad
 
 
 def test_slow_tests_are_marked_and_have_more_time(request: pytest.FixtureRequest) -> None:

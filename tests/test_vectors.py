@@ -128,6 +128,10 @@ def test_coins_and_bounds() -> None:
         coins = ListedCoins([int(word, 16) for word in vector["words"]])
         assert coins.below(int(vector["n"])) == int(vector["below"])
         assert coins.left == 0
+    for vector in FILES["coins"]["several"]:
+        coins = ListedCoins([int(word, 16) for word in vector["words"]])
+        assert coins.several(tuple(vector["sizes"])) == vector["integers"]
+        assert coins.left == 0
     for vector in FILES["exp"]["cases"]:
         assert exp_bounds(Fraction(vector["x"]))[0] == Fraction(int(vector["lower"]), 2**192)
         assert math.isclose(int(vector["lower"]) / 2**192, math.exp(float(vector["x"])))

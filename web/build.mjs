@@ -9,17 +9,18 @@ import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { clientBeside, largeApart, partsApart } from "./apart.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const served = join(here, "..", "src", "hush", "collector", "static");
-const MOST = 15_000; // bytes of the client, gzipped: it is loaded by phones
+const MOST = 17_000; // bytes of the client, gzipped: it is loaded by phones
 
 /** The pages load the client as a module of its own, so that it is the same file that everybody may check. */
 const clientApart = {
   name: "client-apart",
   setup({ onResolve }) {
     onResolve({ filter: /^hush-client$/ }, () => ({ path: "./hush.js", external: true }));
-    onResolve({ filter: /^hush-seal$/ }, () => ({ path: "./seal.js", external: true }));
+    onResolve({ filter: /^hush-(seal|training)$/ }, ({ path }) => ({ path: `./${path.slice(5)}.js`, external: true }));
   },
 };
 
@@ -40,10 +41,17 @@ async function bundled(entry, plugins = []) {
 }
 
 async function client() {
-  const text = await bundled("src/index.ts");
+  const text = await bundled("src/index.ts", [largeApart]);
   const size = gzipSync(text, { level: 9 }).length;
   if (size >= MOST) throw new Error(`the client has ${size} bytes gzipped, of ${MOST} at most`);
   return { text, size };
+}
+
+/** Writes English words into the places of a page that name them, as `set` of explanation.entry.ts writes others. */
+function worded(page) {
+  const words = JSON.parse(readFileSync(join(here, "pages", "explanation-en.json"), "utf8"));
+  const set = (key) => words[key].replace(/\*(.*?)\*/g, "<em>$1</em>").replace("e^ε", "e<sup>ε</sup>");
+  return Buffer.from(String(page).replace(/(data-words="(\w+)")>/g, (_, place, key) => `${place}>${set(key)}`));
 }
 
 const { text, size } = await client();
@@ -52,14 +60,21 @@ if (process.argv.includes("--package")) {
   mkdirSync(join(here, "dist"));
   writeFileSync(join(here, "dist", "hush.js"), text);
   writeFileSync(join(here, "dist", "seal.js"), await bundled("src/sealing.ts"));
+  writeFileSync(join(here, "dist", "large.js"), await bundled("src/large.ts", [partsApart]));
+  writeFileSync(join(here, "dist", "training.js"), await bundled("src/training.ts", [clientBeside]));
   const tsc = join(here, "node_modules", "typescript", "bin", "tsc");
   execFileSync(process.execPath, [tsc, "-p", join(here, "tsconfig.package.json")], { stdio: "inherit", cwd: here });
 } else {
-  const files = new Map([["hush.js", text], ["seal.js", await bundled("src/sealing.ts")]]);
+  const files = new Map([
+    ["hush.js", text],
+    ["seal.js", await bundled("src/sealing.ts")],
+    ["large.js", await bundled("src/large.ts", [partsApart])],
+    ["training.js", await bundled("src/training.ts", [clientBeside])],
+  ]);
   for (const name of readdirSync(join(here, "pages")).sort()) {
     const path = join("pages", name);
     if (extname(name) === ".css") files.set(name, await bundled(path));
-    else if (name === "words-en.json") continue; // it is a part of form.js
+    else if (name === "explanation.html") files.set(name, worded(readFileSync(join(here, path))));
     else if (extname(name) !== ".ts") files.set(name, readFileSync(join(here, path)));
     else if (/^[a-z]+\.entry\.ts$/.test(name)) files.set(name.replace(".entry.ts", ".js"), await bundled(path, [clientApart]));
   }

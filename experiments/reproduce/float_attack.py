@@ -1,8 +1,8 @@
 """The attack on floating point: textbook mechanisms leak through the low bits of their outputs, hush has none.
 
-An audit calls a mechanism for two inputs, and proves a lower bound of its epsilon from outputs alone. What is private
-on paper must stay below the epsilon that it claims. Some outputs of one input can even be impossible for another, which
-no epsilon allows: for Algorithm 2 of the paper, and for hush, it is known which these are.
+An audit calls a mechanism for two inputs, and proves a lower bound of its epsilon from outputs alone. The bound must
+not exceed the epsilon that the mechanism claims. Worse, one input can have outputs that are impossible for another,
+which no epsilon allows. For Algorithm 2 of the paper, and for hush, all such outputs are known.
 """
 
 from __future__ import annotations

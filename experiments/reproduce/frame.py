@@ -8,6 +8,7 @@ import math
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field, is_dataclass
@@ -18,7 +19,7 @@ import numpy as np
 
 Row = dict[str, Any]
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
-VERSION = 1  # of what is kept: raise it when the meaning of a job changes
+VERSION = 2  # of what is kept: raise it when the meaning of a job changes
 
 
 @dataclass(frozen=True)
@@ -76,20 +77,26 @@ def _begin() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _done(job: Any) -> tuple[Any, Any]:
+def _done(job: Any) -> tuple[Any, Row]:
     assert _work is not None
-    return job, _work(job)
+    start = time.process_time()
+    result = _work(job)
+    return job, {"result": result, "seconds": time.process_time() - start}
 
 
 @dataclass
 class Bench:
-    """Where figures are computed. Results are kept in a folder by what was asked, so that a stopped run goes on."""
+    """Where figures are computed. Results are kept in a folder by what was asked, so that a stopped run goes on.
+
+    `seconds` is the processor time of all results so far, kept ones included.
+    """
 
     settings: Settings
     cache: Path
     processes: int = 2
     data: Path | None = None
     watch: Callable[[str, int], Any] | None = None
+    seconds: float = 0.0
     _populations: dict[str, Any] = field(default_factory=dict)
 
     def population(self, name: str, make: Callable[[], Any]) -> Any:
@@ -106,16 +113,17 @@ class Bench:
         found = {job: json.loads(path.read_text(encoding="utf-8")) for job, path in paths.items() if path.exists()}
         waiting = [job for job in jobs if job not in found]
         advance = self.watch(what, len(waiting)) if self.watch is not None and waiting else None
-        for job, result in self._computed(waiting, work):
+        for job, done in self._computed(waiting, work):
             draft = paths[job].with_suffix(f".{os.getpid()}")
-            draft.write_text(json.dumps(result), encoding="utf-8")
+            draft.write_text(json.dumps(done), encoding="utf-8")
             draft.replace(paths[job])
-            found[job] = result
+            found[job] = done
             if advance is not None:
                 advance()
-        return found
+        self.seconds += sum(done["seconds"] for done in found.values())
+        return {job: done["result"] for job, done in found.items()}
 
-    def _computed(self, jobs: list[Any], work: Callable[[Any], Any]) -> Iterator[tuple[Any, Any]]:
+    def _computed(self, jobs: list[Any], work: Callable[[Any], Any]) -> Iterator[tuple[Any, Row]]:
         global _work
         _work = work  # children are forks, and find populations where they are
         if self.processes == 1 or len(jobs) < 2:

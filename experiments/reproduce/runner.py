@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import inspect
 import json
+import os
+import platform
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -24,16 +26,19 @@ def reproduce(
     found: dict[str, list[Claim]] = {}
     for name in names:
         figure = catalogue.figure(name)
+        before = bench.seconds
         rows = figure.compute(bench)
         found[name] = figure.claims(rows)
-        write(folder, name, figure, bench, rows, found[name])
+        write(folder, name, figure, bench, rows, found[name], round(bench.seconds - before))
         if told is not None:
             told(name, figure, found[name])
     return found
 
 
-def write(folder: Path, name: str, figure: Any, bench: Bench, rows: list[Row], claims: list[Claim]) -> None:
-    """Write the numbers, the picture and the claims of a figure."""
+def write(
+    folder: Path, name: str, figure: Any, bench: Bench, rows: list[Row], claims: list[Claim], seconds: int
+) -> None:
+    """Write the numbers, the picture and the claims of a figure, and the processor time that it took."""
     with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(dict.fromkeys(field for row in rows for field in row)))
         writer.writeheader()
@@ -50,6 +55,8 @@ def write(folder: Path, name: str, figure: Any, bench: Bench, rows: list[Row], c
         "settings": asdict(bench.settings),
         **({"surveys": figure.SURVEYS} if hasattr(figure, "SURVEYS") else {}),
         "real": bench.data is not None,
+        "seconds": seconds,
+        "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
         "claims": [asdict(claim) for claim in claims],
     }
     ordered = {key: known[key] for key in catalogue.NAMES if key in known}

@@ -6,9 +6,8 @@ error is the share of misclassified people, or the mean squared error of income 
 above that of the same model without privacy on the same fold. Standard errors are over folds as if these were
 independent; as folds share people, they are somewhat too small.
 
-Laplace is slow: it has a number for each of 90 coordinates, and no shorter way to draw it. It is given fewer people if
-there are many, and its rivals are trained on the same fewer people too, so that they can be compared. With 94 features
-and a small epsilon its lattice has more outputs than a plan of hush may have: such rows are left out.
+Every method learns from the same people. Laplace has a number for each of 90 coordinates; with 94 features and a small
+epsilon its lattice has more outputs than a plan of hush may have, and such rows are left out.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,22 +33,20 @@ from hush import Features
 
 METHODS = ("Laplace", "Duchi", "PM", "HM", "hush")
 CLEAR = (NONE, CONSTANT)
-SLOW = "Laplace"
-SLOW_PEOPLE, SLOW_PEOPLE_QUICK = 10_000, 6_000
+REFUSED = "Laplace"  # its plans may have too many outputs
 SHARED = "Training"  # the name under which results are kept: several figures need the same
 ORDER = (*CLEAR, *learning.ALL)
 
 
 @dataclass(frozen=True)
 class Fold:
-    """One training, and its test. `people`: of how many; `train`: how many of them train, 0 if all but the fold."""
+    """One training, and its test: all but the fold train."""
 
     data: str
     task: str
     method: str
     epsilon: float
     people: int
-    train: int
     repetition: int
     fold: int
     folds: int
@@ -56,8 +54,7 @@ class Fold:
     @property
     def trained(self) -> int:
         """How many people train."""
-        left = self.people - len(range(self.people)[self.tests])
-        return min(self.train or left, left)
+        return self.people - len(range(self.people)[self.tests])
 
     @property
     def tests(self) -> slice:
@@ -69,8 +66,7 @@ def dealt(people: census.People, fold: Fold) -> tuple[Sample, Sample]:
     """Return those who train and those who test."""
     order = np.random.default_rng([SEED, fold.repetition]).permutation(fold.people)
     test = order[fold.tests]
-    train = np.delete(order, fold.tests)[: fold.trained]
-    return _some(people, train), _some(people, test)
+    return _some(people, np.delete(order, fold.tests)), _some(people, test)
 
 
 def _some(people: census.People, index: Any) -> Sample:
@@ -88,7 +84,7 @@ def error(people: census.People, fold: Fold) -> float | None:
         try:
             return learning.error_on(people, fold.task, fold.method, fold.epsilon, train, test, seed)
         except (hush.DesignError, hush.PlanError):
-            if fold.method != SLOW:
+            if fold.method != REFUSED:
                 raise
             return None
 
@@ -98,19 +94,12 @@ def jobs_of(
 ) -> list[Fold]:
     """Return all trainings of a task on a census, each once."""
     settings = bench.settings
-    some = SLOW_PEOPLE_QUICK if settings.quick else SLOW_PEOPLE
-    fewer = some if some < people - people // settings.folds else 0
-    kinds = [(method, 0.0, 0) for method in CLEAR]
-    for method in methods:
-        counts = (
-            (fewer,) if method == SLOW else (0, fewer) if method in ("Duchi", "PM", "HM") and SLOW in methods else (0,)
-        )
-        kinds += [(method, epsilon, count) for epsilon in epsilons for count in dict.fromkeys(counts)]
+    kinds = [*((method, 0.0) for method in CLEAR), *product(methods, epsilons)]
     return [
-        Fold(data, task, method, epsilon, people, count, repetition, fold, settings.folds)
+        Fold(data, task, method, epsilon, people, repetition, fold, settings.folds)
         for repetition in range(settings.repeats)
         for fold in range(settings.folds)
-        for method, epsilon, count in kinds
+        for method, epsilon in kinds
     ]
 
 
@@ -132,11 +121,11 @@ def rows(
 def summary(done: dict[Fold, float], shape: str, features: int) -> list[Row]:
     """Return error and excess of each method, averaged over folds."""
     clear = {(job.repetition, job.fold): value for job, value in done.items() if job.method == NONE}
-    groups: dict[tuple[str, float, bool], list[Fold]] = {}
+    groups: dict[tuple[str, float], list[Fold]] = {}
     for job in done:
-        groups.setdefault((job.method, job.epsilon, job.train == 0), []).append(job)
+        groups.setdefault((job.method, job.epsilon), []).append(job)
     found = []
-    for (method, epsilon, everybody), jobs in groups.items():
+    for (method, epsilon), jobs in groups.items():
         mean, stderr = mean_and_error(done[job] for job in jobs)
         excess, excess_stderr = mean_and_error(done[job] - clear[job.repetition, job.fold] for job in jobs)
         found.append(
@@ -148,7 +137,6 @@ def summary(done: dict[Fold, float], shape: str, features: int) -> list[Row]:
                 "method": method,
                 "epsilon": epsilon if epsilon else None,
                 "people": jobs[0].trained,
-                "everybody": everybody,
                 "folds": len(jobs),
                 "error": mean,
                 "stderr": stderr,
@@ -156,7 +144,7 @@ def summary(done: dict[Fold, float], shape: str, features: int) -> list[Row]:
                 "excess_stderr": excess_stderr,
             }
         )
-    return sorted(found, key=lambda row: (row["epsilon"] or 0, ORDER.index(row["method"]), row["everybody"]))
+    return sorted(found, key=lambda row: (row["epsilon"] or 0, ORDER.index(row["method"])))
 
 
 # -- claims
@@ -165,18 +153,14 @@ def summary(done: dict[Fold, float], shape: str, features: int) -> list[Row]:
 Key = tuple[str, float]  # a census and an epsilon
 
 
-def by_setting(rows: list[Row], method: str, people: int | None = None) -> dict[Key, Row]:
-    """Return the rows of a method: of those who train on everybody, or on so many people."""
-    return {
-        (row["census"], row["epsilon"]): row
-        for row in rows
-        if row["method"] == method and (row["everybody"] if people is None else row["people"] == people)
-    }
+def by_setting(rows: list[Row], method: str) -> dict[Key, Row]:
+    """Return the rows of a method."""
+    return {(row["census"], row["epsilon"]): row for row in rows if row["method"] == method}
 
 
-def compared(rows: list[Row], method: str, rival: str, people: int | None = None) -> list[Ratio]:
+def compared(rows: list[Row], method: str, rival: str) -> list[Ratio]:
     """Return the error of one method over that of another, in every setting."""
-    ours, theirs = by_setting(rows, method, people), by_setting(rows, rival, people)
+    ours, theirs = by_setting(rows, method), by_setting(rows, rival)
     found = []
     for key, row in ours.items():
         if key not in theirs:
@@ -194,9 +178,9 @@ def constant(rows: list[Row], data: str) -> float:
     return next(float(row["error"]) for row in rows if (row["census"], row["method"]) == (data, CONSTANT))
 
 
-def useless(rows: list[Row], method: str, people: int | None = None) -> str:
+def useless(rows: list[Row], method: str) -> str:
     """Return in words where a method has learnt nothing: its error is that of a constant, or larger."""
-    at = by_setting(rows, method, people)
+    at = by_setting(rows, method)
     count = sum(row["error"] >= constant(rows, key[0]) for key, row in at.items())
     return f"{method} is no better than a constant in {count} of {len(at)} settings"
 
@@ -211,15 +195,14 @@ def outperforms(rows: list[Row], method: str, rival: str, text: str) -> Claim:
 
 
 def laplace_is_worst(rows: list[Row], text: str, times: float) -> Claim:
-    """The claim that Laplace has so many times the error of the others, trained on as many people."""
-    people = next(row["people"] for row in rows if row["method"] == SLOW)
+    """The claim that Laplace has so many times the error of the others."""
     # The others over Laplace, as the noise of a quotient is that of the larger error.
-    found = [(rival, ratio) for rival in ("Duchi", "PM", "HM") for ratio in compared(rows, rival, SLOW, people)]
+    found = [(rival, ratio) for rival in ("Duchi", "PM", "HM") for ratio in compared(rows, rival, "Laplace")]
     name, most = max(found, key=lambda pair: pair[1].value)
     verdicts = {ratio.below(1 / times) for _, ratio in found}
     holds = False if False in verdicts else None if None in verdicts else True
-    words = [] if holds else [useless(rows, method, people) for method in ("Duchi", "PM", "HM")]
-    refused = by_setting(rows, "Duchi").keys() - by_setting(rows, SLOW, people).keys()
+    words = [] if holds else [useless(rows, method) for method in ("Duchi", "PM", "HM")]
+    refused = by_setting(rows, "Duchi").keys() - by_setting(rows, "Laplace").keys()
     words += [
         f"hush refuses it on {name} at epsilon {epsilon:g}: too many outputs" for name, epsilon in sorted(refused)
     ]
@@ -240,8 +223,6 @@ def draw(rows: list[Row], title: str, logarithmic: bool) -> Any:
     epsilons = sorted({row["epsilon"] for row in rows if row["epsilon"]})
     panels: dict[str, list[Row]] = {}
     for row in rows:
-        if row["everybody"] or row["method"] == SLOW:
-            name = row["method"] if row["everybody"] else f"{row['method']} ({row['people']:,} people)"
-            at = [row["epsilon"]] if row["epsilon"] else epsilons
-            panels.setdefault(row["data"], []).extend({**row, "method": name, "epsilon": epsilon} for epsilon in at)
+        at = [row["epsilon"]] if row["epsilon"] else epsilons
+        panels.setdefault(row["data"], []).extend({**row, "epsilon": epsilon} for epsilon in at)
     return charts.lines(panels, title, "epsilon", "error", "method", log=(True, logarithmic))

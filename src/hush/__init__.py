@@ -30,17 +30,26 @@ if TYPE_CHECKING:
     from hush.batch.comparing import Compared, Comparison, compare
     from hush.batch.outlines import Outline, outline
     from hush.batch.synthesis import synthesise
+    from hush.core.calendar import Date, Time
+    from hush.core.kinds import Boolean, Integer
+    from hush.core.lists import Listed
     from hush.core.plan import Plan
     from hush.core.report import Report
-    from hush.core.schema import MISSING, Categorical, Numeric, Schema
+    from hush.core.schema import MISSING, OTHER, Categorical, Choices, Numeric, Schema
     from hush.core.sealing import CollectorKey
+    from hush.core.texts import Text
+    from hush.core.training.checks import Check
+    from hush.core.training.courses import Course
     from hush.core.training.features import Features
+    from hush.core.training.maps import RandomMap, TableMap, Unit
     from hush.core.training.rounds import Round
+    from hush.core.training.stages import Stage
     from hush.core.training.training import Training
     from hush.device.asking import Asked, ask
     from hush.device.client import Client
     from hush.device.gradient import gradient, held_out
     from hush.device.ledger import Ledger
+    from hush.device.pilot import pilot
     from hush.device.randomise import randomise
     from hush.device.sealing import seal
     from hush.device.series import History, Series
@@ -63,11 +72,16 @@ if TYPE_CHECKING:
     )
     from hush.planning.audits import audit
     from hush.planning.designs import design
-    from hush.planning.predictions import Guess, Prediction, Predictions, epsilon_needed, people_needed, predict
+    from hush.planning.needed import epsilon_needed, people_needed
+    from hush.planning.predictions import Guess, Prediction, Predictions, predict
     from hush.planning.relations import Foreseen, Foresights, foresee
     from hush.planning.shuffle import Shuffled, compose, shuffle
+    from hush.planning.texts import second_round
+    from hush.server.changes import Change, Changes, change
+    from hush.server.course import advance, begin
     from hush.server.distributions import Distribution, distribution
     from hush.server.estimates import Estimate, Estimates, estimate
+    from hush.server.frequent import FrequentText, FrequentTexts, frequent
     from hush.server.manipulations import Manipulation, Manipulations, manipulation
     from hush.server.narrowing import narrow
     from hush.server.relations.associations import Associations, association
@@ -75,6 +89,7 @@ if TYPE_CHECKING:
     from hush.server.relations.crosstabs import Crosstab, crosstab
     from hush.server.relations.groups import Differences, Means, means
     from hush.server.relations.lies import Shift, Shifts, shifts
+    from hush.server.relations.pairs import Pairs, nothing, pairs
     from hush.server.relations.ranges import Below, Quantile, Quantiles, Shares, below, quantiles
     from hush.server.relations.rows import Related, Relations
     from hush.server.step import first_round, step
@@ -86,17 +101,26 @@ _HOMES = {
     "batch.comparing": ["Compared", "Comparison", "compare"],
     "batch.outlines": ["Outline", "outline"],
     "batch.synthesis": ["synthesise"],
+    "core.calendar": ["Date", "Time"],
+    "core.kinds": ["Boolean", "Integer"],
     "core.plan": ["Plan"],
     "core.report": ["Report"],
     "core.sealing": ["CollectorKey"],
-    "core.schema": ["MISSING", "Categorical", "Numeric", "Schema"],
+    "core.lists": ["Listed"],
+    "core.schema": ["MISSING", "OTHER", "Categorical", "Choices", "Numeric", "Schema"],
+    "core.texts": ["Text"],
+    "core.training.checks": ["Check"],
+    "core.training.courses": ["Course"],
     "core.training.features": ["Features"],
+    "core.training.maps": ["RandomMap", "TableMap", "Unit"],
     "core.training.rounds": ["Round"],
+    "core.training.stages": ["Stage"],
     "core.training.training": ["Training"],
     "device.asking": ["Asked", "ask"],
     "device.client": ["Client"],
     "device.gradient": ["gradient", "held_out"],
     "device.ledger": ["Ledger"],
+    "device.pilot": ["pilot"],
     "device.randomise": ["randomise"],
     "device.sealing": ["seal"],
     "device.series": ["History", "Series"],
@@ -119,11 +143,16 @@ _HOMES = {
     ],
     "planning.audits": ["audit"],
     "planning.designs": ["design"],
-    "planning.predictions": ["Guess", "Prediction", "Predictions", "epsilon_needed", "people_needed", "predict"],
+    "planning.needed": ["epsilon_needed", "people_needed"],
+    "planning.predictions": ["Guess", "Prediction", "Predictions", "predict"],
     "planning.relations": ["Foreseen", "Foresights", "foresee"],
     "planning.shuffle": ["Shuffled", "compose", "shuffle"],
+    "planning.texts": ["second_round"],
+    "server.changes": ["Change", "Changes", "change"],
     "server.estimates": ["Estimate", "Estimates", "estimate"],
+    "server.frequent": ["FrequentText", "FrequentTexts", "frequent"],
     "server.manipulations": ["Manipulation", "Manipulations", "manipulation"],
+    "server.course": ["advance", "begin"],
     "server.distributions": ["Distribution", "distribution"],
     "server.narrowing": ["narrow"],
     "server.relations.associations": ["Associations", "association"],
@@ -131,6 +160,7 @@ _HOMES = {
     "server.relations.crosstabs": ["Crosstab", "crosstab"],
     "server.relations.groups": ["Differences", "Means", "means"],
     "server.relations.lies": ["Shift", "Shifts", "shifts"],
+    "server.relations.pairs": ["Pairs", "nothing", "pairs"],
     "server.relations.ranges": ["Below", "Quantile", "Quantiles", "Shares", "below", "quantiles"],
     "server.relations.rows": ["Related", "Relations"],
     "server.step": ["first_round", "step"],
@@ -157,19 +187,27 @@ _MODULES = (
 
 __all__ = [
     "MISSING",
+    "OTHER",
     "Asked",
     "Associations",
     "AuditError",
     "Below",
+    "Boolean",
     "BudgetError",
     "Categorical",
+    "Change",
+    "Changes",
+    "Check",
+    "Choices",
     "Client",
     "CollectorError",
     "CollectorKey",
     "Compared",
     "Comparison",
     "Consistent",
+    "Course",
     "Crosstab",
+    "Date",
     "DesignError",
     "Differences",
     "Distribution",
@@ -179,24 +217,30 @@ __all__ = [
     "Features",
     "Foreseen",
     "Foresights",
+    "FrequentText",
+    "FrequentTexts",
     "Guess",
     "History",
     "HushError",
     "InputError",
+    "Integer",
     "Ledger",
     "LedgerError",
+    "Listed",
     "Manipulation",
     "Manipulations",
     "Means",
     "NetworkError",
     "Numeric",
     "Outline",
+    "Pairs",
     "Plan",
     "PlanError",
     "Prediction",
     "Predictions",
     "Quantile",
     "Quantiles",
+    "RandomMap",
     "RecordError",
     "Related",
     "Relations",
@@ -210,14 +254,22 @@ __all__ = [
     "Shift",
     "Shifts",
     "Shuffled",
+    "Stage",
     "StoreError",
+    "TableMap",
     "Tally",
     "TallyError",
+    "Text",
+    "Time",
     "Training",
+    "Unit",
+    "advance",
     "ask",
     "association",
     "audit",
+    "begin",
     "below",
+    "change",
     "compare",
     "compose",
     "consistent",
@@ -228,17 +280,22 @@ __all__ = [
     "estimate",
     "first_round",
     "foresee",
+    "frequent",
     "gradient",
     "held_out",
     "manipulation",
     "means",
     "narrow",
+    "nothing",
     "outline",
+    "pairs",
     "people_needed",
+    "pilot",
     "predict",
     "quantiles",
     "randomise",
     "seal",
+    "second_round",
     "shifts",
     "shuffle",
     "step",

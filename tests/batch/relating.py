@@ -12,8 +12,9 @@ from hush.core.channels.levels import Levels
 from hush.core.design.categorical import grr, subset
 from hush.core.design.joint import table
 from hush.core.exact import exp_bounds, largest_threshold
+from hush.core.looking import View
 from hush.core.plan import Question
-from hush.core.views import Bands, Product, Sides, Value, View
+from hush.core.views import Bands, Product, Sides, Value
 from tests.cases import small_window, uneven_window
 
 ONE = Fraction(1)
@@ -56,7 +57,7 @@ def alone(schema: Schema, asks: Sequence[View | str], channel: Channel) -> Plan:
     asked = Question(asks, channel)
     others = [item for item in schema.attributes if item.name not in asked.attributes]
     rest = [
-        Question([item.name], small_window(ONE, 5, 2, item.optional) if isinstance(item, Numeric) else _share(item))
+        Question([item.name], small_window(ONE, 5, 2, item.optional) if isinstance(item, Numeric) else _share(item))  # type: ignore[arg-type]
         for item in others
     ]
     return Plan(schema, ONE, 1, (asked, *rest))

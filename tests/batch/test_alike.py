@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
@@ -12,29 +12,58 @@ import numpy as np
 import pytest
 
 from hush import Plan
-from hush.batch import kernels
+from hush.batch import numbers
 from hush.batch.columns import encode
+from hush.batch.draws import LANES
 from hush.batch.engine import Chunk, Workspace, look
 from hush.batch.kernels import KERNELS, SCRATCH, Job
 from hush.batch.looks import CATEGORIES, LOOKS, Look, Scene
 from hush.batch.program import Task, compile_plan
 from hush.batch.reports import report_schema
-from hush.core.schema import Numeric
+from hush.core.schema import Choices, Numeric
+from hush.core.word_views import Among, Prefix
 from hush.testing import SeededStreams
+from tests.batch import test_texts_columns as texts
 from tests.batch.test_words import PLANS, columns_of, edges, people
 from tests.batch.tracked import Told, room, tracked_job, tracked_kernels, tracked_scene
 
 NAMES = [
     *("default", "hybrid optional", "hybrid", "piecewise", "duchi", "laplace", "staircase", "one step", "close knots"),
     *("multi", "multi-even", "signs-64", "signs-70", "cube", "cube-70", "one dimension", "all agree", "cells"),
-    *("grr", "subset", "subset-64", "subset-65", "subset-200", "all but one", "all but one of 70", "unary-65", "sue"),
+    *("geometry-2-9", "geometry-4-4", "geometry-61-3"),
+    *("corners", "one corner", "all corners", "corners-70"),
+    *(
+        "grr",
+        "grr-5",
+        "subset",
+        "subset-64",
+        "subset-65",
+        "subset-200",
+        "all but one",
+        "all but one of 70",
+        "unary-65",
+        "sue",
+    ),
     *("cells 3-2 of 2", "cells number-3 of 2", "cells 2-number-70 of 40", "rows 2-1-2-1", "rows 2-1-4-2 optional"),
     *("rows 4-1-8-3 uneven", "rows 4-3-7-2", "rows 5-2-8-3 uneven optional", "rows 33-4-3-2 optional"),
     *("rows 65-3-4-1", "rows 130-9-8-3 uneven optional", "means by own bands", "means of a product", "table of bands"),
+    *("picks 2 of 8", "picks 2 of 62 optional", "picks 3 of 64", "picks 1 of 65 optional", "picks 8 of 130", "picks"),
 ]
 VIEWS = [
     *("bands", "bands optional", "bands of many cuts", "sides", "sides optional", "product", "product optional"),
-    *("square optional", "table of sides and a number", "means by bands", "means of a product"),
+    *("square optional", "table of sides and a number", "means by bands", "means of a product", "choices"),
+]
+TOGETHER = [
+    "piecewise",
+    "duchi",
+    "hybrid",
+    "hybrid optional",
+    "default",
+    "close knots",
+    "grr-5",
+    "subset-64",
+    "unary-65",
+    "sue",
 ]
 PEOPLE = 12
 WORDS = 400
@@ -45,8 +74,12 @@ def extreme(plan: Plan) -> list[dict[str, Any]]:
     """The records with the least of everything, with the most, and with whatever may be missing left out."""
     found: list[dict[str, Any]] = [{}, {}, {}]
     for attribute in plan.schema.attributes:
-        number = isinstance(attribute, Numeric)
-        ends = (attribute.low, attribute.high) if number else (attribute.values[0], attribute.values[-1])  # type: ignore[union-attr]
+        if isinstance(attribute, Numeric):
+            ends: tuple[Any, Any] = (attribute.low, attribute.high)
+        elif isinstance(attribute, Choices):
+            ends = ([], list(attribute.values[-attribute.most :]))
+        else:
+            ends = (attribute.values[0], attribute.values[-1])
         for record, value in zip(found, (*ends, None if attribute.optional else ends[0]), strict=True):
             record[attribute.name] = value
     return found
@@ -65,7 +98,7 @@ class Table:
         self.looks = [one for task in self._program.tasks for one in task.looks]
         self._space = Workspace()
 
-    def job(self, task: Task, row: int) -> Job:
+    def job(self, task: Task, *rows: int) -> Job:
         chunk, everybody = Chunk(self._held, 0, self._held.rows, 0), np.arange(self._held.rows, dtype=np.int32)
         addresses = (
             look(task.looks, chunk, everybody, self._space) if task.looks else self._held.addresses(task.columns, 0)
@@ -76,11 +109,11 @@ class Table:
             addresses,
             *task.bounds,
             self._program.excess,
-            np.array([row], dtype=np.int32),
-            np.array([0], dtype=np.int32),
-            np.zeros(task.rows, dtype=report_schema(self.plan).field("output").type.to_pandas_dtype()),
+            np.array(rows, dtype=np.int32),
+            np.arange(len(rows), dtype=np.int32) * task.rows,
+            np.zeros(len(rows) * task.rows, dtype=report_schema(self.plan).field("output").type.to_pandas_dtype()),
             np.zeros(SCRATCH, dtype=np.uint64),
-            np.zeros(3 * kernels.BLOCK),
+            np.zeros(3 * numbers.BLOCK),
         )
 
     def columns(self, task: Task) -> list[Any]:
@@ -162,13 +195,17 @@ def run_tracked(table: Table, both: tuple[dict[str, Kernel], dict[str, Kernel]],
         assert [value.value for value in tracked.categories.values] == scene.categories.tolist()
     for kind, task in table.tasks.items():
         for row in rows:
-            words = some_words(table.plan, row, row % 2 == 1)
-            job = table.job(task, row)
-            done, at = KERNELS[kind](job, 0, words, 0, WORDS)
-            tracked = tracked_job(job, table.columns(task))
-            end = found[kind](tracked, 0, room(words, "unsigned", True), 0, WORDS)
-            assert [int(value) for value in end] == [done, at]
-            assert [value.value for value in tracked.output.values] == job.output.tolist()
+            compare(table, found[kind], task, (row,), some_words(table.plan, row, row % 2 == 1))
+
+
+def compare(table: Table, kernel: Kernel, task: Task, rows: tuple[int, ...], words: Any) -> None:
+    """Run a tracked kernel, and compare its answers with those of the compiled one."""
+    job = table.job(task, *rows)
+    done, at = KERNELS[task.code.kind](job, 0, words, 0, WORDS)
+    tracked = tracked_job(job, table.columns(task))
+    end = kernel(tracked, 0, room(words, "unsigned", True), 0, WORDS)
+    assert [int(value) for value in end] == [done, at]
+    assert [value.value for value in tracked.output.values] == job.output.tolist()
 
 
 @pytest.mark.parametrize("name", [*NAMES, *VIEWS])
@@ -177,10 +214,32 @@ def test_no_branch_and_no_loop_depends_on_a_record_or_a_word(name: str) -> None:
     run_tracked(table, tracked_kernels(), range(5))
 
 
+@pytest.mark.parametrize("rows", [range(11), (0, 2, 3, 5, 6, 7, 8, 9, 11)], ids=["neighbours", "others"])
+@pytest.mark.parametrize("name", TOGETHER)
+def test_no_branch_depends_on_several_people_at_once(name: str, rows: Sequence[int]) -> None:
+    """Kernels that work on several people have other loops for neighbours, and for the last few."""
+    table, (found, _) = Table(PLANS[name]), tracked_kernels()
+    for seed in range(4):
+        words = some_words(table.plan, seed, seed % 2 == 1)
+        for kind, task in table.tasks.items():
+            compare(table, found[kind], task, tuple(rows), words)
+
+
 CHANGES = {
-    "a branch on the state": ("grr", "pick + flag(pick >= np.uint64(state))", "pick + ONE if pick >= state else pick"),
-    "no word if the coin says so": ("grr", "other = pick + flag", "at -= np.int64(contains)\n    other = pick + flag"),
-    "a member less": ("subset-64", "range(size - weight, size - 1)", "range(size - weight + contains, size - 1)"),
+    "a branch on the state": ("grr-5", "pick + mark(pick >= state)", "pick + ONE if pick >= state else pick"),
+    "a branch on the state of one person": (
+        "cells",
+        "pick + flag(pick >= np.uint64(state))",
+        "pick + ONE if pick >= state else pick",
+    ),
+    "no word if the coin says so": (
+        "cells",
+        "other = pick + flag",
+        "at -= np.int64(contains)\n    other = pick + flag",
+    ),
+    "a member less": ("subset-65", "step = ZERO", "step = ZERO\n    at -= np.int64(idle)"),
+    "a first member by a branch": ("subset-64", "& (coins[p] - ONE)", "if coins[p] == ZERO else ZERO"),
+    "a knot by a branch": ("default", "behind = u >= cut", "behind = True if u >= cut else False"),
     "bits moved from the state on": (
         "subset-65",
         "for part in range(parts):\n        word",
@@ -205,6 +264,17 @@ CHANGES = {
     ),
     "one of two kinds of corner": ("multi-even", "if size & 1 == 0:", "if size & 1 == 0 and near:"),
     "one rank of two": ("cube", "rank, at = below", "if near: rank, at = below"),
+    "a corner of one kind": (
+        "corners",
+        "rank, at = below(words, at, limit, z[1]",
+        "if near: rank, at = below(words, at, limit, z[1]",
+    ),
+    "the largest by a branch": (
+        "corners",
+        "reached += (trial - ONE - sizes[j]) >> LAST",
+        "reached += ONE if sizes[j] >= trial else ZERO",
+    ),
+    "a corner that ends the search": ("corners", "rank -= fits", "if found: break\n        rank -= fits"),
     "a band that ends the search": ("bands", "band += np", "if band > 1: break\n            band += np"),
     "a branch on a missing number": ("sides optional", "different = flag(x", "different = ONE if no_x else flag(x"),
     "a branch on a side": ("sides", "different = flag(x <= f[1])", "different = ONE if x <= f[1] else ZERO"),
@@ -222,13 +292,13 @@ CHANGES = {
     "a cell of other rows only": (
         "rows 4-3-7-2",
         "    member = np.uint64(j)",
-        "    at -= np.int64(flag(np.int64(j) == row))\n    member = np.uint64(j)",
+        "    if np.int64(j) == row: return\n    member = np.uint64(j)",
     ),
     "members listed by a branch": ("rows 65-3-4-1", "some = flag(rest != ZERO)", "some = ONE if rest else ZERO"),
     "a set cell by a branch": (
         "cells 3-2 of 2",
-        "taken = (found >> pick) & ONE",
-        "taken = ONE if found >> pick & ONE else ZERO",
+        "(ZERO - mark(members & pick != ZERO)) & last",
+        "(last if members & pick != ZERO else ZERO)",
     ),
 }
 
@@ -237,7 +307,14 @@ CHANGES = {
 def test_a_branch_that_tells_is_found(change: str) -> None:
     name, old, new = CHANGES[change]
     with pytest.raises(Told):
-        run_tracked(Table(PLANS[name]), tracked_kernels((old, new)), range(1))
+        run_alone_and_together(Table(PLANS[name]), tracked_kernels((old, new)))
+
+
+def run_alone_and_together(table: Table, both: tuple[dict[str, Kernel], dict[str, Kernel]]) -> None:
+    """Run tracked kernels for one person, and for as many as are taken at once."""
+    run_tracked(table, both, range(1))
+    for kind, task in table.tasks.items():
+        compare(table, both[0][kind], task, tuple(range(LANES)), some_words(table.plan, 0, False))
 
 
 def float_jumps(function: Any, signature: Any) -> list[str]:
@@ -259,7 +336,17 @@ def test_the_compiler_makes_no_branches_of_choices_between_floats(kind: str) -> 
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="looks for instructions of x86-64")
-@pytest.mark.parametrize("kind", LOOKS)
+@pytest.mark.parametrize("kind", ["prefix", "among"])
+def test_the_compiler_makes_no_branches_of_texts(kind: str) -> None:
+    view = Prefix("word", (5, 4, 0), 997) if kind == "prefix" else Among("word", ("nurse", "a"))
+    fast, slow = texts.seen(texts.TEXTS[0], view, texts.VALUES)
+    assert fast == slow
+    kernel: Any = LOOKS[kind]
+    assert float_jumps(kernel.py_func, kernel.signatures[0]) == []
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="looks for instructions of x86-64")
+@pytest.mark.parametrize("kind", sorted(LOOKS.keys() - {"prefix", "among"}))
 def test_the_compiler_makes_no_branches_of_views(kind: str) -> None:
     tables = (Table(PLANS[name]) for name in VIEWS)
     table, one = next((table, one) for table in tables for one in table.looks if one.kind == kind)

@@ -196,7 +196,7 @@ def test_a_call_in_the_middle_of_a_call_disturbs_nothing(monkeypatch: pytest.Mon
     plan = design(SCHEMA, 1.0)
     held = batch.encode(plan, population(3000))
     alone = batch._randomise_from(SeededStreams(1), plan, held, 1, True)
-    kernel = KERNELS["window"]
+    kernel = KERNELS["knotted"]
     inside: list[bool] = []
 
     def interrupted(*arguments: Any) -> Any:
@@ -206,7 +206,7 @@ def test_a_call_in_the_middle_of_a_call_disturbs_nothing(monkeypatch: pytest.Mon
             inside.clear()
         return kernel(*arguments)
 
-    monkeypatch.setitem(KERNELS, "window", interrupted)
+    monkeypatch.setitem(KERNELS, "knotted", interrupted)
     assert batch._randomise_from(SeededStreams(1), plan, held, 1, True).equals(alone)
 
 
@@ -279,7 +279,7 @@ def _quotient(n: Any, divisor: Any, inverse: Any) -> Any:
 
 def test_kernels_that_were_kept_know_all_their_sources() -> None:
     """Numba looks at one file only; a change of another must not leave old machine code in use."""
-    from hush.batch.kernels import window_kernel
+    from hush.batch.numbers import window_kernel
 
     assert window_kernel._cache._cache_file._source_stamp == native._sources()  # type: ignore[attr-defined]
 

@@ -154,6 +154,9 @@ def test_the_picture_has_every_error() -> None:
     data = [row for rows in found.plot().to_dict()["datasets"].values() for row in rows]
     assert sorted(row["error"] for row in data) == sorted(row.error for row in found)
     assert "not private" in str(found.plot().to_dict())
+    assert "not private" in str(found)
+    assert "not private" in repr(found)
+    assert "not private" in found._repr_html_()
     with pytest.raises(hush.DesignError, match="nothing to draw"):
         plots.comparison([])
 

@@ -62,7 +62,7 @@ def parsed(data: bytes, block: int, alone: bool) -> int:
     return rows + ragged
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     body=st.text('"\n\r,ab', max_size=60),
     header=st.sampled_from([b"x\n", b"x,y\n", b"x,y\r\n", b'\xef\xbb\xbf"x\n",y\n', b'a"b,y\r']),

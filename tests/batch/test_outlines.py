@@ -17,6 +17,7 @@ from pyarrow import parquet
 import hush
 from hush.batch.outlines import LARGEST, MARK, RARE, rounded
 from hush.cli import files
+from hush.errors import RecordError
 
 PEOPLE: dict[str, Any] = {
     "age": [17 + i % 60 for i in range(120)],
@@ -97,8 +98,7 @@ def test_a_category_of_a_few_people_is_not_named() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ([True, False], "boolean"),
-        ([datetime.date(2020, 1, 1)], "dates"),
+        ([datetime.timedelta(1)], "durations"),
         ([[1], [2]], "neither numbers nor texts"),
         ([1.5, float("nan")], "NaN"),
         ([None, None], "no values"),
@@ -121,6 +121,29 @@ def test_nobody_and_nonsense_are_refused() -> None:
         hush.outline(7)
     with pytest.raises(hush.SchemaError, match="most"):
         hush.outline(PEOPLE, most=0)
+
+
+@pytest.mark.parametrize("values", [[1, "Ada"], ["Ada", 1], [1, 2**70], [1, {"Ada"}]], ids=str)
+def test_a_column_of_several_types_is_named_and_not_quoted(values: list[Any]) -> None:
+    with pytest.raises(RecordError, match=r"^column 'who': is not a list or array of values of one type$") as caught:
+        hush.outline(pandas.DataFrame({"age": [1, 2], "who": pandas.Series(values, dtype=object)}))
+    assert caught.value.__context__ is None
+
+
+def test_columns_of_one_name_are_refused() -> None:
+    """They would become one attribute, of the values of both."""
+    twice = pa.table([pa.array([1, 2]), pa.array([300, 400])], names=["age", "age"])
+    for data in (twice, pandas.DataFrame([[1, 300], [2, 400]], columns=["age", "age"])):
+        with pytest.raises(RecordError, match=r"^column 'age': is there 2 times$"):
+            hush.outline(data)
+
+
+def test_unusual_types_of_arrow() -> None:
+    halves = pa.array([1.5, 2.0] * RARE).cast(pa.float16())
+    broken = pa.array([b"\xff"] * 2 * RARE, pa.binary()).view(pa.string())
+    number, text = hush.outline(pa.table({"half": halves, "broken": broken})).columns
+    assert (number.kind, number.low, number.high) == ("number", 1.5, 2.0)
+    assert text.reason == "it has texts that are not UTF-8"
 
 
 def test_files_of_one_kind(tmp_path: Path) -> None:

@@ -46,7 +46,8 @@ def coded(records: Any, name: str) -> np.ndarray[Any, Any]:
     values = records[name].to_pylist()
     if name == "hours":
         return np.array([3 if v is None else int(v > 10) + int(v > 30) for v in values])
-    return np.array([SCHEMA[name].labels.index(hush.MISSING if v is None else v) for v in values])  # type: ignore[union-attr]
+    places = {label: place for place, label in enumerate(SCHEMA[name].labels)}  # type: ignore[union-attr]
+    return np.array([places[hush.MISSING if v is None else v] for v in values])
 
 
 def test_tables_are_the_consistent_ones(tally: hush.Tally, records: Any) -> None:

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from hush import Numeric, Plan, PlanError, Schema, batch
+from hush.batch.windows import window_cell, window_parts
 from hush.core.channels import Ladder, Mixture, Window
 from hush.core.channels.window import ROUNDING
 from hush.core.exact import WORD, aligned_threshold, exp_bounds
@@ -124,3 +126,14 @@ def test_any_window_is_the_scalar_path_word_for_word(seed: int) -> None:
         streams = SeededStreams(seed + turn, borders(choose, channel))
         table = batch._randomise_from(streams, plan, batch.encode(plan, {"x": values}), 1, True)
         assert reports_of(plan, table) == deal(plan, [{"x": value} for value in values], streams.stream(0))
+
+
+def test_the_whole_part_is_taken_before_the_sum() -> None:
+    """The last word of a cell, far from the start: the sum of its quotient and the start rounds up to the next cell."""
+    start, threshold = 32766.0, float((1 << 40) - 1)
+    word = np.uint64(((1 << 40) - 2) * ROUNDING)
+    place = start, word, 1.0, threshold, 1 / threshold, 1.0
+    quotient, whole = window_parts(*place)
+    assert quotient < 1
+    assert quotient + whole == start + 1  # whoever adds first draws another cell
+    assert window_cell(*place) == start

@@ -261,7 +261,7 @@ held = []
 {twin}
 schema = Schema([Numeric("x", 0, 1), Categorical("c", list(range(70)))])
 plan = design(schema, 1.0, categorical="oue", k=2)
-batch.randomise(plan, {{"x": np.full(500, 0.5), "c": np.zeros(500, int)}}, threads=1)
+batch.randomise(plan, {{"x": np.full(1900, 0.5), "c": np.zeros(1900, int)}}, threads=1)
 (key,) = [found for found in masked if len(found) == keystream.KEY_SIZE]
 print(keystream.fastest().__name__, key.hex(), flush=True)
 sys.stdin.read()
@@ -312,7 +312,7 @@ def left_behind(twin: str) -> tuple[int, int]:
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="this system has no such file")
 def test_a_process_that_has_randomised_holds_neither_words_nor_key() -> None:
-    """Of 32768 words one is found by chance with a probability below 1e-6. A few stay in registers and on the stack."""
+    """Of 65536 words one is found by chance with a probability below 1e-6. A few stay in registers and on the stack."""
     words, pieces = left_behind("")
     assert words <= 8
     assert pieces == 0

@@ -12,19 +12,19 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hush import Categorical, Numeric, Plan, Schema, Tally, batch, design
+from hush import Categorical, Choices, Numeric, Plan, Schema, Tally, batch, design
 from hush.batch import engine
 from hush.batch.columns import encode
-from hush.core.channels import Additive, Rows, Subset, Window
+from hush.core.channels import Additive, Picks, Rows, Subset, Window
 from hush.core.channels.window import ROUNDING
-from hush.core.design.categorical import oue, subset
+from hush.core.design.categorical import grr, oue, subset
 from hush.core.design.numeric import laplace, signs
 from hush.core.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
 from hush.core.plan import Question
 from hush.testing import SeededStreams
 from tests.batch.dealing import deal, reports_of
 from tests.batch.relating import grouped, relating_plans, rows
-from tests.cases import MIXED, any_record, plans, small_cube, uneven_window
+from tests.cases import MIXED, any_record, plans, small_corners, small_cube, small_geometry, uneven_window
 
 
 def one_question(schema: Schema, channel: Any) -> Plan:
@@ -52,6 +52,7 @@ def more_plans() -> dict[str, Plan]:
     for size in (63, 64, 65, 128, 129, 200):
         found[f"subset-{size}"] = one_question(categories(size), subset(Fraction(1), size))
         found[f"unary-{size}"] = one_question(categories(size), oue(Fraction(1), size))
+    found["grr-5"] = one_question(categories(5), grr(Fraction(1), 5))
     found["close knots"] = one_question(Schema([Numeric("x", -3, 5)]), uneven_window(Fraction(1)))
     threshold = aligned_threshold(exp_bounds(Fraction(1))[0], 1, 3, ROUNDING)
     found["far knots"] = one_question(numbers(1), Window(4, 1, threshold, (-(1 << 30), -1, 1, 1 << 30)))
@@ -59,6 +60,10 @@ def more_plans() -> dict[str, Plan]:
     found["cube-70"] = design(numbers(70), 12.0, numeric="cube")
     found["weighted"] = design(MIXED, 1.0, k="weighted", importance={"age": 9.0})
     found["many"] = design(Schema([Categorical(f"c{i}", [1, 2, 3]) for i in range(130)]), 8.0, k=5)
+    for size, held, optional in ((8, 2, False), (62, 2, True), (64, 3, False), (65, 1, True), (130, 8, False)):
+        choices = Choices("chosen", [str(i) for i in range(size)], held, optional)
+        name = f"picks {held} of {size}" + " optional" * optional
+        found[name] = design(Schema([choices]), 1.0 if held > 1 else 7.0, choices="picks")
     found["hybrid optional"] = design(MIXED, 4.0, numeric="hybrid", k=4)
     return found
 
@@ -72,6 +77,20 @@ def small_plans() -> dict[str, Plan]:
     found["one dimension"] = one_question(numbers(3), small_cube(one, 3, 1, 1))
     found["all agree"] = one_question(numbers(4), small_cube(one, 4, 4, 4))
     found["sample of 64"] = one_question(numbers(100), small_cube(one, 100, 64, 36))
+    found["one corner"] = one_question(numbers(3), small_corners(one, 3, 1))
+    found["all corners"] = one_question(numbers(1), small_corners(one, 1, 1))
+    for size, order, digits in (
+        (7, 2, 3),
+        (500, 2, 9),
+        (300, 3, 6),
+        (80, 4, 4),
+        (580, 8, 4),
+        (91, 9, 3),
+        (3000, 61, 3),
+    ):
+        schema = Schema([Categorical("c", range(size - 1), optional=True)])
+        found[f"geometry-{order}-{digits}"] = one_question(schema, small_geometry(one, size, order, digits))
+    found["corners-70"] = one_question(numbers(70), small_corners(one, 70, 40))
     fine, coarse = laplace(one), laplace(Fraction("0.01"))
     found["light runs"] = one_question(numbers(1), replace(fine, runs=((20, 2), (fine.steps - 20, 1))))
     found["one step"] = one_question(numbers(1), Additive(((1, 1),), coarse.decays, coarse.reach))
@@ -80,8 +99,20 @@ def small_plans() -> dict[str, Plan]:
 
 
 STOPPED = [
-    *("default", "unary-65", "cube-70", "laplace", "multi-split", "weighted", "k=3", "relations", "rows 4-3-7-2"),
+    *(
+        "corners-70",
+        "default",
+        "unary-65",
+        "cube-70",
+        "laplace",
+        "multi-split",
+        "weighted",
+        "k=3",
+        "relations",
+        "rows 4-3-7-2",
+    ),
     *("rows 130-9-8-3 uneven optional", "rows 80-1-5-2 optional", "cells 5-13 of 20", "means by own bands"),
+    *("choices", "picks", "picks 8 of 130"),
 ]
 PLANS = plans() | more_plans() | small_plans() | relating_plans()
 
@@ -93,6 +124,9 @@ def edges(plan: Plan) -> list[int]:
         for name in ("threshold", "true", "other"):
             value = getattr(question.channel, name, 0)
             found |= {max(value - 1, 0), value, value + 1}
+        if isinstance(question.channel, Picks):
+            for limit in accumulate(question.channel.shares):
+                found |= {limit - 1, limit % WORD}
         if isinstance(question.channel, Additive):
             for decay in question.channel.decays:
                 found |= {decay - 1, decay}

@@ -132,6 +132,7 @@ NATIVE = SimpleNamespace(
     compiled=lambda function: function,
     inlined=lambda function: function,
     flag=lambda condition: Number(bool(condition.value), UNSIGNED, condition.secret),
+    mark=lambda condition: Number(bool(condition.value), UNSIGNED, condition.secret),
     public=lambda value: Number(value.value, value.kind),
     blend=lambda condition, first, second: Number(
         number(first if condition.value else second).value,
@@ -147,11 +148,13 @@ NATIVE = SimpleNamespace(
     shifted=lambda room, count: room.shifted(count),
     floats_at=lambda column: column,
     shorts_at=lambda column: column,
+    ints_at=lambda column: column,
 )
 
 NUMPY = SimpleNamespace(
     uint64=lambda value: Number(number(value).value, UNSIGNED, number(value).secret),
     int64=lambda value: Number(number(value).value, SIGNED, number(value).secret),
+    int32=lambda value: Number(number(value).value, SIGNED, number(value).secret),
     float64=lambda value: Number(float(number(value).value), FLOAT, number(value).secret),
     floor=lambda value: Number(float(math.floor(value.value)), FLOAT, value.secret),
     ndarray=np.ndarray,
@@ -172,7 +175,7 @@ def tracked_kernels(*changes: tuple[str, str]) -> tuple[Kernels, Kernels]:
     def imported(name: str, *arguments: Any) -> Any:
         return modules[name] if name in modules else builtins.__import__(name, *arguments)
 
-    for name in ("draws", "looks", "windows", "rows", "kernels"):
+    for name in ("draws", "picks", "points", "looks", "windows", "rows", "numbers", "sets", "kernels"):
         path = Path(hush.batch.__file__).with_name(f"{name}.py")
         source = path.read_text()
         for old, new in changes:
@@ -212,4 +215,4 @@ def tracked_scene(scene: Scene, columns: Iterable[Any]) -> Any:
 
 
 def _columns(columns: Iterable[Any]) -> Room:
-    return Room([room(column, FLOAT if column.dtype == np.float64 else SIGNED, True) for column in columns])
+    return Room([room(column.ravel(), FLOAT if column.dtype == np.float64 else SIGNED, True) for column in columns])

@@ -148,7 +148,7 @@ def earlier_tab(chooser: Chooser) -> None:
 def back(chooser: Chooser) -> None:
     """Follow a link, and come back."""
     chooser.page.get_by_role("link", name="How this protects you").first.click()
-    chooser.page.wait_for_url("**/explanation")
+    chooser.page.wait_for_url("**/explanation?*")
     chooser.page.go_back()
     chooser.settle()
     chooser.press_others()

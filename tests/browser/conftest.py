@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from tests.browser.visits import Visit
+    from tests.collector.served import Served
 
 FLAGS = (
     "--no-sandbox",
@@ -54,6 +55,15 @@ def visit(browser: Browser) -> Iterator[Visit]:
         yield visitor
     finally:
         visitor.close()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Return a collector of all that a dashboard shows. Files about something else have their own."""
+    from tests.browser.dashboards import everything
+
+    with everything(tmp_path_factory.mktemp("dashboard")) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -32,10 +32,10 @@ LAW = float(QUESTION.law("smoker", TRUTH)[WISHED])
 
 REDRAWING = """<!doctype html><html lang="en"><title>It draws again</title><link rel="icon" href="data:,"><main></main>
 <script type="module">
-  import { Collector, randomise } from "/pages/hush.js";
+  import { Client, randomise } from "/pages/hush.js";
   const main = document.querySelector("main");
-  const collector = new Collector(location.origin);
-  const plan = await collector.plan(new URLSearchParams(location.search).get("plan"));
+  const client = new Client(location.origin);
+  const plan = await client.plan(new URLSearchParams(location.search).get("plan"));
   const ask = () => {
     main.innerHTML = `<label><input type="radio" name="a">yes</label><label><input type="radio" name="a">no</label>
       <button class="primary">See what would be sent</button>`;
@@ -50,7 +50,7 @@ REDRAWING = """<!doctype html><html lang="en"><title>It draws again</title><link
     change.onclick = ask;
     send.onclick = async () => {
       send.disabled = true;
-      await collector.submit(report);
+      await client.submit(report);
       main.innerHTML = `<p data-testid="done">Thank you.</p>`;
     };
   };
@@ -83,7 +83,7 @@ DRIVEN = """async ([text, visits, forgets]) => {
         };
         const store = new Store();
         const ledger = await hush.Ledger.open({cap: 4, store});
-        const tab = () => new hush.Collector(location.origin, {ledger, fetch, attempts: 1, tickets: i % 2 === 0});
+        const tab = () => new hush.Client(location.origin, {ledger, fetch, attempts: 1, tickets: i % 2 === 0});
         for (let attempt = 0; attempt < (forgets ? 100 : 2); attempt++) {
             await tab().prepare(plan, {smoker: "no"});
             if (says((await ledger.entry(plan)).report) === WISHED) break; // they look into the ledger

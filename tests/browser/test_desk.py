@@ -34,10 +34,11 @@ def test_a_plan_is_closed_after_a_second_question(browser: Browser, tmp_path: Pa
         page.get_by_test_id("token").fill("chief")
         page.keyboard.press("Enter")
         expect(page.get_by_test_id("budget")).to_have_text(
-            "One person can spend ε = 1.5 on all open plans together (2)."
+            "One person can spend ε = 1.5 on all open plans (2) and trainings together."
         )
         expect(page.get_by_test_id("health")).to_have_text("Reports are taken now.")
         expect(page.get_by_test_id("storage")).to_contain_text("kB")
+        expect(page.get_by_test_id("access")).to_contain_text("read: 1 token; admin: 1 token.")
         row = page.locator(f'[data-plan="{PLAN.id}"]')
         close = row.get_by_role("button", name="Close: <b>first</b>", exact=True)
         close.focus()
@@ -53,7 +54,7 @@ def test_a_plan_is_closed_after_a_second_question(browser: Browser, tmp_path: Pa
         expect(row).to_contain_text("closed")
         expect(page.get_by_test_id("done")).to_have_text("<b>first</b> is closed, with 0 reports.")
         expect(page.get_by_test_id("budget")).to_have_text(
-            "One person can spend ε = 0.5 on all open plans together (1)."
+            "One person can spend ε = 0.5 on all open plans (1) and trainings together."
         )
         assert [asked.path for asked in visit.posts] == [f"/plans/{PLAN.id}/close"]
         assert [held.open for held in served.store.plans()] == [False, True]

@@ -1,4 +1,4 @@
-"""The pages of `docs/browser.md` and `docs/telemetry.md`, in a browser, from another origin than the collector's."""
+"""The pages of `docs/browser.md`, `telemetry.md` and `train.md`, in a browser, from another origin."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def site_in(folder: Path) -> Path:
     """Make a folder for a page of one's own, with the client beside it."""
     site = folder / "site"
     site.mkdir()
-    (site / "hush.js").write_bytes(pages.static()["hush.js"].content)
+    for name in ("hush.js", "training.js"):
+        (site / name).write_bytes(pages.static()[name].content)
     return site
 
 
@@ -108,6 +109,31 @@ def test_a_page_of_another_origin(visit: Visit, tmp_path: Path, allowed: bool) -
                 expect(page.locator("output")).to_have_text(words)
             assert served.tally(PLAN).reports == 1
             assert len({post.body for post in visit.posts}) == 1
+
+
+def test_the_page_that_takes_part_in_a_training(visit: Visit, tmp_path: Path) -> None:
+    """It takes part as soon as it is loaded, and at a second visit sends nothing."""
+    schema = hush.Schema([*PLAN.schema.attributes, hush.Numeric("visits", 0, 50)])
+    label = hush.Categorical("bought", ["no", "yes"])
+    course = hush.Training.design(schema, label, epsilon=4.0, people=20_000, title="who buys")
+    site = site_in(tmp_path)
+    (site / "course.json").write_text(course.to_json(), encoding="utf-8")
+    visit.allowed = ("status of 404",)
+    with (
+        hosting(site) as origin,
+        serving(
+            tmp_path, anybody(origins={"*": frozenset([origin])}), plans=(), trainings={}, courses=(course,)
+        ) as served,
+    ):
+        text = block_of("docs/train.md").replace("https://reports.example.org", served.url)
+        done = 'document.title = "done";\n</script>'
+        (site / "index.html").write_text(f"<!doctype html>{text.replace('</script>', done)}", encoding="utf-8")
+        for _ in range(2):
+            expect(visit.open(f"{origin}/index.html")).to_have_title("done")
+        (post,) = visit.posts
+        assert post.path == "/trainings/who%20buys/pilot?stage=means"
+        (entry,) = served.client.get("/trainings").json()["trainings"]
+        assert entry["received"] == 1
 
 
 def test_the_page_that_sends_telemetry(visit: Visit, tmp_path: Path) -> None:
@@ -166,6 +192,40 @@ def test_the_form_in_a_page_of_another_site(visit: Visit, tmp_path: Path, allowe
             frame.get_by_test_id("done").wait_for()
             assert served.tally(plan).reports == 1
             assert page.evaluate("document.querySelector('iframe').contentDocument") is None
+
+
+def test_the_site_hears_no_height_that_depends_on_answers(visit: Visit, tmp_path: Path) -> None:
+    """In a narrow frame, the height of a page with a chosen label says how long the label is."""
+    plan = hush.design(hush.Schema([hush.Categorical("view", ["no", "a very long view " * 6])]), 1.0, title="Narrow")
+    site = site_in(tmp_path)
+    visit.allowed = ("status of 404",)
+    heard = "<script>heard = []; onmessage = ({ data }) => heard.push(data.hushHeight)</script>"
+    tag = (
+        '<div style="width: 12rem"><script src="https://reports.example.org/pages/embed.js" data-plan="PLAN"></script>'
+    )
+    with hosting(site) as origin, serving(tmp_path, anybody(embed=frozenset([origin])), plans=(plan,)) as served:
+        text = embedded(f"<!doctype html>{heard}{tag}</div>", served.url, plan)
+        (site / "index.html").write_text(text, encoding="utf-8")
+        page = visit.open(origin)
+        frame = page.frame_locator("iframe")
+        frame.get_by_test_id("form").wait_for()
+        page.wait_for_timeout(300)
+        before = page.evaluate("heard.length")
+        assert before > 0
+        largest = page.evaluate("Math.max(heard.at(-1), 640)")
+        frame.get_by_label("no", exact=True).check()
+        frame.get_by_role("button", name="Check my answers").click()
+        frame.get_by_role("button", name="These are my answers: send my report").click()
+        frame.get_by_test_id("done").wait_for()
+        page.wait_for_timeout(300)
+        assert set(page.evaluate(f"heard.slice({before})")) <= {largest}
+        page.reload()
+        frame.get_by_test_id("done").wait_for()
+        page.wait_for_timeout(300)
+        visits = page.evaluate("heard.length")
+        frame.get_by_text("bytes").first.click()
+        page.wait_for_timeout(300)
+        assert page.evaluate("heard.length") == visits
 
 
 def test_only_the_form_may_be_framed_and_only_by_the_named_site(tmp_path: Path) -> None:

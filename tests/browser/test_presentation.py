@@ -16,6 +16,9 @@ from playwright.sync_api import Browser, Page, expect
 
 import hush
 from hush.collector import presentation
+from hush.collector.http import pages
+from tests.browser.phones import SMALL, check_touch
+from tests.browser.presented import CHECK_DE, GERMAN, SCRIPT, SEND_DE
 from tests.browser.surveys import CHECK, SEND, press_button, shown_bytes
 from tests.browser.visits import Visit, check_accessible, check_width
 from tests.collector.served import Served, anybody, serving
@@ -35,12 +38,9 @@ OTHERS = {
     for accent in ("#ffff00", "#000000", "#ffffff", "#777777", "#e8590c")
 }
 MARKUP = "<img src=x onerror=alert(1)><b>How</b> do you get to work?"
-SHOWN: dict[str, Any] = {
+SHOWN: dict[str, Any] = GERMAN | {
     "title": "Ein Tag in der Stadt",
-    "introduction": "Drei Minuten.\n<script>alert(1)</script>",
-    "thanks": "Danke & bis <b>bald</b>!",
-    "language": "de",
-    "accent": "#ffd400",
+    "introduction": f"Drei Minuten.\n{SCRIPT}",
     "order": ["way", "mood"],
     "attributes": {
         "way": {
@@ -55,8 +55,6 @@ SHOWN: dict[str, Any] = {
         "visits": {"unit": "Mal", "widget": "number"},
     },
 }
-CHECK_DE, SEND_DE = "Meine Antworten prüfen", "Das sind meine Antworten: Bericht senden"
-SMALL = {"width": 360, "height": 640}
 
 
 def read(values: dict[str, Any], plan: hush.Plan = ALL) -> presentation.Presentation:
@@ -182,7 +180,7 @@ def test_one_question_after_the_other_on_a_phone(browser: Browser, served: Serve
     """The first is in sight without scrolling, and everything can be pressed by a thumb and by keyboard."""
     visit = Visit(browser, dark=dark, phone=True)
     page = visit.context.new_page()
-    page.set_viewport_size(SMALL)  # type: ignore[arg-type]
+    page.set_viewport_size(SMALL)
     page.goto(f"{served.url}/?plan={ALL.id}")
     page.get_by_test_id("form").wait_for()
     names = []
@@ -196,10 +194,7 @@ def test_one_question_after_the_other_on_a_phone(browser: Browser, served: Serve
         if number == 1:
             assert page.evaluate("scrollY") == 0
             assert box["y"] + box["height"] <= SMALL["height"]
-        for choice in shown.locator("label.choice, input[type=number], input[type=range]").all():
-            size = choice.bounding_box()
-            assert size is not None
-            assert min(size["width"], size["height"]) >= 44
+        check_touch(shown.locator("label.choice, input[type=number], input[type=range]"))
         check_accessible(page)
         check_width(page)
         page.keyboard.press("Tab") if number == 1 else None
@@ -256,3 +251,19 @@ def test_without_a_presentation_the_plan_speaks(visit: Visit, served: Served) ->
     page.get_by_role("button", name=SEND).click()
     page.get_by_test_id("done").wait_for()
     assert served.tally(PLAIN).reports == 1
+
+
+def test_a_language_that_the_operator_has_added(visit: Visit, tmp_path: Path) -> None:
+    """By a file: chosen as any other language, and read as text alone."""
+    words = pages.english() | {"check": "Avanti <b>", "progressAll": "{number} di {count} risposte"}
+    with serving(tmp_path, anybody(words={"it": words}), plans=(PLAIN,), trainings={}) as served:
+        assert served.client.get("/pages/words-it.json").json() == words
+        page = visit.open(f"{served.url}/?plan={PLAIN.id}&lang=it")
+        page.get_by_test_id("form").wait_for()
+        expect(page.locator("html")).to_have_attribute("lang", "it")
+        expect(page.get_by_test_id("progress")).to_have_text("0 di 5 risposte")
+        expect(page.get_by_role("button", name="Avanti <b>")).to_be_visible()
+        check_accessible(page)
+    (tmp_path / "other").mkdir()
+    with serving(tmp_path / "other", anybody(), plans=(PLAIN,), trainings={}) as served:
+        assert served.client.get("/pages/words-it.json").status_code == 404

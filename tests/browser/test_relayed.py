@@ -18,7 +18,6 @@ import hush
 from hush.collector import formats
 from hush.collector.settings import RelayNamed
 from hush.core.sealing import sealed_size
-from hush.server.tally import own_of
 from hush.show.tables import up
 from tests.browser.surveys import CHECK, SEND, kept_bytes, shown_bytes
 from tests.browser.visits import Visit, check_accessible, check_width
@@ -118,7 +117,7 @@ def test_the_report_goes_to_the_relay_alone(visit: Visit, parts: tuple[Served, R
     somebody(served, relay)
     wait_until(lambda: served.tally(PLAN).reports == 2)
     assert ids(served).count(sent.id) == 1
-    assert own_of(served.store.tally(PLAN)) == OWN
+    assert served.store.tally(PLAN).own == OWN
 
 
 def test_both_promises_are_named(visit: Visit, parts: tuple[Served, Relayed]) -> None:
@@ -147,6 +146,32 @@ def test_both_promises_are_named(visit: Visit, parts: tuple[Served, Relayed]) ->
     more = visit.open(f"{served.url}/explanation")
     expect(more.get_by_role("heading", name="If reports go through a relay")).to_be_visible()
     check_accessible(more)
+
+
+@pytest.mark.parametrize(("language", "words"), [("de", "höchstens ε = "), ("zh", "ε 最多为 ")])
+def test_the_second_promise_speaks_the_language_of_the_reader(
+    visit: Visit, parts: tuple[Served, Relayed], language: str, words: str
+) -> None:
+    served, _ = parts
+    exact = hush.shuffle(PLAN, delta=1e-6, own=OWN), hush.shuffle(PLAN, delta=1e-6, crowd=2000)
+    page = visit.open(f"{served.url}/?plan={PLAN.id}&lang={language}")
+    page.get_by_test_id("form").wait_for()
+    said = page.get_by_test_id("central-promise").all_text_contents()
+    assert len(said) == 2
+    for text, one in zip(said, exact, strict=True):
+        told = _number(text, words)
+        assert float(one.epsilon) <= told <= float(one.epsilon) + 2e-4, "rounded up"
+        assert "{" not in text
+        assert text.replace(".", ",").count("1,000,000") == 1
+    assert page.locator('[data-testid="central-promise"][lang]').count() == 0
+    check_accessible(page)
+
+
+def _number(text: str, words: str) -> float:
+    """Return the number behind some words, with a decimal comma or point."""
+    found = re.match(r"[0-9]+[.,][0-9]{4}", text.partition(words)[2])
+    assert found is not None
+    return float(found.group().replace(",", "."))
 
 
 def test_the_policy_allows_the_relay_and_nobody_else(visit: Visit, parts: tuple[Served, Relayed]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 HARMLESS = 'Dropping "fit-y" because spec has discrete height'  # Vega-Lite, of charts whose height follows their bars
@@ -108,3 +108,14 @@ def check_accessible(page: Page) -> None:
 def check_width(page: Page) -> None:
     """Fail if a page must be scrolled sideways."""
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def scrolled(found: Locator) -> Locator:
+    """Return a part of the dashboard, in sight and filled. Parts above it may move it away while they are filled."""
+    note = found.get_by_test_id("note").first
+    for _ in range(150):
+        found.scroll_into_view_if_needed()
+        if note.count() == 0 or note.text_content() != "Loading.":
+            break
+        found.page.wait_for_timeout(100)
+    return found

@@ -351,7 +351,8 @@ def test_without_click_it_says_what_to_install() -> None:
     code = "import sys; sys.modules['click'] = None; from hush.cli import main; main()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     assert result.returncode == 2
-    assert result.stderr == "hush: the command line needs more libraries: pip install 'hush-ldp[cli]'\n"
+    hint = "pip install 'hush-ldp[cli]' (in a clone: '.[cli]')"
+    assert result.stderr == f"hush: the command line needs more libraries: {hint}\n"
 
 
 def test_help_loads_nothing_heavy() -> None:

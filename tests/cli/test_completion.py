@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import hush
-from hush.cli import commands, files
+from hush.cli import channels, files
 from hush.cli.commands import program
 from hush.core.design import BLOCK, CATEGORICAL, NUMERIC
 from tests.cli.test_commands import ATTRIBUTES, run
@@ -66,7 +66,7 @@ def test_commands_and_options_are_completed() -> None:
 
 
 def test_names_are_completed() -> None:
-    assert completed("hush plan s.json --numeric ") == list(commands.NUMERIC)
+    assert completed("hush plan s.json --numeric ") == list(channels.NUMERIC)
     assert completed("hush plan s.json --categorical o") == ["oue"]
     assert completed("hush law plan.json ") == ["age", "os"]
     assert completed("hush law plan.json os --value ") == ["linux", "mac", "other", "(missing)"]
@@ -78,8 +78,8 @@ def test_names_are_completed() -> None:
 
 
 def test_the_lists_of_mechanisms_are_complete() -> None:
-    assert set(commands.NUMERIC) == {*NUMERIC, *BLOCK}
-    assert set(commands.CATEGORICAL) == set(CATEGORICAL)
+    assert set(channels.NUMERIC) == {*NUMERIC, *BLOCK}
+    assert set(channels.CATEGORICAL) == set(CATEGORICAL)
 
 
 @pytest.mark.parametrize(

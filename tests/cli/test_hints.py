@@ -186,13 +186,13 @@ def test_semicolons_are_recognised() -> None:
     ("column", "values", "hint"),
     [
         ("overtime", ["1", PRIVATE], "the column is text: convert it with pandas.to_numeric"),
-        ("overtime", [True, False], "the column is boolean: map it to numbers first"),
+        ("overtime", [True, False], "the column is boolean: map it to numbers first, or declare it as Boolean"),
         ("overtime", pd.to_datetime(["2026-01-01", "2026-01-02"]), "has dates or times: turn them into numbers first"),
-        ("dept", [True, False], "the column is boolean: map it to the declared values first"),
+        ("dept", [True, False], "the column is boolean: map it to the declared values first, or declare it as Boolean"),
         ("dept", pd.Categorical([1, 2]), "the column has numbers: map them to the declared values first"),
         ("dept", [date(2026, 1, 1)] * 2, "has dates or times: turn them into the declared values first"),
         ("code", ["1", PRIVATE], "the column is text: convert it with pandas.to_numeric"),
-        ("code", [True, False], "the column is boolean: map it to the declared values first"),
+        ("code", [True, False], "the column is boolean: map it to the declared values first, or declare it as Boolean"),
     ],
 )
 def test_a_column_of_a_wrong_type_is_answered_by_what_to_do(column: str, values: Any, hint: str) -> None:

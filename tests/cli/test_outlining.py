@@ -35,8 +35,8 @@ def test_the_way_from_a_file_to_a_plan() -> None:
     plan = hush.Plan.from_json(run("plan", "schema.json", "--epsilon", "1", "--json").stdout)
     assert plan.schema == hush.Schema(
         [
-            hush.Numeric("age", 0, 100),
-            hush.Numeric("income", 0, 10_000, optional=True),
+            hush.Integer("age", 0, 100),
+            hush.Integer("income", 0, 10_000, optional=True),
             hush.Categorical("system", ["linux", "mac"]),
         ]
     )

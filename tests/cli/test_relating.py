@@ -7,15 +7,19 @@ import inspect
 import io
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import hush
 from hush.cli import relating as relating_cli
 from hush.cli import wishes
 from hush.core.design import relations
+from hush.server.relations.pairs import Together
 from tests import relating
 from tests.cli.test_commands import refused, run
 from tests.cli.test_completion import completed
@@ -265,3 +269,57 @@ def test_names_are_completed() -> None:
     assert completed("hush plan schema.json --relation age,") == ["age,hours", "age,education", "age,children"]
     assert completed("hush plan schema.json --relation age,hours,m") == ["age,hours,means", "age,hours,moments"]
     assert completed("hush plan nothing.json --relation a") == ["all"]
+
+
+# -- pairs of choices
+
+
+def test_pairs_are_those_of_the_reports() -> None:
+    """From files of several batches: the same numbers as from the reports one by one, for narrow and wide sets."""
+    for values in (["TV", "radio", "web", "paper", "pod"], [f"app {i}" for i in range(150)]):
+        attributes = [{"name": "uses", "values": values, "most": 2}, {"name": "age", "low": 0, "high": 100}]
+        Path("schema.json").write_text(json.dumps(attributes))
+        run("plan", "schema.json", "--epsilon", "4", "--choices", "pairs", "-o", "plan.json", "--overwrite")
+        plan = hush.Plan.from_json(Path("plan.json").read_text())
+        people = [{"uses": [values[0], values[i % 3]] if i % 3 else [], "age": 40} for i in range(600)]
+        table = pa.table({"uses": [one["uses"] for one in people], "age": [40.0] * len(people)})
+        pq.write_table(table, "people.parquet")
+        run("randomise", "plan.json", "people.parquet", "-o", "reports.parquet", "--overwrite")
+        named = ("--value", values[0], "--value", values[1])
+        found = json.loads(run("pairs", "plan.json", "uses", "reports.parquet", *named, "--json").output)
+        assert (found["plan"], found["reports"], found["simultaneous"]) == (plan.id, 600, True)
+        (row,) = found["rows"]
+        assert (row["category"], row["group"]) == (values[0], values[1])
+        together = Together(plan, "uses", values[:2])
+        for answer in answers(plan, pq.read_table("reports.parquet"), together.question):
+            together.add(answer)
+        assert row["answers"] == together.answers
+        assert vars(together.pairs()[0]) == {name: row[name] for name in vars(together.pairs()[0])}
+    assert "TV and radio" not in run("pairs", "plan.json", "uses", "reports.parquet", *named).output
+    assert run("pairs", "plan.json", "uses", "reports.parquet", *named, "--each", "--csv").output.count("\n") == 2
+
+
+def answers(plan: hush.Plan, table: pa.Table, question: int) -> Iterator[list[int]]:
+    """Read the sets of one question from the columns of reports, bit by bit."""
+    rows = zip(*(table.column(name).to_pylist() for name in table.schema.names), strict=True)
+    held: list[int] = []
+    size = plan.questions[question].channel.alphabet.size
+    for row in rows:
+        asked, part, output = row if len(row) == 3 else (row[0], 0, row[1])
+        if asked != question:
+            continue
+        held = held if part else []
+        held += [64 * part + bit for bit in range(64) if output >> bit & 1]
+        if 64 * (part + 1) >= size:
+            yield held
+
+
+def test_plans_that_say_nothing_of_pairs_are_refused() -> None:
+    schema = hush.Schema([hush.Choices("uses", ["a", "b", "c", "d", "e"], 2)])
+    for way in ("members", "picks"):
+        plan = hush.design(schema, 1.0, choices=way)
+        Path("plan.json").write_text(plan.to_json())
+        pq.write_table(pa.table({"uses": [["a"]] * 9}), "people.parquet")
+        run("randomise", "plan.json", "people.parquet", "-o", "reports.parquet", "--overwrite")
+        why = refused("pairs", "plan.json", "uses", "reports.parquet")
+        assert "make another with `hush plan ... --choices pairs`" in why

@@ -23,7 +23,7 @@ from hush.collector.settings import RelayNamed
 from tests.relay.relayed import KEY, PLAN, RECORD, SECRET
 
 HUSH = [sys.executable, "-m", "hush"]
-WIDE = hush.design(hush.Schema([hush.Categorical("town", list(range(100)))]), 1.0)
+WIDE = hush.design(hush.Schema([hush.Categorical("town", list(range(100)))]), 1.0, categorical="oue")
 
 
 @pytest.fixture(autouse=True)

@@ -142,8 +142,10 @@ def test_serve_with_everything() -> None:
     Path("round.json").write_text(first_round(training).to_json())
     options = ["--tokens", "tokens", "--origin", f"{PLAN.id}=https://a.example", "--origin", "https://b.example"]
     options += ["--training", "round.json=5", "--tickets", "key", "--keep", "tallies", "--rate", "100", "--check-ids"]
-    with serve("plan.json", *options, "--store", "sqlite://a.db", lines=5) as running:
+    with serve("plan.json", *options, "--store", "sqlite://a.db", lines=6) as running:
         assert running.lines[4] == f"hush: {running.url}/trainings/a%20name/round"
+        assert running.lines[5] == f"hush: form {running.url}/train?training=a%20name"
+        assert httpx.get(running.lines[5].removeprefix("hush: form ")).status_code == 200
         assert httpx.get(f"{running.url}/plans/{PLAN.id}").status_code == 401
         collector = Client(running.url, token=token)
         assert collector.answer_ticket(PLAN.id, RECORD).new
@@ -274,14 +276,14 @@ def test_a_title_belongs_to_one_training() -> None:
     other = Training("a name", "logistic", POINT, BOUGHT, 2.0, 3, 1.0)
     for name, made in (("round", training), ("other", other)):
         Path(f"{name}.json").write_text(first_round(made).to_json())
-    with serve("--training", "round.json=2", lines=3) as running:
+    with serve("--training", "round.json=2", lines=4) as running:
         for number in range(3):
             Client(running.url).train("a name", {"a": 0.1, "b": 0.2}, "no", epsilon=4.0, person=str(number))
         assert running.stop() == (0, "", "")
     for wrong in ("other.json=2", "round.json=3"):
         line = refused("serve", "--training", wrong)
         assert "another training with the title a name" in line
-    with serve("--training", "round.json=2", lines=3) as running:
+    with serve("--training", "round.json=2", lines=4) as running:
         assert running.stop()[2] == "hush: the training a name is in the store, and goes on in round 2\n"
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hush import Categorical, Plan, Schema, design, people_needed, predict
-from hush.cli import shuffling
+from hush.cli import promises
 from hush.cli.commands import program
 from hush.planning.shuffle import shuffle
 from hush.planning.shuffle.designs import LOCAL
@@ -67,7 +67,7 @@ def test_a_plan_is_designed_for_a_central_promise(tmp_path: Path) -> None:
 
 
 def test_the_limit_of_the_help_is_that_of_the_design() -> None:
-    assert LOCAL == shuffling.LOCAL
+    assert LOCAL == promises.LOCAL
 
 
 @pytest.mark.parametrize(

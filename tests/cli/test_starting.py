@@ -50,6 +50,9 @@ def test_the_next_steps_are_commands_that_exist(monkeypatch: pytest.MonkeyPatch)
     text = Path("survey/README.md").read_text()
     assert "reports.example.org" not in text
     assert "https://reports.acme.org" in text
+    for line in re.findall(r"^ {7}(.*curl .*)$", text, re.M):
+        assert "secret" not in line.partition("curl ")[2], "others can read a command line"
+        assert "curl -H @- https://reports.acme.org" in line
     lines = [shlex.split(line) for line in re.findall(r"^ {7}(hush .*)$", text, re.M)]
     assert {line[1] for line in lines} == {"predict", "plan", "serve", "close", "estimate"}
     for _, command, *arguments in lines:
@@ -124,6 +127,28 @@ def test_questions_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "reports.acme.org" in Path("survey/Caddyfile").read_text()
 
 
+KINDS = hush.Schema(
+    [
+        hush.Integer("mood", 1, 10),
+        hush.Boolean("smokes", optional=True),
+        hush.Choices("uses", ["tv", "radio", "web"]),
+    ]
+)
+
+
+def test_every_kind_of_question() -> None:
+    options = ("--integer", "mood=1..10", "--yes-no", "smokes", "--choices", "uses=tv, radio,web")
+    run("init", "survey", *options, "--optional", "smokes")
+    assert plan().schema == KINDS
+    assert files.read_schema("survey/schema.json") == KINDS
+
+
+def test_every_kind_of_question_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    mood, smokes = ("mood", "integer", "1", "10", ""), ("smokes", "yes/no", "y")
+    asked(monkeypatch, "spring", *mood, *smokes, "uses", "choices", "tv,radio,web", "", "", "", "")
+    assert plan().schema == KINDS
+
+
 def test_an_answer_that_is_no_number_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     said = asked(monkeypatch, "", "age", "", "young", "18", "100", "", "", "", "")
     assert "'young' is not a valid float" in said
@@ -146,6 +171,9 @@ def test_a_schema_of_ones_own() -> None:
         (["--number", "age=a..b"], "--number: 'a' is not a number"),
         (["--number", "age=9..1"], "attribute 'age': low must be less than high"),
         (["--category", "system"], "NAME=A,B,C"),
+        (["--choices", "uses"], "--choices is written NAME=A,B,C"),
+        (["--integer", "mood"], "--integer is written NAME=LOW..HIGH"),
+        (["--integer", "mood=1.5..3"], "attribute 'mood'"),
         (["--category", "system=mac"], "attribute 'system'"),
         ([*OPTIONS, "--optional", "shoe"], "no question is called 'shoe'"),
         ([*OPTIONS, "--schema", "mine.json"], "either --schema"),

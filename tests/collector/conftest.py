@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from hush.collector.http import logs
+from hush.collector.stores.base import Store
 from tests.collector import postgres
-from tests.collector.places import Place
+from tests.collector.places import Place, plan
 from tests.collector.served import HASHES, Served, anybody, serving
 
 NO_POSTGRES = "no PostgreSQL here: neither initdb on the path nor /usr/lib/postgresql/*/bin"
@@ -46,6 +47,14 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 
 @pytest.fixture
+def store(place: Place) -> Iterator[Store]:
+    """A store of every kind that has a plan."""
+    with place.opened() as opened:
+        opened.add_plan(plan())
+        yield opened
+
+
+@pytest.fixture
 def postgres_place(server: postgres.Server) -> Place:
     return Place(server.database())
 
@@ -55,4 +64,13 @@ def open_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A collector for everybody; only admins have a token."""
     settings = anybody(stream_interval=0.05, tokens={"admin": HASHES["admin"]}, max_body=1 << 18, body_timeout=1.0)
     with serving(tmp_path_factory.mktemp("open"), settings) as served:
+        yield served
+
+
+@pytest.fixture
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[Served]:
+    """A collector whose times are short, and which leaves nothing behind (`watched`)."""
+    from tests.collector.connections import watched  # most tests need none of it
+
+    with watched(tmp_path, monkeypatch, caplog) as served:
         yield served

@@ -36,6 +36,11 @@ def answers(number: int, seed: int, typical: float = TYPICAL, plan: hush.Plan = 
     return [randomise_from(coins, plan, record(income)) for income in incomes]
 
 
+def pilot_in(store: Store) -> None:
+    store.add_plan(PILOT)
+    store.add_narrowing(PILOT, FIRST, OTHERS)
+
+
 def commit(store: Store, reports: list[hush.Report]) -> None:
     store.commit([Single(report.plan, report) for report in reports])
 

@@ -16,6 +16,7 @@ from hush.collector import formats
 from hush.collector.stores.base import Store
 from hush.collector.stores.opening import open_store
 from hush.collector.submissions import Batch, Gradient, Outcome, Single
+from hush.collector.vectors import layout_of
 from hush.core.training.rounds import Round
 from hush.core.training.training import Training
 from hush.device.gradient import gradient, held_out
@@ -106,22 +107,28 @@ def first_round(title: str = "training", rounds: int = 3) -> Round:
     return step.first_round(Training(title, "logistic", schema, label, 2.0, rounds, 0.5, seed="test"))
 
 
-def gradients(round_: Round, number: int) -> list[Gradient]:
+def vector_of(report: Report) -> Any:
+    vector = layout_of(report.plan).zero()
+    layout_of(report.plan).add(vector, report)
+    return vector
+
+
+def gradients(round_: Any, number: int) -> list[Gradient]:
     title = round_.training.title
     made = [gradient(round_, {"a": 0.5, "b": -0.25}, "yes") for _ in range(number)]
-    return [Gradient(title, round_.number, report.id, report) for report in made]
+    return [Gradient(title, round_.number, report.id, vector_of(report)) for report in made]
 
 
-def gradients_after(last: Round, over: Round) -> list[Gradient]:
+def gradients_after(last: Any, over: Any) -> list[Gradient]:
     """A gradient that names the round behind the last one."""
     report = gradient(last, {"a": 0.5, "b": -0.25}, "yes")
-    return [Gradient(over.training.title, over.number, report.id, report)]
+    return [Gradient(over.training.title, over.number, report.id, vector_of(report))]
 
 
-def losses(round_: Round, number: int) -> list[Gradient]:
+def losses(round_: Any, number: int) -> list[Gradient]:
     title = round_.training.title
     made = [held_out(round_, {"a": 0.5, "b": -0.25}, "yes") for _ in range(number)]
-    return [Gradient(title, round_.number, report.id, report, loss=True) for report in made]
+    return [Gradient(title, round_.number, report.id, vector_of(report), loss=True) for report in made]
 
 
 NEW, REPEATED, OVERLAPPING = Outcome.NEW, Outcome.REPEATED, Outcome.OVERLAPPING

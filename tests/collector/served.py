@@ -22,9 +22,12 @@ from hush.collector.http.security import hashed
 from hush.collector.serve import listen, make_server
 from hush.collector.settings import LOCAL, Role, Settings
 from hush.collector.stores.sqlite import SqliteStore
+from hush.core.training.courses import Course
 from hush.core.training.training import Training
 from hush.device.randomise import randomise
+from hush.server.course import begin
 from hush.server.step import first_round
+from tests.collector.prompt import end_promptly
 
 SCHEMA = hush.Schema(
     [
@@ -150,15 +153,19 @@ def serving(
     *,
     plans: Sequence[hush.Plan] = PLANS,
     trainings: Mapping[Training, int] = TRAININGS,
+    courses: Sequence[Course] = (),
     host: str = "127.0.0.1",
     **options: Any,
 ) -> Iterator[Served]:
     """Run a collector with plans and trainings (and the people per round of each), on a free port."""
+    end_promptly()
     store = SqliteStore(path / "hush.db")
     for plan in plans:
         store.add_plan(plan)
     for training, people in trainings.items():
         store.add_training(training.title, first_round(training), people)
+    for own in (branch for course in courses for branch in course.branches()):
+        store.add_training(own.name, begin(own), own.people, own)
     ready = threading.Event()
     server = make_server(store, settings or anybody(stream_interval=0.05), ready=lambda _: ready.set(), **options)
     listening = listen(host, 0)
@@ -167,7 +174,8 @@ def serving(
     thread.start()
     try:
         assert ready.wait(30)
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False) as client:
+        # There are no certificates to verify, and reading those of the system takes longer than starting the server.
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False, verify=False) as client:  # noqa: S501
             yield Served(f"http://127.0.0.1:{port}", store, client, port, server)
     finally:
         server.should_exit = True

@@ -38,8 +38,10 @@ PATIENCE = 60.0  # seconds
 class Service:
     """`hush serve` (or another module) as a process of its own."""
 
-    def __init__(self, url: str, folder: Path, module: Sequence[str] = ("hush", "serve")) -> None:
-        self._url, self._folder, self._module = url, folder, module
+    def __init__(
+        self, url: str, folder: Path, module: Sequence[str] = ("hush", "serve"), more: Sequence[str] = ()
+    ) -> None:
+        self._url, self._folder, self._module, self._more = url, folder, module, more
         (folder / "plan.json").write_text(plan().to_json())
         self.process: subprocess.Popen[str] | None = None
         self.address: tuple[str, int] | None = None
@@ -49,6 +51,7 @@ class Service:
         with (self._folder / "errors.txt").open("a") as errors:
             options = [str(self._folder / "plan.json"), "--store", self._url, "--port", "0"]
             options += ["--open", "submit,submit-batch,read", "--reveal-every", "0s", "--reveal-least", "0"]
+            options += self._more
             self.process = subprocess.Popen(  # noqa: S603
                 [sys.executable, "-m", *self._module, *options],
                 cwd=ROOT,

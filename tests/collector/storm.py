@@ -28,21 +28,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvloop import run as run_in_loop
 
 from hush.collector import serve
 from hush.collector.http.protocol import Protocol
 from hush.collector.http.security import hashed
 from hush.collector.stores.sqlite import SqliteStore
 from hush.server.step import first_round
-from tests.collector.fuzzing import ADMIN, TRAINING, Oracle, Requests, Sent
+from tests.collector import newer
+from tests.collector.fuzzing import ADMIN, TRAINING, Requests, Sent
+from tests.collector.oracle import Oracle
 from tests.collector.served import PLAN, PLANS, anybody
 from tests.collector.siege import ROOT
 
 LANES = 24  # connections of judged requests at once
-ATTACKERS = 6
+ATTACKERS = 4
+KEPT = ROOT / "docs" / "measured" / "storm.json"
 BENT = PLANS[0]  # its requests are bent on the wire
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 PATIENCE = 60.0  # seconds
+NEWER = 0.01  # the share of requests about texts, pilots, sealed batches and views
 
 
 def run_server(folder: Path, careless: bool) -> None:
@@ -51,9 +56,11 @@ def run_server(folder: Path, careless: bool) -> None:
     for plan in PLANS:
         store.add_plan(plan, "tallies")
     store.add_training(TRAINING.title, first_round(TRAINING), 300)
+    newer.add(store)
     if careless:
         Protocol.on_header = HttpToolsProtocol.on_header  # type: ignore[method-assign]
-    settings = anybody(tokens={"admin": frozenset([hashed(ADMIN)])}, body_timeout=5.0, held_bytes=64 << 20)
+    tokens = {"admin": frozenset([hashed(ADMIN)])}
+    settings = anybody(tokens=tokens, body_timeout=5.0, held_bytes=64 << 20, sealed_key=newer.SECRET)
     serve.run(store, settings, port=0, ready=lambda url: print(url, flush=True))
 
 
@@ -74,7 +81,13 @@ class Storm:
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
-        self._supply: Iterator[Sent] = iter(Requests(self.seed))
+        requests = Requests(self.seed)
+        self._supply: Iterator[Sent] = iter(requests)
+        self.newer = newer.Newer(requests, self.random)
+
+    def _next(self) -> Sent:
+        """Return the next request, now and then one of the newer kinds."""
+        return self.newer.one() if self.random.random() < NEWER else next(self._supply)
 
     @property
     def over(self) -> bool:
@@ -150,7 +163,7 @@ class Storm:
         again: list[Sent] = []
         tries = 0
         while not self.over or again:
-            group = again or [next(self._supply) for _ in range(self.random.choice([1, 1, 1, 2, 5]))]
+            group = again or [self._next() for _ in range(self.random.choice([1, 2, 5, 20, 50]))]
             if not again:
                 self.sent += len(group)
             bent = [sent for sent in group if sent.plan is BENT and sent.method == "POST"]
@@ -176,13 +189,20 @@ class Storm:
                     await writer.drain()
                 for sent in group:
                     status, headers, body = await asyncio.wait_for(read(reader, sent.method), PATIENCE)
-                    self.oracle.judge(sent, status, headers, body)
+                    self._judge(sent, status, headers, body)
                     if sent.trailing and status in (200, 202, 403, 409, 413, 415, 422):
                         self.oracle.fail("a token in a trailer is believed", sent)
                     answered += 1
             finally:
                 writer.close()
         return group[answered:]
+
+    def _judge(self, sent: Sent, status: int, headers: dict[bytes, bytes], body: bytes) -> None:
+        if sent.plan is None and status == 202 and not sent.path.startswith(f"/trainings/{TRAINING.title}"):
+            self.oracle.statuses[status] += 1
+            self.newer.note(sent, body)
+        else:
+            self.oracle.judge(sent, status, headers, body)
 
     def pieces(self, wire: bytes) -> list[bytes]:
         if self.random.random() < 0.7:
@@ -237,13 +257,13 @@ class Storm:
                 try:
                     writer.write(start)
                     async with asyncio.timeout(4):
-                        for _ in range(400):
+                        for _ in range(40):
                             writer.write(piece)
                             await writer.drain()
-                            await asyncio.sleep(0.002)
+                            await asyncio.sleep(0.1)
                 finally:
                     writer.transport.abort()
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.5)
 
     async def warm(self, first: int = 200) -> None:
         """Send some, so that the collector has loaded whatever it needs before it is measured."""
@@ -279,6 +299,8 @@ class Storm:
                     self.oracle.fail("a bent request was acknowledged and is not counted", (found.reports, self.bent))
             elif found != self.oracle.tallies[plan.id]:
                 self.oracle.fail(f"the tally of {plan.title!r} is not that of what was acknowledged", found.reports)
+        for fault in self.newer.faults(store):
+            self.oracle.fail(fault, None)
         people = sum(past.people for past in store.history(TRAINING.title)) + store.live(TRAINING.title).received
         if people != self.oracle.gradients:
             self.oracle.fail("gradients are not those that were acknowledged", (people, self.oracle.gradients))
@@ -290,6 +312,22 @@ class Storm:
             self.oracle.fail("memory grows", self.memory[:: max(1, quarter // 5)])
         if log:
             self.oracle.fail("something is in the log", log[-2000:])
+
+    def summary(self) -> dict[str, object]:
+        """Return what a document says about it."""
+        under = sorted(self.under)
+        return {
+            "requests": self.sent,
+            "attacks": self.attacks,
+            "counted": self.oracle.new + self.bent + sum(self.newer.reports.values()),
+            "statuses": {str(status): count for status, count in sorted(self.oracle.statuses.items())},
+            "health_median_ms": round(1e3 * statistics.median(under), 1),
+            "health_worst_ms": round(1e3 * under[-1], 1),
+            "rss_first": self.memory[0] >> 10,
+            "rss_most": max(self.memory) >> 10,
+            "rss_last": self.memory[-1] >> 10,
+            "failures": {what: count for what, (count, _) in self.oracle.failures.items()},
+        }
 
 
 async def read(reader: asyncio.StreamReader, method: str) -> tuple[int, dict[bytes, bytes], bytes]:
@@ -359,7 +397,7 @@ def run(requests: int, seed: int, *, careless: bool = False, show: bool = False)
         try:
             host, _, port = process.stdout.readline().strip().removeprefix("http://").rpartition(":")
             storm = Storm((host, int(port)), requests, seed)
-            asyncio.run(storm.warm())
+            run_in_loop(storm.warm())
             with watching(storm.address, process.pid, folder / "idle") as looks:
                 time.sleep(3)
             storm.idle = [took for took, _ in looks]
@@ -371,7 +409,7 @@ def run(requests: int, seed: int, *, careless: bool = False, show: bool = False)
                 signal.signal(signal.SIGINT, stop)
                 signal.signal(signal.SIGTERM, stop)
             with watching(storm.address, process.pid, folder / "under") as looks:
-                asyncio.run(storm.run(show))
+                run_in_loop(storm.run(show))
             storm.under, storm.memory = [took for took, _ in looks], [size for _, size in looks]
             process.send_signal(signal.SIGTERM)
             if process.wait(PATIENCE):
@@ -391,6 +429,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--requests", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=time.time_ns())
+    parser.add_argument("--keep", action="store_true", help="write docs/measured/storm.json")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     parser.add_argument("--watch", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--careless", action="store_true", help=argparse.SUPPRESS)
@@ -403,8 +442,10 @@ def main() -> int:
         run_server(Path(asked.serve), asked.careless)
         return 0
     begun = time.monotonic()
+    load = os.getloadavg()[0]
     storm = run(asked.requests, asked.seed, show=True)
-    print(f"{storm.sent} requests and {storm.attacks} attacks in {time.monotonic() - begun:.0f} seconds")
+    seconds = time.monotonic() - begun
+    print(f"{storm.sent} requests and {storm.attacks} attacks in {seconds:.0f} seconds")
     print(f"{storm.oracle.new} judged and counted, {storm.bent} reports bent and counted")
     print(f"answers: {dict(sorted(storm.oracle.statuses.items()))}")
     for what, took in (("idle", storm.idle), ("meanwhile", storm.under)):
@@ -415,6 +456,10 @@ def main() -> int:
     )
     for what, (count, example) in storm.oracle.failures.items():
         print(f"{count} times {what}: {example!r}"[:2000])
+    if asked.keep:
+        KEPT.write_text(
+            json.dumps(storm.summary() | {"seconds": round(seconds), "load": round(load, 2)}, indent=1) + "\n"
+        )
     return int(bool(storm.oracle.failures))
 
 

@@ -55,6 +55,7 @@ def test_roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
         table = {
             ("GET", "/plans"): (401, 401, 403, 200, 200),
+            ("GET", "/survey"): (401, 401, 200, 403, 200),
             ("GET", served.path()): (401, 401, 200, 403, 200),
             ("POST", served.path("reports")): (401, 401, 202, 403, 202),
             ("POST", served.path("tally")): (401, 401, 403, 403, 415),

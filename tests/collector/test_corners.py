@@ -45,7 +45,7 @@ def test_a_failure_behind_the_commit_is_mended_from_disk(tmp_path: Path, monkeyp
     first, second, third = places.reports(3), places.reports(2), places.reports(1)
     assert store.commit(places.singles(first)) == [NEW] * 3
     with monkeypatch.context() as patch:
-        patch.setattr(ids, "_merged", lambda a, b: 1 / 0)
+        patch.setattr(ids, "_merge", lambda a, b: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             store.commit(places.singles(second))
     assert store.commit(places.singles([*first, *second, *third])) == [REPEATED] * 5 + [NEW]

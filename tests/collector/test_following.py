@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -109,15 +110,18 @@ class Liar(Client):
         super().__init__("http://127.0.0.1:9", **named)
         self.named, self.known = current, {plan.id: plan for plan in (PILOT, *plans)}
         self.sent: list[hush.Report] = []
-        self._server.get = self.found  # type: ignore[method-assign]
+        self._server.get = self.found  # type: ignore[assignment, method-assign]
+        self._server.send = self.took  # type: ignore[assignment, method-assign]
 
     def found(self, path: str) -> bytes:
         if path.endswith("/current"):
             return json.dumps(self.named).encode()
         return self.known[path.rpartition("/")[2]].to_json().encode()
 
-    def submit(self, report: hush.Report, headers: dict[str, str] | None = None) -> Any:
+    def took(self, path: str, body: bytes, *_: object) -> bytes:
+        report = hush.Report.decode(self.known[path.split("/")[2]], body)
         self.sent.append(report)
+        return json.dumps({"id": report.id.hex(), "new": True, "reports": 1}).encode()
 
 
 def test_nobody_follows_through_a_relay() -> None:
@@ -134,19 +138,20 @@ def narrowed(high: float, **named: Any) -> Plan:
     return hush.design(schema, named.pop("epsilon", 8.0), k=2, after=named.pop("after", PILOT), **named)
 
 
-ANYTHING = [
-    narrowed(4e5, epsilon=16.0),
-    narrowed(4e5, after=None),
-    narrowed(4e5, after="f" * 64),
-    narrowed(2e7),
-    narrowed(4e5, rule="error"),  # whether a device answers would depend on its income
-    hush.design(hush.Schema([hush.Numeric("weight", 0, 200)]), 8.0, after=PILOT),
-]
+ANYTHING: dict[str, Callable[[], Plan]] = {
+    "dearer": lambda: narrowed(4e5, epsilon=16.0),
+    "after none": lambda: narrowed(4e5, after=None),
+    "after another": lambda: narrowed(4e5, after="f" * 64),
+    "wider": lambda: narrowed(2e7),
+    "refusing": lambda: narrowed(4e5, rule="error"),  # whether a device answers would depend on its income
+    "about weights": lambda: hush.design(hush.Schema([hush.Numeric("weight", 0, 200)]), 8.0, after=PILOT),
+}
 
 
-@pytest.mark.parametrize("plan", ANYTHING, ids=repr)
-def test_a_device_does_not_follow_to_another_plan(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ANYTHING)
+def test_a_device_does_not_follow_to_another_plan(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is drawn, and nothing is spent."""
+    plan = ANYTHING[kind]()
     monkeypatch.setattr(SystemCoins, "word", no_word)
     book = ledger(tmp_path)
     device = Liar({"plan": plan.id}, plan, ledger=book)

@@ -28,7 +28,9 @@ from hush.collector.http.app import Collector
 from hush.collector.stores.sqlite import SqliteStore
 from hush.collector.submissions import Batch, Form
 from hush.collector.vectors import layout_of
-from tests.collector.fuzzing import Oracle, Sent, call, counted, run
+from tests.collector.driving import call, run
+from tests.collector.fuzzing import Sent
+from tests.collector.oracle import Oracle, counted
 from tests.collector.served import ALL, FEW, PLAN, PLANS, WIDE, anybody, packed, report_of, rows, stream_of
 from tests.collector.storm import run as run_storm
 

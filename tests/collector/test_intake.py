@@ -188,7 +188,7 @@ def test_a_group_that_is_complete_is_not_waited_for(store: Slow) -> None:
 
 @pytest.mark.usefixtures("_patient")
 def test_batches_do_not_wait_for_others(store: Slow) -> None:
-    large = places.columns_batch(20_000)
+    large = places.columns_batch(80_000)
     assert len(large.body) > module.HEAVY
     asyncio.run(groups_after_five(store, [large]))
     assert store.groups == [1, 5, 1]

@@ -34,7 +34,7 @@ def test_a_training_from_end_to_end(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         collector = Client(served.url)
         assert served.client.get("/trainings").json()["trainings"] == [
-            {"name": "tiny", "number": 1, "rounds": 3, "done": False, "wanted": 4, "received": 0}
+            {"name": "tiny", "number": 1, "rounds": 3, "done": False, "wanted": 4, "received": 0, "stage": None}
         ]
         first = collector.round("tiny")
         early = gradient(first, {"a": 1.0, "b": -1.0}, "yes")
@@ -121,7 +121,7 @@ def test_requests_in_flight_are_answered_at_the_end(tmp_path: Path) -> None:
         body = report.encode()
         yield body[:10]
         sending.set()
-        time.sleep(0.5)
+        time.sleep(1.5)
         yield body[10:]
 
     def send() -> None:
@@ -136,6 +136,7 @@ def test_requests_in_flight_are_answered_at_the_end(tmp_path: Path) -> None:
             thread = threading.Thread(target=send)
             thread.start()
             assert sending.wait(10)
+            time.sleep(0.5)  # a busy collector may not have read any of it yet, and would owe no answer
             start = time.monotonic()
         # Leaving the block asks the server to stop while half of a report is on its way.
     thread.join()

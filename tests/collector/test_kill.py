@@ -1,11 +1,13 @@
 """Nothing that was acknowledged is lost, and nothing is counted twice, however often the collector is killed.
 
 Real processes and real sockets. Each kill comes at a random moment under load. `HUSH_KILLS=100` makes long runs of the
-tests that kill; without it a collector is killed 4 times, and PostgreSQL 2 times.
+tests that kill; without it a collector is killed 4 times, and PostgreSQL 2 times. `HUSH_KEEP=1` writes what such runs
+came to into docs/measured/kills.json.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -16,11 +18,13 @@ import pytest
 
 from tests.collector.places import Place
 from tests.collector.postgres import Server
-from tests.collector.siege import Service, Siege, tally_now
+from tests.collector.siege import ROOT, Service, Siege, tally_now
 
 KILLS = int(os.environ.get("HUSH_KILLS", "4"))
 MOMENT = 0.3  # seconds within which a kill comes
 ENDED = (0, 128 + signal.SIGTERM)
+pytestmark = pytest.mark.timeout(max(900, 20 * KILLS))
+KEPT = ROOT / "docs" / "measured" / "kills.json"
 
 
 @contextmanager
@@ -36,9 +40,19 @@ def besieged(*services: Service, threads: int = 6) -> Iterator[Siege]:
             service.close()
 
 
-def check(siege: Siege, place: Place, kills: int) -> None:
+def check(siege: Siege, place: Place, kills: int, what: str = "") -> None:
     with place.opened() as store:
         assert siege.faults(store) == []
+    if what and os.environ.get("HUSH_KEEP"):
+        rows = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+        rows[what] = {
+            "kills": kills,
+            "submissions": len(siege.sent),
+            "reports": siege.expected().reports,
+            "answers": siege.acknowledged.total(),
+            "broken": siege.broken,
+        }
+        KEPT.write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n")
     print(
         f"{kills} kills: {len(siege.sent)} submissions of {siege.expected().reports} reports, "
         f"{siege.acknowledged.total()} answers, {siege.broken} broken connections, refusals {dict(siege.refused)}: "
@@ -60,7 +74,7 @@ def test_kill_the_collector_on_sqlite(place: Place, tmp_path: Path) -> None:
         siege.end()
         assert tally_now(service) == siege.expected()
         assert service.stop(signal.SIGTERM) in ENDED
-        check(siege, place, KILLS)
+        check(siege, place, KILLS, "a collector on SQLite")
 
 
 def test_kill_the_collectors_on_postgres(postgres_place: Place, tmp_path: Path) -> None:
@@ -82,7 +96,7 @@ def test_kill_the_collectors_on_postgres(postgres_place: Place, tmp_path: Path) 
         for service in services:
             assert tally_now(service) == siege.expected()
             assert service.stop(signal.SIGTERM) in ENDED
-        check(siege, postgres_place, KILLS)
+        check(siege, postgres_place, KILLS, "two collectors on PostgreSQL")
 
 
 def test_kill_postgres_itself(server: Server, tmp_path: Path) -> None:
@@ -102,7 +116,7 @@ def test_kill_postgres_itself(server: Server, tmp_path: Path) -> None:
         assert siege.refused[503] > 0
         assert tally_now(service) == siege.expected()
         service.stop(signal.SIGTERM)
-        check(siege, place, kills)
+        check(siege, place, kills, "PostgreSQL itself")
 
 
 def test_sigterm_under_load_ends_in_good_order(place: Place, tmp_path: Path) -> None:

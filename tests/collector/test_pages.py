@@ -11,7 +11,7 @@ import pytest
 
 from hush.collector.http import pages
 from hush.collector.http.problems import Refused
-from hush.collector.settings import Settings
+from hush.collector.settings import RelayNamed, Settings
 from tests.collector.served import Served, serving
 
 
@@ -35,6 +35,16 @@ def test_files_are_packed_for_those_who_ask(tmp_path: Path) -> None:
 def check_queries(served: Served) -> None:
     assert served.client.get("/?plan=x&fbclid=1").status_code == 200
     assert served.client.get("/healthz?fbclid=1").status_code == 400
+
+
+def test_forms_are_there_where_somebody_could_send_by_them() -> None:
+    def paths(settings: Settings) -> set[str]:
+        return {found.path for found in pages.endpoints(settings)}
+
+    relay = RelayNamed("https://relay.example.net", 1e-6, own=40)
+    assert {"/", "/train", "/dashboard"} <= paths(Settings())
+    assert not {"/", "/train"} & paths(Settings(sealed_key=bytes(32), sealed_only=True))
+    assert {"/", "/train"} & paths(Settings(sealed_key=bytes(range(32)), sealed_only=True, relay=relay)) == {"/"}
 
 
 def test_the_bundle_is_made_once_and_failures_are_remembered() -> None:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import hush
@@ -70,7 +71,7 @@ BAD: list[tuple[Any, str]] = [
     ({"introduction": "x" * 2001}, "introduction must have 2,000 characters at most"),
     ({"thanks": "a\x00b"}, "thanks must not have control characters"),
     ({"title": "a\u202eb"}, "title must not have control characters"),
-    ({"language": "tlh"}, "Invalid enum value 'tlh'"),
+    ({"language": "tlh"}, "language must be one of 'en', 'de', 'fr', 'es', 'zh'; --words adds another one"),
     ({"accent": "red"}, "accent must be a colour written as #rrggbb"),
     ({"accent": "#1d5fa8;"}, "accent must be a colour written as #rrggbb"),
     ({"accent": "#1d5fa8\n"}, "accent must be a colour written as #rrggbb"),
@@ -93,6 +94,14 @@ BAD: list[tuple[Any, str]] = [
     (of("way", labels={"car": "by car"}), "attribute 'way': labels name categories of the plan; there are: 'foot'"),
     (of("way", labels={"foot": " "}), "attribute 'way': a label must not be empty"),
     (of("way", labels={"foot": "bike"}), "attribute 'way': two categories have the same label"),
+    (of("way", labels={"foot": "\u200b"}), "attribute 'way': a label must not be empty"),
+    (of("way", labels={"foot": "bike\u00a0"}), "attribute 'way': two categories have the same label"),
+    (of("way", labels={"foot": "go", "bike": "g\u200do"}), "attribute 'way': two categories have the same label"),
+    (of("way", labels={"foot": "bike", "bike": "foot"}), "attribute 'way': the label of 'foot' is the name of another"),
+    (
+        of("way", labels={"foot": "Bike", "bike": "on two wheels"}),
+        "the label of 'foot' is the name of another category",
+    ),
     (of("way", labels={"foot": "x" * 201}), "attribute 'way': a label must have 200 characters at most"),
     (of("way", order=["foot"]), "attribute 'way': order must name every category once"),
 ]
@@ -144,9 +153,20 @@ def test_it_is_served_beside_the_plan(tmp_path: Path) -> None:
 def test_the_plan_that_follows_a_pilot_looks_like_it() -> None:
     second = hush.design(PLAN.schema, 1.0, after=PLAN)
     shown = read(WHOLE)
-    assert presentation.of_plan({PLAN.id: shown}, second) is shown
+    assert presentation.of_plan({PLAN.id: shown}, second) == shown
     own = presentation.Presentation(title="Again")
     assert presentation.of_plan({PLAN.id: shown, second.id: own}, second) is own
+
+
+def test_a_pilot_lends_only_what_fits() -> None:
+    """Buttons from 0.5 on would offer no integer, and a label of a category that is gone nothing at all."""
+    numbers = [hush.Numeric("mood", 1.5, 5), hush.Numeric("day", 0, 10)]
+    second = hush.design(hush.Schema([*numbers, hush.Categorical("way", ["car", "bike"])]), 1.0, after=PLAN)
+    found = presentation.of_plan({PLAN.id: read(WHOLE)}, second)
+    assert presentation.read(msgspec.json.encode(found), second) == found
+    mood, way = found.attributes["mood"], found.attributes["way"]
+    assert (mood.question, mood.unit, mood.widget) == ("How are you?", "points", "")
+    assert (found.attributes["day"].widget, way.labels, way.order) == ("buttons", {}, [])
 
 
 def test_the_presentation_of_the_documents() -> None:

@@ -22,7 +22,8 @@ from tests.relay.relayed import KEY, OTHER, PLAN, SECRET, collecting, sealed_rep
 
 URL = "https://relay.example.net"
 RELAY = RelayNamed(URL, 1e-6, crowd=2000, own=40)
-WIDE = hush.design(hush.Schema([hush.Categorical("town", list(range(100)))]), 1.0)  # its table is too large to list
+TOWNS = hush.Schema([hush.Categorical("town", list(range(100)))])
+WIDE = hush.design(TOWNS, 1.0, categorical="oue")  # its table is too large to list
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import logging
 import select
 import socket
-import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -20,101 +16,11 @@ import pytest
 from hush.collector import formats
 from hush.collector.http import bounds, protocol
 from hush.collector.serve import is_among
-from tests.collector.served import FEW, HASHES, PLAN, TOKENS, Served, anybody, report_of, serving
-from tests.collector.test_limits import answered, head
-
-ONE = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
-LAST = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-RESET = struct.pack("ii", 1, 0)  # closing sends a reset
-CHUNKED = "Transfer-Encoding: chunked"
-
-
-@pytest.fixture
-def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[Served]:
-    """A collector whose times are short. In the end nothing is left of any request, and nothing is in the log."""
-    monkeypatch.setattr(bounds, "SWEEP", 0.05)
-    for name in ("HEADER_SECONDS", "LINGER_SECONDS", "READ_SECONDS", "GRACE"):
-        monkeypatch.setattr(protocol, name, 0.5)
-    settings = anybody(
-        stream_interval=0.05,
-        max_body=1 << 18,
-        body_timeout=1.5,
-        held_bytes=1 << 20,
-        tokens={"admin": HASHES["admin"]},
-    )
-    with caplog.at_level(logging.WARNING), serving(tmp_path, settings) as served:
-        before = tasks(served)
-        yield served
-        served.client.close()
-        state = served.server.server_state
-        until(lambda: not state.connections and not state.tasks and tasks(served) <= before)
-        found = served.server.bounds
-        assert (found.held, found.open, found.idle, found.arriving) == (0, {}, {}, {})
-        assert not found._households
-    assert not caplog.records, caplog.text
-
-
-def tasks(served: Served) -> int:
-    """Return how many tasks the loop of a collector has."""
-    return len(asyncio.all_tasks(served.server.servers[0].get_loop()))
-
-
-def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Wait for something."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def dial(served: Served) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", served.port), 20)
-
-
-def ends(connection: socket.socket) -> bytes:
-    """Read until the collector closes, and return everything."""
-    found = b""
-    try:
-        while data := connection.recv(1 << 16):
-            found += data
-    except ConnectionResetError:
-        pass
-    return found
-
-
-def hear(connection: socket.socket) -> bytes:
-    """Read one answer."""
-    found = b""
-    while b"\r\n\r\n" not in found or len(found.partition(b"\r\n\r\n")[2]) < int(
-        found.partition(b"content-length: ")[2].partition(b"\r\n")[0]
-    ):
-        data = connection.recv(1 << 16)
-        assert data, found
-        found += data
-    return found
-
-
-def pour(served: Served, start: bytes, piece: bytes, most: int = 64 << 20) -> tuple[bytes, int]:
-    """Send as fast as possible; return the answer, and how many bytes were taken until it came."""
-    sent = 0
-    with dial(served) as connection:
-        connection.sendall(start)
-        while sent < most and not select.select([connection], [], [], 0)[0]:
-            try:
-                connection.sendall(piece)
-            except OSError:
-                break
-            sent += len(piece)
-        else:
-            assert sent < most, "it goes on for ever"
-        return ends(connection), sent
-
+from tests.collector.connections import CHUNKED, LAST, ONE, RESET, dial, ends, hear, pour, reports, until
+from tests.collector.served import FEW, PLAN, Served, anybody, report_of, serving
+from tests.collector.test_limits import answered
 
 # -- one state after the other: what a client does that never goes on, does so slowly, or sends without end
-
-
-def reports(*lines: str) -> bytes:
-    return head(f"/plans/{PLAN.id}/reports", *lines)
 
 
 SLOW = {
@@ -296,123 +202,6 @@ def test_answers_that_nobody_reads(quick: Served, monkeypatch: pytest.MonkeyPatc
             until(lambda: not quick.server.bounds.open)
 
 
-# -- what can be read in two ways
-
-
-def trailing(served: Served, field: str, *lines: str) -> bytes:
-    """Send a report whose last field is in a trailer."""
-    body = report_of(PLAN).to_json().encode()
-    text = reports(CHUNKED, "Connection: close", *lines)
-    return served.raw(text + b"%x\r\n%s\r\n0\r\n%s\r\n\r\n" % (len(body), body, field.encode()))
-
-
-def test_trailers_are_no_headers(tmp_path: Path) -> None:
-    with serving(tmp_path, anybody(tokens=HASHES, rate=0.001, burst=2), forwarded="127.0.0.1") as served:
-        token = f"Authorization: Bearer {TOKENS['submit']}"
-        address = "X-Forwarded-For: 198.51.100.1"
-        answered(trailing(served, token, address), "no-token")
-        assert trailing(served, "X: y", address, token).startswith(b"HTTP/1.1 202 ")
-        for number in (2, 3):  # it is the proxy that asks, twice, whatever the trailer says
-            assert trailing(served, f"X-Forwarded-For: 198.51.100.{number}", token).startswith(b"HTTP/1.1 202 ")
-        answered(trailing(served, "X-Forwarded-For: 198.51.100.4", token), "too-many")
-
-
-CASES = {
-    "two lengths": ["Content-Length: 5", "Content-Length: 5"],
-    "other lengths": ["Content-Length: 5", "Content-Length: 6"],
-    "a list of lengths": ["Content-Length: 5, 5"],
-    "a length with a sign": ["Content-Length: +5"],
-    "a length and chunks": ["Content-Length: 5", CHUNKED],
-    "chunks and a length": [CHUNKED, "Content-Length: 5"],
-    "chunked twice": [CHUNKED, CHUNKED],
-    "another coding": ["Transfer-Encoding: gzip, chunked"],
-    "chunked is not last": ["Transfer-Encoding: chunked, gzip"],
-    "not chunked": ["Transfer-Encoding: xchunked"],
-    "identity": ["Transfer-Encoding: identity"],
-    "no coding": ["Transfer-Encoding: "],
-    "a folded line": ["Content-Length: 5", "X: y\r\n z"],
-    "a bare line feed": ["Content-Length: 5\nX: y"],
-    "a bare return": ["Content-Length: 5\rX: y"],
-    "a space before the colon": ["Content-Length : 5"],
-    "a NUL in a value": ["Content-Length: 5", "X: \0"],
-    "a NUL in a name": ["Content-Length: 5", "X\0: y"],
-    "no name": ["Content-Length: 5", ": y"],
-    "another host": ["Content-Length: 5", "Host: y"],
-    "two tokens": ["Content-Length: 5", "Authorization: Bearer x", "authorization: Bearer y"],
-    "two ids": ["Content-Length: 5", "Hush-Batch: " + "0" * 32, "Hush-Batch: " + "1" * 32],
-    "two tickets": ["Content-Length: 5", "Hush-Ticket: 0", "Hush-Ticket: 0"],
-    "two types": ["Content-Length: 5", "Content-Type: text/plain"],
-    "a protocol and a body": ["Connection: upgrade", "Upgrade: h2c", "Content-Length: 5"],
-    "a protocol and chunks": ["Connection: upgrade", "Upgrade: websocket", CHUNKED],
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_what_can_be_read_in_two_ways_is_refused(quick: Served, case: str) -> None:
-    """With 400, and nothing that follows is taken for another request."""
-    for more in ((), ("X: y",)):
-        found = quick.raw(reports(*CASES[case], *more), b"hello" + ONE, b"0\r\n\r\n" + ONE)
-        answered(found, "bad-request")
-        assert found.count(b"HTTP/1.1 ") == 1
-
-
-STARTS = {
-    "no host": b"GET /healthz HTTP/1.1\r\n\r\n",
-    "no version": b"GET /healthz\r\n\r\n",
-    "HTTP/2.0": b"GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n",
-    "HTTP/1.9": b"GET /healthz HTTP/1.9\r\nHost: x\r\n\r\n",
-    "line feeds": b"GET /healthz HTTP/1.1\nHost: x\n\n",
-    "HTTP/1.0 in chunks": reports(CHUNKED).replace(b"HTTP/1.1", b"HTTP/1.0") + b"0\r\n\r\n",
-    "a star": b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
-    "another's address": b"CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n",
-    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "a method in small letters": b"get /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
-    "a NUL in the path": b"GET /\0healthz HTTP/1.1\r\nHost: x\r\n\r\n",
-    "another scheme": b"GET ftp://x/healthz HTTP/1.1\r\nHost: x\r\n\r\n",
-}
-
-
-@pytest.mark.parametrize("case", STARTS)
-def test_lines_that_are_not_of_this_protocol(quick: Served, case: str) -> None:
-    found = quick.raw(STARTS[case] + ONE)
-    answered(found, "bad-request")
-    assert found.count(b"HTTP/1.1 ") == 1
-
-
-def test_what_is_odd_and_allowed(quick: Served) -> None:
-    for start in (b"GET http://elsewhere/healthz HTTP/1.1\r\nHost: x\r\n", b"GET /healthz HTTP/1.0\r\n"):
-        assert b" 200 OK" in quick.raw(start + b"Connection: close\r\n\r\n")
-    for protocol_ in (b"h2c", b"websocket"):  # which is not spoken here; and what follows is not read
-        found = quick.raw(ONE[:-2] + b"Connection: upgrade\r\nUpgrade: " + protocol_ + b"\r\n\r\n" + ONE, ONE)
-        assert found.count(b"HTTP/1.1 200 OK") == found.count(b"connection: close") == 1
-    # Names with underscores are other names.
-    body = report_of(PLAN).to_json().encode()
-    found = quick.raw(reports("Content_Length: 1", f"Content-Length: {len(body)}", "Connection: close") + body)
-    assert found.startswith(b"HTTP/1.1 202 ")
-    # Forwarded addresses are lists, to which each proxy may add a line.
-    assert b" 200 OK" in quick.raw(LAST[:-2] + b"X-Forwarded-For: a\r\nX-Forwarded-For: b\r\n\r\n")
-
-
-def test_whoever_waits_to_go_on_and_is_refused_is_not_misread(quick: Served) -> None:
-    """The body that the client announced never comes: what does is not a body, nor may it be taken for one."""
-    found = quick.raw(reports("Content-Length: 900000", "Expect: 100-continue"), ONE)
-    answered(found, "too-large")
-    assert b"connection: close" in found
-    body = report_of(PLAN).to_json().encode()
-    found = quick.raw(reports(f"Content-Length: {len(body)}", "Expect: 100-continue"), body)
-    assert found.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 ")
-
-
-def test_a_mistake_behind_good_requests(quick: Served) -> None:
-    """They are answered; then the connection ends."""
-    body = report_of(PLAN).to_json().encode()
-    good = reports(f"Content-Length: {len(body)}") + body
-    for bad in (b"\0\0\0\0", reports(CHUNKED) + b"zzz\r\n", b"GET / HTTP/1.1\r\nX: " + b"x" * 20_000):
-        found = quick.raw(good + good + bad)
-        assert found.count(b"HTTP/1.1 202 ") == 2
-        assert found.count(b"HTTP/1.1 ") in (2, 3)  # the mistake is told if both were answered when it was read
-
-
 # -- how much is held
 
 
@@ -556,7 +345,7 @@ def test_a_client_that_ends_its_side_is_answered(quick: Served) -> None:
 
 @pytest.mark.parametrize("how", ["reset", "close", "half"])
 def test_a_client_may_go_at_each_byte(quick: Served, how: str) -> None:
-    """Nothing is in the log, no task and no byte is left: see `quick`. Reports that were sent are counted once."""
+    """Nothing is in the log, no task and no byte is left: see `watched`. Reports that were sent are counted once."""
     body = report_of(PLAN).to_json().encode()
     whole = reports(f"Content-Length: {len(body)}") + body
     chunks = reports(CHUNKED) + b"%x;a=b\r\n%s\r\n0\r\nX: y\r\n\r\n" % (len(body), body)

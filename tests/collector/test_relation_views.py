@@ -284,3 +284,22 @@ def test_a_relation_is_computed_once_for_all_readers(served: Served, monkeypatch
     for _ in range(3):
         shown(served, "crosstab", attribute="education", by="children", level=0.77)
     assert len(calls) == 1
+
+
+def test_intervals_hold_together_on_request(served: Served) -> None:
+    for address, rows in (
+        (
+            "crosstab?attribute=education&by=children",
+            hush.crosstab(relating.tally(), "education", "children", simultaneous=True),
+        ),
+        (
+            "means?attribute=hours&by=education",
+            hush.means(relating.tally(), "hours", by="education", simultaneous=True),
+        ),
+    ):
+        response = served.client.get(f"{served.path(address, PLAN)}&intervals=together").json()
+        assert response["intervals"] == "together"
+        assert response["rows"] == [plain(row) for row in rows]
+        each = served.client.get(served.path(address, PLAN)).json()
+        assert each["intervals"] == "each"
+        assert each["rows"][0]["high"] < response["rows"][0]["high"]

@@ -13,6 +13,7 @@ import pytest
 from hush import Plan, Tally
 from hush.collector import reveals
 from hush.collector.http.metrics import Metrics
+from hush.collector.periods import Period
 from hush.collector.reveals import Reveals
 from hush.collector.settings import Settings
 from hush.collector.stores.base import Store
@@ -53,8 +54,8 @@ def test_without_the_rule_a_reader_rebuilds_every_report(tmp_path: Path) -> None
 class Forgetful(SqliteStore):
     """Shows everything when it starts."""
 
-    def reveal(self, plan: Plan, known: int | None, least: int) -> Tally:
-        return self.tally(plan) if known is None else super().reveal(plan, self._shown_n(plan), least)
+    def reveal(self, plan: Plan, known: int | None, least: int, period: Period | None = None) -> Tally:
+        return self.tally(plan) if known is None else super().reveal(plan, self._shown_n(plan), least, period)
 
     def _shown_n(self, plan: Plan) -> int:
         return super().reveal(plan, None, 0).reports

@@ -28,9 +28,11 @@ from hush.collector import formats
 from hush.collector.http import documents, views
 from hush.collector.serve import make_server
 from hush.device.randomise import randomise
+from hush.server.changes import Counted
+from hush.server.estimates import Wanted
 from tests.collector import served as support
+from tests.collector.bare import until
 from tests.collector.served import BOUGHT, HASHES, Served, anybody, serving
-from tests.collector.test_direct import until
 
 WIDE = hush.design(
     hush.Schema([hush.Categorical(f"c{i}", [f"value {j}" for j in range(150)]) for i in range(20)]), 1.0, title="wide"
@@ -52,6 +54,17 @@ def unit() -> float:
         json.dumps(work)
         found.append(time.thread_time() - start)
     return min(found)
+
+
+def longest(found: list[float], act: Callable[[], None]) -> float:
+    """Return the longest callback while something is done. The shortest of three tries: a machine pauses at times."""
+
+    def once() -> float:
+        found.clear()
+        act()
+        return max(found)
+
+    return min(once() for _ in range(3))
 
 
 @contextmanager
@@ -99,9 +112,7 @@ def read_all(served: Served) -> None:
 def test_readers_do_not_hold_up_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with watched(tmp_path, monkeypatch) as (served, found):
         read_all(served)  # what is imported for the first time is not counted
-        found.clear()
-        read_all(served)
-        assert max(found) < 2
+        assert longest(found, partial(read_all, served)) < 2
 
 
 def test_a_table_that_is_written_in_the_loop_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,28 +121,27 @@ def test_a_table_that_is_written_in_the_loop_is_caught(tmp_path: Path, monkeypat
     @wraps(views.Views.estimates)  # which declares the endpoint
     async def estimates(self: views.Views, request: Any) -> Any:
         tally = await self._visible.tally(request)
-        document, _ = await self._estimated(tally, 0.95, "ratio", "none", "each")
-        return Response(documents.as_csv(document.estimates), media_type="text/csv")
+        document, _ = await self._estimated(Counted(tally), Wanted(), "none")
+        return Response(documents.as_csv(document.estimates, tally.plan.schema), media_type="text/csv")
 
     monkeypatch.setattr(views.Views, "estimates", estimates)
     with watched(tmp_path, monkeypatch) as (served, found):
         read_all(served)
-        found.clear()
-        read_all(served)
-        assert max(found) > 2
+        assert longest(found, partial(read_all, served)) > 2
 
 
 @pytest.mark.parametrize("good", [True, False])
 def test_large_batches_do_not_hold_up_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, good: bool) -> None:
     one = randomise(WIDE, RECORD).encode()
-    pieces = [one[:9] + secrets.token_bytes(16) + one[25:] for _ in range(60_000)]
-    body = secrets.token_bytes(16) + b"".join(pieces if good else [*pieces, b"\7"])
+
+    def batch() -> None:
+        pieces = [one[:9] + secrets.token_bytes(16) + one[25:] for _ in range(60_000)]
+        body = secrets.token_bytes(16) + b"".join(pieces if good else [*pieces, b"\7"])
+        assert served.post(WIDE, body, formats.REPORTS).status_code == (202 if good else 422)
+
     with watched(tmp_path, monkeypatch) as (served, found):
         served.post(WIDE, secrets.token_bytes(16) + one, formats.REPORTS)
-        found.clear()
-        answer = served.post(WIDE, body, formats.REPORTS)
-        assert answer.status_code == (202 if good else 422)
-        assert max(found) < 2
+        assert longest(found, batch) < 2
 
 
 def ask(path: str, body: bytes = b"") -> bytes:
@@ -158,9 +168,11 @@ def test_odd_requests_do_not_hold_up_the_loop(tmp_path: Path, monkeypatch: pytes
     with watched(tmp_path, monkeypatch) as (served, found):
         served.raw(ask("/healthz"))
         served.raw(ask("/trainings/wide/gradients?round=1", b"{}"))
-        found.clear()
-        assert served.raw(request).startswith(f"HTTP/1.1 {status} ".encode())
-        assert max(found) < 1.3
+
+        def send() -> None:
+            assert served.raw(request).startswith(f"HTTP/1.1 {status} ".encode())
+
+        assert longest(found, send) < 1.3
 
 
 def test_a_refused_batch_costs_no_more_than_one_that_is_counted() -> None:

@@ -66,7 +66,7 @@ def test_labels_as_people_have_them_train_the_same_model(tmp_path: Path, monkeyp
     broken = described("broken", [0, 1])
     with serving(tmp_path, plans=(), trainings=trainings | {broken: PEOPLE}) as served:
         signs, bits = [play(served, own, CLASSES[own.title], monkeypatch) for own in trainings]
-        monkeypatch.setattr(gradient, "target", lambda label, value: float(value))
+        monkeypatch.setattr(gradient, "target", lambda label, value, against: float(value))
         twin = play(served, broken, [0, 1], monkeypatch)
     assert accuracy(signs) > 0.85
     assert bits.result == signs.result

@@ -25,7 +25,7 @@ from hush.core.exact import exp_bounds
 from hush.core.training.rounds import Round
 from hush.device.gradient import gradient, held_out
 from hush.planning.predictions import by_target
-from hush.server import manipulations
+from hush.server import estimates, manipulations
 from hush.server.distributions import distribution
 from tests.collector.served import ALL, FEW, PLAN, PLANS, TRAINING, WIDE, Served, anybody, packed, report_of, serving
 
@@ -305,11 +305,11 @@ def test_many_viewers_cost_like_one(served: Served, monkeypatch: pytest.MonkeyPa
     assert (sorted(calls), most[0]) == (["age", "income"], 1)
     computed = []
 
-    def estimated(tally: hush.Tally, **options: Any) -> Any:
+    def estimated(tally: hush.Tally, *options: Any) -> Any:
         computed.append(options)
-        return hush.estimate(tally, **options)
+        return estimates.chosen(tally, *options)
 
-    monkeypatch.setattr("hush.collector.http.views.estimate", estimated)
+    monkeypatch.setattr("hush.collector.http.views.chosen", estimated)
     with ThreadPoolExecutor(20) as viewers:
         answers = set(viewers.map(lambda _: str(shown(served, "estimates", ALL, level=0.77)), range(50)))
     assert (len(answers), len(computed)) == (1, 1)

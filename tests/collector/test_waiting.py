@@ -141,7 +141,7 @@ def paths_of(app: Any) -> list[str]:
     """Every address that is read, for a plan and a training that are there."""
     routes = [route for route in app.routes if "GET" in route.methods and route.path not in ("/metrics",)]
     paths = [re.sub("{plan}", plan().id, re.sub("{training}", "training", route.path)) for route in routes]
-    about = {"distribution": "?attribute=age", "quantiles": "?attribute=age"}
+    about = {"frequent": "?attribute=age", "distribution": "?attribute=age", "quantiles": "?attribute=age"}
     about |= dict.fromkeys(("crosstab", "means", "association"), "?attribute=age&by=os")
     return [path + about.get(path.rsplit("/", 1)[-1], "") for path in paths if "{" not in path]
 
@@ -175,7 +175,16 @@ def check_everything(store: Store, harm: Any) -> None:
     assert isinstance(found, dict), found
     assert {status for (_, path), status in found.items() if path in ALONE} == {200}
     assert {key: status for key, status in found.items() if key[1] not in ALONE and status != 503} == {}
-    absent = ("crosstab", "means", "association", "quantiles", "relay", "presentation")  # this plan has none: 404
+    absent = (
+        "frequent",
+        "crosstab",
+        "means",
+        "association",
+        "quantiles",
+        "relay",
+        "presentation",
+        "changes",
+    )  # this plan has none
     rest = [key for key in paths if key not in streams and not re.search(rf"/({'|'.join(absent)})(\?|$)", key[1])]
     deadline = time.monotonic() + PATIENCE
     while set((last := statuses(make_app(store, settings), rest)).values()) != {200}:

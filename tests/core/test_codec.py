@@ -135,3 +135,10 @@ def test_bytes_are_read_from_front_to_back_to_the_end() -> None:
     for junk in (bytearray(b"abcd"), "abcd", None):
         with pytest.raises(HushError, match="it must be bytes"):
             codec.Cursor(junk, HushError, "it")  # type: ignore[arg-type]
+
+
+def test_an_older_version_is_told_from_what_is_none() -> None:
+    for found in (1, 2):
+        assert codec.other_version(found, 3, "a plan").startswith(f"this is a plan of version {found}; this hush reads")
+    for other in (0, -1, 3, 4, True, "1", 1.0, None):
+        assert codec.other_version(other, 3, "a plan") == "this is not a plan of version 3"

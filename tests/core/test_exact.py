@@ -49,11 +49,14 @@ def test_the_largest_threshold_is_private_and_one_more_is_not(bound: Fraction, i
     assert more == WORD or more * outside > bound * (WORD - more) * inside
 
 
+ODD = math.lcm(*range(1, 4096, 2))
+
+
 @given(st.fractions(Fraction(1001, 1000), 10**7), st.integers(1, 4096), st.integers(1, 4096))
 def test_the_aligned_threshold_divides_evenly_and_is_the_largest_such(
     bound: Fraction, inside: int, outside: int
 ) -> None:
-    while (odd := math.gcd(inside, outside, math.lcm(*range(1, 4096, 2)))) > 1:  # leave only powers of two in common
+    while (odd := math.gcd(inside, outside, ODD)) > 1:  # leave only powers of two in common
         inside //= odd
     step = inside * outside
     threshold = aligned_threshold(bound, inside, outside)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hush import Categorical, Numeric, Plan, Schema, design
+from hush import Categorical, Integer, Numeric, Plan, Schema, design
 from hush.core.following import check_follows
 from hush.core.schema import Attribute
 from hush.errors import PlanError
@@ -46,6 +46,7 @@ def test_a_narrower_range_that_clips_is_followed(income: Numeric) -> None:
         (second(narrowed(2e7)), "'income': may only be narrowed"),
         (second(narrowed(low=-1.0)), "'income': may only be narrowed"),
         (second(Categorical("income", ["low", "high"])), "'income': may only be narrowed"),
+        (second(Integer("income", 0, 400_000, "clip", optional=True)), "'income': may only be narrowed"),
         (second(replace(AGE, high=60.0, out_of_range="clip")), "'age': may only be narrowed"),
         (second(Categorical("region", ["north", "other"])), "'region': may only be narrowed"),
     ],

@@ -77,7 +77,7 @@ def test_a_mutated_report_is_refused_or_valid(name: str, seed: int, data: st.Dat
     assert decoded.encode() == encoded  # one way to write each report
 
 
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(st.sampled_from([*PLANS]), st.binary(max_size=64))
 def test_random_bytes_are_refused_or_valid(name: str, data: bytes) -> None:
     plan = PLANS[name]
@@ -93,7 +93,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=100)
 @given(st.sampled_from([*PLANS]), st.sampled_from(["hush", "plan", "id", "answers"]), JSON)
 def test_a_mutated_json_report_is_refused_or_valid(name: str, field: str, junk: Any) -> None:
     plan = PLANS[name]
@@ -107,7 +107,7 @@ def test_a_mutated_json_report_is_refused_or_valid(name: str, field: str, junk: 
         assert report.plan is plan
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.sampled_from([*PLANS]), st.data())
 def test_an_edited_json_report_is_refused_or_valid(name: str, data: st.DataObject) -> None:
     text = some_report(name).to_json()

@@ -15,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hush import MISSING, Categorical, Numeric, RecordError, Schema, SchemaError, design
-from hush.core import schema as schema_module
+from hush.core import finders
+from hush.core.categorical import Points
+from hush.core.numeric import short
 from hush.device.randomise import randomise_from
 from hush.testing import ListedCoins
 from tests.cases import MIXED, RECORD
@@ -236,8 +238,8 @@ BAD_ATTRIBUTES: list[tuple[Callable[[], object], str]] = [
     (lambda: Schema([Numeric(f"x{i}", 0, 1) for i in range(1025)]), "1 to 1024"),
     (lambda: Schema([Numeric("x", 0, 1), Categorical("x", [1, 2])]), "more than once"),
     (lambda: Schema(Numeric("x", 0, 1)), "a list of attributes"),  # type: ignore[arg-type]
-    (lambda: Schema(["x"]), "Numeric and Categorical"),  # type: ignore[list-item]
-    (lambda: Schema([Numeric("x", 0, 1), "y"]), "Numeric and Categorical"),  # type: ignore[list-item]
+    (lambda: Schema(["x"]), "Numeric, Categorical, Choices and Text"),  # type: ignore[list-item]
+    (lambda: Schema([Numeric("x", 0, 1), "y"]), "Numeric, Categorical, Choices and Text"),  # type: ignore[list-item]
 ]
 
 
@@ -293,7 +295,7 @@ def test_attributes_and_schemas_are_values() -> None:
     one, other = make(), make()
     assert one == other
     assert len({*one, *other}) == 3
-    assert repr(one[0]) == "Categorical(name='os', values=('linux', 'mac'), optional=False)"
+    assert repr(one[0]) == "Categorical(name='os', values=('linux', 'mac'), optional=False, other=False)"
     assert repr(one[2]) == f"Schema(attributes=({one[0]!r}, {one[1]!r}))"
     assert Schema.from_json(one[2].to_json()) == one[2]
     fewer = replace(one[2], attributes=one[:1])
@@ -360,7 +362,7 @@ def test_texts_whose_hashes_are_equal_are_padded_otherwise(monkeypatch: pytest.M
         lengths.append(len(data))
         return 0 if len(data) < 16 else hash(data)
 
-    monkeypatch.setattr(schema_module, "hash", weak, raising=False)
+    monkeypatch.setattr(finders, "hash", weak, raising=False)
     attribute = Categorical("c", ["a", "b"])
     assert [attribute.encode("a"), attribute.encode("b")] == [0, 1]
     assert lengths[-1] == 16
@@ -408,3 +410,91 @@ def test_a_missing_value_is_the_last_category(values: Any) -> None:
     attribute = Categorical("c", values, optional=True)
     assert attribute.encode(None) == len(values)
     assert attribute.labels[attribute.encode(None)] == MISSING
+
+
+def test_numbers_are_shown_as_people_write_them() -> None:
+    assert [short(number) for number in (24.0, -3.0, 0.5)] == ["24", "-3", "0.5"]
+    assert [short(number) for number in (1e15 - 1, 1e15, 1.5e15)] == ["9" * 15, repr(1e15), repr(1.5e15)]
+    age = Numeric("age", 2, 10)
+    assert age.examples == (2.0, 6.0, 10.0)
+    assert [age.spanned(*ends) for ends in ((None, 4.0), (5.0, None), (5.0, 5.0), (5.0, 7.0))] == [
+        "up to 4",
+        "above 4",
+        "5",
+        "5 to 7",
+    ]
+    assert not age.whole
+    assert "_absent" not in repr(age)
+
+
+def test_bins_of_whole_numbers_begin_at_the_lowest_and_hold_the_highest() -> None:
+    age = Numeric("age", 2, 10)
+    assert [list(age.starts(bins)) for bins in (1, 2, 4, 9)] == [[2], [2, 7], [2, 5, 8], [2, 3, 4, 5, 6, 7, 8, 9, 10]]
+
+
+def test_the_cut_of_a_band_is_a_number_and_zero_has_no_sign() -> None:
+    age = Numeric("age", 2, 10)
+    assert [age.cut(3), age.near(3.0, 1.0)] == [3.0, 3.0]
+    assert math.copysign(1, age.cut(-0.0)) == 1
+    for bad in (True, "3", None):
+        with pytest.raises(SchemaError, match="bands are a list of numbers"):
+            age.cut(bad)
+
+
+def test_a_number_that_is_missing_has_no_place_and_a_unit_is_less_than_the_range() -> None:
+    assert Numeric("x", 2, 4, optional=True).encode(None) is None
+    assert Numeric("x", 2, 4).to_json()["kind"] == "numeric"
+    with pytest.raises(SchemaError, match="less than high - low"):
+        Numeric("x", 10, 12, scale="log", unit=5)
+
+
+def test_all_other_strings_are_one_category() -> None:
+    class Own(str):
+        """A string that is not quite one."""
+
+    attribute = Categorical("c", ["a"], optional=True, other=True)
+    assert attribute.labels == ("a", "(other)", MISSING)
+    assert [attribute.encode(value) for value in ("a", "b", Own("a"), Own("b"), None)] == [0, 1, 0, 1, 2]
+    assert Categorical("c", ["a", "(other)"]).to_json()["kind"] == "categorical"
+
+
+@pytest.mark.parametrize(
+    ("values", "other", "rule"),
+    [
+        (["a"], 1, "other must be True or False"),
+        ([1, 2], True, "other=True is for values that are strings"),
+        (["a", "(other)"], True, r"no value may be '\(other\)'"),
+        ([str(i) for i in range(4096)], True, r"needs 1 to 4095 values; for more, pass hush\.Listed\(values\)$"),
+        (range(4097), False, "needs 2 to 4096 values$"),
+        (["a"], False, "needs 2 to 4096 values$"),
+    ],
+)
+def test_bad_values_of_a_category_are_refused(values: Any, other: Any, rule: str) -> None:
+    with pytest.raises(SchemaError, match=rule):
+        Categorical("c", values, other=other)
+
+
+def test_points_have_numbers_for_names_and_a_missing_text_is_the_last() -> None:
+    for points in (Points("t", 4), Points("t", 3, optional=True)):
+        assert (points.kind, points.name, points.labels, points.other) == ("points", "t", range(4), False)
+    assert [len(points.values) for points in (Points("t", 4), Points("t", 3, optional=True))] == [4, 3]
+
+
+def test_texts_are_padded_to_one_length_and_none_of_the_list_is_cut() -> None:
+    find = finders.Texts(["a", "bcdefgh"])
+    texts = ["", "a", "bcdefgh", "bcdefghi", "bcdefghij", "z" * 100]
+    assert {len(find.padded(text)) for text in texts} == {4 * (len("bcdefgh") + 3)}
+    assert find.padded("bcdefgh").decode("utf-32-le").startswith("bcdefgh")
+    assert find.padded("bcdefghi") != find.padded("bcdefgh")  # a longer text is not cut to one of the list
+
+
+def test_a_text_that_is_not_in_the_list_is_compared_with_the_first() -> None:
+    class Watched(list[str]):
+        def __getitem__(self, place: Any) -> Any:
+            asked.append(place)
+            return super().__getitem__(place)
+
+    asked: list[int] = []
+    find = finders.Texts(Watched(["a", "b", "c"]))
+    assert [find("c"), find("d")] == [2, None]
+    assert asked == [2, 0]

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hush import Categorical, Numeric, PlanError, Schema, SchemaError
+from hush import Categorical, Date, Integer, Numeric, PlanError, Schema, SchemaError
 from hush.core import views
+from hush.core.looking import View
 from hush.core.schema import MISSING
-from hush.core.views import DIFFERENT, MAX_CUTS, SAME, Bands, Product, Sides, Value, View
+from hush.core.views import DIFFERENT, MAX_CUTS, SAME, Bands, Product, Sides, Value
 
 SCHEMA = Schema(
     [
@@ -111,6 +112,22 @@ def test_a_product_is_measured_from_its_centres_and_clipped() -> None:
     assert not Product(("age", "score"), (56.0, 0.5), 0.25).seen(SCHEMA).optional
 
 
+def test_each_number_of_a_product_has_its_own_centre_and_may_be_missing_by_itself() -> None:
+    view = Product(("age", "hours"), (36.0, 60.0), 0.5)
+    assert view.places(SCHEMA) == (0.25, 0.75)
+    assert seen(view, age=56, hours=80) == (0.25 * 0.25 / 0.5 + 1) / 2
+    assert seen(view, age=56, hours=None) is None
+    assert view.seen(SCHEMA).optional
+    assert Product(("hours", "age"), (60.0, 36.0), 0.5).seen(SCHEMA).optional
+
+
+def test_the_names_of_two_attributes_are_cut() -> None:
+    names = ("m" * 61, "n" * 61)
+    schema = Schema([Numeric(name, 0, 1) for name in names])
+    for view in (Sides(names, (0.5, 0.5)), Product(names, (0.5, 0.5), 1.0)):
+        assert view.seen(schema).name == f"{'m' * 60} × {'n' * 60}"
+
+
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(2.0**-20, 1))
 def test_a_product_is_an_input(x: float, y: float, p: float, q: float, reach: float) -> None:
     schema = Schema([Numeric("x", 0, 1), Numeric("y", 0, 1)])
@@ -157,7 +174,7 @@ BAD: list[tuple[Callable[[], View], str]] = [
     (lambda: Product(("age",), (24.0, 2.0), 0.25), "two attributes"),  # type: ignore[arg-type]
     (lambda: Product(("age", "hours"), (24.0,), 0.25), "a centre of each"),  # type: ignore[arg-type]
     (lambda: Product(("age", "hours"), (24.0, math.nan), 0.25), "'hours': a centre must be"),
-    (lambda: Product(("age", "hours"), (24.0, 2.0), 1), "the reach of a product must be a finite float"),
+    (lambda: Product(("age", "hours"), (24.0, 2.0), 1), "'age': the reach of a product must be a finite float"),
     (lambda: Product(("age", "hours"), (24.0, 2.0), 0.0), "2\\^-20 to 1"),
     (lambda: Product(("age", "hours"), (24.0, 2.0), 2.0**-21), "2\\^-20 to 1"),
     (lambda: Product(("age", "hours"), (24.0, 2.0), math.nextafter(1.0, 2.0)), "2\\^-20 to 1"),
@@ -174,6 +191,7 @@ def test_a_bad_view_is_refused_with_its_attribute(make: Callable[[], View], rule
 UNFIT: list[tuple[View, str]] = [
     (Bands("age", (15.9,)), "'age': cuts must be from 16.0 to below 96.0"),
     (Bands("age", (96.0,)), "'age': cuts must be from 16.0 to below 96.0"),
+    (Bands("age", (15.9, 24.0)), "'age': cuts must be from 16.0 to below 96.0"),
     (Bands("age", (40.0, 24.0)), "'age': cuts must increase"),
     (Bands("age", (24.0, 24.0)), "'age': cuts must increase"),
     (Bands("edu", (24.0,)), "'edu': this view is of a number"),
@@ -210,7 +228,10 @@ def test_cuts_that_fall_together_as_positions_are_refused() -> None:
         Bands("x", (-4.0, -4.25 + 0.75)).seen(schema)
     with pytest.raises(PlanError, match="'x': cuts must increase"):
         Bands("x", (0.0,)).seen(schema)  # its position is 1: nothing would lie above
+    with pytest.raises(PlanError, match="'x': cuts must increase"):
+        Bands("x", (-4.0, 0.0)).seen(schema)
     assert Bands("x", (-4.0,)).seen(schema).name == "x"
+    assert Bands("score", (-0.5,)).seen(SCHEMA).name == "score"  # only 0 must have no sign
 
 
 def test_the_most_cuts_and_the_ends_of_reach_and_centres() -> None:
@@ -240,6 +261,13 @@ def test_the_json_of_views() -> None:
         '{"kind": "bands", "of": ["hours"], "cuts": [0.0, 38.5]}',
         '{"kind": "product", "of": ["age", "score"], "centres": [56.0, 0.5], "reach": 0.25}',
     ]
+    assert KINDS[4].to_json() == {"kind": "sides", "of": ["age", "hours"], "cuts": [40.0, 38.0]}
+
+
+def test_every_name_in_json_is_a_string() -> None:
+    for names in (["age", 7], [7, "age"]):
+        with pytest.raises(PlanError, match="this view is of 2 attributes"):
+            views.from_json(KINDS[4].to_json() | {"of": names})
 
 
 @pytest.mark.parametrize("view", KINDS)
@@ -278,6 +306,36 @@ def test_labels_are_as_people_write_numbers() -> None:
     assert views.labels((0.0, 1e6, 2.5e6)) == ["up to 0", "0 to 1000000", "1000000 to 2500000", "above 2500000"]
     assert views.labels((1e16,)) == ["up to 1e+16", "above 1e+16"]
     assert len(set(views.labels([i / 7 for i in range(200)]))) == 201
+
+
+def test_a_band_of_whole_numbers_is_named_by_its_first_and_its_last_one() -> None:
+    ages = Integer("age", 0, 99)
+    assert views.labels((17.0, 18.0, 64.0, 65.0), ages) == ["up to 17", "18", "19 to 64", "65", "above 65"]
+    assert views.labels((17.0, 64.5), ages) == ["up to 17", "17 to 64.5", "above 64.5"]
+    assert views.labels((17.0,), Numeric("age", 0, 99)) == ["up to 17", "above 17"]
+
+
+@pytest.mark.parametrize(
+    ("view", "words"),
+    [
+        (Value("edu"), "edu"),
+        (Bands("age", (24.0, 40.0, 60.0)), "age in 4 bands"),
+        (Sides(("age", "hours"), (40.0, 38.5)), "age and hours: same side of 40 and 38.5?"),
+        (Product(("age", "score"), (56.0, 0.5), 0.25), "age × score"),
+        (Product(("hours", "hours"), (40.0, 40.0), 0.25), "hours squared"),
+    ],
+)
+def test_what_people_read_of_a_view(view: View, words: str) -> None:
+    assert view.words == view.told(SCHEMA) == words
+
+
+def test_cuts_are_told_in_the_words_of_their_attributes() -> None:
+    schema = Schema([Date("born", "1990-01-01", "2020-12-31"), Numeric("hours", 0, 80)])
+    day = schema["born"].encode("2000-02-29")
+    assert isinstance(schema["born"], Numeric)
+    cut = schema["born"].low + float(day) * (schema["born"].high - schema["born"].low)  # type: ignore[arg-type]
+    view = Sides(("born", "hours"), (float(round(cut)), 38.0))
+    assert view.told(schema) == "born and hours: same side of 2000-02-29 and 38?"
 
 
 # -- steps (tests/core/channels/test_same_work.py compares those of whole records)

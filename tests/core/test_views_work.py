@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from hush.core.looking import Look, View
 from hush.core.schema import Input, Numeric, Schema
-from hush.core.views import Look, Product, Sides, View
+from hush.core.views import Product, Sides
 
 SCHEMA = Schema([Numeric("x", 0, 1, optional=True), Numeric("y", 0, 1, optional=True)])
 VIEWS = [Sides(("x", "y"), (0.5, 0.5)), Product(("x", "y"), (0.5, 0.5), 0.25)]

@@ -31,7 +31,6 @@ from hush.demo.run import Options, covers, run, table, verdict
 from hush.demo.service import DemoError
 from hush.device.client import Client
 from hush.server.estimates import Estimate
-from hush.server.tally import own_of
 
 SMALL = people(2000, 1)
 
@@ -128,7 +127,7 @@ def test_people_can_answer_through_a_relay(
     (held,) = store.plans()
     tally = store.tally(held.plan)
     store.close()
-    assert (tally.reports, own_of(tally)) == (70, 90)
+    assert (tally.reports, tally.own) == (70, 90)
     assert held.plan.epsilon == 1.0
     assert "\n".join(table(hush.estimate(tally), truth(people(70, 2019)), 0.95)) in text
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import subprocess
-import sys
 import threading
-import time
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +28,6 @@ from hush.errors import CollectorError
 from hush.server.step import first_round, step
 from hush.testing import ListedCoins
 from tests.faking import answer, faking
-from tests.test_imports import SOURCE
 
 NUMBER = hush.design(hush.Schema([hush.Numeric("x", 0, 1)]), 4.0)
 PAIR = hush.design(hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b"])]), 1.0)
@@ -300,163 +294,6 @@ def test_a_ledger_is_one_persons(tmp_path: Path) -> None:
     assert ledger.spent == 0
 
 
-# -- forks
-
-FORKED = """
-import os, sys, threading
-import hush
-schema = hush.Schema([hush.Numeric("x", 0, 1), hush.Categorical("c", ["a", "b"])])
-plans = [hush.design(schema, 1.0, title=title) for title in ("before", "after", "training", "asked")]
-ledger = hush.Ledger(sys.argv[1], cap=9.0)
-
-def in_child(act):
-    reader, writer = os.pipe()
-    if os.fork() == 0:
-        try:
-            text = act()
-        except hush.HushError as error:
-            text = type(error).__name__
-        os.write(writer, text.encode())
-        os._exit(0)
-    os.close(writer)
-    os.wait()
-    with os.fdopen(reader) as file:
-        return file.read()
-
-def made(plan, x=0.5, name=None, **options):
-    from hush.device.answered import Person
-    return Person(name).randomise(plan, {"x": x, "c": "a"}, **options).encode().hex()
-
-def kept(plan):
-    return ledger.randomise(plan, {"x": 0.5, "c": "a"}).encode().hex()
-
-def asked(plan, dealt=None):
-    from hush.device.answered import Person
-    return Person().ask(plan, dealt).id.hex()
-
-# Nothing but hush itself was loaded before this one.
-assert "hush.device.answered" not in sys.modules
-first = in_child(lambda: made(plans[1]))
-assert made(plans[0]) == in_child(lambda: made(plans[0])) == in_child(lambda: in_child(lambda: made(plans[0])))
-assert first == in_child(lambda: made(plans[1])) == made(plans[1]) == in_child(lambda: made(plans[1]))
-assert in_child(lambda: made(plans[1], 0.75)) == "LedgerError"
-others = {made(plans[1], 0.5, "Ann"), in_child(lambda: made(plans[1], 0.5, "Bo")), first}
-assert len(others) == 3
-
-# Once in a training, a report is drawn by one process; those who come after it know.
-assert in_child(lambda: made(plans[2], once="t")) == "LedgerError"
-trained = made(plans[2], once="t")
-assert in_child(lambda: made(plans[2], once="t")) == trained
-
-# Another process may have answered without the questions that this one draws.
-assert in_child(lambda: asked(plans[3])) == "LedgerError"
-assert in_child(lambda: asked(plans[3], hush.Asked(plans[3], bytes(16), "00" * 16))) == "LedgerError"
-assert in_child(lambda: in_child(lambda: asked(plans[3]))) == "LedgerError"
-
-# A child and its parent must not answer one each of two plans that exclude each other.
-pilot = hush.design(schema, 1.0, title="pilot")
-second = hush.design(schema, 1.0, after=pilot)
-assert len(in_child(lambda: made(pilot))) > 20
-assert in_child(lambda: made(second)) == "LedgerError"
-try:
-    made(second)
-except hush.LedgerError as error:
-    assert "ledger" in str(error)
-else:
-    raise AssertionError("the parent has answered the second plan, a child the first")
-assert in_child(lambda: kept(pilot)) == kept(pilot)
-assert in_child(lambda: kept(second)) == "BudgetError"
-
-# A thread is in the middle of an answer while another forks.
-from hush.device import answered
-inside, go = threading.Event(), threading.Event()
-real = answered.randomise_from
-def slow(*arguments):
-    inside.set()
-    go.wait(1)
-    return real(*arguments)
-answered.randomise_from = slow
-other = hush.design(schema, 1.0, title="slow")
-thread = threading.Thread(target=lambda: made(other))
-thread.start()
-inside.wait()
-answered.randomise_from = real
-assert len(in_child(lambda: made(plans[0]))) > 9
-thread.join()
-
-# A ledger holds no connection that two processes could share.
-assert kept(plans[0]) == in_child(lambda: kept(plans[0]))
-assert in_child(lambda: kept(plans[1])) == kept(plans[1])
-print("all is well")
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
-def test_a_child_makes_the_same_report(tmp_path: Path) -> None:
-    program = f"import sys; sys.path.insert(0, {str(SOURCE)!r})\n{FORKED}"
-    command = [sys.executable, "-I", "-W", "ignore", "-c", program, str(tmp_path / "ledger")]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)  # noqa: S603
-    assert (result.stdout.strip(), result.returncode) == ("all is well", 0), result.stderr
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
-def test_a_fork_waits_for_an_answer_that_is_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then the child knows it, and can take the lock, which a thread held that the child does not have."""
-    inside, lock = threading.Event(), answered._memory.lock
-
-    def slow(*arguments: Any) -> hush.Report:
-        inside.set()
-        time.sleep(0.3)
-        return randomise_from(*arguments)
-
-    monkeypatch.setattr(answered, "randomise_from", slow)
-
-    def taken_and_released() -> bool:
-        taken = lock.acquire(blocking=False)
-        if taken:
-            lock.release()
-        return taken
-
-    thread = threading.Thread(target=lambda: Person().randomise(PAIR, RECORD))
-    thread.start()
-    assert inside.wait(30)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # that threads and forks do not go together
-        child = os.fork()
-    if child == 0:
-        free = answered._memory.lock.acquire(timeout=1)
-        os._exit(0 if free and PAIR.id in answered._memory.answers[None] else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    thread.join()
-    with ThreadPoolExecutor() as pool:  # of this process the lock is free again, for every thread
-        assert pool.submit(taken_and_released).result()
-
-
-def test_a_child_does_what_depends_on_the_record_and_the_plan_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(family, "PROCESS", -1)
-    with pytest.raises(hush.LedgerError, match="only with a ledger"):
-        Person().randomise(PAIR, RECORD, once="t")
-    with pytest.raises(hush.LedgerError, match="only with a ledger"):
-        Person().ask(PAIR)
-    assert Person().randomise(PAIR, RECORD) == Person().randomise(PAIR, RECORD, once="t")
-
-
-def test_a_plan_that_follows_another_is_answered_by_a_process_without_forks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(family, "forks", 0)
-    second = hush.design(PAIR.schema, 1.0, title="second", after=PAIR)
-    third = hush.design(PAIR.schema, 1.0, title="third", after=PAIR)
-    report = Person().randomise(second, RECORD)
-    for name, value in (("forks", 1), ("PROCESS", -1)):
-        with monkeypatch.context() as patched:
-            patched.setattr(family, name, value)
-            assert Person().randomise(second, RECORD) == report  # it was made before the fork, and all children know it
-            with pytest.raises(hush.LedgerError, match="only with a ledger"):
-                Person().randomise(third, RECORD)
-    with pytest.raises(hush.BudgetError):
-        Person().randomise(PAIR, RECORD)
-    assert Person().randomise(third, RECORD).plan is third  # both follow one plan, and do not exclude each other
-
-
 def test_names_have_a_length() -> None:
     assert Person("x" * 256).randomise(PAIR, RECORD) != Person("\ud800").randomise(PAIR, RECORD)
     for name in ("", "x" * 257, 5, b"x"):
@@ -540,3 +377,41 @@ def test_a_person_keeps_to_the_plan_of_a_pilot_that_was_answered(monkeypatch: py
         assert [person.answered(plan) for plan in (pilot, *seconds)] == [first.id] * 3
         assert person.answered(stranger) == stranger.id
     assert Person("nobody").answered(pilot) is None
+
+
+def test_a_person_answers_one_plan_of_a_pilot_if_they_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(family, "forks", 0)  # other tests fork
+    pilot = hush.design(PAIR.schema, 1.0, title="a pilot with followers")
+    one, two = (hush.design(PAIR.schema, 1.0, title=title, after=pilot) for title in ("follows", "follows too"))
+    person = Person("a follower")
+    person.randomise(one, RECORD, follow=True)
+    with pytest.raises(hush.BudgetError, match="another plan of the same pilot has been answered"):
+        person.randomise(two, RECORD, follow=True)
+    with pytest.raises(hush.BudgetError, match="another plan of the same pilot was asked"):
+        person.ask(two, follow=True)
+    with pytest.raises(hush.BudgetError, match="belongs to this one"):
+        person.ask(pilot)
+    assert person.ask(two) is not None  # who does not follow may answer both
+    assert person.randomise(two, RECORD).plan is two
+
+
+def test_what_was_not_asked_may_change_and_what_was_asked_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report does not depend on what was not asked."""
+    monkeypatch.setattr(family, "forks", 0)  # other tests fork
+    plan = hush.design(PAIR.schema, 1.0, k=1, title="asked for one")
+    asked = Person().ask(plan)
+    assert asked is not None
+    (name,) = (attribute.name for attribute in asked.attributes)
+    other = {"x": 0.75, "c": "b"}
+    report = Person().randomise(plan, RECORD)
+    assert Person().randomise(plan, other | {name: RECORD[name]}) == report
+    with pytest.raises(hush.LedgerError, match="another record"):
+        Person().randomise(plan, RECORD | {name: other[name]})
+
+
+def test_a_report_is_sealed_once_for_each_key() -> None:
+    key, another = (hush.CollectorKey(point.to_bytes(32, "little")) for point in (9, 16))
+    reports = [hush.randomise(PAIR, RECORD) for _ in range(2)]
+    sealed = [Person().sealed(report, to) for report in reports for to in (key, another)]
+    assert len(set(sealed)) == 4
+    assert [Person("whoever").sealed(report, to) for report in reports for to in (key, another)] == sealed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from hush import (
     BudgetError,
     Categorical,
+    Choices,
     Ledger,
     LedgerError,
     Plan,
@@ -26,13 +28,14 @@ from hush import (
 )
 from hush.core.coins import Coins
 from hush.core.dealing import SIGNATURE_SIZE, questions_of
+from hush.core.word_views import Member
 from hush.device import family
 from hush.device.answered import Person
 from hush.device.asking import Asked, answer_from
 from hush.testing import SeededCoins
 from tests.cases import MIXED, RECORD, related_plan
 
-PLAN = design(MIXED, 16.0, k=2)
+PLAN = design(MIXED, 8.0, k=2)
 ONE = design(MIXED, 4.0, k="weighted", importance={"age": 4, "os": 1})
 RELATED = related_plan()
 IDS = [bytes([i]) * 16 for i in range(40)]
@@ -60,8 +63,10 @@ def dealt(plan: Plan, id_: bytes) -> list[int]:
             index += 1
         return [index]
     chosen: set[int] = set()
-    for top in range(len(plan.questions) - plan.k, len(plan.questions)):
-        pick = coins.below(top + 1)
+    tops = range(len(plan.questions) - plan.k, len(plan.questions))
+    left = coins.below(math.prod(top + 1 for top in tops))  # few enough for one word
+    for top in tops:
+        pick = left // math.prod(further + 1 for further in tops if further > top) % (top + 1)
         chosen.add(top if pick in chosen else pick)
     return sorted(chosen)
 
@@ -141,7 +146,7 @@ def test_the_signature_is_kept_with_the_report(tmp_path: Path) -> None:
     assert again.ask(PLAN) is None, "there is nothing left to ask"
     again.randomise(ONE, RECORD)
     assert again.asked(ONE) is None
-    assert again.spent == 20
+    assert again.spent == PLAN.epsilon + ONE.epsilon
 
 
 # -- the device's own draw
@@ -207,6 +212,32 @@ def test_all_attributes_of_a_relation_are_asked() -> None:
     assert pairs > 10
 
 
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_of_choices_only_the_drawn_values_are_asked(k: int) -> None:
+    """A list that leaves out all other values has the same report, word for word."""
+    schema = Schema([Choices("uses", ["tv", "radio", "web"], most=2), Categorical("os", ["linux", "mac"])])
+    plan = design(schema, 4.0, choices="members", k=k)
+    held = ["web", "tv"]
+    record = {"uses": held, "os": "mac"}
+    narrowed = 0
+    for number in range(40):
+        asked = Asked(plan, number.to_bytes(16, "big"))
+        views = [view for index in asked.questions for view in plan.questions[index].views]
+        members = tuple(view.value for view in views if isinstance(view, Member))
+        assert asked.members == ({"uses": members} if members else {})
+        small: dict[str, Any] = {attribute.name: record[attribute.name] for attribute in asked.attributes}
+        if members:
+            small["uses"] = [value for value in held if value in members]
+            narrowed += len(small["uses"]) < len(held)
+        assert answer_from(SeededCoins(number), asked, small) == answer_from(SeededCoins(number), asked, record)
+    assert (narrowed > 0) == (k < 4)
+
+
+def test_of_picks_all_values_are_asked() -> None:
+    plan = design(Schema([Choices("uses", ["tv", "radio", "web", "post"], most=2)]), 1.0, choices="picks")
+    assert ask(plan).members == {}
+
+
 def test_what_is_not_asked_changes_nothing() -> None:
     """The report of part of a record is the report of all of it, word for word."""
     for number in range(40):
@@ -216,7 +247,7 @@ def test_what_is_not_asked_changes_nothing() -> None:
 
 
 def test_a_ledger_asks_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger = Ledger(tmp_path / "ledger", cap=20)
+    ledger = Ledger(tmp_path / "ledger", cap=10)
     first = ledger.ask(PLAN)
     assert first is not None
     assert {ledger.ask(PLAN) for _ in range(20)} == {first}  # by chance: at most 15 ** -20
@@ -224,10 +255,10 @@ def test_a_ledger_asks_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert ledger.spent == 0
     report = ledger.randomise(PLAN, part(first))
     assert tuple(index for index, _ in report.answers) == first.questions
-    assert ledger.spent == 16
+    assert ledger.spent == PLAN.epsilon
     assert ledger.ask(PLAN) is None
     with pytest.raises(BudgetError, match="this plan costs"):
-        ledger.ask(design(MIXED, 8.0))  # nobody is asked for nothing
+        ledger.ask(design(MIXED, 4.0))  # nobody is asked for nothing
     later = replace(PLAN, title="later")
     monkeypatch.setattr(family, "forks", 0)
     drawn = Person("asked").ask(later)

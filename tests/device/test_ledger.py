@@ -20,10 +20,7 @@ import hush
 from hush import BudgetError, Ledger, LedgerError, Plan, RecordError, Series, StoreError, design
 from hush.device.coins import SystemCoins
 from tests.cases import MIXED, RECORD
-
-
-def plan(title: str, epsilon: float = 1.0) -> Plan:
-    return design(MIXED, epsilon, title=title)
+from tests.device.at_once import answer, plan
 
 
 @pytest.fixture
@@ -148,7 +145,9 @@ def test_paths_that_cannot_be_are_refused(tmp_path: Path) -> None:
             Ledger(path, cap=1.0)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("change", ["delete from settings", "update settings set cap = 'much'"])
+@pytest.mark.parametrize(
+    "change", ["delete from settings", "update settings set cap = 'much'", "update settings set cap = '1/0'"]
+)
 def test_a_damaged_ledger_is_refused(ledger: Ledger, change: str) -> None:
     with sqlite3.connect(ledger.path) as connection:
         connection.execute(change)
@@ -172,17 +171,6 @@ def test_a_newer_version_is_refused(ledger: Ledger) -> None:
     connection.close()
     with pytest.raises(StoreError, match="version 1"):
         ledger.randomise(plan("a"), RECORD)
-
-
-def answer(path: str, titles: list[str], queue: Any) -> None:
-    ledger = Ledger(path, cap=5.0)
-    results: dict[str, bytes | None] = {}
-    for title in titles:
-        try:
-            results[title] = ledger.randomise(plan(title), RECORD).encode()
-        except BudgetError:
-            results[title] = None
-    queue.put(results)
 
 
 def test_one_plan_of_a_kind_is_answered(ledger: Ledger) -> None:
@@ -297,6 +285,7 @@ def test_processes_that_ask_at_once_get_one_report(tmp_path: Path) -> None:
 KILLED = """
 import sys, hush
 from tests.cases import MIXED, RECORD
+from tests.device.at_once import answer, plan
 ledger = hush.Ledger(sys.argv[1], cap=1000)
 i = int(sys.argv[2])
 while True:
@@ -309,7 +298,7 @@ while True:
 def test_what_was_returned_survives_kill_9(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
     seen: dict[int, str] = {}
-    for round_ in range(5):
+    for round_ in range(3):
         worker = subprocess.Popen(  # noqa: S603
             [sys.executable, "-c", KILLED, str(path), str(len(seen))],
             stdout=subprocess.PIPE,
@@ -354,3 +343,39 @@ def test_a_ledger_knows_which_plan_of_a_pilot_it_has_answered(tmp_path: Path) ->
         book.randomise(answered, RECORD)
         assert [book.answered(plan) for plan in (pilot, *seconds)] == [answered.id] * 3
         assert book.answered(stranger) == stranger.id
+
+
+def test_who_follows_answers_one_plan_of_a_pilot(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger", cap=20)
+    one, two, three = (design(MIXED, 1.0, title=title, after=plan("pilot")) for title in ("one", "two", "three"))
+    ledger.randomise(one, RECORD, follow=True)
+    with pytest.raises(BudgetError, match="has answered another plan of the same pilot"):
+        ledger.randomise(two, RECORD, follow=True)
+    with pytest.raises(BudgetError, match="was asked another plan of the same pilot"):
+        ledger.ask(two, follow=True)
+    assert ledger.spent == 1
+    ledger.randomise(two, RECORD)  # who does not follow may answer all
+    assert ledger.ask(three) is not None
+
+
+def test_a_report_is_sealed_once_for_each_key(ledger: Ledger) -> None:
+    key, another = (hush.CollectorKey(point.to_bytes(32, "little")) for point in (9, 16))
+    reports = [ledger.randomise(plan(title), RECORD) for title in "ab"]
+    sealed = [ledger.sealed(report, to) for report in reports for to in (key, another)]
+    assert len(set(sealed)) == 4
+    assert [len(one) for one in sealed] == [len(hush.seal(reports[0], key))] * 4
+    again = Ledger(ledger.path)
+    assert [again.sealed(report, to) for report in reports for to in (key, another)] == sealed
+
+
+def test_the_first_description_of_a_training_stays(ledger: Ledger) -> None:
+    assert ledger.described("steps", "1") == "1"
+    assert Ledger(ledger.path).described("steps", "2") == "1"
+    assert ledger.described("others", "2") == "2"
+    assert ledger.described("steps", "3") == "1"
+
+
+def test_a_new_ledger_has_answered_nothing(ledger: Ledger) -> None:
+    assert ledger.answered(plan("a")) is None
+    assert ledger.report(plan("a")) is None
+    assert ledger.spent == 0

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hush import Categorical, Numeric, Plan, Schema, Tally, design
+from hush import Categorical, Choices, Numeric, Plan, Schema, Tally, design
 from hush.core.channels import Output, Window
 from hush.core.coins import Coins
 from hush.core.design.categorical import grr
@@ -405,7 +405,10 @@ def test_new_answers_cost_no_more_than_the_plan_and_no_less_than_they_tell() -> 
 def test_every_channel_can_be_repeated(name: str) -> None:
     plan = plans()[name]
     coins, notes = SeededCoins(3), Notes()
-    record: list[Input] = [0 if not isinstance(item, Numeric) else 0.5 for item in plan.schema.attributes]
+    record: list[Any] = [
+        0.5 if isinstance(item, Numeric) else bytes(len(item.values)) if isinstance(item, Choices) else 0
+        for item in plan.schema.attributes
+    ]
     first = ask(coins, plan, record, levels_of(plan), notes)
     assert new(first, notes) == [item.index for item in first]
     found = recall(coins, plan, first, notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 from typing import Any
@@ -13,7 +14,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hush import Categorical, CollectorKey, Numeric, Plan, ReportError, Schema, design, randomise, seal
 from hush.collector.opening import Opener
 from hush.core.report import sizes
-from hush.core.sealing import info, keys, pad, sealed_size, unpad
+from hush.core.sealing import SealedBatch, batch_id, info, keys, pad, sealed_size, split, unpad
 from hush.device.sealing import encrypt, seal_with, x25519
 from tests.cases import any_record, plans
 
@@ -51,10 +52,13 @@ def test_the_key_schedule_as_published() -> None:
 
 
 def test_x25519_as_published() -> None:
-    """RFC 7748, 5.2: one multiplication, and a thousand of them."""
+    """RFC 7748, 5.2: two multiplications, the second of a point whose highest bit is not read; and an iteration."""
     scalar = bytes.fromhex("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4")
     point = bytes.fromhex("e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c")
     assert x25519(scalar, point).hex() == "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552"
+    scalar = bytes.fromhex("4b66e9d4d1b4673c5ad22691957d6af5c11b6421e0ea01d42ca4169e7918ba0d")
+    point = bytes.fromhex("e5210f12786811d3f4b7959d0538ae2c31dbe7106fc03c3efc4cd549c715a493")
+    assert x25519(scalar, point).hex() == "95cbde9476e8907d7aade45cb4b873f88b595a68799fa152e6f8f7647aac7957"
     k = u = (9).to_bytes(32, "little")
     k, u = x25519(k, u), k
     assert k.hex() == "422c8e7a6227d7bca1350b3e2bb7279f7897b87bb6854b783c60e80311ae3079"
@@ -120,6 +124,11 @@ def test_a_report_of_another_plan_does_not_open() -> None:
             opener.open(one, seal_with(os.urandom(32), text, opener.key, bound))
 
 
+def test_the_key_schedule_binds_a_fixed_text_and_the_plan() -> None:
+    plan = plans()["grr"]
+    assert info(plan) == b"hush sealed report 2" + bytes.fromhex(plan.id)
+
+
 def test_padding_says_nothing() -> None:
     plan = UNEVEN
     report = next(r for seed in range(99) if len((r := report_of(plan, seed)).encode()) < sizes(plan)[1])
@@ -152,3 +161,41 @@ def test_a_key_has_32_bytes(bad: Any) -> None:
 def test_only_reports_are_sealed() -> None:
     with pytest.raises(ReportError, match="needs a Report"):
         seal(b"report", CollectorKey(bytes(32)))  # type: ignore[arg-type]
+
+
+# -- batches of a relay
+
+
+def test_a_batch_travels() -> None:
+    plan, opener = plans()["grr"], Opener(SECRET)
+    reports = tuple(seal(report_of(plan, seed), opener.key) for seed in range(3))
+    batch = SealedBatch(opener.key, 2, reports)
+    body = batch.encode()
+    assert body == b"HUSHS1" + opener.key.public + b"\0\0\0\2" + b"".join(reports)
+    assert SealedBatch.decode(plan, body) == batch
+    assert split(plan, reports[0] + reports[1]) == reports[:2]
+    assert batch_id(body) == hashlib.sha256(body).digest()[:16]
+
+
+def test_the_ends_of_a_batch() -> None:
+    key, report = CollectorKey(bytes(range(32))), bytes(50)
+    for own, count in ((0, 1), (1, 1), (3, 3), (0, 1 << 16), (1 << 16, 1 << 16)):
+        assert SealedBatch(key, own, (report,) * count).own == own
+    for own, count in ((0, 0), (-1, 1), (2, 1), (True, 1), (0, (1 << 16) + 1)):
+        with pytest.raises(ReportError):
+            SealedBatch(key, own, (report,) * count)
+    with pytest.raises(ReportError, match="one length"):
+        SealedBatch(key, 0, (report, report[1:]))
+
+
+def test_what_is_no_batch_is_refused() -> None:
+    plan, opener = plans()["grr"], Opener(SECRET)
+    body = SealedBatch(opener.key, 0, (seal(report_of(plan), opener.key),)).encode()
+    for other in (b"", body[:41], b"HUSHS2" + body[6:], b"x" + body):
+        with pytest.raises(ReportError, match="not a batch of sealed reports"):
+            SealedBatch.decode(plan, other)
+    with pytest.raises(ReportError, match="the relay's own"):
+        SealedBatch.decode(plan, body[:38] + b"\1\0\0\0" + body[42:])
+    for other in (body[:42], body[:-1], body + b"\0"):
+        with pytest.raises(ReportError, match=f"have {sealed_size(plan)} bytes each"):
+            SealedBatch.decode(plan, other)

@@ -1,66 +1,18 @@
-"""A series in a ledger: what a year costs, one answer for each state whatever happens, and what is said about it."""
+"""A series in a ledger: what a year costs, one answer for each state, and what is said about it."""
 
 from __future__ import annotations
 
 import json
-import multiprocessing
-import signal
 import sqlite3
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import hush
-from hush import (
-    BudgetError,
-    Categorical,
-    History,
-    Ledger,
-    LedgerError,
-    Numeric,
-    Plan,
-    RecordError,
-    Schema,
-    Series,
-    design,
-)
-from hush.core.channels import Subset
-from hush.core.design.categorical import grr
-from hush.core.plan import Question
-from hush.core.views import Bands, Product
-from tests.cases import MIXED, RECORD, RELATED, small_rows, small_window
-
-MOOD = Schema([Categorical("mood", ["good", "fair", "bad"])])
-STEPS = Schema([Numeric("steps", 0, 20_000, optional=True)])
-
-
-def weekly(week: int, schema: Schema = MOOD, epsilon: float = 1.0, **options: Any) -> Plan:
-    return design(schema, epsilon, title=f"week {week}", **options)
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger(tmp_path / "ledger", cap=10)
-
-
-@pytest.fixture
-def series(ledger: Ledger) -> Series:
-    return Series(ledger, "mood")
-
-
-def rows(ledger: Ledger, kind: str = "answer") -> list[tuple[str, str, str]]:
-    connection = sqlite3.connect(ledger.path)
-    try:
-        return connection.execute(
-            "select series, state, value from memories where kind = ? order by 1, 2", (kind,)
-        ).fetchall()
-    finally:
-        connection.close()
-
+from hush import BudgetError, Categorical, History, Ledger, Numeric, Schema, Series, design
+from tests.cases import MIXED, RECORD
+from tests.device.weeks import MOOD, STEPS, rows, weekly
 
 # -- a year
 
@@ -148,45 +100,6 @@ def test_equal_questions_share_answers_and_others_do_not(series: Series) -> None
     assert series.ledger.spent == Fraction(7, 2)
 
 
-@pytest.mark.parametrize(
-    ("attribute", "value"),
-    [
-        (Categorical("mood", ["fine", "fair", "bad"]), "fair"),
-        (Categorical("mood", ["good", "fair"]), "fair"),
-        (Categorical("mood", ["good", "fair", "bad"], optional=True), "fair"),
-        (Numeric("mood", 0, 1), 0.5),
-    ],
-)
-def test_another_definition_is_refused_before_the_record_is_read(series: Series, attribute: Any, value: object) -> None:
-    """Whether the record would fit or not: so a refusal tells nothing about it."""
-    series.randomise(weekly(0), {"mood": "good"})
-    before = series.ledger.path.read_bytes()
-    for record in ({"mood": value}, {"mood": "nothing that fits"}, {}):
-        with pytest.raises(LedgerError, match=r"attribute 'mood'.*another definition"):
-            series.randomise(weekly(1, Schema([attribute])), record)
-    assert series.ledger.path.read_bytes() == before
-
-
-def test_silence_does_not_find_a_number(ledger: Ledger) -> None:
-    """A server halves the bounds each week. The first plan fixes them, even if the record did not fit."""
-    salaries, low, high = Series(ledger, "salary"), 0, 200_000
-    answered = []
-    for week in range(18):
-        middle = (low + high) // 2
-        plan = weekly(week, Schema([Numeric("salary", low - 1, middle)]), 0.001)
-        try:
-            salaries.randomise(plan, {"salary": 73_250})
-        except RecordError:
-            answered.append(False)
-            low = middle
-        except LedgerError:
-            continue
-        else:
-            answered.append(True)
-            high = middle
-    assert len(answered) == 1
-
-
 def test_dithers_are_not_shared(ledger: Ledger) -> None:
     """Two thresholds that hang together tell a number by the weeks in which it passes them."""
     other = Schema([Numeric("steps", 0, 40_000)])
@@ -244,78 +157,6 @@ def test_a_ledger_from_before_there_were_series_is_used(tmp_path: Path) -> None:
         series.randomise(weekly(2), {"mood": "bad"})
 
 
-# -- refusals
-
-
-def test_a_new_state_beyond_the_cap_is_refused_and_known_ones_are_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    series = Series(Ledger(tmp_path / "ledger", cap=1.5), "mood")
-    first = series.randomise(weekly(0), {"mood": "good"})
-    kept = rows(series.ledger)
-
-    def fail(*_: object) -> int:
-        raise AssertionError("an answer was drawn")
-
-    monkeypatch.setattr(Subset, "draw", fail)
-    with pytest.raises(
-        BudgetError, match=r"a new state in the series 'mood' costs 1\.0; of a cap of 1\.5 .* spent 1\.0"
-    ):
-        series.randomise(weekly(1), {"mood": "bad"})
-    assert rows(series.ledger) == kept
-    assert series.ledger.report(weekly(1)) is None
-    assert series.randomise(weekly(1), {"mood": "good"}).answers == first.answers
-    assert series.ledger.spent == 1
-    assert series.history().reports == 2
-
-
-def test_the_questions_stay_when_an_answer_is_refused(tmp_path: Path) -> None:
-    """Who could have them drawn again until they suit would make them depend on the record."""
-    series = Series(Ledger(tmp_path / "ledger", cap=0.5), "all")
-    for _ in range(3):
-        with pytest.raises(BudgetError):
-            series.randomise(weekly(0, MIXED), RECORD)
-    assert len(rows(series.ledger, "questions")) == 1
-    assert rows(series.ledger) == []
-    assert series.ledger.spent == 0
-
-
-def test_a_bad_record_leaves_no_trace(series: Series) -> None:
-    with pytest.raises(hush.RecordError):
-        series.randomise(weekly(0), {"mood": "purple"})
-    assert series.ledger.spent == 0
-    series.history()  # makes the tables
-    assert rows(series.ledger) == rows(series.ledger, "questions") == []
-
-
-def test_names_and_levels_are_checked(ledger: Ledger) -> None:
-    assert Series(ledger, "x" * 128, 1025).name == "x" * 128
-    for name in ("", "a\nb", "x" * 129, 5):
-        with pytest.raises(LedgerError, match="name of a series"):
-            Series(ledger, name)  # type: ignore[arg-type]
-    for levels in (1, 0, 1026, 2.0, True, "3"):
-        with pytest.raises(LedgerError, match="levels of a number must be an integer from 2 to 1025"):
-            Series(ledger, "a", levels)  # type: ignore[arg-type]
-        with pytest.raises(LedgerError, match="levels of a number"):
-            Series(ledger, "a", {"steps": levels})  # type: ignore[dict-item]
-    with pytest.raises(LedgerError, match="'mood': levels are for numbers"):
-        Series(ledger, "a", {"mood": 3}).randomise(weekly(0), {"mood": "good"})
-    with pytest.raises(hush.SchemaError, match="no attribute is called 'stairs'"):
-        Series(ledger, "a", {"stairs": 3}).randomise(weekly(0), {"mood": "good"})
-    assert ledger.spent == 0
-
-
-@pytest.mark.parametrize("kind", ["questions", "dither", "answer"])
-def test_a_damaged_memory_is_refused(ledger: Ledger, kind: str) -> None:
-    series = Series(ledger, "steps")
-    series.randomise(weekly(0, STEPS), {"steps": 5})
-    with sqlite3.connect(ledger.path) as connection:
-        connection.execute("update memories set value = '[much' where kind = ?", (kind,))
-    connection.close()
-    with pytest.raises(hush.StoreError):
-        series.randomise(weekly(1, STEPS), {"steps": 5})
-
-
 # -- what it can cost, and what it did, in words
 
 
@@ -349,151 +190,3 @@ def test_the_total_is_said_in_plain_words(series: Series) -> None:
     assert "factor 729,416.4." in str(History("mood", 52, 1, 10, Fraction(27, 2), Fraction(52)))
     for spent in (14, 65, 1000):  # e^14 is 1.2 million
         assert "factor that has more than six digits." in str(History("a", 52, 1, 9, Fraction(spent), Fraction(1)))
-
-
-# -- several processes, and crashes
-
-
-def answer(path: str, weeks: list[int], queue: Any) -> None:
-    series = Series(Ledger(path, cap=5), "mood")
-    queue.put({week: series.randomise(weekly(week), {"mood": ["good", "bad"][week % 2]}).encode() for week in weeks})
-
-
-def test_processes_that_ask_at_once_have_one_memory(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    queue: Any = context.Queue()
-    weeks = list(range(8))
-    workers = [
-        context.Process(target=answer, args=(str(tmp_path / "ledger"), weeks[i:] + weeks[:i], queue)) for i in range(3)
-    ]
-    for worker in workers:
-        worker.start()
-    results = [queue.get(timeout=120) for _ in workers]
-    for worker in workers:
-        worker.join()
-    assert results[0] == results[1] == results[2]
-    ledger = Ledger(tmp_path / "ledger")
-    assert ledger.spent == 2
-    assert len(rows(ledger)) == 2
-    for parity in (0, 1):
-        decoded = [hush.Report.decode(weekly(week), results[0][week]) for week in weeks if week % 2 == parity]
-        assert len({report.answers for report in decoded}) == 1
-
-
-KILLED = """
-import sys, hush
-schema = hush.Schema([hush.Categorical("mood", ["m%d" % i for i in range(100)])])
-series = hush.Series(hush.Ledger(sys.argv[1], cap=1000), "mood")
-week = int(sys.argv[2])
-while True:
-    report = series.randomise(hush.design(schema, 1.0, title=str(week)), {"mood": "m%d" % (week % 100)})
-    print(week, report.encode().hex(), flush=True)
-    week += 1
-"""
-
-
-def test_what_was_sent_is_remembered_after_kill_9(tmp_path: Path) -> None:
-    """Every week is a new state. An answer that was returned is in the memory, with its cost, and nothing else is."""
-    path = tmp_path / "ledger"
-    seen = 0
-    for round_ in range(3):
-        worker = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-c", KILLED, str(path), str(seen)],
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parent.parent.parent,
-        )
-        assert worker.stdout is not None
-        for _ in range(3 + round_):
-            assert worker.stdout.readline().endswith("\n")
-            seen += 1
-        worker.send_signal(signal.SIGKILL)
-        seen += worker.stdout.read().count("\n")
-        worker.wait()
-        worker.stdout.close()
-        ledger = Ledger(path)
-        history = Series(ledger, "mood").history()
-        assert history.states == history.reports == ledger.spent == history.spent
-        assert 0 <= history.reports - seen <= 1  # at most the one that was not yet returned
-        seen = history.reports
-
-
-def test_a_device_needs_the_standard_library_alone(tmp_path: Path) -> None:
-    source = str(Path(hush.__file__).parent.parent)
-    code = (
-        f"import sys; sys.path.insert(0, {source!r}); import hush\n"
-        "series = hush.Series(hush.Ledger(sys.argv[1], cap=1), 'a')\n"
-        "plan = hush.design(hush.Schema([hush.Categorical('c', ['x', 'y'])]), 1.0)\n"
-        "series.randomise(plan, {'c': 'x'})\n"
-        "print('random' in sys.modules, 'hush.server.tally' in sys.modules, 'hush.testing' in sys.modules)"
-    )
-    command = [sys.executable, "-I", "-S", "-c", code, str(tmp_path / "ledger")]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
-    assert result.stdout.split() == ["False", "False", "False"]
-
-
-# -- relations: questions that share attributes, through views
-
-
-def related_weekly(week: int, **options: Any) -> Plan:
-    wishes: dict[str, Any] = {"relations": [("edu", "age"), ("edu", "region")], "bands": {"age": [24, 40]}}
-    return design(RELATED, 1.0, title=f"week {week}", ranges={"age": 8}, **{**wishes, **options})
-
-
-LIFE: dict[str, Any] = {"age": 30, "hours": None, "edu": "school", "region": "north"}
-
-
-def test_a_year_of_relations_costs_epsilon_once_if_nothing_changes(series: Series) -> None:
-    reports = [series.randomise(related_weekly(week), LIFE) for week in range(52)]
-    assert len({report.answers for report in reports}) == 1  # one question, drawn once, and one answer
-    assert series.ledger.spent == 1
-    history = series.history()
-    assert (history.reports, history.questions, history.states) == (52, 1, 1)
-
-
-def test_the_most_that_a_question_can_cost_follows_from_what_it_sees(ledger: Ledger) -> None:
-    schema = Schema([Numeric("x", 0, 1, optional=True), Categorical("c", [*"abc"])])
-
-    def most(*asks: Any, **options: Any) -> Fraction:
-        plan = Plan(schema, Fraction(1), 1, tuple(Question(views, channel) for views, channel in asks))
-        return Series(ledger, "s", **options).most(plan)
-
-    one = Fraction(1)
-    alone = (["c"], grr(one, 3))
-    assert most((["x"], small_window(one, 5, 2, True)), alone) == 3 + 1
-    assert most((["x"], small_window(one, 5, 2, True)), alone, levels=5) == 5 + 1
-    assert most(([Bands("x", (0.1, 0.2, 0.3))], grr(one, 5)), alone) == 5
-    assert most((["c", "x"], small_rows(one, 3, 1, 3, 1, True)), alone) == 3 * (3 + 1)
-    assert most((["c", "x"], small_rows(one, 3, 1, 3, 1, True)), alone, levels={"x": 2}) == 3 * (2 + 1)
-    assert most(([Product(("x", "x"), (0.5, 0.5), 1.0)], small_window(one, 5, 2, True)), alone) == 3 + 1
-
-
-def test_new_cuts_are_another_question_which_costs_again(series: Series) -> None:
-    def plan(week: int, cut: float) -> Plan:
-        schema = Schema([Numeric("age", 0, 100)])
-        return Plan(schema, Fraction(1), 1, (Question([Bands("age", (cut,))], grr(Fraction(1), 2)),), f"week {week}")
-
-    for week in range(3):
-        series.randomise(plan(week, 40.0), {"age": 30 + week})  # one band
-    assert series.ledger.spent == 1
-    series.randomise(plan(3, 40.0), {"age": 41})
-    assert series.ledger.spent == 2
-    series.randomise(plan(4, 50.0), {"age": 41})
-    assert series.ledger.spent == 3
-
-
-def test_the_ledger_keeps_a_report_of_relations(ledger: Ledger) -> None:
-    first = ledger.randomise(related_weekly(0), LIFE)
-    assert ledger.randomise(related_weekly(0), LIFE | {"age": 90, "edu": "none"}) == first
-    assert ledger.spent == 1
-    assert ledger.randomise(related_weekly(1), LIFE) != first
-    assert ledger.spent == 2
-
-
-def test_an_attribute_defined_otherwise_is_refused_whatever_looks_at_it(series: Series) -> None:
-    series.randomise(related_weekly(0), LIFE)
-    other = Schema([Numeric("age", 16, 97), *RELATED.attributes[1:]])
-    plan = design(other, 1.0, relations=[("age", "edu")], title="week 1")
-    with pytest.raises(LedgerError, match=r"'age'.*another definition"):
-        series.randomise(plan, LIFE)
-    assert series.ledger.spent == 1

@@ -30,10 +30,15 @@ OTHERS = [page for page in PAGES if page not in PLAYED_PAGES]
 NOT_RUN = {
     ("README.md", "sh"): "the demo and the tests themselves",
     ("docs/tutorial.md", "sh"): "installs the package",
+    (
+        "docs/slow-pages.md",
+        "sh",
+    ): "needs a list of a million pages; experiments/pages.py takes its steps, and is tested",
     ("docs/deploy.md", "sh"): "starts containers and services; tests/release/test_deploy.py takes their steps",
     ("docs/postgres.md", "sh"): "makes a user and a database of the system",
     ("docs/spark.md", "sh"): "needs a cluster; make spark runs the program that it submits",
     ("docs/scale.md", "py"): "needs an extension of DuckDB and object storage",
+    ("docs/learning.md", "py"): "needs Flower; tests/learn/test_flower.py tries the mod",
     ("docs/reproduction.md", "sh"): "takes an hour; tests/experiments/test_reproduce.py runs small ones",
 }
 # Blocks that other tests run: sessions and their files, pages of HTML, what make spark runs, units of systemd.
@@ -42,6 +47,7 @@ RUN_ELSEWHERE = {
     "tests/browser/test_embedding.py": {
         ("docs/browser.md", "html"),
         ("docs/telemetry.md", "html"),
+        ("docs/train.md", "html"),
         ("web/README.md", "html"),
     },
     "tests/engines/test_spark.py": {("docs/spark.md", "py")},

@@ -20,15 +20,16 @@ from hush.core.blanket import MOST as BLANKET
 from hush.core.design.numeric import best_worst_case
 from hush.core.plan import MAX_EPSILON
 from hush.core.schema import MAX_CATEGORIES
+from hush.core.training.courses import PILOT
 from hush.engines.sql import WHOLE_MEMBERS, WHOLE_SETS
-from hush.learn.models import PILOT, PrivateModel
-from hush.learn.rules import MAX_ROUNDS, MIN_ROUNDS
+from hush.learn.models import PrivateModel
 from hush.planning.audits.proofs import CELLS
 from hush.planning.relations import needs
 from hush.relay import serve as relay
+from hush.server.rules import LEAST_ROUNDS, MOST_ROUNDS
 
 ROOT = Path(__file__).parent.parent.parent
-WEB = (ROOT / "web" / "pages" / "form.entry.ts").read_text(encoding="utf-8")
+WEB = (ROOT / "web" / "pages" / "opened.ts").read_text(encoding="utf-8")
 BUILD = (ROOT / "web" / "build.mjs").read_text(encoding="utf-8")
 
 
@@ -48,8 +49,8 @@ SENTENCES = [
     ("docs/browser.md", f"what they cost: {found('const CAP = ([0-9]+);', WEB)} for all plans"),
     ("docs/browser.md", f"less than {int(found('const MOST = ([0-9_]+);', BUILD)):,} bytes gzipped"),
     ("docs/collector.md", f"at most {MAX_SPANS} spans of equal width"),
-    ("docs/learning.md", f"{100 * PILOT:g} % of the people do not train"),
-    ("docs/learning.md", f"there are {MIN_ROUNDS} to {MAX_ROUNDS} rounds"),
+    ("docs/learning.md", f"{100 * PILOT:g} % of the people (5 % if there are more than 500,000) answer a pilot"),
+    ("docs/learning.md", f"one rule for the sum of steps, and {LEAST_ROUNDS} to {MOST_ROUNDS} rounds"),
     ("docs/relay.md", f"more than {BLANKET:,} entries"),
     ("docs/relay.md", f"looks every {relay.EVERY:g} seconds"),
     ("docs/relay.md", f"{relay.MAX_BODY >> 20} MiB a request"),
@@ -123,7 +124,7 @@ def test_what_hush_cannot_do_is_still_so() -> None:
     tally = Tally(hush.design(pair, 3.0, joint=[["smokes", "drinks"]]))
     tally.add(randomise(tally.plan, {"smokes": "yes", "drinks": "no"}))
     assert {row.attribute for row in estimate(tally)} == {"smokes", "drinks"}, "each attribute alone"
-    assert {field.name for field in dataclasses.fields(Distribution)} == {"attribute", "edges", "shares"}, (
+    assert {field.name for field in dataclasses.fields(Distribution)} == {"attribute", "edges", "shares", "number"}, (
         "no intervals"
     )
     models = {

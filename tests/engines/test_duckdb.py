@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hush import Plan, Tally
+from hush import Plan, Tally, batch
 from hush.errors import ReportError
-from tests.columnar import columnar_plans, sample
+from tests.columnar import HELD, LARGE, columnar_plans, sample
 from tests.engines.bad import BAD, Bad, changed
 
 duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
@@ -38,6 +38,14 @@ def test_bad_rows_are_refused(case: Bad, tmp_path: Path) -> None:
     pq.write_table(changed(sample(plan, PEOPLE)[0], case.change), tmp_path / "bad.parquet")
     with pytest.raises(ReportError, match=case.message):
         tally(plan, tmp_path / "bad.parquet")
+
+
+@pytest.mark.parametrize("plan", LARGE.values(), ids=LARGE)
+def test_points_of_long_lists_and_texts_are_counted(plan: Plan, tmp_path: Path) -> None:
+    name = plan.schema.names[0]
+    reports = batch.randomise(plan, {name: HELD[name]})
+    pq.write_table(reports, tmp_path / "a.parquet")
+    assert tally(plan, tmp_path / "a.parquet") == batch.tally(plan, reports)
 
 
 def test_a_file_a_folder_a_list_and_a_relation(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import hush
 from hush import Tally, batch
 from hush.errors import RecordError, ReportError
-from tests.columnar import columnar_plans, sample
+from tests.columnar import HELD, LARGE, columnar_plans, sample
 from tests.engines.bad import BAD, Bad, changed
 from tests.sessions import ROOT, blocks_of
 
@@ -178,6 +179,24 @@ def test_reports_are_made_by_the_workers_and_written_once(session: Any, tmp_path
 
 
 @needs_batch
+@pytest.mark.parametrize("name", LARGE)
+def test_workers_get_long_lists_with_the_plan(name: str, session: Any, tmp_path: Path) -> None:
+    """The workers are processes of their own: they have not seen the list."""
+    from hush.engines import spark
+
+    plan = LARGE[name]
+    table = pa.table({name: HELD[name]})
+    pq.write_table(table, tmp_path / "people.parquet")
+    frame = session.read.parquet(str(tmp_path / "people.parquet"))
+    reports = spark.randomise_once(plan, frame, str(tmp_path / "reports"))
+    found = spark.tally(plan, reports)
+    assert found.reports == len(HELD[name])
+    assert found == batch.tally(plan, pq.read_table(tmp_path / "reports"))
+    if name == "page":
+        # Epsilon 8 and 300 people: another page would be the largest in less than 1 of a million runs.
+        assert hush.estimate(found, top=1)[0].category == "page 7"
+
+
 def test_tasks_do_not_share_randomness(session: Any) -> None:
     """The same people in two partitions get different reports: alike with a probability far below 1e-9."""
     from pyspark.sql.functions import spark_partition_id

@@ -191,8 +191,8 @@ def noisy(n: int, d: int) -> tuple[Array, Array, Array]:
 
 
 def test_statistics_for_few_dimensions_gradients_for_many() -> None:
-    """Where targets are noisy, gradients are long, and the products of two features say more."""
-    x, y, _ = noisy(20_000, 2)
+    """Where targets are noisy, gradients are long, and the products of one feature say more."""
+    x, y, _ = noisy(20_000, 1)
     few = LinearRegression(4.0, random_state=0).fit(x, y)
     assert few.method_ == "statistics"
     assert few.n_iter_ == 1
@@ -412,3 +412,12 @@ def test_progress_is_shown_on_standard_error_only(
     monkeypatch.setattr(progress, "PATIENCE", 60.0)  # and only if it takes long
     LogisticRegression(2.0, random_state=0, progress=True).fit(x, y)
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_weights_of_people_are_refused_with_a_reason(model: Any) -> None:
+    x, y = np.zeros((10, 2)), np.arange(10) % 2
+    with pytest.raises(DesignError, match="would multiply what the person reports"):
+        model().fit(x, y, sample_weight=np.ones(10))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):
+        model().fit(x, y, weights=np.ones(10))

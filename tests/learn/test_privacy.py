@@ -16,7 +16,7 @@ from functools import cache
 import pytest
 
 from hush import Plan, PlanError, RecordError, Round
-from hush.core.channels import Channel, Coins, Cube, Output, State
+from hush.core.channels import Channel, Coins, Corners, Cube, Output, State
 from hush.core.plan import Question
 from hush.core.training import rotations
 from hush.core.training.training import gradient_schema
@@ -106,7 +106,7 @@ def test_nor_at_other_weights_or_for_other_losses(weights: tuple[float, ...]) ->
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
 def test_the_designed_plan_is_private_too(epsilon: float) -> None:
     round_ = first(epsilon=epsilon, radius=0.7)
-    assert isinstance(round_.plan.questions[0].channel, Cube)
+    assert isinstance(round_.plan.questions[0].channel, Corners | Cube)
     assert largest_ratio(laws_of(round_)) == round_.plan.ratio <= exp_floor(Fraction(epsilon))
 
 

@@ -20,7 +20,8 @@ import pytest
 from hush import Round, Tally, Training, batch
 from hush.batch import keystream
 from hush.batch.columns import Encoded
-from hush.core.channels import Cube
+from hush.core.channels import Corners, Cube
+from hush.core.training.courses import groups
 from hush.device.gradient import gradient_record, loss_record
 from hush.learn import pilot as pilots
 from hush.learn import simulation
@@ -31,7 +32,6 @@ from hush.learn.simulation import (
     People,
     View,
     collect_round,
-    groups,
     held_out_loss,
     people_of,
     source_for,
@@ -156,12 +156,14 @@ def test_coordinates_go_in_as_on_a_device(loss: str, monkeypatch: pytest.MonkeyP
         assert np.abs(seen[0]).max() <= 1.0
 
 
-@pytest.mark.parametrize("epsilon", [2.0, 8.0])
+@pytest.mark.parametrize("epsilon", [16.0])  # where the cube is the better channel
 @pytest.mark.parametrize("loss", LOSSES)
 def test_signs_go_in_as_on_a_device(loss: str, epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes agree everywhere. So do signs, but where the rotated gradient is so near 0 that floats cannot tell."""
     for round_ in rounds_of("vector", loss):
-        round_ = first_round(replace(round_.training, epsilon=epsilon)) if round_.number == 1 else round_
+        if round_.number > 1:
+            continue
+        round_ = first_round(replace(round_.training, epsilon=epsilon))
         x, y, people = simulated(round_.training, 150)
         seen: list[tuple[Array, Array]] = []
         genuine = simulation.sampled_signs
@@ -210,9 +212,15 @@ def sign_statistics(round_: Round, tally: Tally, x: Array, y: Array) -> tuple[fl
     """The largest z of the counts of each coordinate, and of the differences of its signs, against devices.
 
     A person is asked about a coordinate with probability k/D, and then reports a plus minus a minus of mean t/B. So
-    the sum over people has mean (k/D) sum t/B and a variance of at most n k/D.
+    the sum over people has mean (k/D) sum t/B and a variance of at most n k/D. With corners the sum has mean sum t/B,
+    and its variance is at most the largest probability of a coordinate; how often each is reported is not compared.
     """
     channel = round_.plan.questions[0].channel
+    if isinstance(channel, Corners):
+        means = tally.reports * mean_record(round_, x, y) / float(channel.bound)
+        minus, plus = np.array(tally.counts[0][::2]), np.array(tally.counts[0][1::2])
+        most = float(channel.worst_variance / channel.bound**2)
+        return 0.0, float(np.max(np.abs(plus - minus - means)) / math.sqrt(tally.reports * most))
     assert isinstance(channel, Cube)
     share = float(channel.share)
     means = tally.reports * mean_record(round_, x, y) * share / float(channel.bound)
@@ -232,9 +240,9 @@ def test_tallies_of_vectors_are_those_of_devices(loss: str, epsilon: float) -> N
     x, y, people = repeated(round_.training, 60_000)
     tally = collect_round(round_, people, source_for("a"), 2)
     channel = round_.plan.questions[0].channel
-    assert isinstance(channel, Cube)
+    assert isinstance(channel, Corners | Cube)
     assert tally.reports == 60_000
-    assert sum(tally.counts[0]) == 60_000 * channel.sample
+    assert sum(tally.counts[0]) == 60_000 * (channel.sample if isinstance(channel, Cube) else 1)
     asked, signs = sign_statistics(round_, tally, x, y)
     assert asked < Z
     assert signs < Z
@@ -410,7 +418,7 @@ def test_nobody_is_asked_twice(model: Any, monkeypatch: pytest.MonkeyPatch) -> N
     n = 30_000
     asked: Counter[float] = Counter()
     sizes: list[int] = []
-    genuine = simulation.collect_round, simulation.held_out_loss, pilots._Questioner.group
+    genuine = simulation.collect_round, simulation.held_out_loss, pilots.answers
 
     def note(people: People) -> People:
         asked.update(people.x[:, 0].tolist())
@@ -419,7 +427,7 @@ def test_nobody_is_asked_twice(model: Any, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(simulation, "collect_round", lambda r, p, *rest: genuine[0](r, note(p), *rest))
     monkeypatch.setattr(simulation, "held_out_loss", lambda r, p, *rest: genuine[1](r, note(p), *rest))
-    monkeypatch.setattr(pilots._Questioner, "group", lambda self, count: note(genuine[2](self, count)))
+    monkeypatch.setattr(pilots, "answers", lambda stage, p: genuine[2](stage, note(p)))
     x = numbered(n)
     y = np.where(x[:, 1] > 0, 1.0, -1.0)
     model.fit(x, y * 0.5 if isinstance(model, LinearRegression) else y)

@@ -1,8 +1,8 @@
 """Break the source in small ways and look whether a test notices: `python -m tests.mutants [MODULE ...]`.
 
 `copies` tries modules of Python, `scripts` those of the browser client. The test that noticed a change is remembered in
-.mutants. With `--keep` the changes that live are kept in docs/measured/mutants.json; why each may live is written in
-survivors.toml, by hand.
+.mutants; a run that is ended too soon can go on with `--survivors`. With `--keep` the changes that live are kept in
+docs/measured/mutants.json; why each may live is written in survivors.toml, by hand.
 """
 
 from __future__ import annotations
@@ -31,22 +31,52 @@ def digest(module: Module) -> str:
     return scripts.digest(source) if module.script else changes.digest(source)
 
 
+def stale() -> dict[str, str]:
+    """Return the modules whose kept result is not of the present source, and why."""
+    before = kept()
+    return {
+        module.name: "never tried" if module.name not in before else "older than the source"
+        for module in MODULES
+        if before.get(module.name, {}).get("source") != digest(module)
+    }
+
+
+def explained(module: Module) -> dict[str, str]:
+    """Return why each change that no test of a module notices may live."""
+    reasons: dict[str, dict[str, str]] = tomllib.loads(REASONS.read_text(encoding="utf-8"))
+    return reasons.get(module.name, {})
+
+
+def kept() -> dict[str, Any]:
+    """Return the results that are kept for the documents, by module."""
+    found: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    return found
+
+
 def test(module: Module, options: argparse.Namespace) -> None:
     """Try all changes of a module, remember what noticed each, and print those that live."""
     start = time.monotonic()
     old = _last(module)
     killers: dict[str, str] = old.get("killers", {})
     known = killers if options.survivors and old["source"] == digest(module) else {}
+    skipped = {*known, *(explained(module) if options.unexplained else ())}
+
+    def save(more: dict[str, str], found: Collection[str] | None = None) -> None:
+        """Keep what was noticed; all changes are named when all were tried."""
+        values = {"source": digest(module), "found": found, "killers": known | more}
+        draft = _cache(module).with_suffix(".draft")
+        draft.write_text(json.dumps(values), encoding="utf-8")
+        draft.replace(_cache(module))
+
     if module.script:
-        result = scripts.tried(module, known, killers, options.workers)
+        result = scripts.tried(module, skipped, killers, options.workers, save)
     else:
         found = _changes(module)
-        todo = [change for change in found if change.key not in known]
-        result = copies.tried(module, todo, killers, options.workers, options.limit)
+        todo = [change for change in found if change.key not in skipped]
+        result = copies.tried(module, todo, killers, options.workers, options.limit, save)
         result.found = [change.key for change in found]
     result.killers |= {key: known[key] for key in result.found if key in known}
-    values = {"source": digest(module), "found": result.found, "killers": result.killers}
-    _cache(module).write_text(json.dumps(values), encoding="utf-8")
+    save(result.killers, result.found)
     alive = [key for key in result.found if key not in result.killers]
     share = f"{len(result.killers)} of {len(result.found)} noticed"
     print(f"{module.name}: {share}, {time.monotonic() - start:.0f} s", flush=True)
@@ -85,8 +115,12 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--survivors", action="store_true", help="only what survived the last time")
     parser.add_argument(
+        "--unexplained", action="store_true", help="not what survivors.toml explains: it counts as alive, as before"
+    )
+    parser.add_argument(
         "--keep", action="store_true", help="try nothing; keep what the last runs found, for the documents"
     )
+    parser.add_argument("--stale", action="store_true", help="try nothing; list what changed since it was tried")
     parser.add_argument("--whole", type=int, help="of Python: change every so-many-th before the import, and compare")
     parser.add_argument("--limit", type=float, default=30, help="processor seconds for a change on import")
     options = parser.parse_args()
@@ -95,6 +129,10 @@ def main() -> None:
     known = {module.name for module in MODULES}
     if not set(options.modules) <= known:
         parser.error(f"modules are: {', '.join(sorted(known))}")
+    if options.stale:
+        for name, state in stale().items():
+            print(f"{name}: {state}")
+        return
     if options.keep:
         keep(options.modules or known)
         return
@@ -114,14 +152,14 @@ def keep(names: Collection[str]) -> None:
 
     Of the other modules, and of those that were not tried here since they changed, what was kept before stays.
     """
-    reasons = tomllib.loads(REASONS.read_text(encoding="utf-8"))
-    before = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    before = kept()
     results = {}
     for module in MODULES:
         last = _last(module)
-        if module.name in names and last["source"] == digest(module):
+        if module.name in names and last["source"] == digest(module) and last["found"] is not None:
             alive = [key for key in last["found"] if key not in last["killers"]]
-            survivors = [{"change": key, "why": reasons.get(module.name, {}).get(key, "")} for key in alive]
+            reasons = explained(module)
+            survivors = [{"change": key, "why": reasons.get(key, "")} for key in alive]
             results[module.name] = {"source": last["source"], "mutants": len(last["found"]), "survivors": survivors}
         elif module.name in before:
             results[module.name] = before[module.name]

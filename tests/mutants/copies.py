@@ -1,9 +1,10 @@
 """Try the changes of a module of Python.
 
 The tests of the module are collected once. Then every change gets a process of its own, a copy of the one that has
-everything loaded, in which the code of one function is exchanged and the tests that reach its lines are run, quick
-ones first, until one fails. What is run on import (constants, defaults) is changed before anything is imported.
-A test that takes far longer than before counts as failed: some changes make loops endless, or wait for ever.
+everything loaded, in which the code of one function is exchanged and the tests that reach its lines are run until one
+fails: first those that are quick for how many changes of that function they noticed. What is run on import (constants,
+defaults) is changed before anything is imported. A test that takes far longer than before counts as failed: some
+changes make loops endless, or wait for ever.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ import sys
 import tempfile
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from heapq import nlargest
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -32,7 +35,7 @@ from _pytest.tmpdir import tmppath_result_key
 from hypothesis import Phase, settings
 
 from tests.mutants.changes import Change, probed
-from tests.mutants.modules import ROOT, Module, Result
+from tests.mutants.modules import ROOT, SIMULATED, Module, Result, Save
 
 MEMORY = 8 << 30
 BROKEN = 3
@@ -95,8 +98,8 @@ def _child(work: Callable[[], str], file: Path) -> None:
 class Tester:
     """A plugin of pytest: instead of running the tests once, it runs them for every change."""
 
-    def __init__(self, module: Module, todo: Sequence[Change], hints: dict[str, str], jobs: Jobs) -> None:
-        self._module, self._todo, self._hints, self._jobs = module, todo, hints, jobs
+    def __init__(self, module: Module, todo: Sequence[Change], hints: dict[str, str], jobs: Jobs, save: Save) -> None:
+        self._module, self._todo, self._hints, self._jobs, self._save = module, todo, hints, jobs, save
         self.killers: dict[str, str] = {}
         self.reached: dict[str, int] = {}
         self.later: list[Change] = []
@@ -121,18 +124,23 @@ class Tester:
         for item in session.items:
             self._jobs.start(partial(_reach, item, code, functions), _learn(item.nodeid, seconds, lines))
         self._jobs.wait()
-        self._say(f"{len(session.items)} tests, {sum(seconds.values()):.0f} s")
+        slowest = ", ".join(f"{name} {seconds[name]:.1f} s" for name in nlargest(5, seconds, key=seconds.__getitem__))
+        self._say(f"{len(session.items)} tests, {sum(seconds.values()):.0f} s; {slowest}")
+        owners = {change.key: change.function for change in self._todo}
         for change in self._todo:
             reaching = [item for item in session.items if lines[item.nodeid].intersection(change.lines)]
             hint = self._hints.get(change.key, "")
-            reaching.sort(key=lambda item: (item.nodeid != hint, seconds[item.nodeid]))
-            self.reached[change.key] = len(reaching)
             name = change.function or ""
+            worth = Counter(killer for key, killer in self.killers.items() if owners[key] == name)
+            reaching.sort(key=lambda item: (item.nodeid != hint, seconds[item.nodeid] / (1 + worth[item.nodeid])))
+            self.reached[change.key] = len(reaching)
             new, live = inside(change.code, name), functions[name]
             if any(len(new.co_freevars) != len(function.__code__.co_freevars) for function in live):
                 self.later.append(change)
                 continue
-            self._jobs.start(partial(attempt, new, live, reaching, seconds), _note(change.key, self.killers))
+            self._jobs.start(
+                partial(attempt, new, live, reaching, seconds), _note(change.key, self.killers, self._save)
+            )
         self._jobs.wait()
         return True
 
@@ -149,7 +157,11 @@ def _wanted(module: Module, items: Iterable[Any]) -> list[Any]:
     def parameters(item: Any) -> dict[str, Any]:
         return item.callspec.params if hasattr(item, "callspec") else {}
 
-    return [item for item in items if module.wants(item.nodeid.split("::")[0], parameters(item))]
+    return [
+        item
+        for item in items
+        if module.wants(item.nodeid.split("::")[0], parameters(item)) and not item.name.startswith(SIMULATED)
+    ]
 
 
 def _reach(item: Any, code: CodeType, functions: dict[str, list[FunctionType]]) -> str:
@@ -198,9 +210,9 @@ def _functions(module: Module) -> dict[str, list[FunctionType]]:
 
 
 def inside(code: CodeType, name: str) -> CodeType:
-    """Return the code of a function in that of its module."""
+    """Return the code of a function in that of its module: the last of its name, as the others are overloads."""
     for part in name.split("."):
-        code = next(one for one in code.co_consts if isinstance(one, CodeType) and one.co_name == part)
+        code = [one for one in code.co_consts if isinstance(one, CodeType) and one.co_name == part][-1]
     return code
 
 
@@ -298,7 +310,9 @@ def _arguments(tests: Sequence[str]) -> list[str]:
     return [*tests, *quiet, f"--basetemp={temporary}", f"--rootdir={ROOT}"]
 
 
-def tried(module: Module, todo: Sequence[Change], hints: dict[str, str], workers: int, limit: float) -> Result:
+def tried(
+    module: Module, todo: Sequence[Change], hints: dict[str, str], workers: int, limit: float, save: Save
+) -> Result:
     """Try changes, and return what noticed each."""
     jobs = Jobs(workers)
     result = Result()
@@ -306,7 +320,7 @@ def tried(module: Module, todo: Sequence[Change], hints: dict[str, str], workers
         part = Path(file.name)
         pid = os.fork()  # a process that has loaded hush cannot load it again, changed
         if not pid:
-            tester = Tester(module, [change for change in todo if change.function], hints, jobs)
+            tester = Tester(module, [change for change in todo if change.function], hints, jobs, save)
             code = pytest.main(_arguments(module.tests), plugins=[tester])
             later = [change.key for change in tester.later]
             part.write_text(json.dumps([tester.killers, tester.reached, later]), encoding="utf-8")
@@ -330,14 +344,15 @@ def whole(module: Module, todo: Sequence[Change], tests: Sequence[str], workers:
     jobs = Jobs(workers)
     killers: dict[str, str] = {}
     for change in todo:
-        jobs.start(partial(_whole, module, change, tests, limit), _note(change.key, killers))
+        jobs.start(partial(_whole, module, change, tests, limit), _note(change.key, killers, lambda _: None))
     jobs.wait()
     return killers
 
 
-def _note(key: str, killers: dict[str, str]) -> Callable[[int, str], None]:
+def _note(key: str, killers: dict[str, str], save: Save) -> Callable[[int, str], None]:
     def note(status: int, text: str) -> None:
         if status or text != SURVIVED:
             killers[key] = text.removeprefix(KILLED).strip() or f"signal {status & 127}"
+            save(killers)
 
     return note

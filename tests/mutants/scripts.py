@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
-from tests.mutants.modules import CACHE, ROOT, Module, Result
+from tests.mutants.modules import CACHE, ROOT, Module, Result, Save
 
 WEB = ROOT / "web"
 BUILT = ROOT / "src" / "hush" / "collector" / "static" / "hush.js"
@@ -41,7 +41,7 @@ def digest(source: str) -> str:
     return hashlib.sha256("\n".join(line for line in lines if line).encode()).hexdigest()[:16]
 
 
-def tried(module: Module, known: Collection[str], hints: dict[str, str], workers: int) -> Result:
+def tried(module: Module, known: Collection[str], hints: dict[str, str], workers: int, save: Save) -> Result:
     """Try all changes but those known, and return what noticed each."""
     node = shutil.which("node")
     if node is None or not (WEB / "node_modules").exists():
@@ -53,20 +53,34 @@ def tried(module: Module, known: Collection[str], hints: dict[str, str], workers
         "hints": hints,
         "workers": workers,
     }
-    done = subprocess.run(  # noqa: S603
-        [node, "mutants/try.mjs"],
-        cwd=WEB,
-        env=os.environ | {"HUSH_CASES": str(_recorded()), "TMPDIR": tempfile.gettempdir()},
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-    if done.returncode:
-        sys.exit(f"the tester itself failed: {done.stderr[-2000:]}")
-    found, *tried = map(json.loads, done.stdout.splitlines())
-    return Result(found, {key: killer for key, killer in tried if killer is not None})
+    cases = {"HUSH_CASES": str(_recorded())} if any("recorded" in test for test in module.tests) else {}
+    errors = Path(tempfile.mkdtemp(prefix="mutants")) / "errors"
+    with (
+        errors.open("wb") as written,
+        subprocess.Popen(  # noqa: S603
+            [node, "mutants/try.mjs"],
+            cwd=WEB,
+            env=os.environ | cases | {"TMPDIR": tempfile.gettempdir()},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=written,
+            text=True,
+            encoding="utf-8",
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(asked))
+        process.stdin.close()
+        result = Result(json.loads(process.stdout.readline() or "[]"))
+        for line in process.stdout:
+            key, killer = json.loads(line)
+            if killer is not None:
+                result.killers[key] = killer
+                save(result.killers)
+    if process.returncode:
+        sys.exit(f"the tester itself failed: {errors.read_text(encoding='utf-8')[-2000:]}")
+    return result
 
 
 def _recorded() -> Path:

@@ -126,6 +126,12 @@ def test_an_endless_loop_is_noticed() -> None:
     assert not found["return None"]
 
 
+def test_of_overloads_the_function_itself_is_changed() -> None:
+    source = "from typing import overload\n@overload\ndef f(n: int) -> int: ...\ndef f(n):\n    return n\n"
+    assert inside(compile(source, "x.py", "exec"), "f").co_firstlineno == 4
+    assert noticed(source, lambda f: f(7) / 7) == {"return None": True}
+
+
 SCRIPT = """
 import { ensure } from "./errors.js";
 /** A comment of 1. */
@@ -241,6 +247,7 @@ def test_comments_do_not_count_but_code_does() -> None:
 def test_nearly_all_are_noticed_and_the_others_explained(module: Module) -> None:
     """The kept result is of this source; survivors.toml says why each change that lives may live."""
     assert module.path.exists()
+    assert all((WEB / test if module.script else ROOT / test).exists() for test in module.tests)
     result = KEPT.get(module.name, {})
     if result.get("source") != digest_of(module):
         # Not a failure: whoever mends a line need not wait for minutes. A release has none of these (CONTRIBUTING.md).
@@ -261,5 +268,5 @@ def test_nothing_is_explained_that_is_not_tried() -> None:
 def test_every_script_of_the_client_is_tried() -> None:
     """Of Python it is the core and the device; the browser client is small enough to be tried as a whole."""
     files = {f"web/{path.relative_to(WEB / 'src').with_suffix('').as_posix()}" for path in WEB.glob("src/**/*.ts")}
-    apart = {"web/sealing"}  # not in the bundle that is tried; published vectors hold it
+    apart = {"web/sealing"}  # not in the files that are tried; vectors hold it
     assert {module.name for module in MODULES if module.script} == files - apart

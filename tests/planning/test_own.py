@@ -144,6 +144,6 @@ def test_refusals(arguments: dict[str, Any], rule: str) -> None:
 
 
 def test_a_relay_must_be_able_to_draw_own_reports() -> None:
-    many = hush.design(hush.Schema([hush.Categorical("c", [str(i) for i in range(24)])]), 0.5)
+    many = hush.design(hush.Schema([hush.Categorical("c", [str(i) for i in range(24)])]), 0.5, categorical="oue")
     with pytest.raises(hush.DesignError, match="a relay cannot add reports of its own"):
         hush.predict(many, 100, own=10)

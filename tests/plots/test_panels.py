@@ -21,10 +21,16 @@ def styles(spec: Any) -> set[str]:
     return own.union(*map(styles, spec.values()))
 
 
+@pytest.fixture(scope="module")
+def all_named() -> dict[str, Any]:
+    """Make every panel with data by name, once."""
+    return panels.named()
+
+
 @pytest.mark.parametrize("name", panels.PANELS)
-def test_specifications_are_valid_and_shared(name: str) -> None:
+def test_specifications_are_valid_and_shared(name: str, all_named: dict[str, Any]) -> None:
     make, title = panels.PANELS[name]
-    named = panels.named()[name]
+    named = all_named[name]
     alt.Chart.from_dict(named)  # validates
     inline = make(alt.InlineData(values=[{"what": "x"}]), title, "container").to_dict()
     (values,) = inline.pop("datasets").values()
@@ -38,10 +44,10 @@ def test_specifications_are_valid_and_shared(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
-def test_themes_have_every_style_and_contrast(name: Any) -> None:
+def test_themes_have_every_style_and_contrast(name: Any, all_named: dict[str, Any]) -> None:
     theme = panels.theme(name)
     alt.Config.from_dict(theme)
-    assert set().union(*(styles(spec) for spec in panels.named().values())) == set(theme["style"])
+    assert set().union(*(styles(spec) for spec in all_named.values())) == set(theme["style"])
     surface = theme["background"]
     for colour in (theme["axis"]["labelColor"], theme["title"]["color"], theme["title"]["subtitleColor"]):
         assert contrast(colour, surface) >= 4.5

@@ -21,6 +21,7 @@ from hush.relay.forwarding import Mix
 from hush.relay.mixing import seal
 from hush.relay.serve import make_server
 from hush.relay.store import RelayStore
+from tests.collector.prompt import end_promptly
 from tests.collector.served import Served, anybody, serving
 
 SECRET = bytes(range(32))
@@ -58,6 +59,7 @@ def relaying(
     path: Path, collector: str, *, least: int = 10, own: int = 0, every: float = 0.05, port: int = 0, **named: Any
 ) -> Iterator[Relayed]:
     """Run a relay on a free port, or on one that a collector was told before."""
+    end_promptly()
     store = RelayStore(path / "relay.db")
     ready = threading.Event()
     settings = Settings(hosts=LOCAL, max_body=1 << 20, **named)
@@ -70,7 +72,8 @@ def relaying(
     thread.start()
     try:
         assert ready.wait(PATIENCE)
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False) as client:
+        # There are no certificates to verify, and reading those of the system takes longer than starting the server.
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False, verify=False) as client:  # noqa: S501
             yield Relayed(f"http://127.0.0.1:{port}", store, client, server)
     finally:
         server.should_exit = True

@@ -17,6 +17,7 @@ from hush.relay.store import APPLICATION, MIGRATIONS, RelayStore
 from tests.relay.relayed import OTHER, PLAN, collecting, relaying, sealed_reports, wait_until
 
 SIZE = sealed_size(PLAN)
+SIZES = ("page_count", "freelist_count", "page_size")
 numbers = count(1)
 
 
@@ -78,6 +79,26 @@ def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
 def test_a_store_that_keeps_all_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "KEPT", 1 << 40)
     assert grown(tmp_path / "relay.db") == 900
+
+
+def used(path: Path) -> int:
+    """The bytes of the file that hold something."""
+    with sqlite3.connect(path) as db:
+        pages, free, size = (db.execute(f"pragma {name}").fetchone()[0] for name in SIZES)
+    db.close()
+    return int((pages - free) * size)
+
+
+def test_the_size_of_a_hash_in_the_file(tmp_path: Path) -> None:
+    """docs/relay.md: about 26 bytes each."""
+    path, many = tmp_path / "relay.db", 10_000
+    store = RelayStore(path)
+    send(store, fresh(1))
+    before = used(path)
+    for _ in range(5):
+        send(store, fresh(many // 5))
+    assert 24 < (used(path) - before) / many < 28
+    store.close()
 
 
 def test_hashes_of_other_plans_are_forgotten(tmp_path: Path) -> None:

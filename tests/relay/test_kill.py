@@ -27,7 +27,6 @@ import hush
 from hush.collector import formats
 from hush.collector.stores.sqlite import SqliteStore
 from hush.relay.mixing import seal
-from hush.server.tally import own_of
 from tests.relay.relayed import KEY, OPENER, PLAN, RECORD, SECRET
 
 KILLS = int(os.environ.get("HUSH_KILLS", "4"))
@@ -191,8 +190,8 @@ def faults(folder: Path, sent: Sequence[hush.Report]) -> list[str]:
     if doubled := people - everything:
         found.append(f"{doubled.total()} are there twice")
     own = there.total() - sum(count for id_, count in there.items() if id_ in everything)
-    if own != own_of(tally) or own % OWN:
-        found.append(f"{own} own reports are there, and {own_of(tally)} were stated")
+    if own != tally.own or own % OWN:
+        found.append(f"{own} own reports are there, and {tally.own} were stated")
     if tally.reports + own != there.total():
         found.append("the tally has another number of reports")
     print(f"{len(sent)} reports, {own} own ones, {held.total()} held")

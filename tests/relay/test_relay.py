@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from itertools import count, islice
@@ -15,11 +17,10 @@ import pytest
 import hush
 from hush.collector import formats
 from hush.collector.settings import LOCAL, Settings
-from hush.core.sealing import SealedBatch, batch_id, sealed_size
+from hush.core.sealing import SealedBatch, batch_id, sealed_size, split
 from hush.errors import CollectorError, InputError, PlanError, StoreError
 from hush.relay.forwarding import Mix
 from hush.relay.store import RelayStore
-from hush.server.tally import own_of
 from tests.collector.served import EVERYBODY, HASHES, TOKENS, Served, problem, serving
 from tests.relay.relayed import (
     KEY,
@@ -47,6 +48,22 @@ def counted(served: Served, plan: hush.Plan = PLAN) -> Counter[bytes]:
     return found
 
 
+def test_large_requests_are_cut_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A MiB of sealed reports, which anybody may send, held up everybody else for seven milliseconds."""
+    threads: list[str] = []
+
+    def noting(plan: hush.Plan, data: bytes) -> tuple[bytes, ...]:
+        threads.append(threading.current_thread().name)
+        return split(plan, data)
+
+    monkeypatch.setattr("hush.relay.app.split", noting)
+    with relaying(tmp_path, "http://127.0.0.1:9", least=10_000) as relay:
+        for reports in (1, (1 << 19) // sealed_size(PLAN)):
+            answer = relay.post(os.urandom(reports * sealed_size(PLAN)))
+            assert (answer.status_code, answer.json()["new"]) == (202, reports)
+    assert threads[0] != threads[1]
+
+
 def test_devices_send_through_a_relay(tmp_path: Path) -> None:
     with collecting(tmp_path) as served, relaying(tmp_path, served.url, least=5, own=4) as relay:
         client = hush.Client(served.url, relay=relay.url, key=KEY.public.hex(), attempts=1)
@@ -57,7 +74,7 @@ def test_devices_send_through_a_relay(tmp_path: Path) -> None:
         found = counted(served)
         assert ids <= set(found)
         assert found.total() == 9, "and four of the relay's own"
-        assert own_of(served.store.tally(PLAN)) == 4
+        assert served.store.tally(PLAN).own == 4
         (entry,) = (e for e in served.client.get("/plans").json()["plans"] if e["id"] == PLAN.id)
         assert (entry["reports"], entry["own"]) == (5, 4)
         assert relay.store.batch(PLAN.id) is None, "deleted on receipt"
@@ -155,7 +172,7 @@ def test_the_collector_counts_a_batch_once(tmp_path: Path) -> None:
         assert (first.new, first.reports, first.refused) == (True, 7, 0)
         assert (second.new, second.id) == (False, batch_id(body).hex())
         assert counted(served) == Counter(report.id for report in made)
-        assert own_of(served.store.tally(PLAN)) == 2
+        assert served.store.tally(PLAN).own == 2
 
 
 def test_the_collector_refuses_a_relay_that_is_wrong(tmp_path: Path) -> None:
@@ -348,7 +365,7 @@ def test_settings_of_a_relay_are_checked() -> None:
         Mix(KEY, 1)
     with pytest.raises(InputError, match="own must be 0"):
         Mix(KEY, 2, -1)
-    wide = hush.design(hush.Schema([hush.Categorical("town", list(range(100)))]), 1.0)
+    wide = hush.design(hush.Schema([hush.Categorical("town", list(range(100)))]), 1.0, categorical="oue")
     with pytest.raises(PlanError, match="--own 0"):
         Mix(KEY, 2, 1).check(wide)
     Mix(KEY, 2).check(wide)

@@ -119,5 +119,5 @@ def test_pages_contain_no_code_of_others() -> None:
         for name in re.findall(
             r"""\bfrom\s+["']([^"']+)["']|\bimport\(?\s*["']([^"']+)["']""", path.read_text("utf-8")
         ):
-            assert "".join(name).startswith((".", "hush-client", "hush-seal")), path
+            assert "".join(name).startswith((".", "hush-client", "hush-seal", "hush-training")), path
     assert "dependencies" not in json.loads(read("web/package.json"))

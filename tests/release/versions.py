@@ -40,7 +40,7 @@ WHOLE = [
     *(f"tests/batch/test_{name}.py" for name in ("batch", "columns", "counting", "sources", "words")),
     "tests/engines/test_duckdb.py",
     *(f"tests/learn/test_{name}.py" for name in ("estimators", "once")),
-    *(f"tests/core/training/test_{name}.py" for name in ("rotations", "rounds")),
+    *(f"tests/core/training/test_{name}.py" for name in ("losses", "moving", "rotations", "rounds", "travelling")),
     *(f"tests/collector/test_{name}.py" for name in ("http", "ids", "pages", "stores")),
 ]
 LIMIT = {True: 600, False: 3600}  # seconds for one version: a test that hangs must end

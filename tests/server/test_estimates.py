@@ -156,8 +156,12 @@ def domain(attribute: Any, category: object) -> tuple[float, float]:
 def test_intervals_lose_only_what_cannot_be_true(monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the domain the interval is the one that is not cut, so it covers as often."""
     cut = missed = 0
-    for name, plan in plans().items():
-        tally = filled(plan, 30, 3)
+    tallies = {name: filled(plan, 30, 3) for name, plan in plans().items()}
+    one = design(Schema([Numeric("x", 0, 1)]), 1.0, numeric="piecewise")
+    size = one.questions[0].channel.alphabet.size
+    tallies["impossible"] = Tally(one, 1000, [1000], [[0] * (size - 1) + [1000]])  # as no people would answer
+    for name, tally in tallies.items():
+        plan = tally.plan
         rows = estimate(tally)
         with monkeypatch.context() as patch:
             patch.setattr(sources, "clamped", lambda interval, ends: interval)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from hush import Categorical, Numeric, Plan, PlanError, Report, Schema, Tally, TallyError, design, estimate
 from hush.core.buckets import buckets_of
-from hush.core.channels import CHANNELS, Grouped, Subsets, Symbols
+from hush.core.channels import CHANNELS, Grouped, Points, Subsets, Symbols
 from hush.core.plan import Question
 from hush.device.randomise import randomise_from
 from hush.server.tally import MAX_REPORTS
@@ -30,7 +30,8 @@ from tests.cases import FAR, SMALL, any_record, plans
 PLANS = {name: plan for name, plan in plans().items() if plan.k == 1}
 for numeric in ("hybrid", "piecewise", "piecewise-sub", "duchi", "laplace", "scdf", "staircase"):
     PLANS[numeric] = design(Schema([Numeric("x", 0, 10), Categorical("c", ["a", "b"])]), 2.0, numeric=numeric, k=1)
-PLANS["ladder"] = design(FAR, 2.0, k=1)
+PLANS["ladder"] = design(FAR, 1.0, k=1)  # its channels are those of `plans`
+PLANS["geometry"] = design(Schema([Categorical("c", list("abcdefghij"))]), 2.0, categorical="geometry", k=1)
 VECTORS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("prio3_histogram.json").read_text())["vectors"]
 
 
@@ -62,7 +63,7 @@ def test_a_histogram_is_a_tally(name: str) -> None:
 
 def test_every_kind_of_channel_is_among_them() -> None:
     channels = [question.channel for name in PLANS for question in PLANS[name].questions]
-    assert {type(channel.alphabet) for channel in channels} == {Symbols, Subsets, Grouped}
+    assert {type(channel.alphabet) for channel in channels} == {Symbols, Subsets, Grouped, Points}
     assert {channel.kind for channel in channels} == {*CHANNELS}
 
 

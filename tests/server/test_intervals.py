@@ -186,6 +186,12 @@ def test_a_hundred_on_each_side_are_many() -> None:
     assert at_least(901, 1000, low) == pytest.approx(0.025)
 
 
+def test_the_doubt_is_added_to_two_values_of_which_one_was_never_seen_alone() -> None:
+    both = summarise([350, 150], [-3.0, 5.0])
+    assert both.stderr == pytest.approx(math.sqrt(both.variance / 500))
+    assert summarise([9, 0, 0], [1.0, 2.0, 3.0]).stderr == 0
+
+
 def test_a_value_never_seen_leaves_a_doubt() -> None:
     sample = summarise([0, 98], [0.0, 1.0])
     assert sample.variance == 0

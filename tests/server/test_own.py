@@ -15,8 +15,8 @@ import hush
 from hush.core.blanket import blanket_of
 from hush.device.randomise import randomise_from
 from hush.errors import TallyError
-from hush.server.own import rounded
-from hush.server.tally import PeopleTally, own_of, without
+from hush.server.own import Counted, among, left_over, rounded
+from hush.server.tally import among_of, without
 from hush.testing import SeededCoins
 
 PLAN = hush.design(hush.Schema([hush.Categorical("c", ["a", "b", "c", "d"])]), 4.0)
@@ -82,7 +82,7 @@ def test_a_corrected_tally_is_a_valid_one(k: int, epsilon: float) -> None:
         for _ in range(own):
             whole.add(hush.Report(plan, coins.word().to_bytes(16, "big"), blanket_of(plan).draw(coins)))
         found = without(whole, own)
-        assert own_of(found) in (own, 0)
+        assert found.own in (own, 0)
         assert found.reports == people or people < 5, "tiny tallies may be corrected for fewer"
         hush.estimate(found)
 
@@ -143,7 +143,7 @@ def test_a_sum_of_tallies_knows_of_the_own_reports() -> None:
         added,
         (one + two + plain).copy(),
     ):
-        assert isinstance(found, PeopleTally)
+        assert isinstance(found, hush.Tally)
         assert (found.own, found.whole) == (180, third)
         assert found == without(third, 180)
         assert hush.estimate(found) == hush.estimate(without(third, 180))
@@ -159,7 +159,6 @@ def test_a_file_of_a_tally_knows_of_the_own_reports() -> None:
         hush.Tally.from_json(tally.to_json(), PLAN),
         hush.Tally.decode(PLAN, tally.encode()),
     ):
-        assert isinstance(found, PeopleTally)
         assert (found, found.own, found.whole) == (tally, 90, whole)
         assert hush.estimate(found) == hush.estimate(tally)
     for own in ("0", "151", "true", "null", '"1"', "1.0"):
@@ -170,10 +169,46 @@ def test_a_file_of_a_tally_knows_of_the_own_reports() -> None:
             hush.Tally.decode(PLAN, whole.encode() + end)
 
 
+def test_own_reports_among_the_answers_are_known() -> None:
+    tally, whole = people_and_whole(3)
+    assert among_of(whole, 0) is None
+    assert among_of(tally, 0) == among(PLAN, 0, tally.answered[0], whole.answered[0]) is not None
+
+
+def test_only_tallies_are_added_to_one_of_people() -> None:
+    tally, _ = people_and_whole(3)
+    for other in (5, None, "tally"):
+        with pytest.raises(TypeError):
+            tally + other  # type: ignore[operator]
+
+
 def test_bad_numbers_are_refused() -> None:
     tally = hush.Tally(PLAN)
     assert without(tally, 0) is tally
-    assert not isinstance(without(tally, 0), PeopleTally)
+    assert not without(tally, 0).own
     for own in (-1, 1, True):
         with pytest.raises(TallyError, match="own must be"):
             without(tally, own)
+
+
+@pytest.mark.parametrize(("most", "asked"), [(25, [100, 50, 25]), (0, [100, 50, 25, 12, 6, 3, 1])])
+def test_a_tally_that_is_too_small_is_corrected_for_half_as_many(
+    monkeypatch: pytest.MonkeyPatch, most: int, asked: list[int]
+) -> None:
+    """And so on, until it is large enough, or nothing is left to correct for."""
+    tried: list[int] = []
+
+    def corrected(plan: hush.Plan, counts: Counted, own: int) -> Counted:
+        tried.append(own)
+        if own > most:
+            raise TallyError("these counts are too small to be corrected")
+        return left_over(plan, counts, own)
+
+    monkeypatch.setattr("hush.server.tally.left_over", corrected)
+    whole = hush.Tally(PLAN, 200, [200], [[50, 50, 50, 50]])
+    found = without(whole, 100)
+    assert tried == asked
+    if most:
+        assert (found.reports, found.own, found.whole) == (175, 100, whole)
+    else:
+        assert found is whole

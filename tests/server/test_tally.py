@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import hush
 from hush import Categorical, Plan, PlanError, Report, Schema, Tally, TallyError, design, estimate
 from hush.core import codec
+from hush.core.blanket import blanket_of
 from hush.core.channels import Subsets
 from hush.device.randomise import randomise_from
 from hush.testing import SeededCoins
@@ -159,6 +160,16 @@ def impossible(name: str, index: int, vector: list[int]) -> Tally:
     return Tally(plan, good.reports, good.answered, counts)
 
 
+def test_answers_without_counts_and_counts_without_answers_are_refused() -> None:
+    plan = design(Schema([Categorical("a", ["x", "y"]), Categorical("b", ["x", "y"])]), 1.0, k=1)
+    for answered in ([0, 5], [5, 0]):
+        with pytest.raises(TallyError):
+            Tally(plan, 5, answered)
+    for counts in ([[1, 0], [0, 0]], [[0, 0], [1, 0]]):
+        with pytest.raises(TallyError):
+            Tally(plan, 0, [0, 0], counts)
+
+
 def test_counts_that_no_reports_can_give_are_refused() -> None:
     plan = PLANS["subset"]
     good = tally("subset", 30, 2)
@@ -177,7 +188,7 @@ def test_counts_that_no_reports_can_give_are_refused() -> None:
         impossible("subset", 2, [1.0, *[0] * 9])  # type: ignore[list-item]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(NAMES, st.integers(0, 4), st.data())
 def test_a_mutated_tally_is_refused_or_possible(name: str, seed: int, data: st.DataObject) -> None:
     plan: Plan = PLANS[name]
@@ -191,6 +202,31 @@ def test_a_mutated_tally_is_refused_or_possible(name: str, seed: int, data: st.D
         return
     assert decoded.encode() == encoded
     assert sum(decoded.answered) == decoded.reports * plan.k
+
+
+def relayed(plan: Plan) -> bool:
+    """Whether a relay can draw reports of its own: the plan's tables are small enough to list."""
+    try:
+        blanket_of(plan)
+    except PlanError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", ["picks", "subset", "duchi"])
+def test_a_tally_of_any_plan_may_name_own_reports(name: str) -> None:
+    """A tally that names own reports where no relay can draw any is refused as a tally."""
+    plan, whole = PLANS[name], tally(name, 10)
+    for own in (1, 11):
+        encoded, text = whole.encode() + bytes([own]), f'{whole.to_json()[:-1]},"own":{own}}}'
+        if own == 1 and relayed(plan):
+            assert Tally.decode(plan, encoded) == Tally.from_json(text)
+            continue
+        rule = "must be an integer from 1 to 10" if own == 11 else "no relay has reports of its own for this plan"
+        with pytest.raises(TallyError, match=rule):
+            Tally.decode(plan, encoded)
+        with pytest.raises(TallyError, match=rule):
+            Tally.from_json(text)
 
 
 ONE = design(Schema([Categorical("c", ["a", "b"])]), 1.0, categorical="grr")

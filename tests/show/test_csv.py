@@ -8,6 +8,7 @@ import io
 import pytest
 
 from hush.collector.http.documents import EstimateRow, as_csv
+from hush.core.schema import Categorical, Schema
 from hush.show.csv import cell, table
 
 FORMULAS = ["=1+1", "=HYPERLINK(1)", "+1+1", "-1-1", "@SUM(1)", "-", "+", "+65 or more", "-5 to 0", "-1\n", " =1"]
@@ -59,7 +60,8 @@ def test_a_table_is_read_back() -> None:
 
 def test_estimates_of_a_collector_have_no_formulas() -> None:
     names = [*FORMULAS, *PLAIN]
-    made = as_csv([EstimateRow(name, name, -0.1, 0.2, None, 1.0, 7) for name in names])
+    rows = [EstimateRow(name, name, -0.1, 0.2, None, 1.0, 7) for name in names]
+    made = as_csv(rows, Schema([Categorical("c", ["a", "b"])]))
     found = list(csv.DictReader(io.StringIO(made, newline="")))
     assert [row["attribute"] for row in found] == [row["category"] for row in found]
     assert [row["attribute"] for row in found] == [*(f"'{name}" for name in FORMULAS), *PLAIN]

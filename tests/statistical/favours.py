@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hush import Plan
-from hush.core.channels import Cells, Channel, Cube, Output, Rows, Signs, Subset, Unary
+from hush.core.channels import Cells, Channel, Corners, Cube, Geometry, Output, Rows, Signs, Subset, Unary
 from hush.core.report import Report
 from hush.core.schema import Input
 from hush.device.coins import SystemCoins
@@ -29,6 +29,8 @@ def favours(plan: Plan, one: dict[str, Any], other: dict[str, Any]) -> Callable[
 def _score(channel: Channel, one: list[Input], other: list[Input]) -> Score:
     if isinstance(channel, Cube):
         return lambda output: channel.sample - 2 * sum(member % 2 for member in _members(output))
+    if isinstance(channel, Corners):  # the same records as for signs
+        return lambda output: 1 - 2 * (_members(output)[0] % 2)
     if isinstance(
         channel, Signs
     ):  # the one record has all numbers at their lower ends, and the other at their upper ones
@@ -36,6 +38,9 @@ def _score(channel: Channel, one: list[Input], other: list[Input]) -> Score:
     if isinstance(channel, Subset | Unary | Cells):
         here, there = (channel.state(inputs, SystemCoins()) for inputs in (one, other))
         return lambda output: (here in _members(output)) - (there in _members(output))
+    if isinstance(channel, Geometry):
+        marks = [set(_orthogonal(channel, inputs)) for inputs in (one, other)]
+        return lambda output: (output in marks[0]) - (output in marks[1])
     if isinstance(channel, Rows):
         near, far = (_cells(channel, inputs) for inputs in (one, other))
         return lambda output: len(near & {*_members(output)}) - len(far & {*_members(output)})
@@ -50,6 +55,18 @@ def _cells(channel: Rows, inputs: list[Input]) -> set[int]:
     first = channel.size if start is None else start
     inside = range(first, channel.group if start is None else first + channel.width)
     return {row * channel.group + cell for cell in inside}
+
+
+def _orthogonal(channel: Geometry, inputs: list[Input]) -> list[int]:
+    """The points that are likelier under these inputs."""
+    state = channel.state(inputs, SystemCoins())
+    assert isinstance(state, int)
+    vector = channel.vector(state)
+    return [
+        point
+        for point in range(channel.points)
+        if channel.field.against(0, vector, reversed(channel.vector(point))) == 0
+    ]
 
 
 def _members(output: Output) -> tuple[int, ...]:

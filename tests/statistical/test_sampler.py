@@ -8,7 +8,7 @@ probability below 1e-6 as well.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import sqrt
 
@@ -109,6 +109,9 @@ class NoRejection(SeededCoins):
 
     def below(self, n: int) -> int:
         return (self.word() & 255) % n
+
+    def several(self, sizes: Sequence[int]) -> list[int]:
+        return [self.below(n) for n in sizes]
 
 
 class Correlated(SeededCoins):

@@ -1,9 +1,11 @@
 """A stop-watch learns next to nothing: times of two records, on the worst valid plan of every channel.
 
 `stopwatch` says how it is measured. Of n times each the best threshold may guess right by chance: for
-equal laws more often than `by_chance` with a probability below 1e-8, and there are 70 such comparisons. Beyond that .1
-is allowed for what remains (caches, garbage collection, the length of integers). Noise of a busy machine hits both
-records alike, as they take turns in random order.
+equal laws more often than `by_chance` with a probability below 1e-8, and there are 100 such comparisons. Beyond that .1
+is allowed for what remains (caches, garbage collection, the length of integers), and more where the middle times differ
+by at most 3 % of a report's time: how often that is guessed depends on how quiet the machine is, and `make stopwatch`
+says it of one. Noise of a busy machine hits both records alike, as they take turns in random order; but its spells do
+not, so a leak must show in each of three runs. One that is there shows in all of them, as the twins do.
 """
 
 from __future__ import annotations
@@ -16,12 +18,12 @@ from typing import Any
 
 import pytest
 
-from hush import Categorical, Plan, randomise
+from hush import Categorical, Listed, Plan, randomise
 from hush.core.channels import Output, Subset, Window
 from hush.core.channels.base import Coins, State
 from hush.core.exact import WORD
+from hush.core.finders import Texts
 from hush.core.report import Report
-from hush.core.schema import _Texts
 from hush.device.coins import SystemCoins
 from tests.statistical.favours import favours
 from tests.statistical.stopwatch import (
@@ -29,29 +31,41 @@ from tests.statistical.stopwatch import (
     GIVEN,
     Case,
     Randomise,
+    Seen,
+    action_of,
     asking,
     by_chance,
+    compare,
     first,
     given,
     guess,
     later,
+    unasked,
     uneven,
 )
 
-ALARM, LEFT, FEW = 1e-8, 0.1, 50
-SLOW = {"unary", "cube", "signs, even", "signs, odd", "subset of all but one", "cells, sets"}
-SMALLER = {"unary": 256, "cube": 64, "signs, even": 64, "signs, odd": 63, "subset of half": 128, "cells, sets": 12}
+ALARM, LEFT, SMALL, FEW, RUNS = 1e-8, 0.1, 0.03, 50, (1, 2, 3)
+SLOW = {"unary", "cube", "corners", "signs, even", "signs, odd", "subset of all but one", "cells, sets"}
+SMALLER = {"unary": 256, "cube": 64, "corners": 64, "signs, even": 64, "signs, odd": 63}
+SMALLER |= {"subset of half": 128, "cells, sets": 12}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_time_does_not_tell_records_apart(name: str) -> None:
     n = 150 if name in SLOW else 2000
-    assert later(CASES[name](), n) < by_chance(n, ALARM) + LEFT
+    case = CASES[name]()
+    assert not all(shows(later(case, n, action_of(name), run)) for run in RUNS)
+
+
+def shows(seen: Seen) -> bool:
+    """Return whether a time reveals more than what is allowed to be left."""
+    return seen.shows(ALARM, LEFT, SMALL)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_nor_does_the_first_report_after_reading_the_plan(name: str) -> None:
-    assert first(_quickly_read(name), FEW) < by_chance(FEW, ALARM) + LEFT
+    case = _quickly_read(name)
+    assert not all(shows(first(case, FEW, action_of(name), run)) for run in RUNS)
 
 
 @pytest.mark.parametrize("name", GIVEN)
@@ -59,13 +73,8 @@ def test_nor_do_time_and_report_together(name: str) -> None:
     """Among reports that favour one record, or the other, or neither. A twin works longer if one favours the truth."""
     n = 1000 if name in SMALLER else 2000
     case = GIVEN[name](SMALLER[name]) if name in SMALLER else GIVEN[name]()
-    assert told(given(case, n)) == []
-    assert told(given(case, n, telling(case)))
-
-
-def told(found: list[tuple[float, int]]) -> list[float]:
-    """Return the shares of right guesses that chance does not explain."""
-    return [share for share, count in found if share >= by_chance(count, ALARM) + LEFT]
+    assert not all(any(map(shows, given(case, n, seed=run))) for run in RUNS)
+    assert all(any(map(shows, given(case, n, telling(case), run))) for run in RUNS)
 
 
 def telling(case: Case) -> Randomise:
@@ -86,7 +95,7 @@ def _quickly_read(name: str) -> Case:
     return CASES[name](2048) if name.startswith(("window", "mixture")) else CASES[name]()
 
 
-def telling_texts(report: Callable[[str], object], texts: tuple[str, str], n: int) -> float:
+def telling_texts(report: Callable[[str], object], texts: tuple[str, str], n: int) -> Seen:
     """Return how well the time of a report tells two texts apart. Each text is a new one, as one that was read."""
     times: tuple[list[int], list[int]] = ([], [])
     raw, order = [text.encode() for text in texts], random.Random(1)
@@ -96,7 +105,7 @@ def telling_texts(report: Callable[[str], object], texts: tuple[str, str], n: in
             start = time.perf_counter_ns()
             report(text)
             times[side].append(time.perf_counter_ns() - start)
-    return guess(*times)
+    return compare(*times)
 
 
 def by_letters(text: str) -> int:
@@ -111,19 +120,18 @@ LONG = ("y" * 256, "\u6c34" + "y" * 255, "\U0001f600" * 256)
 def test_neither_the_length_nor_the_width_of_a_text_shows(text: str) -> None:
     """From a record to its report, which takes several times as long as finding the category alone.
 
-    Twice what is otherwise left is allowed: on a quiet machine a stop-watch sees even that a text is copied. That the
-    same number of bytes is hashed for every text is checked without a clock.
+    On a quiet machine a stop-watch sees even that a text is copied, which is a small leak. That the same number of
+    bytes is hashed for every text is checked without a clock.
     """
     n, texts = 5000, ("no", text)
     values = (*texts, "maybe")
-    limit = by_chance(n, ALARM) + 2 * LEFT
     attribute = Categorical("c", values)
     plan = asking((attribute,), Subset(3, 1, WORD * 2 // 5))
     find = attribute._find
-    assert isinstance(find, _Texts)
+    assert isinstance(find, Texts)
     assert len({len(find.padded(value)) for value in values}) == 1
-    assert telling_texts(lambda text: randomise(plan, {"c": text}), texts, n) < limit
-    assert telling_texts(lambda text: (by_letters(text), randomise(plan, {"c": "no"})), texts, n) > limit
+    assert not all(shows(telling_texts(lambda text: randomise(plan, {"c": text}), texts, n)) for _ in RUNS)
+    assert shows(telling_texts(lambda text: (by_letters(text), randomise(plan, {"c": "no"})), texts, n))
 
 
 # -- twins
@@ -139,8 +147,43 @@ def lazily(plan: Plan, record: dict[str, Any]) -> Report:
     return randomise(plan, record)
 
 
+def sparing(plan: Plan, record: dict[str, Any]) -> Report:
+    """Codes the characters that a text has, as was once done."""
+    by_letters("y" * (20 * len(record.get("t") or "")))
+    return action_of("text, not asked for, left out or not")(plan, record)
+
+
+def test_a_text_that_takes_as_long_as_it_is_is_caught() -> None:
+    """Asked for, or not: a report of one that is left out is quicker."""
+    assert shows(later(unasked(), 500, sparing))
+
+
+def counting(plan: Plan, record: dict[str, Any]) -> Report:
+    """Counts the years up to a date."""
+    by_letters("y" * int((record["d"] or "0000")[:4]))
+    return randomise(plan, record)
+
+
+def test_a_date_that_is_counted_is_caught() -> None:
+    assert shows(later(CASES["date, early or late"](), 500, counting))
+
+
+def late_list(plan: Plan, record: dict[str, Any]) -> Report:
+    """Makes the table of a long list for a value that is present."""
+    attribute = plan.schema["c"]
+    assert isinstance(attribute, Categorical)
+    assert isinstance(attribute.values, Listed)
+    if record["c"] is not None:
+        Texts(attribute.values)
+    return randomise(plan, record)
+
+
+def test_a_table_that_is_made_when_it_is_needed_is_caught() -> None:
+    assert shows(first(CASES["long list, missing or not"](), 200, late_list))
+
+
 def test_a_grid_that_is_made_when_it_is_needed_is_caught() -> None:
-    assert first(_quickly_read("window, missing or not"), FEW, lazily) > 0.99 > by_chance(FEW, ALARM) + LEFT
+    assert shows(first(_quickly_read("window, missing or not"), FEW, lazily))
 
 
 class Hasty(Subset):
@@ -160,9 +203,10 @@ def test_a_time_that_tells_the_coin_is_seen_only_with_the_report() -> None:
     assert isinstance(question.channel, Subset)
     channel = Hasty(question.channel.size, question.channel.weight, question.channel.threshold)
     case = Case(asking(right.schema.attributes, channel), one, other)
-    assert told([(later(case, 2000), 2000)]) == []
+    assert not shows(later(case, 2000))
     towards, away, _ = given(case, 2000)
-    assert told([towards, away]) == [towards[0], away[0]]
+    assert shows(towards)
+    assert shows(away)
 
 
 class Sparing(Subset):
@@ -200,7 +244,7 @@ def test_a_subset_that_spares_words_is_caught() -> None:
             times[side].append(time.perf_counter_ns() - start)
             assert isinstance(output, tuple)
             assert (7 in output) is (side == 1)
-        assert (guess(*times) > by_chance(FEW, ALARM) + LEFT) is caught
+        assert shows(compare(*times)) is caught
 
 
 def test_the_best_threshold_is_found() -> None:
@@ -208,3 +252,12 @@ def test_the_best_threshold_is_found() -> None:
     assert guess([1, 2, 3, 4], [1, 2, 3, 4]) == 0.5
     assert guess([1, 1, 9, 9], [9, 9, 9, 9]) == 0.75
     assert by_chance(10**9, 1e-8) < 0.501
+
+
+def test_the_size_of_a_leak_does_not_depend_on_the_noise() -> None:
+    """A hundredth of a report's time may be guessed every time; more may not, if it can be seen."""
+    quiet = compare([10_000] * 100, [10_100] * 100)
+    assert quiet == pytest.approx((1, 100, 0.01))
+    assert not shows(quiet)
+    assert shows(compare([10_000] * 100, [10_400] * 100))
+    assert not shows(compare(range(10_000, 20_000, 50), range(11_000, 21_000, 50)))  # the noise is ten times as large

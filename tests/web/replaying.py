@@ -16,16 +16,18 @@ from typing import Any
 
 import pytest
 
-from hush.core.channels import Cells, Channel, Rows, Subset
+from hush.core.channels import Cells, Channel, Picks, Rows, Subset
 from hush.core.coins import Coins
 from hush.core.design import design
 from hush.core.design.joint import cells
 from hush.core.design.minimax import minimax
 from hush.core.design.numeric import duchi, piecewise
 from hush.core.exact import WORD, exp_bounds, largest_threshold
+from hush.core.looking import View
 from hush.core.plan import Plan, Question
-from hush.core.schema import Attribute, Categorical, Numeric, Schema
-from hush.core.views import Bands, Product, Sides, Value, View
+from hush.core.schema import Attribute, Categorical, Choices, Numeric, Schema
+from hush.core.texts import Text
+from hush.core.views import Bands, Product, Sides, Value
 from hush.errors import PlanError
 from tests.cases import SMALL
 
@@ -37,6 +39,16 @@ RECORD = os.environ.get("HUSH_WEB_RECORD")
 """A file to which questions and answers are added, for tests/mutants: other clients are asked the same."""
 
 needs_node = pytest.mark.skipif(NODE is None, reason="the browser client is tested with Node, which is not here")
+
+
+def client_of(folder: Path, text: str) -> Path:
+    """Write a changed client into a folder, as a module with the files beside it."""
+    (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
+    for name in ("large.js", "training.js"):
+        shutil.copy(BUILT.with_name(name), folder)
+    found = folder / BUILT.name
+    found.write_text(text, encoding="utf-8")
+    return found
 
 
 def node(*arguments: str | Path, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -158,6 +170,10 @@ def record(plan: Plan, pick: random.Random) -> dict[str, Any]:
                 values[attribute.name] = None
         elif isinstance(attribute, Categorical):
             values[attribute.name] = pick.choice(attribute.values)
+        elif isinstance(attribute, Choices):
+            values[attribute.name] = pick.sample(attribute.values, pick.randint(0, attribute.most))
+        elif isinstance(attribute, Text):
+            values[attribute.name] = pick.choice(("", "nurse", "Zürich", "😀"))
         else:
             low, high = attribute.low, attribute.high
             number = pick.choice((low, high, (low + high) / 2, low + (high - low) * pick.random()))
@@ -371,12 +387,14 @@ def small_plans() -> list[Plan]:
                         for j, n in enumerate(sizes)
                     ]
                 )
-            elif channel.kind in ("subset", "unary"):
-                schema = Schema([Categorical("c", range(channel.alphabet.size))])
+            elif channel.kind in ("subset", "unary", "geometry"):
+                schema = Schema([Categorical("c", range(getattr(channel, "size", 0)))])
+            elif isinstance(channel, Picks):
+                schema = Schema([Choices("c", [str(i) for i in range(channel.size)], channel.held)])
             elif channel.kind == "rows":
                 maybe = Numeric("x", -1, 3, optional=getattr(channel, "optional", False))
                 schema = Schema([Categorical("c", range(getattr(channel, "rows", 0))), maybe])
-            elif channel.kind in ("signs", "cube"):
+            elif channel.kind in ("signs", "cube", "corners"):
                 schema = Schema([Numeric(f"x{j}", -2, 3) for j in range(getattr(channel, "size", 0))])
             else:
                 schema = Schema([Numeric("x", -1, 3, optional=getattr(channel, "optional", False))])

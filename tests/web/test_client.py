@@ -29,6 +29,7 @@ from tests.web.replaying import (
     ask,
     block_plans,
     borders,
+    client_of,
     fractions,
     ladder_plans,
     needs_node,
@@ -47,7 +48,8 @@ MORE = int(os.environ.get("HUSH_WEB_MORE", "1"))
 
 def test_its_own_tests_pass() -> None:
     done = node("--test", *sorted((WEB / "test").glob("*.test.mjs")), timeout=600)
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    failed = re.findall(r"^not ok .*\n(?:(?!ok |not ok |# Subtest).*\n){0,40}", done.stdout, re.MULTILINE)
+    assert done.returncode == 0, "\n".join(failed)[:4000] + done.stderr[-2000:]
     passed = re.search(r"^# pass (\d+)$", done.stdout, re.MULTILINE)
     assert passed is not None
     assert int(passed[1]) >= 190
@@ -70,7 +72,9 @@ def test_types_are_right_and_what_is_built_is_current() -> None:
 def test_the_package_and_the_session_of_its_readme(tmp_path: Path) -> None:
     made = node("build.mjs", "--package")
     assert made.returncode == 0, made.stderr
-    assert (WEB / "dist" / "hush.js").read_bytes() == BUILT.read_bytes()
+    for name in ("hush.js", "large.js", "seal.js", "training.js"):
+        assert (WEB / "dist" / name).read_bytes() == BUILT.with_name(name).read_bytes()
+    assert "train" in (WEB / "dist" / "training.d.ts").read_text(encoding="utf-8")
     assert "export" in (WEB / "dist" / "index.d.ts").read_text(encoding="utf-8")
     (session,) = re.findall(r"```js\n(.*?)```", (WEB / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "plan.json").write_text(
@@ -89,7 +93,10 @@ def test_the_package_and_the_session_of_its_readme(tmp_path: Path) -> None:
 
 
 def test_it_is_small() -> None:
-    assert len(gzip.compress(BUILT.read_bytes(), 9)) < 15_000
+    # 16,000 until dates and times of day came. Their rules must be there when a plan is read, so a file of their own
+    # would have to be loaded with this one, and parsing dates takes no fewer bytes there. The last ones load large.js
+    # where a plan needs it.
+    assert len(gzip.compress(BUILT.read_bytes(), 9)) < 17_000
 
 
 # -- reports
@@ -138,7 +145,7 @@ def test_the_same_words_give_the_same_bytes(tmp_path: Path) -> None:
         (r"16777216|2\*\*24", "8388608"),  # the bits that round in a window
         (r"\+ ?\.5", "+.25"),  # where rounding begins
         (r"11n", "12n"),  # the bits that round elsewhere
-        (r"(asUintN\(64,\w+\))<(\w+\))", r"\1<=\2"),  # what below(n) rejects
+        (r"(asUintN\(64,\w+\*\w+\))<(\w+\))", r"\1<=\2"),  # what below(n) rejects
         (r'padStart\(64,"0"', 'padStart(63,"0"'),  # the digits of a unary bit
         (r"\?-1-(\w+):", r"?-\1:"),  # the noise of an additive channel
         (r"(\w+)=>\1>=0", r"\1=>\1>0"),  # ties, of an even number of signs
@@ -151,8 +158,7 @@ def test_the_same_words_give_the_same_bytes(tmp_path: Path) -> None:
 def test_a_broken_client_is_noticed(tmp_path: Path, what: str, instead: str) -> None:
     text, changes = re.subn(what, instead, BUILT.read_text(encoding="utf-8"))
     assert changes > 0
-    broken = tmp_path / "hush.mjs"
-    broken.write_text(text, encoding="utf-8")
+    broken = client_of(tmp_path, text)
     blocks = block_plans()
     wrong, _, _ = compared(
         tmp_path / "cases", some_plans(24) + blocks[6:12] + blocks[-10:] + related_plans(8), 60, broken
@@ -212,7 +218,21 @@ def test_likelihoods_are_those_of_the_exact_laws(tmp_path: Path) -> None:
                 lines.append({"action": "likelihood", "question": question, "outputs": list(exact), "record": values})
                 laws.append(exact)
                 kinds.add(plan.questions[question].channel.kind)
-    assert kinds == {"window", "mixture", "subset", "unary", "additive", "signs", "cube", "cells", "rows", "ladder"}
+    assert kinds == {
+        "geometry",
+        "window",
+        "mixture",
+        "subset",
+        "unary",
+        "additive",
+        "signs",
+        "cube",
+        "cells",
+        "rows",
+        "picks",
+        "corners",
+        "ladder",
+    }
     for exact, found in zip(laws, ask(tmp_path / "cases", lines), strict=True):
         if exact:
             assert found == pytest.approx([float(probability) for probability in exact.values()], rel=1e-9, abs=0)

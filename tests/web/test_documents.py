@@ -14,7 +14,7 @@ pytest.importorskip("msgspec")
 
 import msgspec
 
-from hush.collector.http import documents
+from hush.collector.http import documents, frequent_documents
 from hush.device import network
 from hush.plots import panels
 
@@ -23,10 +23,14 @@ NAMES = {
     "Attribute": "AttributeStatement",
     "Question": "QuestionStatement",
     "Distribution": "DistributionDocument",
+    "Frequent": "FrequentDocument",
     "Timeline": "TimelineDocument",
     "Relation": "RelationStatement",
     "Related": "RelationDocument",
     "Range": "RangeDocument",
+    "Period": "PeriodEntry",
+    "Periods": "PeriodsDocument",
+    "Changes": "ChangesDocument",
 }
 """Interfaces of the pages that are called otherwise than the documents."""
 
@@ -60,11 +64,16 @@ def fields(struct: Any) -> dict[str, str]:
 @pytest.mark.parametrize("name", INTERFACES)
 def test_documents_of_the_pages_are_those_of_the_collector(name: str) -> None:
     """A page may leave out fields, and may know more of a text than that it is one."""
-    known = fields(getattr(documents, NAMES.get(name, name)))
+    room = frequent_documents if name.startswith("Frequent") else documents
+    known = fields(getattr(room, NAMES.get(name, name)))
     found = dict(re.findall(r"^  (\w+): (.*);$", INTERFACES[name], re.MULTILINE))
     assert found
     if name == "Attribute":
         assert found.pop("kind") == '"numeric" | "categorical"'
+    if name == "ChangeRow":
+        assert found.pop("told") == '"up" | "down" | null'
+    if name == "Periods":
+        assert found.pop("by") == '"day" | "week" | null'
     if name == "Relation":
         assert found.pop("kind") == '"table" | "means" | "association" | "moments" | "range"'
     assert {field: known.get(field) for field in found} == found
@@ -82,7 +91,7 @@ def number(file: str, name: str) -> str:
 
 def test_numbers_that_stand_on_both_sides_are_the_same() -> None:
     assert number("pages/charts.ts", "MOST_BARS") == str(panels.MAX_BARS)
-    assert number("src/collector.ts", "RETRIED") == str([*network.RETRIED])
+    assert number("src/client.ts", "RETRIED") == str([*network.RETRIED])
     desk = re.search(r"\(min-width: \w+\)", number("pages/blocks.ts", "desk"))
     assert desk is not None
     assert f"@media {desk[0]} {{" in (WEB / "pages" / "dashboard.css").read_text(encoding="utf-8")

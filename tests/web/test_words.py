@@ -10,6 +10,7 @@ import pytest
 
 from hush.collector import presentation
 from hush.collector.http import pages
+from hush.planning.summary import WEAK
 
 PAGES = Path(__file__).parents[2] / "web" / "pages"
 CATALOGUES = {
@@ -17,20 +18,24 @@ CATALOGUES = {
     for path in sorted(PAGES.glob("words-*.json"))
 }
 ENGLISH = CATALOGUES["en"]
+EXPLAINED = {
+    path.stem.removeprefix("explanation-"): json.loads(path.read_text(encoding="utf-8"))
+    for path in sorted(PAGES.glob("explanation-*.json"))
+}
 
 
 def placeholders(text: str) -> set[str]:
     return set(re.findall(r"\{(\w+)\}", text))
 
 
-def differences(words: dict[str, str]) -> list[str]:
+def differences(words: dict[str, str], english: dict[str, str] = ENGLISH) -> list[str]:
     """Return the keys whose sentence is missing, empty, superfluous, or has other placeholders than the English one."""
     return [
         key
-        for key in sorted(ENGLISH.keys() | words.keys())
-        if key not in ENGLISH
+        for key in sorted(english.keys() | words.keys())
+        if key not in english
         or not words.get(key, "").strip()
-        or placeholders(words[key]) != placeholders(ENGLISH[key])
+        or placeholders(words[key]) != placeholders(english[key])
         or words[key].count("{") != len(re.findall(r"\{\w+\}", words[key]))
     ]
 
@@ -47,6 +52,32 @@ def test_every_catalogue_has_all_sentences(language: str) -> None:
     assert all(isinstance(text, str) for text in CATALOGUES[language].values())
     same = [key for key, text in CATALOGUES[language].items() if text == ENGLISH[key] and len(text) > 12]
     assert language == "en" or set(same) <= {"epsilon"}  # a sentence that nobody has translated
+
+
+@pytest.mark.parametrize("language", CATALOGUES)
+def test_every_language_has_the_whole_explanation(language: str) -> None:
+    """Its emphasis and its power too; and the border above which a plan is weak is that of `hush plan`."""
+    words, english = EXPLAINED[language], EXPLAINED["en"]
+    assert differences(words, english) == []
+    for key, sentence in words.items():
+        assert sentence.count("*") == english[key].count("*"), key
+        assert sentence.count("e^ε") == english[key].count("e^ε"), key
+        assert language == "en" or sentence != english[key]
+    assert re.findall(r"\d+", words["explainWeak"]) == [str(WEAK)]
+
+
+def test_the_page_has_a_place_for_every_sentence_of_the_explanation() -> None:
+    page, code = (PAGES / "explanation.html").read_text(), (PAGES / "explanation.entry.ts").read_text()
+    places = set(re.findall(r'data-words="(\w+)"', page)) | set(re.findall(r'"(explain\w+)"', code))
+    assert places == EXPLAINED["en"].keys()
+    assert ENGLISH.keys().isdisjoint(places)  # one file of an operator has both
+    served = pages.static()["explanation.html"].content.decode()
+    pieces = [piece for key in places for piece in re.split(r"\*|\^ε|\{\w+\}", EXPLAINED["en"][key])]
+    assert all(piece in served for piece in pieces)
+
+
+def test_the_form_and_the_commands_agree_what_is_weak() -> None:
+    assert re.findall(r"const WEAK = (\d+);", (PAGES / "words.ts").read_text()) == [str(WEAK)]
 
 
 def test_a_lost_placeholder_is_noticed() -> None:

@@ -5,16 +5,18 @@
 // the names of all changes, then every change that was tried, with what noticed it, or null.
 //
 // A change is put in while esbuild bundles the client as it ships, but for the size. The bundle gets a process of its own,
-// in which the tests run until one fails. A test that takes far longer than the longest did before counts as failed:
-// some changes make loops endless.
+// in which the tests run until one fails: first those that noticed other changes of the same function, by themselves,
+// and then the files that are quick for what they notice. A test that takes far longer than the longest did before
+// counts as failed: some changes make loops endless.
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { performance } from "node:perf_hooks";
 import { text } from "node:stream/consumers";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import { clientBeside, largeApart, partsApart } from "../apart.mjs";
 import { changes } from "./changes.mjs";
 
 const web = fileURLToPath(new URL("..", import.meta.url));
@@ -28,24 +30,43 @@ const source = readFileSync(path, "utf8");
 const folder = mkdtempSync(join(tmpdir(), "mutants"));
 const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
-/** Builds the client from a source in which one file has this text. */
-async function bundled(contents, outfile) {
+const PARTS = [
+  ["src/index.ts", "hush.js", largeApart],
+  ["src/large.ts", "large.js", partsApart],
+  ["src/training.ts", "training.js", clientBeside],
+];
+const unchanged = new Map(); // the parts that this file is not in, as they were built
+
+/** Builds the client, and the files beside it, from a source in which one file has this text. Returns its path. */
+async function bundled(contents, name) {
   const changed = {
     name: "changed",
     setup({ onLoad }) {
       onLoad({ filter: /\.ts$/ }, (args) => (args.path === path ? { contents, loader: "ts" } : undefined));
     },
   };
-  await build({
-    absWorkingDir: web,
-    entryPoints: ["src/index.ts"],
-    bundle: true,
-    format: "esm",
-    target: "es2022",
-    logLevel: "silent",
-    plugins: [changed],
-    outfile,
-  });
+  const outdir = join(folder, name);
+  mkdirSync(outdir);
+  for (const [entry, out, apart] of PARTS) {
+    const outfile = join(outdir, out);
+    if (unchanged.has(out)) {
+      copyFileSync(unchanged.get(out), outfile);
+      continue;
+    }
+    const { metafile } = await build({
+      absWorkingDir: web,
+      entryPoints: [entry],
+      bundle: true,
+      format: "esm",
+      target: "es2022",
+      logLevel: "silent",
+      metafile: true,
+      plugins: [changed, apart],
+      outfile,
+    });
+    if (!Object.keys(metafile.inputs).some((input) => resolve(web, input) === path)) unchanged.set(out, outfile);
+  }
+  return join(outdir, "hush.js");
 }
 
 /** Returns the seconds that a process has computed, where the system says so; else the seconds on the clock. */
@@ -58,14 +79,16 @@ function computed(pid) {
   }
 }
 
-/** Runs the tests until one fails, and returns what that was, null if none did, and the longest that one test took. */
-function failure(module, files, limit) {
+/** Runs the tests until one fails. Returns what that was, null if none did; the longest that one test took, and all. */
+function failure(module, files, limit, names = []) {
   return new Promise((done) => {
+    const only = names.map((name) => `--test-name-pattern=^${name.replace(/[^\p{L}\p{N} ]/gu, ".")}$`);
     const env = { ...process.env, HUSH_MODULE: pathToFileURL(module).href };
-    const child = spawn(process.execPath, [...FLAGS, own("all.mjs"), ...files], { env, stdio: ["ignore", "pipe", "ignore"] });
+    const child = spawn(process.execPath, [...FLAGS, ...only, own("all.mjs"), ...files], { env, stdio: ["ignore", "pipe", "ignore"] });
     let said = "";
     let longest = 0;
     let last = computed(child.pid);
+    const begun = performance.now();
     const watch = setInterval(() => {
       if (computed(child.pid) - last > limit) child.kill("SIGKILL");
     }, 200);
@@ -80,7 +103,7 @@ function failure(module, files, limit) {
     child.on("close", (code, signal) => {
       clearInterval(watch);
       clearTimeout(never);
-      if (code === 0) return done([null, longest]);
+      if (code === 0) return done([null, longest, (performance.now() - begun) / 1000]);
       const line = said.trim().split("\n").pop();
       if (!line.startsWith("{")) return done([signal ? `late, or ${signal}` : `exit ${code}`]);
       const { file, test } = JSON.parse(line);
@@ -89,36 +112,75 @@ function failure(module, files, limit) {
   });
 }
 
-async function tried({ key, start, end, instead }, limit) {
-  const module = join(folder, `${Math.random()}.mjs`);
+/** Returns the files of tests, those first that are quick for what they notice: of this function, and of all. */
+function ordered(key, places) {
+  const worth = (name, i) => (noticed.get(`${where(key)} ${name}`) ?? 0) + 0.1 * (noticed.get(name) ?? 0) + 0.1 / (i + 1);
+  const order = new Map(places.map(({ name, seconds }, i) => [name, seconds / worth(basename(name), i)]));
+  const hint = hints[key]?.split(": ")[0];
+  const rank = (name) => (basename(name) === hint ? -1 : order.get(name));
+  return [...order.keys()].sort((one, other) => rank(one) - rank(other));
+}
+
+/** Returns the file, and the few tests in it, that noticed most changes of this function so far; or nothing. */
+function likely(key, places) {
+  const counts = [...(killers.get(where(key)) ?? new Map())].sort(([, one], [, other]) => other - one);
+  const file = counts[0]?.[0].split(": ")[0];
+  const best = counts.filter(([killer]) => killer.startsWith(`${file}: `)).slice(0, 4);
+  const sum = (some) => some.reduce((total, [, count]) => total + count, 0);
+  const place = places.find(({ name }) => basename(name) === file);
+  // They are worth a process of their own if they notice most changes, and the rest of the file takes long.
+  if (!place || place.seconds < SHORT || 2 * sum(best) < sum(counts)) return undefined;
+  return { ...place, names: best.map(([killer]) => killer.slice(file.length + 2)) };
+}
+
+const SHORT = 0.5; // seconds: of such a file, all tests may as well be run
+const noticed = new Map(); // how many changes each file of tests noticed, of each function and of all
+const killers = new Map(); // how many each test noticed, of each function
+const where = (key) => key.split(": ")[0];
+
+function learn(key, killer) {
+  if (killer === null) return;
+  const file = killer.split(": ")[0];
+  for (const name of [file, `${where(key)} ${file}`]) noticed.set(name, (noticed.get(name) ?? 0) + 1);
+  const own = killers.get(where(key)) ?? new Map();
+  killers.set(where(key), own.set(killer, (own.get(killer) ?? 0) + 1));
+}
+
+async function tried({ key, start, end, instead }, places) {
+  let module;
   try {
-    await bundled(source.slice(0, start) + instead + source.slice(end), module);
+    module = await bundled(source.slice(0, start) + instead + source.slice(end), `${Math.random()}`);
   } catch (error) {
     throw new Error(`${key} does not even build: ${error.message}`);
   }
-  const hint = tests.filter((name) => basename(name) === hints[key]?.split(": ")[0]);
-  const files = [...new Set([...hint, ...tests])].map((name) => resolve(web, name));
-  // The first file notices most changes; then the others need not be loaded.
+  const limits = new Map(places.map(({ name, limit }) => [name, limit]));
+  const files = ordered(key, places);
+  const first = likely(key, places);
   let killer = null;
+  if (first) [killer] = await failure(module, [first.name], first.limit, first.names);
+  // The first file notices most changes; then the others need not be loaded.
   for (const some of [files.slice(0, 1), files.slice(1)]) {
-    if (killer === null && some.length) [killer] = await failure(module, some, limit);
+    if (killer === null && some.length) [killer] = await failure(module, some, Math.max(...some.map((name) => limits.get(name))));
   }
+  learn(key, killer);
   say([key, killer]);
-  rmSync(module);
+  rmSync(dirname(module), { recursive: true });
 }
 
 try {
   const all = changes(source);
   say(all.map(({ key }) => key));
-  const whole = join(folder, "whole.mjs");
-  await bundled(source, whole);
-  const [broken, longest] = await failure(whole, tests.map((name) => resolve(web, name)), 60);
-  if (broken !== null) throw new Error(`the tests fail as it is: ${broken}`);
-  const limit = 1 + 5 * longest;
   const skip = new Set(known);
   const todo = all.filter(({ key }) => !skip.has(key));
+  const whole = await bundled(source, "whole");
+  const places = []; // each with a limit of its own: an endless loop that the first one meets is found soon
+  for (const name of todo.length ? tests.map((test) => resolve(web, test)) : []) {
+    const [broken, longest, seconds] = await failure(whole, [name], 60);
+    if (broken !== null) throw new Error(`the tests fail as it is: ${broken}`);
+    places.push({ name, limit: 1 + 5 * longest, seconds });
+  }
   const worker = async () => {
-    for (let next = todo.shift(); next; next = todo.shift()) await tried(next, limit);
+    for (let next = todo.shift(); next; next = todo.shift()) await tried(next, places);
   };
   await Promise.all(Array.from({ length: workers }, worker));
 } finally {

@@ -1,9 +1,11 @@
 /** The questions of a survey: all at once, or one after the other where the screen is small. */
 import type { Plan } from "hush-client";
 import { button, html } from "./elements";
-import { field, type Field } from "./fields";
+import { field } from "./fields";
+import type { Field } from "./around";
+import { hold } from "./framed";
 import { t } from "./language";
-import { ordered, titled } from "./presentation";
+import { asks, ordered } from "./presentation";
 import type { Answers } from "./words";
 
 const SMALL = "(max-width: 30rem)"; // as in form.css
@@ -13,6 +15,13 @@ export function begin(element: HTMLElement): void {
   element.setAttribute("tabindex", "-1");
   element.focus();
 }
+
+/** Values of choices that a report looks at, by attribute, where it does not look at all of them. */
+export type Members = Readonly<Record<string, readonly string[]>>;
+
+/** The members of an attribute; none if the report looks at all values. */
+export const membersIn = (members: Members, name: string): readonly string[] | undefined =>
+  Object.hasOwn(members, name) ? members[name] : undefined;
 
 /** The form. `asked`: the attributes of the report. Others are shown only if the person wants to. */
 export class Questions {
@@ -30,12 +39,13 @@ export class Questions {
   private step = 0;
 
   constructor(
-    plan: Plan,
+    plan: Pick<Plan, "schema">,
     private readonly asked: readonly string[],
+    private readonly members: Members,
     private readonly ready: () => void,
   ) {
     const place = new Map(plan.schema.map((attribute, index) => [attribute, index]));
-    this.all = ordered(plan.schema).map((attribute) => field(attribute, place.get(attribute) ?? 0));
+    this.all = ordered(plan.schema).map((attribute) => field(attribute, place.get(attribute) ?? 0, membersIn(members, attribute.name)));
     this.form = html(
       "form",
       { novalidate: true, "aria-label": t("questions"), autocomplete: "off", "data-testid": "form" },
@@ -50,6 +60,7 @@ export class Questions {
       event.preventDefault();
       this.go(this.stepping ? this.step + 1 : this.fields.length);
     });
+    for (const name of ["input", "change", "submit"]) this.form.addEventListener(name, hold, { capture: true });
     this.form.addEventListener("input", () => this.tell());
     this.whole.addEventListener("change", () => this.arrange());
     this.small.addEventListener("change", () => this.arrange());
@@ -125,7 +136,7 @@ export class Questions {
   }
 
   private link(item: Field): HTMLElement {
-    const link = html("a", { href: `#${item.id}` }, `${titled(item.name)}: ${item.check()}`);
+    const link = html("a", { href: `#${item.id}` }, `${asks(item.name, membersIn(this.members, item.name))}: ${item.check()}`);
     link.addEventListener("click", (click) => {
       click.preventDefault();
       item.focus();

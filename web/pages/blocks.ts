@@ -2,6 +2,7 @@
 
 import { Chart, type Values } from "./charts.js";
 import { html } from "./elements.js";
+import type { Dated } from "./calendar.js";
 import { csv, percent, type Raw, save, say } from "./text.js";
 
 export interface Column {
@@ -38,6 +39,9 @@ export interface Options {
   description?: string;
   /** The title of the axis of numbers. */
   axis?: string;
+  /** The attribute, if its numbers are dates or times of day; and the ends of the axis, if it is the whole scale. */
+  dates?: Dated | undefined;
+  ends?: readonly [number, number] | undefined;
   /** Whether the table needs as much room as the chart. */
   even?: boolean;
   /** The name of files, without their suffix. */
@@ -104,6 +108,7 @@ export async function print(): Promise<void> {
   while ([...waiting.values()].some((block) => block.loading) && Date.now() < last) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+  open(); // blocks that an answer has brought
   await Promise.all([...waiting.values()].map((block) => block.drawn));
   window.print();
 }
@@ -161,8 +166,8 @@ export class Block {
     if (kind !== undefined) {
       const place = html("div", { class: "vega" });
       this.figure = html("figure", { class: "chart", "data-testid": "chart" }, place);
-      const { axis, description = options.caption } = options;
-      this.chart = new Chart(place, { kind, description, ...(axis === undefined ? {} : { axis }) });
+      const { axis, dates, ends, description = options.caption } = options;
+      this.chart = new Chart(place, { kind, description, dates, ends, ...(axis === undefined ? {} : { axis }) });
       const summary = html("summary", { class: "small" }, "In numbers", html("span", { class: "unseen" }, `: ${options.caption}`));
       this.details = html("details", { class: "tabled", open: !folded }, summary, scroll, this.more);
       this.pair.append(this.figure, this.details);
@@ -173,7 +178,10 @@ export class Block {
     }
     this.tools = html("div", { class: "row tools screen", hidden: true });
     this.button("CSV", "csv", () => this.saveCsv());
-    if (this.chart !== undefined) this.button("SVG", "svg", () => void this.saveSvg());
+    if (this.chart !== undefined) {
+      this.button("SVG", "svg", () => void this.saveSvg());
+      this.button("PNG", "png", () => void this.savePng());
+    }
     this.root.append(this.note, this.pair, this.tools);
     waiting.set(this.root, this);
     observer.observe(this.root);
@@ -327,6 +335,33 @@ export class Block {
     const { values, kind } = this.content ?? {};
     if (this.chart === undefined || values === undefined) return;
     save(this.file("svg"), "image/svg+xml", await this.chart.svg(values, this.title, kind));
+  }
+
+  private async savePng(): Promise<void> {
+    const { values, kind } = this.content ?? {};
+    if (this.chart === undefined || values === undefined) return;
+    save(this.file("png"), "image/png", await pixels(await this.chart.svg(values, this.title, kind)));
+  }
+}
+
+const SHARP = 2; // pixels of a picture for each of the drawing, as on a good screen
+
+/** Return a drawing as a picture, made by this browser alone. */
+async function pixels(drawing: string): Promise<Blob> {
+  const address = URL.createObjectURL(new Blob([drawing], { type: "image/svg+xml" }));
+  try {
+    const image = new Image();
+    image.src = address;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = SHARP * image.width;
+    canvas.height = SHARP * image.height;
+    canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+    const made = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
+    if (made === null) throw new Error("This browser cannot make pictures.");
+    return made;
+  } finally {
+    URL.revokeObjectURL(address);
   }
 }
 

@@ -3,12 +3,14 @@
 // Expressions are interpreted (`ast`), as the policy of the pages forbids turning strings into code.
 
 import { get } from "./api.js";
+import { type Dated, expression, marked, marks } from "./calendar.js";
 import type { Charts } from "./documents.js";
 
 export type Values = Record<string, unknown>[];
 type Spec = Record<string, unknown>;
 
 export const MOST_BARS = 32; // of one chart
+const PICTURE = 640; // pixels: the width of a saved picture
 
 interface View {
   data(name: string, values: Values): View;
@@ -92,16 +94,72 @@ function named(spec: Spec, axis: string): Spec {
   };
 }
 
+interface Tip {
+  field: string;
+  type: string;
+  format?: string;
+}
+
+const NUMBER = ",.6~g"; // the format of tooltips that have a number of the attribute: src/hush/plots/panels.py
+
+/** Label the axes of numbers with dates or times of day, and write them in tooltips. */
+function dated(spec: Spec, attribute: Dated, ends: readonly [number, number] | undefined): Spec {
+  const layers = spec["layer"];
+  if (Array.isArray(layers)) return { ...spec, layer: layers.map((layer: Spec) => dated(layer, attribute, ends)) };
+  const { tooltip, ...rest } = spec["encoding"] as Record<string, { axis?: Spec } | undefined>;
+  const values = ends === undefined ? {} : { values: marks(attribute, ...ends) };
+  const axis = { ...values, labelBound: true, labelExpr: marked(attribute) };
+  const labelled = (one: { axis?: Spec } | undefined): unknown =>
+    one?.axis?.["labelExpr"] === undefined ? one : { ...one, axis: { ...one.axis, ...axis } };
+  const tips = (Array.isArray(tooltip) ? tooltip : []) as Tip[];
+  const numbers = tips.filter(({ format }) => format === NUMBER).map(({ field }) => field);
+  const said = tips.map((tip) => (tip.format === NUMBER ? { ...tip, field: `${tip.field} said`, type: "nominal", format: undefined } : tip));
+  const written = numbers.map((field) => ({ calculate: expression(attribute, `datum.${field}`), as: `${field} said` }));
+  const before = (spec["transform"] ?? []) as Spec[];
+  return {
+    ...spec,
+    ...(written.length > 0 ? { transform: [...before, ...written] } : {}),
+    encoding: { ...rest, x: labelled(rest["x"]), y: labelled(rest["y"]), ...(tips.length > 0 ? { tooltip: said } : {}) },
+  };
+}
+
+/** The ends of the intervals, for an axis that is as long as they reach. */
+function reach(values: Values): readonly [number, number] | undefined {
+  const found = values.flatMap(({ low, point, high }) => [low, point, high]).filter((one) => typeof one === "number");
+  return found.length === 0 ? undefined : [Math.min(...found), Math.max(...found)];
+}
+
+const LETTER = 5.5; // pixels of a letter on an axis, about
+const ROWS = 140; // pixels that the names of rows may take
+
+/** Turn the names of columns if they would run into each other. */
+function turned(spec: Spec, values: Values, width: number): Spec {
+  const names = new Set(values.map(({ column }) => String(column)));
+  const longest = Math.max(...[...names].map((name) => name.length));
+  if (longest * LETTER < (width - ROWS) / names.size) return spec;
+  const layers = spec["layer"] as (Spec & { encoding: { x: { axis: Spec } } })[];
+  const axis = { labelAngle: -90, labelAlign: "left", labelBaseline: "middle" };
+  return {
+    ...spec,
+    layer: layers.map((layer) => {
+      const { x } = layer.encoding;
+      return { ...layer, encoding: { ...layer.encoding, x: { ...x, axis: { ...x.axis, ...axis } } } };
+    }),
+  };
+}
+
 async function embedded(
   where: HTMLElement,
-  { kind, axis, description }: Drawing,
+  { kind, axis, description, dates, ends }: Drawing,
   values: Values,
   theme: string,
   extra: Spec,
 ): Promise<{ view: View; finalize: () => void }> {
   const { embed, charts } = await ready();
   const plain = charts.charts[kind] ?? {};
-  const spec = { ...(axis === undefined ? plain : named(plain, axis)), description, ...extra, datasets: { rows: values } };
+  const titled = axis === undefined ? plain : named(plain, axis);
+  const fitted = kind === "table" ? turned(titled, values, where.clientWidth || PICTURE) : titled;
+  const spec = { ...(dates === undefined || kind === "differences" ? fitted : dated(fitted, dates, ends ?? reach(values))), description, ...extra, datasets: { rows: values } };
   return embed(where, spec, {
     mode: "vega-lite",
     renderer: "svg",
@@ -119,6 +177,9 @@ export interface Drawing {
   description: string;
   /** The title of the axis of numbers, if it differs from other charts of its kind. */
   axis?: string;
+  /** The attribute, if its numbers are dates or times of day; and the ends of the axis, if it is the whole scale. */
+  dates?: Dated | undefined;
+  ends?: readonly [number, number] | undefined;
 }
 
 /** A chart at a place of the page. It is made when it is first drawn, and redrawn when colours change. */
@@ -165,7 +226,7 @@ export class Chart {
   /** Return a picture for a document: light, of a fixed width, with a title. */
   async svg(values: Values, title: string, kind = this.drawing.kind): Promise<string> {
     const aside = document.createElement("div");
-    const { view, finalize } = await embedded(aside, { ...this.drawing, kind }, values, "light", { width: 640, title });
+    const { view, finalize } = await embedded(aside, { ...this.drawing, kind }, values, "light", { width: PICTURE, title });
     try {
       return await view.toSVG();
     } finally {

@@ -150,7 +150,7 @@ async function start(): Promise<void> {
         items.length === 0 ? html("p", {}, "Nothing yet.") : listed(items),
       );
     } else if (plan !== undefined) {
-      await showPlan(view, plan, { state, refused });
+      await showPlan(view, plan, plans, { state, refused });
       seek();
     } else if (training !== null) await showTraining(view, training, { state, refused });
   } catch (error) {

@@ -1,7 +1,7 @@
 // The operator's page: plans with a button to close each, the budget of a person, health, and the size of the store.
 
 import { Failure, get, post, readToken, setToken } from "./api.js";
-import type { Overview, PlanEntry } from "./documents.js";
+import type { Access, Overview, PlanEntry } from "./documents.js";
 import { button, byId, html } from "./elements.js";
 import { number, say, whole } from "./text.js";
 
@@ -54,7 +54,7 @@ async function show(): Promise<void> {
   }
 }
 
-function draw({ plans, budget, storage, waiting }: Overview, healthy: string): void {
+function draw({ plans, budget, storage, waiting, access }: Overview, healthy: string): void {
   const fact = (name: string, text: string, testid: string): HTMLElement[] => [
     html("dt", {}, name),
     html("dd", { "data-testid": testid }, text),
@@ -66,8 +66,9 @@ function draw({ plans, budget, storage, waiting }: Overview, healthy: string): v
       "dl",
       { class: "facts" },
       ...fact("Health", healthy, "health"),
-      ...fact("Budget", `One person can spend ε = ${number(budget)} on all open plans together (${whole(open)}).`, "budget"),
+      ...fact("Budget", `One person can spend ε = ${number(budget)} on all open plans (${whole(open)}) and trainings together.`, "budget"),
       ...fact("Store", storage === null ? "Its size is unknown." : `${bytes(storage)}.`, "storage"),
+      ...fact("Roles", `${access.map(holders).join("; ")}.`, "access"),
       ...fact("Waiting", `${whole(waiting)} submissions are not committed yet.`, "waiting"),
     ),
     html("p", { class: "quiet small" }, "Of a pilot and the plan that follows it, everybody answers one; the dearer counts."),
@@ -75,6 +76,11 @@ function draw({ plans, budget, storage, waiting }: Overview, healthy: string): v
     plans.length === 0 ? html("p", {}, "There is none.") : table(plans),
     html("p", { class: "screen" }, button("Look again", () => void show(), { "data-testid": "again" })),
   );
+}
+
+/** Who has a role, such as "read: 2 tokens". */
+function holders({ role, open, tokens }: Access): string {
+  return `${role}: ${open ? "everybody" : tokens === 1 ? "1 token" : `${whole(tokens)} tokens`}`;
 }
 
 function bytes(size: number): string {

@@ -35,6 +35,13 @@ export interface Overview {
   budget: number;
   storage: number | null;
   waiting: number;
+  access: Access[];
+}
+
+export interface Access {
+  role: string;
+  open: boolean;
+  tokens: number;
 }
 
 export interface EstimateRow {
@@ -56,6 +63,43 @@ export interface Estimates {
   estimates: EstimateRow[];
 }
 
+/** The change of an estimate; `told` is null if it cannot be told from noise. */
+export interface ChangeRow {
+  attribute: string;
+  category: string | number | null;
+  before: number | null;
+  after: number | null;
+  point: number | null;
+  low: number;
+  high: number;
+  told: "up" | "down" | null;
+}
+
+export interface Period {
+  first: string;
+  last: string;
+  reports: number;
+  estimates: EstimateRow[];
+  changes: ChangeRow[];
+}
+
+export interface Periods {
+  by: "day" | "week" | null;
+  level: number;
+  others: number;
+  periods: Period[];
+}
+
+export interface Changes {
+  plan: string;
+  against: string;
+  reports: number;
+  reports_against: number;
+  level: number;
+  changes: ChangeRow[];
+  left_out: string[];
+}
+
 export interface Attribute {
   name: string;
   kind: "numeric" | "categorical";
@@ -63,6 +107,10 @@ export interface Attribute {
   high: number | null;
   categories: number;
   optional: boolean;
+  /** Its kind of question, as "integer" or "choices"; empty if it is a plain number or a list of categories. */
+  holds: string;
+  /** How many seconds a step of a time of day has. */
+  step: number | null;
 }
 
 export interface Question {
@@ -113,6 +161,30 @@ export interface Distribution {
   answers: number;
   edges: number[];
   shares: number[];
+  /** The values of each bin, in words. */
+  bins: string[];
+  why: string | null;
+}
+
+export interface FrequentRow {
+  category: string;
+  share: number | null;
+  low: number | null;
+  high: number | null;
+  /** Only the beginning of a longer text is known. */
+  cut: boolean;
+}
+
+/** The texts that many people hold: src/hush/collector/http/frequent_documents.py has the original. */
+export interface Frequent {
+  reports: number;
+  reports_second: number | null;
+  level: number;
+  others: number | null;
+  missing: number | null;
+  floor: number | null;
+  liars: number;
+  rows: FrequentRow[];
   why: string | null;
 }
 

@@ -1,7 +1,7 @@
 // Puts the form of a plan into a page of another site: <script src=".../pages/embed.js" data-plan="ID"></script>.
 //
 // The form stays a page of the collector, in a frame: this site sees neither questions, answers nor reports. It hears
-// how high the form is, from that frame alone. The collector must allow this site: hush serve --embed ORIGIN.
+// how high the empty form is, from that frame alone, and nothing once somebody answers. The collector must allow this site: hush serve --embed ORIGIN.
 {
   const script = document.currentScript as HTMLScriptElement | null;
   const plan = script?.dataset["plan"] ?? "";

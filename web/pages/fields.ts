@@ -1,37 +1,34 @@
 /** Labelled inputs, made from the attributes of a plan's schema and their presentation. */
-import type { Attribute, Categorical, Numeric } from "hush-client";
+import type { Attribute, Categorical, Choices, Numeric, Text } from "hush-client";
+import { Around, type Field, type Value } from "./around";
+import { boxes } from "./boxes";
+import { dated } from "./dates";
 import { html } from "./elements";
 import { t } from "./language";
-import { labelled, shownAs, titled } from "./presentation";
-import { plain } from "./words";
-
-export type Value = number | string | null;
-
-/** An input on the page: its element, and its value once it is checked. */
-export interface Field {
-  element: HTMLElement;
-  /** Check the input: return the problem in words, and mark the input. Empty if there is none. */
-  check(): string;
-  value(): Value;
-  /** Whether something was chosen or typed. */
-  begun(): boolean;
-  focus(): void;
-  /** The id of the input, to link to. */
-  id: string;
-  name: string;
-}
+import { asks, labelled, named, OTHER, shownAs } from "./presentation";
+import { plain } from "./figures";
 
 const MOST_RADIOS = 7;
+const MOST_BUTTONS = 11; // of a scale: 0 to 10
 const FEWEST_SUGGESTED = 40; // a longer list is searched by typing
 
-export function field(attribute: Attribute, index: number): Field {
-  return watched(made(attribute, `attribute-${index}`));
+const MOST_SUGGESTED = 4100; // of a longer list, those that match what was typed
+const MOST_OFFERED = 30;
+
+/** The input for an attribute. `members`: the only values of choices that the report will look at. */
+export function field(attribute: Attribute, index: number, members?: readonly string[]): Field {
+  return watched(made(attribute, `attribute-${index}`, members));
 }
 
-function made(attribute: Attribute, id: string): Field {
+function made(attribute: Attribute, id: string, members?: readonly string[]): Field {
   if (attribute.kind === "numeric") return numeric(attribute, id);
+  if (attribute.kind === "choices") return members?.length === 1 ? member(attribute, id, members) : boxes(attribute, id, members);
+  if (attribute.kind === "text") return free(attribute, id);
   const { order } = shownAs(attribute.name);
-  const known = new Map<string, Value>(attribute.values.map((value) => [String(value), value]));
+  // "Yes" comes first where people read, whatever the order of the categories.
+  const listed: readonly Value[] = attribute.holds === "boolean" ? [true, false] : attribute.values;
+  const all = attribute.other ? [...listed, OTHER] : listed;
+  const known = new Map<string, Value>(all.map((value) => [named(value), value]));
   const values = order.length === known.size ? order.map((text) => known.get(text) ?? null) : [...known.values()];
   const choices = values.map((value): Choice => [value, labelled(attribute.name, value)]);
   if (attribute.optional) choices.push([null, t("unsaid")]);
@@ -49,56 +46,16 @@ function watched(found: Field): Field {
   return found;
 }
 
-/** The words around an input: help, rules, and the place of a problem. */
-class Around {
-  readonly problem: HTMLElement;
-  readonly hints: HTMLElement[] = [];
-  readonly described: string;
-
-  constructor(
-    readonly id: string,
-    readonly name: string,
-    rule = "",
-  ) {
-    const { help } = shownAs(name);
-    if (help !== "") this.hints.push(html("p", { class: "quiet help", id: `${id}-help` }, help));
-    if (rule !== "") this.hints.push(html("p", { class: "quiet small", id: `${id}-hint` }, rule));
-    this.problem = html("p", { class: "error", id: `${id}-problem`, hidden: true });
-    this.described = [...this.hints.map((hint) => hint.id), `${id}-problem`].join(" ");
-  }
-
-  /** A field with one input, named by its label. */
-  labelled(...inputs: HTMLElement[]): HTMLElement {
-    const label = html("label", { for: this.id }, titled(this.name));
-    return html("div", { class: "field", "data-attribute": this.name }, label, ...this.hints, ...inputs, this.problem);
-  }
-
-  /** A group of inputs, named by its legend. */
-  grouped(kind: string, ...inputs: HTMLElement[]): HTMLElement {
-    const legend = html("legend", {}, titled(this.name));
-    const attributes = { class: "field", "data-attribute": this.name, "aria-describedby": this.described };
-    return html("fieldset", attributes, legend, ...this.hints, html("div", { class: kind }, ...inputs), this.problem);
-  }
-
-  /** Show a problem beside its input, for screen readers too. */
-  marked(inputs: HTMLElement[], text: string): string {
-    this.problem.textContent = text;
-    this.problem.hidden = text === "";
-    for (const input of inputs) {
-      if (text === "") input.removeAttribute("aria-invalid");
-      else input.setAttribute("aria-invalid", "true");
-    }
-    return text;
-  }
-}
-
 type Choice = readonly [Value, string];
 
 function numeric(attribute: Numeric, id: string): Field {
-  const { widget } = shownAs(attribute.name);
+  if (attribute.holds === "date" || attribute.holds === "time") return dated({ ...attribute, holds: attribute.holds }, id);
+  const integer = attribute.holds === "integer";
+  const short = integer && attribute.high - attribute.low < MOST_BUTTONS;
+  const widget = shownAs(attribute.name).widget || (short ? "buttons" : "");
   if (widget === "buttons" || widget === "stars") return scale(attribute, id, widget);
   if (widget === "slider") return slider(attribute, id);
-  const whole = widget === "number";
+  const whole = integer || widget === "number";
   const { unit } = shownAs(attribute.name);
   const bounds = t(whole ? "integer" : "number", { low: plain(attribute.low), high: plain(attribute.high) });
   const rules = [unit === "" ? bounds : `${bounds} (${unit})`];
@@ -134,6 +91,30 @@ function numeric(attribute: Numeric, id: string): Field {
   };
 }
 
+/** A text of one's own. What lies outside the alphabet is dropped on the device, so nothing written here is wrong. */
+function free(attribute: Text, id: string): Field {
+  const rule = t("anyText", { count: attribute.length });
+  const around = new Around(id, attribute.name, attribute.optional ? `${rule}; ${t("optional")}` : rule);
+  const input = html("input", {
+    id,
+    type: "text",
+    maxlength: "256",
+    autocomplete: "off",
+    "aria-describedby": around.described,
+    required: !attribute.optional,
+  });
+  const wrong = (): string => (input.value === "" && !attribute.optional ? t("needed", { rule }) : "");
+  return {
+    element: around.labelled(input),
+    id,
+    name: attribute.name,
+    check: () => around.marked([input], wrong()),
+    value: () => (input.value === "" ? null : input.value),
+    begun: () => input.value !== "",
+    focus: () => input.focus(),
+  };
+}
+
 /** The integers of a short scale, to press. */
 function scale({ name, low, high, optional }: Numeric, id: string, widget: "buttons" | "stars"): Field {
   const { unit } = shownAs(name);
@@ -151,9 +132,15 @@ function radios({ name }: Categorical, id: string, choices: Choice[]): Field {
   return pressed(name, id, choices, "choices");
 }
 
+/** Whether a person holds one value of choices, if the report will look at no other. */
+function member({ name, optional }: Choices, id: string, members: readonly string[]): Field {
+  const choices: Choice[] = [[members, t("yes")], [[], t("no")]];
+  return pressed(name, id, optional ? [...choices, [null, t("unsaid")]] : choices, "choices", "", asks(name, members));
+}
+
 /** One of a few choices. */
-function pressed(name: string, id: string, choices: readonly Choice[], kind: string, rule = ""): Field {
-  const around = new Around(id, name, rule);
+function pressed(name: string, id: string, choices: readonly Choice[], kind: string, rule = "", title?: string): Field {
+  const around = new Around(id, name, rule, title);
   const inputs = choices.map((_, index) => html("input", { type: "radio", name: id, id: index === 0 ? id : `${id}-${index}` }));
   const labels = choices.map(([value, label], index) => {
     const shown = html("span", {}, label);
@@ -216,6 +203,19 @@ function select({ name }: Categorical, id: string, choices: Choice[]): Field {
   };
 }
 
+/** The first labels with this text in them: those that begin with it, then others. */
+function matching(labels: readonly string[], text: string): string[] {
+  const wanted = text.toLowerCase();
+  const [first, others]: [string[], string[]] = [[], []];
+  for (const label of labels) {
+    const at = label.toLowerCase().indexOf(wanted);
+    if (at === 0) first.push(label);
+    else if (at > 0 && others.length < MOST_OFFERED) others.push(label);
+    if (first.length === MOST_OFFERED) break;
+  }
+  return [...first, ...others].slice(0, MOST_OFFERED);
+}
+
 /** A field with suggestions, for lists that are too long to look through. */
 function typed({ name, optional, values }: Categorical, id: string, choices: Choice[]): Field {
   const known = new Map(choices.filter(([value]) => value !== null).map(([value, label]) => [label, value]));
@@ -229,7 +229,11 @@ function typed({ name, optional, values }: Categorical, id: string, choices: Cho
     "aria-describedby": around.described,
     required: !optional,
   });
-  const list = html("datalist", { id: `${id}-values` }, ...[...known.keys()].map((value) => html("option", { value })));
+  const labels = [...known.keys()];
+  const list = html("datalist", { id: `${id}-values` });
+  const offer = (some: readonly string[]): void => list.replaceChildren(...some.map((value) => html("option", { value })));
+  if (labels.length <= MOST_SUGGESTED) offer(labels);
+  else input.addEventListener("input", () => offer(input.value === "" ? [] : matching(labels, input.value)));
   function wrong(): string {
     if (input.value === "" && optional) return "";
     return known.has(input.value) ? "" : t("mustBe", { rule: hint });

@@ -4,6 +4,7 @@ import { Failure } from "./api.js";
 import type { Block } from "./blocks.js";
 
 const REFRESH = 3000; // milliseconds between two questions for one document
+const LATER = 7000; // milliseconds more after a document that is older than it could be
 
 export class Fresh {
   private known = -1;
@@ -14,7 +15,7 @@ export class Fresh {
 
   constructor(
     private readonly block: Block,
-    private readonly fill: () => Promise<void>,
+    private readonly fill: () => Promise<number | void>,
   ) {
     block.onSight = () => this.refresh();
   }
@@ -38,14 +39,16 @@ export class Fresh {
   }
 
   private refresh(): void {
-    if (!this.block.inSight || this.busy || this.known === this.reports) return;
+    if (!this.block.inSight || this.busy || this.known >= this.reports) return;
     this.busy = true;
     this.timer = window.setTimeout(
       () => {
         this.timer = 0;
-        this.known = this.reports; // the document may be a little older, and is then asked for with the next reports
-        void this.filled().finally(() => {
-          this.at = this.known === -1 ? 0 : Date.now();
+        this.known = this.reports; // the document may be a little older: if it says so, it is asked for again
+        void this.filled().then((made) => {
+          const old = made !== undefined && made < this.known;
+          if (made !== undefined && this.known !== -1) this.known = made;
+          this.at = this.known === -1 ? 0 : Date.now() + (old ? LATER : 0);
           this.busy = false;
           this.refresh();
         });
@@ -54,11 +57,12 @@ export class Fresh {
     );
   }
 
-  private async filled(): Promise<void> {
+  private async filled(): Promise<number | undefined> {
     try {
-      await this.fill();
+      return (await this.fill()) ?? undefined;
     } catch (error) {
       this.block.empty(error instanceof Failure ? error.message : "It could not be loaded.");
+      return undefined;
     }
   }
 }

@@ -1,12 +1,14 @@
 // The first words about each attribute: a compact card with intervals in words, before any chart.
 
+import { datedAs, spoken as date } from "./calendar.js";
 import type { Attribute, EstimateRow } from "./documents.js";
 import { html } from "./elements.js";
 import { say, whole } from "./text.js";
 
+export const MISSING = "(missing)"; // as in src/hush/core/naming.py
+export const CHOICES = "choices"; // the kind of an attribute with several answers
 const MOST_LINES = 4; // categories on one card; all are in the chart and its table
 const YES = new Set(["yes", "true", "ja", "oui", "sí", "sì"]);
-const MISSING = "(missing)"; // as in src/hush/core/schema.py
 
 export const NONE = "Nobody has answered this yet.";
 export const ELSEWHERE = "The plan asks about it in bands or with another attribute only: see Relations.";
@@ -38,7 +40,7 @@ interface Words {
 }
 
 /** Round an interval outwards, to digits that mean something: what is said then holds as often as the interval. */
-function rounded({ point, low, high }: EstimateRow, factor: 1 | 100): Words {
+export function rounded({ point, low, high }: Pick<EstimateRow, "point" | "low" | "high">, factor: 1 | 100): Words {
   const [from, to] = [factor * (low ?? 0), factor * (high ?? 0)];
   const power = to > from ? Math.floor(Math.log10((to - from) / 4)) : -2;
   const step = 10 ** power;
@@ -66,12 +68,18 @@ export function share(row: EstimateRow): string {
 
 /** A mean with its margin: about 34.2, between 33.8 and 34.6. */
 export function mean(row: EstimateRow): string {
+  const dates = datedAs(row.attribute);
+  if (dates !== undefined) {
+    const said = (value: number | null): string => date(dates, value ?? 0);
+    return `about ${said(row.point)}, between ${said(Math.floor(row.low ?? 0))} and ${said(Math.ceil(row.high ?? 0))}`;
+  }
   const { point, low, high } = rounded(row, 1);
   return `about ${point}, between ${low} and ${high}`;
 }
 
-/** Of two categories the one to speak of: yes, or the larger one. */
-function spoken(rows: readonly EstimateRow[]): EstimateRow | undefined {
+/** Of two categories the one to speak of: yes, or the larger one. Of choices each has a share of its own. */
+export function spoken(rows: readonly EstimateRow[], holds: string): EstimateRow | undefined {
+  if (holds === CHOICES) return undefined;
   const two = rows.filter(({ category }) => category !== MISSING);
   if (two.length !== 2) return undefined;
   return two.find(({ category }) => YES.has(String(category).toLowerCase())) ?? sorted(two)[0];
@@ -86,29 +94,45 @@ function named(category: string | number | null): string {
 export class Headline {
   readonly root: HTMLElement;
   private readonly body = html("div", { class: "said" }, html("p", { class: "quiet" }, "Loading."));
+  private readonly since = html("p", { class: "small since", "data-testid": "since", hidden: true });
 
-  constructor({ name }: Attribute, part: string) {
+  constructor(
+    private readonly attribute: Attribute,
+    part: string,
+  ) {
+    const { name } = attribute;
     this.root = html(
       "li",
       { class: "card headcard", "data-testid": "headline", "data-attribute": name },
       html("h3", {}, html("a", { href: `#${part}` }, name)),
       this.body,
+      this.since,
     );
+  }
+
+  /** Say what has changed since the period before, or nothing. */
+  changed(words: string): void {
+    this.since.hidden = words === "";
+    say(this.since, words);
   }
 
   update(rows: readonly EstimateRow[], reports: number): void {
     const known = rows.filter((row) => row.point !== null);
-    const said = known.length > 0 ? lines(known) : [html("p", { class: "quiet" }, rows.length === 0 && reports > 0 ? ELSEWHERE : NONE)];
+    this.show(known.length > 0 ? lines(known, this.attribute.holds) : [html("p", { class: "quiet" }, rows.length === 0 && reports > 0 ? ELSEWHERE : NONE)]);
+  }
+
+  /** Say this. */
+  show(said: readonly HTMLElement[]): void {
     if (said.map((node) => node.textContent).join("\n") !== [...this.body.children].map((node) => node.textContent).join("\n")) {
       this.body.replaceChildren(...said);
     }
   }
 }
 
-function lines(rows: readonly EstimateRow[]): HTMLElement[] {
+function lines(rows: readonly EstimateRow[], holds: string): HTMLElement[] {
   const number = rows.find(({ category }) => category === null);
   const shares = rows.filter(({ category }) => category !== null);
-  const one = number === undefined ? spoken(shares) : undefined;
+  const one = number === undefined ? spoken(shares, holds) : undefined;
   if (number === undefined && one === undefined) return ranked(shares);
   const said = [html("p", { class: "main" }, number === undefined ? "" : mean(number))];
   if (one !== undefined) say(said[0] as Node, `${named(one.category)}: ${share(one)}`);

@@ -1,17 +1,35 @@
 /** The picture of one answer: the probability of sending it, for every value that a person may have. */
 import { html, svg } from "./elements";
-import type { Value } from "./fields";
+import type { Numeric } from "hush-client";
+import type { Value } from "./around";
+import { isDated, mark, marks } from "./calendar";
 import { t } from "./language";
 import { labelled } from "./presentation";
-import { percent, plain, type Profile } from "./words";
+import { percent, plain } from "./figures";
+import { type Profile, written } from "./words";
 
-const WIDTH = 640;
 const HEIGHT = 240;
-const LEFT = 78; // room for twice as large letters, on a phone
+const LEFT = 62;
 const RIGHT = 12;
 const TOP = 26;
 const BOTTOM = 52;
 const MOST_BARS = 24;
+const LETTER = 7.5; // pixels, of a wide letter; a Chinese one is as wide as two
+const LINE = 24; // pixels from one row to the next
+
+/** How wide a picture is drawn: as wide as it is seen, about, so that letters have their size. */
+const narrow = matchMedia("(max-width: 30rem)");
+const width = (): number => (narrow.matches ? 330 : 640);
+
+const long = (content: string): number => [...content].reduce((sum, letter) => sum + (letter > "\u2e7f" ? 2 : 1), 0);
+
+/** A text in a room of some pixels: its beginning if it is too long. */
+function short(content: string, room: number): string {
+  if (long(content) * LETTER <= room) return content;
+  let kept = content;
+  while (kept !== "" && (long(kept) + 1) * LETTER > room) kept = [...kept].slice(0, -1).join("");
+  return `${kept}…`;
+}
 
 let pictures = 0;
 
@@ -23,33 +41,43 @@ function text(x: number, y: number, content: string, anchor: string, kind = "tic
 export function picture(found: Profile): HTMLElement {
   const { attribute } = found;
   const id = `picture-${pictures++}`;
-  const numeric = attribute.kind === "numeric";
   const points = found.values.map((value, index) => ({ value, chance: found.chances[index] ?? 0 }));
-  const drawn = numeric ? points.filter((point) => point.value !== null) : shortened(points, found.ownValue);
-  const top = Math.max(...points.map((point) => point.chance), found.own) * 1.08 || 1;
-  const y = (chance: number): number => HEIGHT - BOTTOM - (chance / top) * (HEIGHT - TOP - BOTTOM);
   const title = t("pictureTitle", { name: attribute.name });
   const chances = points.map((point) => point.chance);
   const ends = { low: percent(Math.min(...chances)), high: percent(Math.max(...chances)) };
-  const graphic = svg(
-    "svg",
-    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-labelledby": `${id}-t ${id}-d`, class: "profile" },
+  const told = [
     svg("title", { id: `${id}-t` }, title),
     svg("desc", { id: `${id}-d` }, t("pictureSpread", { ...ends, own: percent(found.own) })),
-  );
-  for (const share of [0, 0.5, 1]) {
-    const chance = (top / 1.08) * share;
-    graphic.append(
-      svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(chance).toFixed(1), y2: y(chance).toFixed(1), class: "grid" }),
-      text(LEFT - 6, y(chance) + 4, percent(chance), "end"),
-    );
-  }
-  if (numeric) curve(graphic, attribute, drawn, found, y);
-  else bars(graphic, drawn, found, y);
-  const hidden = numeric ? 0 : points.length - drawn.length;
+  ];
+  const top = Math.max(...chances, found.own) * 1.08 || 1;
+  const drawn = attribute.kind === "numeric" ? points.filter((point) => point.value !== null) : shortened(points, found.ownValue);
+  const hidden = attribute.kind === "numeric" ? 0 : points.length - drawn.length;
   const axis = hidden > 0 ? t("pictureMore", { name: attribute.name, count: hidden }) : attribute.name;
-  graphic.append(text((LEFT + WIDTH) / 2, HEIGHT - 4, axis, "middle", "axis"));
-  return html("figure", { class: "profile" }, html("figcaption", {}, title), graphic, table(found, title));
+  const labels = drawn.map(({ value }) => long(labelled(attribute.name, value)));
+  const [parts, height] =
+    attribute.kind === "numeric"
+      ? [curve(attribute, drawn, found, top), HEIGHT]
+      : Math.max(...labels) * LETTER <= (width() - LEFT - RIGHT) / drawn.length
+        ? [bars(drawn, found, top), HEIGHT]
+        : [rows(drawn, found, top), drawn.length * LINE + TOP + BOTTOM];
+  const name = text((LEFT + width()) / 2, height - 4, short(axis, width() - LEFT), "middle", "axis");
+  const box = { viewBox: `0 0 ${width()} ${height}`, role: "img", "aria-labelledby": `${id}-t ${id}-d`, class: "profile" };
+  return html("figure", { class: "profile" }, html("figcaption", {}, title), svg("svg", box, ...told, ...parts, name), table(found, title));
+}
+
+/** Where a probability is drawn, if 0 lies at the bottom and the largest at the top. */
+const upwards = (top: number) => (chance: number): number => HEIGHT - BOTTOM - (chance / top) * (HEIGHT - TOP - BOTTOM);
+
+/** Lines at none, half and all of the largest probability. */
+function grid(top: number): SVGElement[] {
+  const y = upwards(top);
+  return [0, 0.5, 1].flatMap((share) => {
+    const chance = (top / 1.08) * share;
+    return [
+      svg("line", { x1: LEFT, x2: width() - RIGHT, y1: y(chance).toFixed(1), y2: y(chance).toFixed(1), class: "grid" }),
+      text(LEFT - 6, y(chance) + 4, percent(chance), "end"),
+    ];
+  });
 }
 
 type Point = { value: Value; chance: number };
@@ -72,45 +100,52 @@ function ticks(low: number, high: number): number[] {
   return Array.from({ length: Math.min(count, 12) }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
-function curve(
-  graphic: SVGElement,
-  attribute: { low: number; high: number },
-  points: Point[],
-  found: Profile,
-  y: (chance: number) => number,
-): void {
+function curve(attribute: Numeric, points: Point[], found: Profile, top: number): SVGElement[] {
+  const y = upwards(top);
   const { low, high } = attribute;
+  const room = width() - LEFT - RIGHT;
   const x = (value: number): number => {
     const share = (value / 2 - low / 2) / (high / 2 - low / 2); // halves, so that no difference overflows
-    return LEFT + Math.min(Math.max(share, 0), 1) * (WIDTH - LEFT - RIGHT);
+    return LEFT + Math.min(Math.max(share, 0), 1) * room;
   };
   const path = points.map((point) => `${x(point.value as number).toFixed(1)},${y(point.chance).toFixed(1)}`);
   const floor = y(0).toFixed(1);
-  graphic.append(
-    svg("polygon", { points: `${LEFT},${floor} ${path.join(" ")} ${WIDTH - RIGHT},${floor}`, class: "area" }),
+  const parts = [
+    ...grid(top),
+    svg("polygon", { points: `${LEFT},${floor} ${path.join(" ")} ${width() - RIGHT},${floor}`, class: "area" }),
     svg("polyline", { points: path.join(" "), class: "curve" }),
-  );
-  for (const value of ticks(low, high)) {
-    const place = x(value);
-    const anchor = place < LEFT + 12 ? "start" : place > WIDTH - RIGHT - 12 ? "end" : "middle";
-    graphic.append(text(place, HEIGHT - BOTTOM + 22, plain(value), anchor));
-  }
-  if (found.ownValue === null) return;
+  ];
+  const dates = isDated(attribute);
+  const places = dates ? marks(attribute, low, high) : ticks(low, high);
+  const labels = places.map((value) => (dates ? mark(attribute, value) : plain(value)));
+  // Every second or third of them, if all would run into each other.
+  const needed = (Math.max(...labels.map(long)) + 2) * LETTER;
+  const every = Math.max(1, Math.ceil((needed * places.length) / room));
+  labels.forEach((label, index) => {
+    if (index % every !== 0) return;
+    const place = x(places[index] ?? low);
+    const half = (long(label) * LETTER) / 2;
+    const anchor = place - half < LEFT - 20 ? "start" : place + half > width() ? "end" : "middle";
+    parts.push(text(place, HEIGHT - BOTTOM + 22, label, anchor));
+  });
+  if (found.ownValue === null) return parts;
   const here = x(found.ownValue as number);
-  graphic.append(
+  parts.push(
     svg("line", { x1: here.toFixed(1), x2: here.toFixed(1), y1: TOP - 6, y2: floor, class: "you" }),
-    text(here, TOP - 10, t("you"), here > WIDTH - 40 ? "end" : "middle", "you-label"),
+    text(here, TOP - 10, t("you"), here > width() - 40 ? "end" : "middle", "you-label"),
   );
+  return parts;
 }
 
-function bars(graphic: SVGElement, points: Point[], found: Profile, y: (chance: number) => number): void {
-  const step = (WIDTH - LEFT - RIGHT) / points.length;
-  const room = Math.max(Math.floor(step / 7), 1); // letters under a bar
+/** Bars side by side, if their names fit beneath them. */
+function bars(points: Point[], found: Profile, top: number): SVGElement[] {
+  const y = upwards(top);
+  const step = (width() - LEFT - RIGHT) / points.length;
+  const parts = grid(top);
   points.forEach(({ value, chance }, index) => {
     const x = LEFT + step * index;
     const mine = value === found.ownValue;
-    const label = labelled(found.attribute.name, value);
-    graphic.append(
+    parts.push(
       svg("rect", {
         x: (x + step * 0.14).toFixed(1),
         y: y(chance).toFixed(1),
@@ -118,20 +153,47 @@ function bars(graphic: SVGElement, points: Point[], found: Profile, y: (chance: 
         height: (y(0) - y(chance)).toFixed(1),
         class: mine ? "bar mine" : "bar",
       }),
-      text(x + step / 2, HEIGHT - BOTTOM + 22, label.length > room ? `${label.slice(0, room - 1)}…` : label, "middle"),
+      text(x + step / 2, HEIGHT - BOTTOM + 22, labelled(found.attribute.name, value), "middle"),
     );
-    if (mine) graphic.append(text(x + step / 2, y(chance) - 6, t("you"), "middle", "you-label"));
+    if (mine) parts.push(text(x + step / 2, y(chance) - 6, t("you"), "middle", "you-label"));
   });
+  return parts;
+}
+
+/** Bars beneath each other, with their names before them. */
+function rows(points: Point[], found: Profile, top: number): SVGElement[] {
+  const end = width() - RIGHT - (long(t("you")) + 1) * LETTER; // room for "you" after the longest bar
+  const names = points.map(({ value }) => labelled(found.attribute.name, value));
+  const left = Math.min(0.45 * width(), Math.max(...names.map(long)) * LETTER) + 10;
+  const x = (chance: number): number => left + (chance / top) * (end - left);
+  const floor = TOP / 2 + points.length * LINE;
+  const parts = [0, 0.5, 1].flatMap((share) => {
+    const place = x((top / 1.08) * share);
+    return [
+      svg("line", { x1: place.toFixed(1), x2: place.toFixed(1), y1: TOP / 2, y2: floor, class: "grid" }),
+      text(place, floor + 18, percent((top / 1.08) * share), "middle"),
+    ];
+  });
+  points.forEach(({ value, chance }, index) => {
+    const y = TOP / 2 + LINE * index;
+    const mine = value === found.ownValue;
+    parts.push(
+      text(left - 6, y + LINE / 2 + 5, short(names[index] ?? "", left - 10), "end"),
+      svg("rect", { x: left.toFixed(1), y: y + 4, width: (x(chance) - left).toFixed(1), height: LINE - 8, class: mine ? "bar mine" : "bar" }),
+    );
+    if (mine) parts.push(text(x(chance) + 6, y + LINE / 2 + 5, t("you"), "start", "you-label"));
+  });
+  return parts;
 }
 
 /** The same in numbers; for a numeric attribute, some values only. */
 function table(found: Profile, title: string): HTMLElement {
-  const step = found.attribute.kind === "numeric" ? 12 : 1;
+  const step = found.attribute.kind === "numeric" ? Math.ceil(found.values.length / 9) : 1;
   const body = html("tbody");
   found.values.forEach((value, index) => {
     if (value !== null && index % step !== 0) return;
-    const { kind, name: of } = found.attribute;
-    const name = kind === "numeric" && value !== null ? plain(Number(value)) : labelled(of, value);
+    const { attribute } = found;
+    const name = attribute.kind === "numeric" && value !== null ? written(attribute, Number(value)) : labelled(attribute.name, value);
     const chance = percent(found.chances[index] ?? 0);
     body.append(html("tr", {}, html("th", { scope: "row" }, name), html("td", {}, chance)));
   });

@@ -3,10 +3,14 @@
 import { Failure, get, getText, listen, type Listener } from "./api.js";
 import { print } from "./blocks.js";
 import { warm } from "./charts.js";
+import { Against } from "./against.js";
+import { Changing } from "./changing.js";
 import { Collection } from "./collection.js";
+import { remember } from "./calendar.js";
 import { choose } from "./controls.js";
-import type { EstimateRow, Estimates, Manipulations, Margins, PlanEntry, Statement, Timeline } from "./documents.js";
+import type { Attribute, EstimateRow, Estimates, Manipulations, Margins, PlanEntry, Statement, Timeline } from "./documents.js";
 import { button, byId, html } from "./elements.js";
+import { TEXT, TextSection } from "./frequent.js";
 import { Headline } from "./headlines.js";
 import { Relations } from "./relations.js";
 import { Section } from "./section.js";
@@ -15,6 +19,13 @@ import { cost, percent, ratio, save, say, whole } from "./text.js";
 const MOST_SECTIONS = 24; // attributes at once, unless the reader wants more
 const FEW = 12; // attributes that need no filter
 const LEVELS = ["0.9", "0.95", "0.99"];
+
+/** Screens on which the options lie open beside the heading. As in dashboard.css. */
+const roomy = matchMedia("(min-width: 40rem)");
+roomy.addEventListener("change", () => {
+  const options = document.querySelector<HTMLDetailsElement>("details.options");
+  if (options !== null && roomy.matches) options.open = true;
+});
 
 /** The heading of a plan, and its changing parts. */
 class Heading {
@@ -30,7 +41,12 @@ class Heading {
   private readonly links: HTMLElement[];
   readonly nodes: readonly HTMLElement[];
 
-  constructor(plan: string, title: string, parts: readonly (readonly [string, string])[]) {
+  constructor(
+    plan: string,
+    title: string,
+    parts: readonly (readonly [string, string])[],
+    private readonly texts: boolean,
+  ) {
     const form = `/?plan=${plan}`;
     const above = byId("to-form");
     above.setAttribute("href", form);
@@ -71,7 +87,8 @@ class Heading {
     if (id === null || !this.other.hidden) return; // once said, it stays true
     const to = (words: string): HTMLElement => html("a", { href: `/dashboard?plan=${id}` }, words);
     this.other.hidden = false;
-    if (next === null) this.other.append("This plan follows ", to("a pilot"), `, whose reports chose its ranges.${NOBODY}`);
+    if (next === null && this.texts) this.other.append("This plan follows ", to("a first round"), ", whose reports chose its texts.");
+    else if (next === null) this.other.append("This plan follows ", to("a pilot"), `, whose reports chose its ranges.${NOBODY}`);
     else this.other.append("This pilot is over. People who have not answered it get ", to("the plan that follows"), `, with narrower ranges.${NOBODY}`);
   }
 }
@@ -92,7 +109,7 @@ class Attributes {
   readonly nodes: readonly HTMLElement[];
   readonly cards = html("ul", { class: "headlines", "data-testid": "headlines" });
   readonly head: readonly HTMLElement[];
-  private readonly sections = new Map<string, Section>();
+  private readonly sections = new Map<string, Section | TextSection>();
   private readonly headlines = new Map<string, Headline>();
   private readonly costs = new Map<string, string>();
   private readonly list = html("div", { "data-testid": "attributes" });
@@ -101,10 +118,12 @@ class Attributes {
   private shown = 0;
   private wanted = "";
   private latest: Estimates | undefined;
+  private said: (attribute: string) => string = () => "";
 
   constructor(
     private readonly plan: string,
     private readonly statement: Statement,
+    private readonly second: string | undefined,
   ) {
     for (const { name } of statement.attributes) this.costs.set(name, askedOf(statement, name));
     const all = statement.attributes.length;
@@ -138,10 +157,12 @@ class Attributes {
     }
     for (const attribute of kept) {
       const { name } = attribute;
-      const section = sections.get(name) ?? new Section(this.plan, attribute, this.costs.get(name) ?? "");
+      const section = sections.get(name) ?? this.section(attribute);
       sections.set(name, section);
       list.append(section.root);
       const headline = this.headlines.get(name) ?? new Headline(attribute, section.part);
+      headline.changed(this.said(name));
+      if (section instanceof TextSection) section.onFound = (said) => headline.show(said);
       this.headlines.set(name, headline);
       this.cards.append(headline.root);
     }
@@ -152,9 +173,21 @@ class Attributes {
     say(more, `Show ${whole(Math.min(left, MOST_SECTIONS))} more of ${whole(matching.length)} attributes`);
   }
 
+  private section(attribute: Attribute): Section | TextSection {
+    const cost = this.costs.get(attribute.name) ?? "";
+    if (attribute.holds === TEXT) return new TextSection(this.plan, attribute, cost, this.second);
+    return new Section(this.plan, attribute, cost);
+  }
+
   show(estimates: Estimates): void {
     this.latest = estimates;
     this.fill();
+  }
+
+  /** Say on each card what has changed: `words` has a sentence for an attribute, or nothing. */
+  changed(words: (attribute: string) => string): void {
+    this.said = words;
+    for (const [name, headline] of this.headlines) headline.changed(words(name));
   }
 
   private fill(): void {
@@ -168,7 +201,10 @@ class Attributes {
       else found.push(row);
     }
     for (const [name, section] of this.sections) section.update(rows.get(name) ?? [], reports, level);
-    for (const [name, headline] of this.headlines) headline.update(rows.get(name) ?? [], reports);
+    for (const [name, headline] of this.headlines) {
+      // The card of a text is filled by its section, which asks for the texts.
+      if (!(this.sections.get(name) instanceof TextSection)) headline.update(rows.get(name) ?? [], reports);
+    }
   }
 }
 
@@ -187,30 +223,42 @@ function askedOf({ questions, allowed, k }: Statement, name: string): string {
 }
 
 /** What the intervals claim, and what they cannot. */
-function meaning(level: string): string {
+function meaning(level: string, texts: boolean): string {
   return (
     `Each number lies between its bounds with ${percent(Number(level))} probability; the shares of one question do so all at ` +
-    "once. That covers the noise of privacy and the chance of who answered. It does not cover people who declined or lied."
+    `once${texts ? ", and those of texts on average" : ""}. That covers the noise of privacy and the chance of who answered. ` +
+    "It does not cover people who declined or lied."
   );
 }
 
 /** Show a plan, and keep it current. */
-export async function showPlan(view: HTMLElement, plan: string, listener: Pick<Listener, "state" | "refused">): Promise<void> {
+export async function showPlan(
+  view: HTMLElement,
+  plan: string,
+  plans: readonly PlanEntry[],
+  listener: Pick<Listener, "state" | "refused">,
+): Promise<void> {
   warm();
   const statement = await get<Statement>(`/plans/${plan}/statement`);
+  remember(statement.attributes); // before anything is drawn
   const title = statement.title === "" ? `Plan ${plan.slice(0, 12)}` : statement.title;
   document.title = `${title} · hush`;
   let level = "0.95";
+  const texts = statement.attributes.some(({ holds }) => holds === TEXT);
   const heading = new Heading(plan, title, [
     ["results", "Results"],
     ["estimates", "Distributions and shares"],
     ...(statement.relations.length > 0 ? ([["relations", "Relations"]] as const) : []),
+    ...(plans.length > 1 ? ([["against", "Another plan"]] as const) : []),
     ["timeline", "Reports over time"],
     ["sure", "How sure is this?"],
-  ]);
-  const attributes = new Attributes(plan, statement);
+  ], texts);
+  const attributes = new Attributes(plan, statement, plans.findLast(({ after }) => after === plan)?.id);
   const relations = new Relations(plan, statement.relations, level);
   const collection = new Collection(statement, title, connect);
+  const listed = { ...statement, attributes: statement.attributes.filter(({ holds }) => holds !== TEXT) };
+  const changing = new Changing(plan, listed, level, (words) => attributes.changed(words));
+  const against = new Against(plan, plans, listed, level);
 
   /** The interface's own file, so that there is only one format. */
   async function saveAll(): Promise<void> {
@@ -223,28 +271,36 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
     }
   }
 
-  const meant = html("p", { class: "quiet small", "data-testid": "meaning" }, meaning(level));
+  const meant = html("p", { class: "quiet small", "data-testid": "meaning" }, meaning(level, texts));
+  // Above the results on a desk; folded on a phone, whose first screen is for results.
   const controls = html(
-    "div",
-    { class: "row small" },
-    choose({
-      label: "Intervals that cover the truth with",
-      after: "probability",
-      testid: "level",
-      values: LEVELS,
-      chosen: level,
-      changed: (value) => {
-        level = value;
-        say(meant, meaning(level));
-        relations.choose(level);
-        connect();
-      },
-    }),
+    "details",
+    { class: "options small screen", "data-testid": "options", open: roomy.matches },
+    html("summary", {}, "Options"),
     html(
       "div",
-      { class: "row screen" },
-      button("All estimates as CSV", () => void saveAll(), { "data-testid": "download-all" }),
-      button("Print", () => void print(), { "data-testid": "print" }),
+      { class: "row" },
+      choose({
+        label: "Intervals that cover the truth with",
+        after: "probability",
+        testid: "level",
+        values: LEVELS,
+        chosen: level,
+        changed: (value) => {
+          level = value;
+          say(meant, meaning(level, texts));
+          relations.choose(level);
+          changing.choose(level);
+          against.choose(level);
+          connect();
+        },
+      }),
+      html(
+        "div",
+        { class: "row screen" },
+        button("All estimates as CSV", () => void saveAll(), { "data-testid": "download-all" }),
+        button("Print", () => void print(), { "data-testid": "print" }),
+      ),
     ),
   );
   view.replaceChildren(
@@ -264,6 +320,8 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
       ...attributes.nodes,
     ),
     ...relations.nodes,
+    changing.root,
+    ...against.nodes,
     collection.timeline.root,
     html(
       "details",
@@ -283,7 +341,10 @@ export async function showPlan(view: HTMLElement, plan: string, listener: Pick<L
         if (name === "plan") heading.show(data as PlanEntry);
         else if (name === "estimates") {
           attributes.show(data as Estimates);
-          relations.update((data as Estimates).reports);
+          const { reports } = data as Estimates;
+          relations.update(reports);
+          changing.update(reports);
+          against.update(reports);
         } else if (name === "margins") collection.showMargins(data as Margins);
         else if (name === "manipulation") collection.showLiars(data as Manipulations);
         else if (name === "timeline") collection.showTimeline(data as Timeline);

@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 import { Block, type Cell, numeric, type Options, text } from "./blocks.js";
+import { datedAs, drawnIn, iso, length } from "./calendar.js";
 import { MOST_BARS, type Values } from "./charts.js";
 import { choose } from "./controls.js";
 import type { Range, Related, RelatedRow, Relation } from "./documents.js";
@@ -112,13 +113,16 @@ class Shown {
     if (kind === "table") asked.set("shares", this.chosen);
     if (kind === "means") asked.set("what", this.chosen);
     if (kind === "moments") asked.set("method", "moments");
+    if (kind === "table" || kind === "means") asked.set("intervals", "together");
     const found = await ask<Related>({ table: "crosstab", means: "means", association: "association", moments: "association" }[kind]);
     const [first] = found.rows;
     if (found.why !== null || first === undefined) {
       this.block.empty(why(found.reports, found.why));
       return;
     }
-    const note = `From ${whole(first.answers)} answers.`;
+    const many = found.rows.length > 1 && kind !== "association" && kind !== "moments";
+    const held = many ? ` All ${whole(found.rows.length)} intervals hold at once with ${percent(found.level)} probability.` : "";
+    const note = `From ${whole(first.answers)} answers.${held}`;
     if (kind === "table") this.table(found, note);
     else if (kind === "means") this.groups(found, note);
     else this.pair(found, note);
@@ -149,13 +153,20 @@ class Shown {
     const { by } = this.relation;
     const drawn = rows.slice(0, 2 * MOST_BARS);
     const what = this.chosen === "means" ? "mean" : "difference";
+    const dates = datedAs(this.relation.attribute);
+    const [units, size] = dates === undefined || what === "mean" ? ["", 1] : drawnIn(dates);
+    const unit = units === "" ? "" : ` The picture is in ${units}.`;
+    const write: Write = (value) => (dates === undefined ? "" : what === "mean" ? iso(dates, value) : length(dates, value));
     this.block.update({
       columns: [{ name: by ?? "", text: true }, { name: what }, { name: "from" }, { name: "to" }],
-      rows: rows.map((row) => [text(String(row.group)), ...bounds(row, 1, decimals(rows, 1), "")]),
+      rows: rows.map((row) => [text(String(row.group)), ...(dates === undefined ? bounds(row, 1, decimals(rows, 1), "") : said(row, write))]),
       level,
       kind: this.chosen === "means" ? "groups" : "differences",
-      values: drawn.map(({ group, point, low, high }) => ({ what: String(group), point, low, high })),
-      note: this.chosen === "means" ? note : `${note} Groups differ if the interval of their difference does not contain 0.`,
+      values: drawn.map((row) => {
+        const [point, low, high] = [row.point, row.low, row.high].map((value) => (value === null ? null : value * size));
+        return { what: String(row.group), point, low, high };
+      }),
+      note: this.chosen === "means" ? note : `${note} Groups differ if the interval of their difference does not contain 0.${unit}`,
     });
   }
 
@@ -184,7 +195,9 @@ class Shown {
       return;
     }
     const widest = Math.min(...quantiles.map(({ low, high }) => (high - low) / 2).filter((half) => half > 0));
-    const write = column(widest, 2);
+    const dates = datedAs(this.relation.attribute);
+    const write: Write = dates === undefined ? column(widest, 2) : (value) => iso(dates, value);
+    const worded = (value: number | null): Cell => (dates === undefined || value === null ? numeric(value, write) : text(write(value)));
     const curve: Values = below.map(({ cut, point, low, high }) => ({ kind: "below", value: cut, share: point, low, high }));
     const marks = quantiles
       .filter(({ point }) => point !== null)
@@ -193,9 +206,9 @@ class Shown {
       columns: [{ name: "share below", text: true }, { name: "value" }, { name: "from" }, { name: "to" }],
       rows: quantiles.map(({ share, point, low, high }): Cell[] => [
         { show: percent(share), raw: share },
-        numeric(point, write),
-        numeric(low, write),
-        numeric(high, write),
+        worded(point),
+        worded(low),
+        worded(high),
       ]),
       level,
       values: [...curve, ...marks],
@@ -212,6 +225,7 @@ function why(reports: number, reason: string | null): string {
 function described({ kind, attribute, by }: Relation): Omit<Options, "level" | "testid"> {
   const other = by ?? "";
   const ends = "The table has the numbers.";
+  const scale = datedAs(attribute);
   switch (kind) {
     case "table":
       return {
@@ -225,6 +239,7 @@ function described({ kind, attribute, by }: Relation): Omit<Options, "level" | "
       return {
         heading: `${attribute} by ${other}`,
         kind: "groups",
+        dates: datedAs(attribute),
         caption: `${attribute} by ${other}`,
         description: `${attribute} by ${other}: dots with intervals. ${ends}`,
         file: `${attribute}-by-${other}`,
@@ -233,6 +248,7 @@ function described({ kind, attribute, by }: Relation): Omit<Options, "level" | "
       return {
         heading: `Quantiles of ${attribute}`,
         kind: "below",
+        ...(scale === undefined ? {} : { dates: scale, ends: [scale.low, scale.high] as const }),
         caption: `quantiles of ${attribute}`,
         axis: attribute,
         description: `The share of people below each value of ${attribute}, as a line with a band; quantiles as dots. ${ends}`,
@@ -254,6 +270,11 @@ function described({ kind, attribute, by }: Relation): Omit<Options, "level" | "
 function decimals(rows: readonly RelatedRow[], factor: number): Write {
   const halves = rows.map(({ low, high }) => (low === null || high === null ? 0 : (factor * (high - low)) / 2));
   return column(Math.min(...halves.filter((half) => half > 0)), 2);
+}
+
+/** The same in words, such as dates. */
+function said({ point, low, high }: RelatedRow, write: Write): Cell[] {
+  return [point, low, high].map((value) => text(value === null ? "unknown" : write(value)));
 }
 
 function bounds({ point, low, high }: RelatedRow, factor: number, write: Write, unit: string): Cell[] {

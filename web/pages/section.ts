@@ -1,15 +1,19 @@
 // The part of the page about one attribute: its mean and distribution, or its shares.
 
-import { get } from "./api.js";
+import { Failure, get } from "./api.js";
 import { Block, type Cell, type Column, numeric, text } from "./blocks.js";
 import { MOST_BARS } from "./charts.js";
-import type { Attribute, Distribution, EstimateRow } from "./documents.js";
+import { datedAs, isDated, iso, spoken } from "./calendar.js";
+import { choose } from "./controls.js";
+import type { Attribute, Distribution, EstimateRow, Estimates } from "./documents.js";
 import { html } from "./elements.js";
 import { Fresh } from "./fresh.js";
-import { ELSEWHERE, floor, NONE, sorted, told, UNTOLD } from "./headlines.js";
+import { CHOICES, ELSEWHERE, floor, NONE, sorted, told, UNTOLD } from "./headlines.js";
 import { column, largest, number, percent, percents, whole } from "./text.js";
 
 const FEW = 12; // categories that need no search
+const MOST_SENT = 4098; // categories of which the collector sends all: 4,096 of a plan, "other" and "missing"
+const PAUSE = 300; // milliseconds without typing, before the collector is asked
 
 const ESTIMATES: Column[] = [
   { name: "estimate", text: true },
@@ -29,7 +33,10 @@ export class Section {
   private readonly fresh: Fresh | undefined;
   private elsewhere = false;
   private wanted = "";
+  private natural = false;
   private latest: { shares: readonly EstimateRow[]; level: number } | undefined;
+  private looked: { wanted: string; shares: readonly EstimateRow[] } | undefined;
+  private waiting: ReturnType<typeof setTimeout> | undefined;
   /** Where the page has it: the fragment of its address. */
   readonly part: string;
 
@@ -48,7 +55,10 @@ export class Section {
       html("p", { class: "quiet small" }, `${kindOf(attribute)} ${cost}`),
     );
     if (attribute.kind === "numeric") {
+      const scale = datedAs(name);
+      const dates = scale === undefined ? {} : { dates: scale, ends: [scale.low, scale.high] as const };
       this.mean = this.add({
+        ...dates,
         heading: "Mean",
         kind: "mean",
         testid: "mean",
@@ -58,6 +68,7 @@ export class Section {
         file: `${name}-mean`,
       });
       this.spread = this.add({
+        ...dates,
         heading: "Distribution",
         kind: "distribution",
         testid: "distribution",
@@ -79,8 +90,31 @@ export class Section {
         description: `The ${what} of ${name} as bars with intervals. The table has the numbers.`,
         file: `${name}-shares`,
       });
+      const { categories } = attribute;
+      if (attribute.kind === "categorical" && categories > 2 && !this.long) this.shares.control(this.order());
       if (attribute.categories > FEW) this.shares.control(this.search(attribute.categories));
     }
+  }
+
+  /** Whether the collector sends only the largest shares of it. */
+  private get long(): boolean {
+    return this.attribute.categories > MOST_SENT;
+  }
+
+  /** Let the reader see categories in the order of the plan, such as never, seldom, always. */
+  private order(): HTMLElement {
+    return choose({
+      label: "Order",
+      testid: "order",
+      key: this.part,
+      values: ["size", "plan"],
+      show: (value) => (value === "plan" ? "as in the plan" : "largest first"),
+      chosen: "size",
+      changed: (value) => {
+        this.natural = value === "plan";
+        this.fillShares();
+      },
+    });
   }
 
   private search(all: number): HTMLElement {
@@ -89,8 +123,30 @@ export class Section {
     field.addEventListener("input", () => {
       this.wanted = field.value.trim().toLowerCase();
       this.fillShares();
+      if (!this.long) return;
+      clearTimeout(this.waiting);
+      this.waiting = setTimeout(() => void this.lookUp(), PAUSE);
     });
     return html("div", { class: "row screen" }, html("label", { for: id }, `Find one of ${whole(all)} categories`), field);
+  }
+
+  /** Ask the collector for the categories that the reader looks for, if it has not sent all of them. */
+  private async lookUp(): Promise<void> {
+    const { wanted, latest } = this;
+    if (wanted === "" || latest === undefined) return;
+    const query = new URLSearchParams({ search: wanted, level: String(latest.level), intervals: "together" });
+    let shares: readonly EstimateRow[] = [];
+    try {
+      const { estimates } = await get<Estimates>(`/plans/${this.plan}/estimates?${query.toString()}`);
+      shares = estimates.filter(({ attribute, point }) => attribute === this.attribute.name && point !== null);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      if (wanted === this.wanted) this.shares?.empty(error.message);
+      return;
+    }
+    if (wanted !== this.wanted) return; // the reader has typed on
+    this.looked = { wanted, shares };
+    this.fillShares();
   }
 
   private static count = 0;
@@ -121,18 +177,26 @@ export class Section {
           level,
           values: [{ what: this.attribute.name, point: mean.point, low: mean.low, high: mean.high, start, end }],
           ...(beyond === null ? {} : { note: clipping(floor, ceiling, beyond) }),
+          ...(this.attribute.holds === "time" ? { note: CIRCLE } : {}),
         });
       }
     }
-    this.latest = { shares: sorted(known.filter((row) => row.category !== null)), level };
+    this.latest = { shares: known.filter((row) => row.category !== null), level };
     this.fillShares();
     this.fresh?.update(reports);
   }
 
   private fillShares(): void {
     if (this.shares === undefined || this.latest === undefined) return;
-    const { shares, level } = this.latest;
-    const found = shares.filter(({ category }) => String(category).toLowerCase().includes(this.wanted));
+    const { level } = this.latest;
+    const shares = this.natural ? this.latest.shares : sorted(this.latest.shares);
+    const asked = this.long && this.wanted !== "" && shares.length > 0; // the collector looks for them
+    if (asked && this.looked?.wanted !== this.wanted) {
+      this.shares.empty("Searching …");
+      return;
+    }
+    const among = asked ? sorted(this.looked?.shares ?? []) : shares;
+    const found = among.filter(({ category }) => String(category).toLowerCase().includes(this.wanted) || asked);
     if (found.length === 0) {
       this.shares.empty(shares.length === 0 ? NONE : "No category has this name.");
       return;
@@ -141,9 +205,11 @@ export class Section {
     const left = found.length - drawn.length;
     const line = floor(shares);
     const notes = [];
-    if (shares.length > 2) notes.push(`All ${whole(shares.length)} intervals hold at once with ${percent(level)} probability.`);
+    const all = this.long ? this.attribute.categories : shares.length;
+    if (this.long && !asked) notes.push(`The ${whole(shares.length)} largest of ${whole(all)} shares: search to find others.`);
+    if (all > 2) notes.push(`All ${whole(all)} intervals hold at once with ${percent(level)} probability.`);
     if (line !== null) notes.push(`Shares below the dashed line, about ${percent(line, 2)}, ${UNTOLD}.`);
-    if (left > 0) notes.push(`${whole(left)} smaller shares are in the table and not drawn.`);
+    if (left > 0) notes.push(`${whole(left)} ${this.natural ? "later" : "smaller"} shares are in the table and not drawn.`);
     this.shares.update({
       columns: ESTIMATES,
       rows: cells(found, 100),
@@ -154,32 +220,35 @@ export class Section {
     });
   }
 
-  private async fetchSpread(spread: Block): Promise<void> {
+  private async fetchSpread(spread: Block): Promise<number> {
     const { name } = this.attribute;
     const found = await get<Distribution>(`/plans/${this.plan}/distribution?attribute=${encodeURIComponent(name)}`);
-    if (this.elsewhere) return;
+    if (this.elsewhere) return found.reports;
     if (found.why !== null) {
       spread.empty(found.answers === 0 ? NONE : `There is none: ${found.why}.`);
-      return;
+      return found.reports;
     }
     const bins = found.shares.map((share, index) => ({
       start: found.edges[index] ?? 0,
       end: found.edges[index + 1] ?? 0,
       share,
+      what: found.bins[index] ?? "",
     }));
+    const counted = this.attribute.holds !== "";
+    const middle = counted ? 0.5 : 0; // a bar stands over its whole number
     const width = Math.abs((found.edges[1] ?? 0) - (found.edges[0] ?? 0));
     const edge = column(width, 2);
     const part = percents(largest(found.shares));
     spread.update({
-      columns: [{ name: "from" }, { name: "to" }, { name: "share" }],
+      columns: [...(counted ? [{ name: "values", text: true }] : [{ name: "from" }, { name: "to" }]), { name: "share" }],
       rows: bins.map((bin) => [
-        numeric(bin.start, edge),
-        numeric(bin.end, edge),
+        ...(counted ? [text(bin.what)] : [numeric(bin.start, edge), numeric(bin.end, edge)]),
         numeric(bin.share, part),
       ]),
-      values: bins,
+      values: bins.map((bin) => ({ ...bin, start: bin.start - middle, end: bin.end - middle })),
       note: `The likeliest distribution, from ${whole(found.answers)} answers. It has no intervals: its shape is only a hint.`,
     });
+    return found.reports;
   }
 
   remove(): void {
@@ -190,11 +259,21 @@ export class Section {
 
 function kindOf(attribute: Attribute): string {
   const missing = attribute.optional ? ", or missing" : "";
+  if (isDated(attribute)) {
+    const [from, to] = [attribute.low, attribute.high].map((end) => spoken(attribute, end ?? 0));
+    return `A ${attribute.holds === "date" ? "date" : "time of day"} from ${from} to ${to}${missing}.`;
+  }
   if (attribute.kind === "numeric") {
-    return `A number from ${number(attribute.low ?? 0)} to ${number(attribute.high ?? 0)}${missing}.`;
+    return `A ${attribute.holds === "integer" ? "whole " : ""}number from ${number(attribute.low ?? 0)} to ${number(attribute.high ?? 0)}${missing}.`;
+  }
+  if (attribute.holds === CHOICES) {
+    const count = attribute.categories - Number(attribute.optional);
+    return `Any of ${whole(count)} values${missing}: each has a share of its own, and they do not add up to 100 %.`;
   }
   return `One of ${whole(attribute.categories)} categories${attribute.optional ? ", missing among them" : ""}.`;
 }
+
+const CIRCLE = "A mean of times depends on where the range begins, as the day is a circle. The distribution says more.";
 
 /** How the mean of a wide number is clipped, and how many people may lie beyond. */
 function clipping(floor: number | null, ceiling: number | null, beyond: number): string {
@@ -214,12 +293,15 @@ function cells(rows: readonly EstimateRow[], factor: 1 | 100): Cell[][] {
   const halves = rows.map(({ low, high }) => (low === null || high === null ? 0 : (factor * (high - low)) / 2));
   const write = column(Math.min(...halves.filter((half) => half > 0)), 2);
   const unit = factor === 100 ? " %" : "";
-  const cell = (value: number | null): Cell => numeric(value, (known) => write(factor * known) + unit);
+  const cell = (value: number | null, { attribute, category }: EstimateRow): Cell => {
+    const dates = category === null ? datedAs(attribute) : undefined;
+    return dates === undefined || value === null ? numeric(value, (known) => write(factor * known) + unit) : text(iso(dates, value));
+  };
   return rows.map((row) => [
     named(row),
-    cell(row.point),
-    cell(row.low),
-    cell(row.high),
+    cell(row.point, row),
+    cell(row.low, row),
+    cell(row.high, row),
     numeric(row.answers, whole),
   ]);
 }

@@ -7,10 +7,12 @@
  * law of the plan. So the report is drawn once the answers are final, kept in the ledger of this browser, sent at once,
  * and shown when it has arrived. Before that the page shows examples, drawn apart from it.
  */
-import { answerTicket, CollectorError, HushError, Report, type Collector, type Ledger, type Plan } from "hush-client";
-import { begin, Questions } from "./asking";
+import { answerTicket, CollectorError, HushError, membersBy, Report, type Client, type Ledger, type Plan } from "hush-client";
+import { begin, type Members, Questions } from "./asking";
 import type { RelayPromise } from "./documents";
 import { button, byId, html } from "./elements";
+import { plain } from "./figures";
+import { hold } from "./framed";
 import { t } from "./language";
 import { presented } from "./presentation";
 import { answered, bytes, explained, promise } from "./telling";
@@ -34,10 +36,10 @@ export function reason(error: unknown): string {
   return error instanceof HushError ? error.message : t("wrong");
 }
 
-const PAUSE = 30_000; // milliseconds until a report that waits is sent again by itself
+export const PAUSE = 30_000; // milliseconds until a report that waits is sent again by itself
 
 /** Whether trying again may help: the network failed, or the collector was busy. */
-function passing(error: unknown): boolean {
+export function passing(error: unknown): boolean {
   if (!(error instanceof CollectorError)) return false;
   return error.status === undefined || error.status === 429 || error.status >= 500;
 }
@@ -53,12 +55,13 @@ export class Survey {
   private answers: Answers = {};
   private promised: RelayPromise | undefined;
   private asked: readonly string[] = [];
+  private members: Members = {};
   private ticket = ""; // the id that the questions follow from
   private questions: Questions | undefined;
   private timer = 0;
 
   constructor(
-    private readonly collector: Collector,
+    private readonly client: Client,
     private readonly ledger: Ledger,
     private readonly plan: Plan,
     private readonly way?: Way,
@@ -73,10 +76,11 @@ export class Survey {
     try {
       this.promised = await this.way?.promise();
       if (state === undefined) {
-        const asked = await this.collector.questions(this.plan);
+        const asked = await this.client.questions(this.plan);
         if (asked === undefined) return this.open(); // another tab was faster
         this.asked = asked;
         this.ticket = (await this.ledger.asked())[this.plan.id]?.id ?? "";
+        this.members = membersBy(this.plan, this.ticket);
       }
     } catch (error) {
       // A relay does not know that a plan is closed, so the collector is asked before.
@@ -94,7 +98,7 @@ export class Survey {
 
   private ask(): void {
     say("");
-    this.questions ??= new Questions(this.plan, this.asked, () => this.review());
+    this.questions ??= new Questions(this.plan, this.asked, this.members, () => this.review());
     show(...promise(this.plan, this.asked, Number(this.ledger.cap), this.promised), this.questions.form);
   }
 
@@ -124,7 +128,7 @@ export class Survey {
       example,
     );
     const texts = [`${stay}${t("final")}`, t("unseen")].map((text) => html("p", {}, text));
-    show(html("section", {}, heading, answered(this.plan, this.answers), ...texts, actions), shown);
+    show(html("section", {}, heading, answered(this.plan, this.answers, this.members), ...texts, actions), shown);
     begin(heading);
   }
 
@@ -142,7 +146,7 @@ export class Survey {
     const { answers } = this;
     let own: boolean;
     try {
-      own = await this.collector.prepare(this.plan, answers);
+      own = await this.client.prepare(this.plan, answers);
     } catch (error) {
       this.busy(false);
       return say(t("notDrawn", { reason: reason(error) }));
@@ -167,7 +171,7 @@ export class Survey {
     try {
       before = await this.state();
       say(t("sending"));
-      await (this.way === undefined ? this.collector.send(this.plan) : this.way.send());
+      await (this.way === undefined ? this.client.send(this.plan) : this.way.send());
     } catch (error) {
       if (error instanceof CollectorError && error.kind === "plan-closed") return this.late(before);
       return this.waiting(error);
@@ -210,6 +214,7 @@ export class Survey {
 
   private async done(told: string, answers?: Answers): Promise<void> {
     const kept = await this.ledger.entry(this.plan);
+    hold(); // a report is shown, and may be unfolded
     say(told);
     const heading = html("h2", {}, t("doneTitle"));
     const spent = await this.ledger.spent();
@@ -218,7 +223,7 @@ export class Survey {
       heading,
       ...(presented().thanks === "" ? [] : [html("p", { class: "lines", "data-testid": "thanks" }, presented().thanks)]),
       html("p", {}, `${this.way === undefined ? "" : `${t("heldText")} `}${t("doneText")}`),
-      html("p", {}, t("spent", { spent: Number(spent), cap: Number(this.ledger.cap) })),
+      html("p", {}, t("spent", { spent: plain(Number(spent)), cap: plain(Number(this.ledger.cap)) })),
       html("p", {}, where),
     ];
     if (kept !== undefined) {

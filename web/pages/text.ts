@@ -88,9 +88,9 @@ export function csv(rows: readonly (readonly Raw[])[]): string {
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
-/** Let the reader save a text as a file. */
-export function save(name: string, type: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type }));
+/** Let the reader save a text, or other content, as a file. */
+export function save(name: string, type: string, content: string | Blob): void {
+  const address = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement("a");
   link.href = address;
   link.download = name.replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 100);

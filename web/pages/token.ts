@@ -1,5 +1,8 @@
 /** Tokens: they come in the fragment of a link, which browsers do not send, and live as long as a tab. */
 
+/** The name under which the form keeps its token. */
+export const SENDER = "hush-token-of-sender";
+
 /** Take a token from the fragment and out of the address, and keep it under a name; null if there is none. */
 export function givenToken(name: string): string | null {
   const found = new URLSearchParams(location.hash.slice(1)).get("token");

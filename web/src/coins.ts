@@ -2,6 +2,7 @@
 import { WORD } from "./exact.js";
 
 const GUARD = WORD << 64n;
+const MOST = 2n ** 56n; // outcomes that one word draws for several integers
 
 /**
  * A source of independent uniform 64-bit words. spec/wire.md fixes how many are drawn, and in which order.
@@ -18,18 +19,45 @@ export abstract class Coins {
    * anew. There is no word for n = 1. With the 2^64 all results have one length, and take the same time further on.
    */
   rank(n: bigint): bigint {
+    return (GUARD + this.#fair(n) * n) >> 64n;
+  }
+
+  /** Returns a word, of which as many give each of n results: 0 if there is one result. */
+  #fair(n: bigint): bigint {
     const excess = WORD % n;
-    let product = GUARD;
+    let word = 0n;
     if (n > 1n) {
-      do product = GUARD + this.word() * n;
-      while (BigInt.asUintN(64, product) < excess);
+      do word = this.word();
+      while (BigInt.asUintN(64, word * n) < excess);
     }
-    return product >> 64n;
+    return word;
   }
 
   /** Returns an exactly uniform integer in 0..n-1. */
   below(n: bigint): bigint {
     return this.rank(n) - WORD;
+  }
+
+  /**
+   * Returns `count` exactly uniform integers below n, n + step, ...: as many from each word as the product of their
+   * ranges allows. The high half of word*n is one of them, and the low half goes on in place of the word.
+   */
+  several(n: number, count: number, step = 1): number[] {
+    const sizes = Array.from({ length: count }, (_, i) => BigInt(n + step * i));
+    const found: number[] = [];
+    while (found.length < count) {
+      let product = 1n;
+      let end = found.length;
+      do product *= sizes[end++]!;
+      while (end < count && product * sizes[end]! <= MOST);
+      let word = this.#fair(product);
+      for (const size of sizes.slice(found.length, end)) {
+        const wide = GUARD + word * size;
+        found.push(Number(BigInt.asUintN(56, wide >> 64n)));
+        word = BigInt.asUintN(64, wide);
+      }
+    }
+    return found;
   }
 
   /** Returns true with probability threshold/2^64, exactly. */
@@ -58,14 +86,10 @@ export abstract class Coins {
     return bits;
   }
 
-  /** Marks one more of 0..top for each top in from..to-1: the steps of Floyd's algorithm for a uniform subset. */
-  mark(marks: Uint8Array, from: number, to: number): void {
-    for (let top = from; top < to; top++) {
-      const pick = Number(this.below(BigInt(top + 1)));
-      const taken = marks[pick]!; // then it is the top
-      marks[pick] = 1;
-      marks[top]! |= taken;
-    }
+  /** Marks one more of 0..top for each top in from..to-1: the steps of Floyd's algorithm for a uniform subset. The first
+   * steps may be idle: they draw, and mark nothing. */
+  mark(marks: Uint8Array, from: number, to: number, idle = 0): void {
+    this.several(from + 1, to - from).forEach((pick, i) => floyd(marks, pick, from + i, Number(i >= idle)));
   }
 
   /**
@@ -74,8 +98,8 @@ export abstract class Coins {
    */
   around(size: number, weight: number, place: number, contains: number): number[] {
     const others = new Uint8Array(size);
-    others[Number(this.below(BigInt(size - weight)))] = 1 - contains;
-    this.mark(others, size - weight, size - 1);
+    const from = size - weight;
+    this.several(from, weight).forEach((pick, i) => floyd(others, pick, from + i - 1, i ? 1 : 1 - contains));
     return marked(others.map((_, i) => (i === place ? contains : others[i - Number(i > place)]!)));
   }
 
@@ -86,6 +110,13 @@ export abstract class Coins {
     else this.mark(marks, n - size, n);
     return marked(marks);
   }
+}
+
+/** Marks `pick`, or `top` if that is marked already; or nothing, if `live` is 0. The work is the same. */
+function floyd(marks: Uint8Array, pick: number, top: number, live: number): void {
+  const taken = marks[pick]!;
+  marks[pick]! |= live;
+  marks[top]! |= taken & live;
 }
 
 /** Returns the positions of marks, in order. */

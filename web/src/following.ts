@@ -23,6 +23,7 @@ const same = (a: Attribute, b: unknown): boolean => JSON.stringify(a) === JSON.s
 const narrows = ({ low, high, out_of_range, ...rest }: Numeric, before: Numeric): boolean =>
   before.scale === "log" &&
   out_of_range === "clip" &&
+  !rest.holds &&
   low >= before.low &&
   high <= before.high &&
   rest.name === before.name &&

@@ -6,16 +6,19 @@
  */
 export type { Alphabet, Output } from "./channels/alphabet.js";
 export type { Channel } from "./channels/channel.js";
-export { likelihood, randomise, randomiseFrom } from "./client.js";
+export { largest } from "./channels/corners.js";
+export { kinds } from "./channels/index.js";
+export { Client, type ClientOptions, type Receipt } from "./client.js";
 export { Coins, SystemCoins } from "./coins.js";
-export { Collector, type CollectorOptions, type Receipt } from "./collector.js";
-export { BudgetError, CollectorError, HushError, LedgerError, PlanError, RecordError, ReportError } from "./errors.js";
+export { BudgetError, CollectorError, ensure, HushError, LedgerError, PlanError, RecordError, ReportError } from "./errors.js";
 export type { Ratio } from "./exact.js";
-export { VERSION } from "./json.js";
+export { canonical, fields, integer, listed, parsed, printable, pythonFloat, toHex, VERSION } from "./json.js";
 export { Ledger, type LedgerOptions } from "./ledger.js";
 export { Plan, type Question } from "./plan.js";
+export { likelihood, randomise, randomiseFrom } from "./randomise.js";
 export { type Answer, Report, type ReportJSON } from "./report.js";
-export type { Attribute, Categorical, Input, Numeric, PersonRecord } from "./schema.js";
+export { type Attribute, type Categorical, type Choices, encode, type Input, lists, type Numeric, type PersonRecord, readSchema, texts } from "./schema.js";
+export type { Text } from "./texts.js";
 export { type Asked, type Book, type Entry, MemoryStore, type State, type Store } from "./stores.js";
-export { answerTicket, askedBy, questionsOf, type Ticket } from "./tickets.js";
+export { answerTicket, askedBy, membersBy, permute, questionsOf, type Ticket } from "./tickets.js";
 export type { View } from "./views.js";

@@ -101,7 +101,7 @@ export function pythonFloat(x: number): string {
 
 /** The floats of a plan: bounds and units of numbers, cuts, centres, and the reach of a product, at most 1; others are above. */
 const isFloat = (key = "", value: unknown): boolean =>
-  value !== null && (/^(low|high|unit|cuts|centres)$/.test(key) || (key === "reach" && (value as number) <= 1));
+  typeof value === "number" && (/^(low|high|unit|cuts|centres)$/.test(key) || (key === "reach" && value <= 1));
 
 /** Writes checked values in the canonical form. */
 export function canonical(value: unknown, key?: string): string {

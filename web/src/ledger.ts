@@ -1,5 +1,5 @@
 /** The ledger: a device's memory of its answers, and of their cost. */
-import { freshId, randomise } from "./client.js";
+import { freshId, randomise } from "./randomise.js";
 import { SystemCoins } from "./coins.js";
 import { BudgetError, ensure, LedgerError } from "./errors.js";
 import { decimal, decimalText } from "./exact.js";
@@ -57,10 +57,11 @@ export class Ledger {
   /**
    * Draws the report to a plan and keeps it, unless one is kept: then this record is ignored. Returns whether this call
    * drew the report. A plan that would take the total above the cap is a BudgetError, and nothing is drawn. So is, with
-   * `follow`, a plan if another one of the same pilot was answered: two tabs may have been sent to two plans.
+   * `follow`, a plan if another one of the same pilot was answered: two tabs may have been sent to two plans. With `once`,
+   * nothing is drawn if a report is kept to any plan whose title begins so: all plans of a training have one such beginning.
    */
-  async draw(plan: Plan, record: PersonRecord, ticket?: Ticket, follow = false): Promise<boolean> {
-    return (await this.#draw(plan, record, ticket, follow)).fresh;
+  async draw(plan: Plan, record: PersonRecord, ticket?: Ticket, follow = false, once?: string): Promise<boolean> {
+    return (await this.#draw(plan, record, ticket, follow, once)).fresh;
   }
 
   /**
@@ -114,12 +115,12 @@ export class Ledger {
   }
 
   /** Notes that the answer to a plan is about to leave the device, and returns it. */
-  sending(plan: Plan): Promise<Entry> {
+  sending(plan: Pick<Plan, "id">): Promise<Entry> {
     return this.#move(plan, ({ state }) => (state === "arrived" ? state : "sending"));
   }
 
   /** Notes that the collector has the answer to a plan. */
-  arrived(plan: Plan): Promise<Entry> {
+  arrived(plan: Pick<Plan, "id">): Promise<Entry> {
     return this.#move(plan, () => "arrived");
   }
 
@@ -128,6 +129,7 @@ export class Ledger {
     record: PersonRecord,
     ticket?: Ticket,
     follow = false,
+    once?: string,
   ): Promise<{ report: Report; fresh: boolean }> {
     let report: Report | undefined;
     let fresh = false;
@@ -135,7 +137,7 @@ export class Ledger {
       const { entries } = book;
       const stored = entries.find((entry) => entry.plan === plan.id);
       if (stored) report = Report.decode(plan, stored.report);
-      if (report) return undefined;
+      if (report || (once && entries.some(({ title }) => title.startsWith(once)))) return undefined;
       affordable(plan, book, follow);
       const { id, signature } = book.asked?.[plan.id] ?? ticket ?? {};
       report = id ? (signature ? answerTicket : answerAsked)(plan, record, id) : randomise(plan, record);
@@ -147,6 +149,7 @@ export class Ledger {
         epsilon: plan.epsilon,
         report: report.encode(),
         ...(signature && { ticket: signature }),
+        ...(once && { once }),
         state: "drawn",
       };
       return { entries: [...entries, entry] };
@@ -154,7 +157,7 @@ export class Ledger {
     return { report: report!, fresh };
   }
 
-  async #move(plan: Plan, next: (entry: Entry) => State): Promise<Entry> {
+  async #move(plan: Pick<Plan, "id">, next: (entry: Entry) => State): Promise<Entry> {
     let moved: Entry | undefined;
     await this.#update(({ entries }) => ({
       entries: entries.map((entry) => (entry.plan === plan.id ? (moved = { ...entry, state: next(entry) }) : entry)),

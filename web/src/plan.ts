@@ -9,7 +9,7 @@ import { readView, type View } from "./views.js";
 
 /** The longest text of a plan, in bytes. */
 export const MAX_TEXT = 2 ** 24;
-const MAX_OUTPUTS = 3 * 2 ** 19;
+const MAX_OUTPUTS = 2 ** 22;
 const MAX_QUESTIONS = 4096;
 
 /** What a question sees of a record, and the channel that reports it. */

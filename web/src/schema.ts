@@ -2,6 +2,7 @@
 import { ensure, RecordError } from "./errors.js";
 import { counter } from "./exact.js";
 import { type Fields, fields, flag, integer, listed, printable } from "./json.js";
+import type { Text, TextRules } from "./texts.js";
 
 /** A number from low to high; one outside is an error, or counts as the nearer bound. */
 export interface Numeric {
@@ -15,27 +16,52 @@ export interface Numeric {
   readonly scale: "linear" | "log";
   /** With "log": a size below which numbers need not be told apart. */
   readonly unit: number | null;
+  /** The kind that the plan names, if it is another one. */
+  readonly holds?: "integer" | "date" | "time";
+  /** How many seconds a step of times of day has. */
+  readonly step?: number;
 }
 
-/** One of a list of values, all strings or all integers. */
+/** One of a list of values: all strings, all integers, or false and true. */
 export interface Categorical {
   readonly kind: "categorical";
   readonly name: string;
-  readonly values: readonly string[] | readonly number[];
+  readonly values: readonly string[] | readonly number[] | readonly boolean[];
+  readonly optional: boolean;
+  /** Whether all strings that are not listed count as one more category, behind those that are. */
+  readonly other?: boolean;
+  /** The kind that the plan names, if it is another one. */
+  readonly holds?: "boolean";
+}
+
+/** Some of a list of strings, at most `most` of them. */
+export interface Choices {
+  readonly kind: "choices";
+  readonly name: string;
+  readonly values: readonly string[];
+  readonly most: number;
   readonly optional: boolean;
 }
 
 /** An attribute, as it stands in the plan. */
-export type Attribute = Numeric | Categorical;
+export type Attribute = Numeric | Categorical | Choices | Text;
 
 /** A person's values by the names of attributes; null, undefined and no entry mean missing. */
 export type PersonRecord = { readonly [name: string]: unknown };
 
-/** The input of a channel for one attribute: a number in [0, 1], the index of a category, or null for missing. */
+/** The input of a channel for one attribute: a number in [0, 1], the index of a category, or null for missing. (That of
+ * choices is a Uint8Array, at which only their views and channel may look.) */
 export type Input = number | null;
 
 const MISSING = "(missing)";
 const MAX_CODE = Number.MAX_SAFE_INTEGER;
+const PRIME = 2 ** 27 - 39; // times 2^16, for a character, and 514, for 256 characters in two halves each, it is below 2^53
+
+/** The rules for texts, if `large.ts` was loaded. */
+export const texts: Partial<TextRules> = {};
+
+/** The long lists that were read and checked, by what a plan says of them. `large.ts` adds some. */
+export const lists = new Map<string, readonly string[]>();
 
 /** Returns where a value of a categorical attribute is, with null for "missing" behind all others. */
 type Find = (value: unknown) => number | undefined;
@@ -44,14 +70,33 @@ type Find = (value: unknown) => number | undefined;
 const PLACES = new WeakMap<object, Find>();
 
 /**
- * Finds texts. Engines key the hashes of texts by a secret, and hash a text when it is first looked up, character by
- * character. So what a text lacks of the longest is looked up too: no declared text has such a character.
+ * Finds texts, in the same steps for all of them. A map of texts would not: an engine hashes a text character by
+ * character when it is first looked up, and keeps the hash. So texts are filled up to one length and hashed here, by
+ * secret factors modulo a prime: whatever a plan declares, two texts collide with a probability of about 1/P; then other
+ * factors are drawn. All sums are below 2^53, so they are exact.
  */
 function textFinder(all: readonly string[]): Find {
-  const places = new Map<unknown, number>(all.map((one, i) => [one, i]));
-  places.set(null, all.length);
-  const rest = "\0".repeat(Math.max(...all.map(({ length }) => length)) + 1);
-  return (value) => places.get(rest.slice(typeof value === "string" ? value.length : 0)) ?? places.get(value);
+  const longest = all.reduce((most, { length }) => Math.max(most, length), 0);
+  const filler = "\uffff".padEnd(longest + 2, "\0"); // where the first character comes last, the text ends
+  const filled = (text: string): string => text + filler.slice(0, longest + 2 - text.length);
+  let factors!: Float64Array;
+  const hash = (whole: string): number => {
+    let sum = 0;
+    for (let i = 0; i < factors.length; i++) sum += factors[i]! * whole.charCodeAt(i);
+    return sum % PRIME;
+  };
+  let places: Map<number, number>;
+  do {
+    factors = Float64Array.from(crypto.getRandomValues(new Uint32Array(filler.length)), (word) => word % PRIME);
+    places = new Map(all.map((one, i) => [hash(filled(one)), i]));
+  } while (places.size < all.length);
+  return (value) => {
+    // A longer text is none of them, and is cut: it takes no longer than others. Null takes the steps of the first text.
+    const whole = filled((typeof value === "string" ? value : all[0]!).slice(0, longest + 1));
+    const place = places.get(hash(whole)) ?? 0;
+    const same = filled(all[place]!) === whole;
+    return value === null ? all.length : typeof value === "string" && same ? place : undefined;
+  };
 }
 
 /**
@@ -71,8 +116,14 @@ function codeFinder(all: readonly number[]): Find {
   };
 }
 
-/** How many categories there are, "missing" among them. */
-export const categories = (attribute: Categorical): number => attribute.values.length + Number(attribute.optional);
+/** Finds booleans, and nothing that only counts as one. */
+const truthFinder: Find = (value) => (value === null ? 2 : typeof value === "boolean" ? Number(value) : undefined);
+
+/** How many categories there are, "missing" among them. Choices are none. */
+export const categories = (attribute: Categorical | Choices | Text): number =>
+  attribute.kind !== "categorical"
+    ? 0
+    : attribute.values.length + Number(attribute.optional) + Number(!!attribute.other);
 
 /** Reads a schema, strictly. */
 export function readSchema(value: unknown): readonly Attribute[] {
@@ -82,15 +133,69 @@ export function readSchema(value: unknown): readonly Attribute[] {
   return attributes;
 }
 
+/** The fields of each kind, beside those of all. */
+const OWN = new Map([
+  ["numeric", ["low", "high", "out_of_range", "scale", "unit"]],
+  ["categorical", ["values"]],
+  ["choices", ["values", "most"]],
+  ["boolean", []],
+  ["integer", ["low", "high", "out_of_range"]],
+  ["date", ["low", "high", "out_of_range"]],
+  ["time", ["low", "high", "out_of_range", "step"]],
+]);
+
 function readAttribute(value: unknown): Attribute {
   const kind = (value as Fields | null)?.["kind"];
-  ensure(kind === "numeric" || kind === "categorical", "kind must be known");
-  const own = kind === "numeric" ? ["low", "high", "out_of_range", "scale", "unit"] : ["values"];
-  const attribute = fields(value, "an attribute", ["kind", "name", ...own, "optional"]);
+  const own = typeof kind === "string" && (OWN.get(kind) ?? texts.own?.get(kind));
+  ensure(own, "kind must be known");
+  const other = (value as Fields)["other"] === true && kind === "categorical" ? ["other"] : [];
+  const attribute = fields(value, "an attribute", ["kind", "name", ...own, ...other, "optional"]);
   ensure(printable(attribute["name"], 1, 128), "name must be 1 to 128 printable characters");
   flag(attribute);
-  (kind === "numeric" ? checkNumeric : checkCategorical)(attribute);
-  return attribute as unknown as Attribute;
+  if (kind === "boolean") {
+    const found = { ...attribute, kind: "categorical", values: [false, true], holds: kind };
+    PLACES.set(found, truthFinder);
+    return found as unknown as Attribute;
+  }
+  if (own.includes("low") && kind !== "numeric") {
+    const found: Fields = { ...attribute, kind: "numeric", scale: "linear", unit: null, holds: kind };
+    if (kind !== "integer") count(found);
+    checkNumeric(found);
+    ensure(Number.isSafeInteger(found["low"]) && Number.isSafeInteger(found["high"]), "bounds must be whole");
+    return found as unknown as Attribute;
+  }
+  const list = kind === "categorical" && lists.get(JSON.stringify(attribute["values"]));
+  const found = list ? { ...attribute, values: list } : attribute;
+  (kind === "numeric" ? checkNumeric : kind === "text" ? texts.check! : checkCategorical)(found);
+  return found as unknown as Attribute;
+}
+
+/** For each attribute of dates or times of day: the number of a value, or NaN. */
+const COUNTS = new WeakMap<object, (value: unknown) => number>();
+
+/** Turns the bounds of dates or times of day into numbers, of days since 1970 or of steps since midnight. */
+function count(found: Fields): void {
+  const { low, high, step, holds } = found;
+  const clock = holds === "time";
+  if (clock) integer(step, 1, 43200, "step");
+  const unit = clock ? 1e3 * (step as number) : 864e5;
+  const turn = clock ? 864e5 / unit : 1e7; // steps of the day; there are fewer days than that
+  const around = (x: number): number => ((x % turn) + turn) % turn;
+  const parsed = (text: unknown): number => {
+    const whole = typeof text === "string" ? (clock ? `1970-01-01T${text}Z` : text) : "";
+    const time = /^(?!0000)\d{4}-\d\d-\d\d(T\d\d(:\d\d){1,2}Z)?$/.test(whole) ? Date.parse(whole) : NaN;
+    // Some engines take 02-30 for a day of March, and all take 24:00 for the next day.
+    return new Date(time || 0).toISOString().includes(text as string) ? time / unit : NaN;
+  };
+  const [first, last] = [parsed(low), parsed(high)];
+  const span = around(last - first); // a range of times may go past midnight
+  ensure(
+    turn % 1 === 0 && span > 0 && (clock ? `${low}${high}`.length === 16 : first < last),
+    "low must be before high, both dates or times of day",
+  );
+  [found["low"], found["high"]] = [first, first + span];
+  const start = first - Math.floor((turn - span - 1) / 2); // times nearer to low than to high are counted before it
+  COUNTS.set(found, (value) => start + around(Math.floor(parsed(value ?? low)) - start));
 }
 
 function checkNumeric({ low, high, out_of_range, scale, unit }: Fields): void {
@@ -106,14 +211,21 @@ function checkNumeric({ low, high, out_of_range, scale, unit }: Fields): void {
 }
 
 function checkCategorical(attribute: Fields): void {
-  const { values, optional } = attribute;
+  const { values, optional, other } = attribute;
   const all = listed(values, "values");
-  ensure(all.length >= (optional ? 1 : 2) && all.length <= 4096, "values must be 2 to 4096");
+  // A long list is frozen: it was checked before.
+  const few = Object.isFrozen(all) || all.length + Number(!!other) <= 4096;
+  ensure(all.length >= (optional || other ? 1 : 2) && few, "values must be 2 to 4096");
   ensure(new Set(all).size === all.length, "values must differ");
   const texts = typeof all[0] === "string";
+  ensure(texts || !other, "other must be of strings");
   for (const one of all) {
-    if (texts) ensure(printable(one, 0, 256) && one !== MISSING, "a value must be at most 256 printable characters");
+    if (texts) ensure(printable(one, 0, 256) && one !== MISSING && !(other && one === "(other)"), "a value must be at most 256 printable characters");
     else integer(one, -MAX_CODE, MAX_CODE, "a value");
+  }
+  if (attribute["kind"] === "choices") {
+    ensure(texts && all.length >= 2 && all.length <= 1024, "values must be 2 to 1024 strings");
+    integer(attribute["most"], 1, all.length, "most");
   }
   PLACES.set(attribute, texts ? textFinder(all as readonly string[]) : codeFinder(all as readonly number[]));
 }
@@ -132,7 +244,8 @@ export function inputsFor<T>(items: readonly T[], input: (item: T) => Input): In
 
 /**
  * Checks a whole record and returns one input per attribute, in the schema's order. If only some attributes are asked,
- * the others may be left out: their input is null, and must not be looked at.
+ * the others may be left out: their input must not be looked at. Those that may be missing take the same steps as if they
+ * were given, or time would tell them from others.
  *
  * Own properties alone count, and each is read once. A record with another prototype than that of plain objects is
  * refused: inherited properties would be taken as missing, a false answer that nobody would notice.
@@ -145,12 +258,14 @@ export function encode(schema: readonly Attribute[], record: PersonRecord, asked
     throw new RecordError(`the record has an attribute that is not in the schema; there are: ${few([...names])}`);
   return inputsFor(schema, (attribute) => {
     const given = Object.hasOwn(record, attribute.name);
-    if (!given && asked && !asked.includes(attribute.name)) return null;
+    if (!given && !attribute.optional && asked && !asked.includes(attribute.name)) return null;
     const value = given ? asNumber(record[attribute.name] ?? null) : null;
     const fail = (text: string): never => {
       throw new RecordError(`attribute ${JSON.stringify(attribute.name)}: ${text}`);
     };
     if (value === null && !attribute.optional) fail("is missing, and not declared optional");
+    if (attribute.kind === "choices") return chosen(attribute, value, fail);
+    if (attribute.kind === "text") return texts.code!(attribute, value, fail);
     return attribute.kind === "numeric" ? position(attribute, value, fail) : index(attribute, value, fail);
   });
 }
@@ -172,16 +287,38 @@ const few = (all: readonly unknown[]): string =>
 
 type Fail = (text: string) => never;
 
-function position({ low, high, out_of_range }: Numeric, value: unknown, fail: Fail): Input {
-  const number = (value ?? low) as number; // a missing one takes the same steps
-  if (!Number.isFinite(number)) fail("must be a finite number");
-  if (out_of_range === "error" && (number < low || number > high)) fail(`must be from ${low} to ${high}`);
+function position(attribute: Numeric, value: unknown, fail: Fail): Input {
+  const { low, high, out_of_range, holds } = attribute;
+  const counts = COUNTS.get(attribute);
+  const number = counts ? counts(value) : ((value ?? low) as number); // a missing one takes the same steps
+  if (!Number.isFinite(number)) fail(`must be a ${counts ? holds : "finite number"}`);
+  if (holds && !Number.isInteger(number)) fail("must be a whole number");
+  if (out_of_range === "error" && (number < low || number > high)) fail(counts ? "must be in the range" : `must be from ${low} to ${high}`);
   const place = number < low ? 0 : number > high ? 1 : (number - low) / (high - low);
   return value === null ? null : place;
 }
 
 function index(attribute: Categorical, value: unknown, fail: Fail): Input {
-  const { values } = attribute;
+  const { values, other } = attribute;
   const place = PLACES.get(attribute)!(value);
+  if (other && value === null) return values.length + 1;
+  if (other && typeof value === "string") return place ?? values.length;
   return place ?? fail(`must be one of the ${values.length} ${typeof values[0]}s declared: ${few(values)}`);
+}
+
+/** Marks the values of a list, each 0 or 1; all are 2 if it is missing. A short list takes as many steps as a long one. */
+function chosen(attribute: Choices, value: unknown, fail: Fail): Input {
+  const { values, most } = attribute;
+  const held = (value ?? []) as readonly unknown[];
+  if (!Array.isArray(held) || held.length > most) fail(`must be a list of at most ${most} strings`);
+  const marks = new Uint8Array(values.length + 1);
+  for (let i = 0; i < most; i++) {
+    const here = i < held.length;
+    const one = here ? held[i] : values[i]; // another one each time, as in a list
+    const place = typeof one === "string" ? PLACES.get(attribute)!(one) : undefined;
+    if (place === undefined || (here && marks[place])) fail(`must list some of these once: ${few(values)}`);
+    marks[here ? place! : values.length] = 1;
+  }
+  const [found, absent] = [marks.subarray(0, -1), new Uint8Array(values.length).fill(2)];
+  return (value === null ? absent : found) as unknown as Input;
 }

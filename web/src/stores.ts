@@ -21,6 +21,8 @@ export interface Entry {
   readonly report: Uint8Array;
   /** The signature of the ticket under which the report was drawn. */
   readonly ticket?: string;
+  /** The training that it was drawn for: the beginning of the titles of all its plans. */
+  readonly once?: string;
   /** The report as it goes to a relay: sealed for the owner of the key (64 hexadecimal digits). */
   readonly sealed?: { readonly key: string; readonly bytes: Uint8Array };
   readonly state: State;
@@ -34,6 +36,8 @@ export interface Book {
   readonly entries: readonly Entry[];
   /** The questions that were drawn first, by the ids of plans. */
   readonly asked?: Readonly<Record<string, Asked>>;
+  /** The hash of the schema and the label of each training, by its title. */
+  readonly trainings?: readonly { readonly title: string; readonly description: string }[];
 }
 
 /** Questions that were drawn before the answers, as a ticket, and the plan that must not be asked besides. */

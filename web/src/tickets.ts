@@ -1,5 +1,5 @@
 /** Questions that are drawn before the answers: by the device, or by a ticket of the collector, which a client cannot pick. */
-import { answersFrom, drawQuestions, freshId } from "./client.js";
+import { answersFrom, drawQuestions, freshId } from "./randomise.js";
 import { Coins, SystemCoins } from "./coins.js";
 import { CollectorError, ensure } from "./errors.js";
 import { digits, fields, fromHex, listed } from "./json.js";
@@ -36,6 +36,16 @@ export function questionsOf(plan: Plan, id: string): readonly number[] {
 export function askedBy(plan: Plan, id: string): readonly string[] {
   const names = questionsOf(plan, id).flatMap((question) => plan.questions[question]!.names);
   return plan.schema.map(({ name }) => name).filter((name) => names.includes(name));
+}
+
+/**
+ * Returns the values to ask about, by attribute, where the questions of a ticket look at single values of choices. All
+ * other values may be left out of the list: they do not change the report.
+ */
+export function membersBy(plan: Plan, id: string): Readonly<Record<string, readonly string[]>> {
+  const views = questionsOf(plan, id).flatMap((question) => plan.questions[question]!.views);
+  const found = askedBy(plan, id).map((name) => [name, views.filter(({ of }) => of.includes(name)).map(({ value }) => value)] as const);
+  return Object.fromEntries(found.filter(([, values]) => !values.includes(undefined))) as Record<string, string[]>;
 }
 
 /** Returns a fresh random report that answers the questions of a ticket, under its id. Others need no answer. */
@@ -87,7 +97,7 @@ const rotated = (lane: bigint, by: number): bigint =>
   BigInt.asUintN(64, (lane << BigInt(by)) | (lane >> BigInt(64 - by)));
 
 /** Keccak-f[1600] of FIPS 202, on 25 lanes: lane x, y is at x + 5y. */
-function permute(a: bigint[]): void {
+export function permute(a: bigint[]): void {
   let register = 1; // the shift register that makes the constants of the rounds
   for (let round = 0; round < 24; round++) {
     const parity = [0, 1, 2, 3, 4].map((x) => a[x]! ^ a[x + 5]! ^ a[x + 10]! ^ a[x + 15]! ^ a[x + 20]!);

@@ -7,7 +7,7 @@
 import { ensure } from "./errors.js";
 import { counter, increases } from "./exact.js";
 import { type Fields, fields, listed } from "./json.js";
-import type { Attribute, Input, Numeric } from "./schema.js";
+import { type Attribute, type Input, type Numeric, texts } from "./schema.js";
 
 /** A view of one or two attributes of a plan. */
 export interface View {
@@ -16,6 +16,8 @@ export interface View {
   readonly of: readonly string[];
   /** The attribute that it gives: one of the schema, or a band, a side or a product. */
   readonly seen: Attribute;
+  /** Of a member: the value that it looks for. */
+  readonly value?: string;
   /** Returns the input that it gives, out of the inputs of the whole record. */
   look(inputs: readonly Input[]): Input;
 }
@@ -25,26 +27,39 @@ const OWN = new Map<unknown, readonly string[]>([
   ["bands", ["cuts"]],
   ["sides", ["cuts"]],
   ["product", ["centres", "reach"]],
+  ["member", ["value"]],
 ]);
 
 const MAX_CUTS = 4095;
 const MIDDLE = 0.5;
 
+const shortened = (parts: readonly string[], by: string): string => parts.map((part) => [...part].slice(0, 60).join("")).join(by);
+
 /** Reads a view of any kind, strictly. */
 export function readView(value: unknown, schema: readonly Attribute[]): View {
   const kind = (value as Fields | null)?.["kind"] as string;
-  const own = OWN.get(kind);
+  const own = OWN.get(kind) ?? texts.own?.get(kind);
   ensure(own, "the kind of a view must be known");
   const found = fields(value, "a view", ["kind", "of", ...own]);
   const of = listed(found["of"], "of") as readonly string[];
   const places = of.map((name) => schema.findIndex((one) => one.name === name));
-  const pair = own.length > 1 || kind === "sides";
+  const pair = kind === "product" || kind === "sides";
   ensure(of.length === (pair ? 2 : 1) && !places.includes(-1), `a view of ${kind} must be of attributes: ${JSON.stringify(of)}`);
   const [one, other] = places as [number, number];
   const numbers = places.map((place) => schema[place]!) as readonly Numeric[];
   if (!own.length) return { kind, of, seen: numbers[0]!, look: (inputs) => inputs[one]! };
 
-  const name = of.map((part) => [...part].slice(0, 60).join("")).join(" × ");
+  if (!OWN.has(kind)) return texts.view!(kind, found, of, schema[one]!, one);
+  if (kind === "member") {
+    const choices = schema[one]!;
+    const value = found["value"] as string;
+    const at = choices.kind === "choices" ? choices.values.indexOf(value) : -1;
+    ensure(at >= 0, "a member must be one of the choices");
+    const name = shortened([...of, value], ": ");
+    const seen: Attribute = { kind: "categorical", name, values: ["no", "yes"], optional: choices.optional };
+    return { kind, of, seen, value, look: (inputs) => (inputs[one] as unknown as Uint8Array)[at]! };
+  }
+  const name = shortened(of, " × ");
   const rule = (good: unknown, text: string): void => ensure(good, `${kind} of ${JSON.stringify(of)}: ${text}`);
   rule(numbers.every((number) => number.kind === "numeric"), "must be of numbers");
   const optional = numbers.some((number) => number.optional);

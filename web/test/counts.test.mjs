@@ -7,12 +7,19 @@ import { channelFiles, hush, vectors } from "./words.mjs";
 const { Plan, randomiseFrom } = hush;
 const R = 1n << 64n;
 
+/** The ends of an attribute, and its middle: of choices, no list, the longest one, and one value; of texts likewise. */
+function ends({ kind, low, high, values, most, holds, step }) {
+  if (kind === "text") return ["", "0-0-0-0-0-0", "0"];
+  if (holds === "date") return [low, high, Math.floor((low + high) / 2)].map((day) => new Date(day * 864e5).toISOString().slice(0, 10));
+  if (holds === "time") return [low, high, Math.floor((low + high) / 2)].map((one) => new Date(one * step * 1e3).toISOString().slice(11, 19));
+  if (kind === "choices") return [[], values.slice(-most), [values[0]]];
+  const middle = low / 2 + high / 2;
+  return kind === "numeric" ? [low, high, holds ? Math.floor(middle) : middle] : [values[0], values.at(-1), values[values.length >> 1]];
+}
+
 /** Records at all corners: every attribute at one of its ends, in the middle, or missing. */
 function corners({ schema }) {
-  const values = schema.map(({ kind, optional, low, high, values }) => [
-    ...(kind === "numeric" ? [low, high, low / 2 + high / 2] : [values[0], values.at(-1), values[values.length >> 1]]),
-    ...(optional ? [null] : []),
-  ]);
+  const values = schema.map((attribute) => [...ends(attribute), ...(attribute.optional ? [null] : [])]);
   const record = (pick) => Object.fromEntries(schema.map(({ name }, j) => [name, values[j][pick(j) % values[j].length]]));
   return [0, 1, 2, 3].flatMap((i) => [record(() => i), record((j) => i + j)]);
 }

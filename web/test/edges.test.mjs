@@ -3,41 +3,15 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { hush, small, vectors, Words } from "./words.mjs";
+import { channelFiles, hush, planOf, small, vectors, Words } from "./words.mjs";
 
 const { Ledger, MemoryStore, Plan } = hush;
 const R = 1n << 64n;
 const HALF = R >> 1n;
 
-/** The canonical text of values: keys in order, bounds as floats. */
-function canonical(value, key) {
-  if (Array.isArray(value)) return `[${value.map((item) => canonical(item, key)).join(",")}]`;
-  if (typeof value === "bigint") return `"${value}"`;
-  if (typeof value !== "object" || value === null) {
-    return JSON.stringify(value) + (/^(low|high|unit|cuts|centres)$/.test(key) && Number.isInteger(value) ? ".0" : "");
-  }
-  return `{${Object.keys(value).sort().map((name) => `"${name}":${canonical(value[name], name)}`).join(",")}}`;
-}
-
 const number = (name, change = {}) => ({ kind: "numeric", name, low: 0, high: 1, out_of_range: "error", optional: false, scale: "linear", unit: null, ...change });
 const category = (name, values = ["a", "b"], change = {}) => ({ kind: "categorical", name, values, optional: false, ...change });
 const subset = (threshold = HALF + 1n, size = 2, weight = 1) => ({ kind: "subset", size, weight, threshold });
-
-/** A plan of questions, each a channel and its attributes. */
-const planOf = (questions, change = {}) =>
-  Plan.parse(
-    canonical({
-      hush: 2,
-      after: null,
-      title: "",
-      epsilon: "16.0",
-      k: 1,
-      weights: null,
-      schema: questions.flatMap(([, ...attributes]) => attributes),
-      questions: questions.map(([channel, ...attributes]) => ({ channel, views: attributes.map(({ name }) => ({ kind: "value", of: [name] })) })),
-      ...change,
-    }),
-  );
 
 test("likelihoods keep their digits where they are smallest", async () => {
   // All numbers are half way: every corner is as likely as any other, whatever the threshold.
@@ -161,8 +135,8 @@ test("a ticket of which one question is right is refused", async () => {
   const answer = async (questions) => {
     const ticket = { id, questions, signature: "f".repeat(32) };
     const ledger = await Ledger.open({ cap: 16, store: new MemoryStore() });
-    const collector = new hush.Collector("https://example.org", { ledger, fetch: async () => Response.json(ticket) });
-    await collector.prepare(plan, { c: "a", d: "a", e: "a" });
+    const client = new hush.Client("https://example.org", { ledger, fetch: async () => Response.json(ticket) });
+    await client.prepare(plan, { c: "a", d: "a", e: "a" });
     return hush.Report.decode(plan, (await ledger.entry(plan)).report).answers.map(([question]) => question);
   };
   assert.deepEqual(await answer([first, second]), [first, second]);
@@ -221,4 +195,81 @@ test("a window leaves a cell outside, and a word that is half way rounds down", 
   const u = (halves) => halves / 2 ** 25; // a number between the first two starts, in halves of the steps that round
   assert.equal(channel.draw([u(5.5)], new Words([5n])), 0);
   assert.equal(channel.draw([u(5.5) + 2 ** -40], new Words([5n])), 1);
+});
+
+test("a channel has the kind that its plan says", async () => {
+  for (const name of channelFiles) {
+    const { text, questions } = await Plan.parse(vectors(name).plan);
+    const kinds = JSON.parse(text).questions.map(({ channel }) => channel.kind);
+    assert.deepEqual(questions.map(({ channel }) => channel.kind), kinds, name);
+  }
+});
+
+test("a ladder has knots from 0 on, and a window leaves one out", async () => {
+  const ladder = (change) => ({ kind: "ladder", knots: [0, 1, 2, 3], width: 2, threshold: THREE_QUARTERS, optional: false, ...change });
+  const wide = number("x", { scale: "log" });
+  for (const width of [0, 4]) {
+    await assert.rejects(planOf([[ladder({ width }), wide]]), /width must be an integer from 1 to 3/);
+  }
+  await assert.rejects(planOf([[ladder({ knots: [-1, 0, 1] }), wide]]), /a knot must be an integer from 0 to/);
+});
+
+const numbers = (count) => Array.from({ length: count }, (_, i) => number(`x${i}`));
+const cornersOf = (size, near, count = size) =>
+  planOf([[{ kind: "corners", size, near, threshold: THREE_QUARTERS }, ...numbers(count)]]);
+
+test("corners are of 1 to 1024 numbers, and a report names one of them", async () => {
+  await assert.rejects(cornersOf(1025, 600, 2), /size must be an integer from 1 to 1024/);
+  await assert.rejects(cornersOf(3, 0), /near must be an integer from 1 to 3/);
+  const plan = await cornersOf(3, 2);
+  const report = (output) => new hush.Report(plan, "00112233445566778899aabbccddeeff", [[0, output]]);
+  assert.deepEqual(report(5).answers, [[0, 5]]);
+  assert.throws(() => report(6), hush.ReportError);
+});
+
+for (const [sizes, near, expected] of [
+  [[2, 3], 1, [1]],
+  [[1, 1.5], 1, [0]], // both are 1, and of equal ones the first is near
+  [[3, 3], 1, [0]],
+  [[5, 3, 3], 2, [0, 1]],
+  [[3, 4, 3], 2, [0, 1]],
+  [[3, 3, 4], 2, [0, 2]],
+  [[0, 0, 0], 2, [0, 1]],
+  [[2 ** 30, 2 ** 30 - 1, 2 ** 30], 2, [0, 2]],
+]) {
+  test(`of distances ${sizes} in steps of 2^-31 the ${near} largest are near`, async () => {
+    const { channel } = (await cornersOf(sizes.length, near)).questions[0];
+    const inputs = sizes.map((size) => 0.5 + size / 2 ** 31);
+    const chances = sizes.map((_, j) => [0, 1].map((sign) => channel.likelihood(2 * j + sign, inputs)));
+    const far = 0.25 / (2 * sizes.length - near);
+    const found = sizes.map((_, j) => j).filter((j) => chances[j].some((chance) => Math.abs(chance - far) > 1e-6));
+    assert.deepEqual(found, expected);
+  });
+}
+
+test("a word rounds the sign of a corner up exactly as often as it should", async () => {
+  const { channel } = (await cornersOf(1, 1)).questions[0];
+  assert.equal(channel.draw([0.5], new Words([HALF, 0n])), 0);
+  assert.equal(channel.draw([0.5], new Words([HALF - 1n, 0n])), 1);
+});
+
+test("shares of picks favour what is held, and add up; nothing else is read", async () => {
+  const picks = (size, held, weight, shares) => {
+    const values = Array.from({ length: Math.max(2, Math.min(size, 1024)) }, (_, i) => `v${i}`);
+    const attribute = { kind: "choices", name: "c", values, most: Math.max(1, Math.min(held, values.length)), optional: false };
+    return planOf([[{ kind: "picks", size, held, weight, shares }, attribute]]);
+  };
+  const refused = (rule, ...given) => assert.rejects(picks(...given), rule);
+  for (const size of [1, 1026]) await refused(/size must be an integer from 2 to 1025/, size, 1, 1, [HALF, HALF]);
+  for (const held of [0, 4]) await refused(/held must be an integer from 1 to 3/, 4, held, 1, [HALF, HALF]);
+  await refused(/held must be an integer from 1 to 64/, 100, 65, 1, [HALF, HALF]);
+  for (const weight of [0, 3]) await refused(/weight must be an integer from 1 to 2/, 4, 2, weight, [HALF, HALF]);
+  const rule = /shares must favour what is held/;
+  await refused(rule, 5, 2, 3, [R / 10n, R - R / 10n]); // one share is missing
+  await refused(rule, 3, 1, 1, [HALF / 2n, HALF]); // a quarter of all words leads nowhere
+  await refused(rule, 5, 2, 3, [1n, 1n, R - 2n]); // sets with one held item are less likely than those without
+  await refused(rule, 6, 2, 1, [(R / 4n) * 3n, R / 4n]); // all sets are equally likely
+  await refused(rule, 3, 1, 1, [(R / 4n) * 3n, R / 4n]);
+  assert.ok(await picks(3, 1, 1, [(R / 4n) * 3n - 1n, R / 4n + 1n]));
+  assert.ok(await picks(2, 1, 1, [HALF, HALF]));
 });

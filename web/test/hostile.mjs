@@ -86,6 +86,12 @@ export const hostile = {
     records: [{ x: 0.25 }, { x: 1.5 }],
     draws: 1000,
   },
+  "window, bounds far apart": {
+    text: text([{ ...number("x", true), high: 1e308 }], window(32768)),
+    small: text([{ ...number("x", true), high: 1e308 }], window(4096)),
+    records: [{ x: 0.25 }, { x: 0.2500000001 }], // of the second, a part of the domain is a subnormal number
+    draws: 1000,
+  },
   "ladder, missing or not": {
     text: text([number("x", true)], ladder(97)),
     records: [{ x: null }, { x: 1.234 }],

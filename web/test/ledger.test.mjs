@@ -54,6 +54,18 @@ for (const [kind, place] of Object.entries(stores)) {
     );
   });
 
+  test(`${kind}: of all plans whose titles begin alike one is answered, if that is wanted`, async () => {
+    const ledger = await Ledger.open({ cap: 1, ...place() });
+    const draw = async (title, once) => ledger.draw(await costing("0.1", title), { c: "a" }, undefined, false, once);
+    assert.equal(await draw("a survey"), true);
+    assert.equal(await draw("training a: 1", "training a: "), true);
+    assert.equal(await draw("training a: 2", "training a: "), false);
+    assert.equal(await draw("training b: 1", "training b: "), true);
+    assert.equal(await draw("training b: 2"), true);
+    assert.equal(await ledger.spent(), "0.4");
+    assert.deepEqual((await ledger.entries()).map(({ once }) => once), [undefined, "training a: ", "training b: ", undefined]);
+  });
+
   test(`${kind}: of a plan and one that follows it one is answered, in either order`, async () => {
     const pilot = await costing("0.1", "pilot");
     const main = await costing("0.1", "main", pilot.id);
@@ -71,6 +83,16 @@ for (const [kind, place] of Object.entries(stores)) {
       assert.equal(await opened.draw(first, { c: "b" }), false);
       assert.equal(await opened.draw(other, { c: "a" }), true);
     }
+  });
+
+  test(`${kind}: who is not led from a pilot may answer two plans that follow it`, async () => {
+    const ledger = await Ledger.open({ cap: 1, ...place() });
+    const [main, sibling, last] = await Promise.all(["main", "sibling", "last"].map((title) => costing("0.1", title, "0".repeat(64))));
+    await ledger.randomise(main, { c: "a" });
+    assert.ok(await ledger.ask(last));
+    await ledger.randomise(sibling, { c: "a" });
+    assert.equal(await ledger.spent(), "0.2");
+    await assert.rejects(ledger.ask(await costing("0.1", "led", "0".repeat(64)), undefined, true), BudgetError); // the twin
   });
 
   test(`${kind}: questions are drawn once, before the answers, and are those of the report`, async () => {
@@ -191,6 +213,7 @@ for (const [kind, place] of Object.entries(stores)) {
     assert.equal((await Ledger.open(where)).cap, "2.0");
     await assert.rejects(Ledger.open({ cap: 1, ...where }), /cap of 2.0/);
     await assert.rejects(Ledger.open({ cap: 3, ...where }), /cap of 2.0/);
+    assert.equal((await Ledger.open({ cap: 1e-6, ...place() })).cap, "0.000001");
   });
 
   test(`${kind}: what is handed out is a copy`, async () => {

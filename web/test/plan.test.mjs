@@ -102,3 +102,11 @@ test("where the browser has no WebCrypto, a plan is refused with a reason", asyn
   }
   assert.ok(await Plan.parse(text));
 });
+
+test("only the fields that hold floats are written as floats", () => {
+  const value = { unit: 3, low: 1, high: [2], cuts: [1, 2], centres: [0], reach: 1, k: 1, lower: 1, allow: 1, units: 1, value: { reach: 2 } };
+  assert.equal(
+    hush.canonical(value),
+    '{"allow":1,"centres":[0.0],"cuts":[1.0,2.0],"high":[2.0],"k":1,"low":1.0,"lower":1,"reach":1.0,"unit":3.0,"units":1,"value":{"reach":2}}',
+  );
+});

@@ -88,6 +88,18 @@ test("null, undefined and no entry are all missing where that is allowed", async
   }
 });
 
+test("what may be missing takes its steps also if it is not asked for and left out", async () => {
+  const attribute = (name, optional) => ({ kind: "categorical", name, optional, values: ["a", "b"] });
+  const channel = { kind: "subset", size: 2, threshold: String(3n << 62n), weight: 1 };
+  const question = (name, size) => ({ channel: { ...channel, size }, views: [{ kind: "value", of: [name] }] });
+  const plan = await Plan.parse(
+    JSON.stringify({ after: null, epsilon: "16.0", hush: 2, k: 1, questions: [question("c", 2), question("d", 3), question("e", 2)],
+      schema: [attribute("c", false), attribute("d", true), attribute("e", false)], title: "", weights: null }),
+  );
+  // The place of "missing" is found as any other. A value that may not be missing is left out by the caller's choice.
+  assert.deepEqual(plan.encode({ c: "b" }, ["c"]), [1, 2, null]);
+});
+
 test("numbers outside are clipped where that is declared, but not infinite ones", async () => {
   const plan = await Plan.parse(vectors("channel-duchi").plan); // x: 0 to 10, y: -1.5 to 2.25, clipped
   assert.deepEqual(plan.encode({ x: 10, y: 1e300 }), [1, 1]);
@@ -121,24 +133,37 @@ test("a bigint beyond 2^53 is no other code", async () => {
   }
 });
 
-test("texts of all lengths are looked up with equally many characters", async () => {
+test("texts of all lengths are read with equally many characters, and none is hashed by the engine", async () => {
   const values = ["", "no", "y".repeat(256), "\u{1f600}"];
   const text = codes([0, 1, 2, 3]).replace("[0,1,2,3]", JSON.stringify(values));
   const plan = await Plan.parse(text.replace('"size":4', '"size":5').replace('"optional":false', '"optional":true'));
   const { get } = Map.prototype;
+  const { charCodeAt } = String.prototype;
   for (const [place, n] of [...values, null].entries()) {
-    let characters = 0;
+    let [characters, hashed] = [0, 0];
     Map.prototype.get = function (key) {
-      if (typeof key === "string") characters += key.length;
+      hashed += Number(typeof key === "string");
       return get.call(this, key);
+    };
+    String.prototype.charCodeAt = function (at) {
+      characters++;
+      return charCodeAt.call(this, at);
     };
     try {
       assert.deepEqual(plan.encode({ n }), [place]);
     } finally {
       Map.prototype.get = get;
+      String.prototype.charCodeAt = charCodeAt;
     }
-    assert.equal(characters, 257);
+    assert.deepEqual([characters, hashed], [258, 0]);
   }
+  for (const n of ["no\0", "no\uffff", "no\uffff\0", "\0", "\uffff", "y".repeat(257), `${"y".repeat(256)}\0`]) refused({ n }, plan);
+});
+
+test("texts whose characters differ by powers of two are all found", async () => {
+  const values = Array.from({ length: 4096 }, (_, i) => [...Array(12).keys()].map((bit) => (i >> bit) & 1 ? "\u8041" : "A").join(""));
+  const plan = await Plan.parse(codes([...values.keys()]).replace(JSON.stringify([...values.keys()]), JSON.stringify(values)));
+  for (const place of [0, 1, 2048, 4094, 4095]) assert.deepEqual(plan.encode({ n: values[place] }), [place]);
 });
 
 test("errors name the attribute and the rule, never the value", async () => {
@@ -234,4 +259,35 @@ test("a likelihood is of an output that exists, to a question that exists", () =
   assert.equal(hush.likelihood(small, 0, 0, { x: 0.5 }), hush.likelihood(small, 0, 0, record));
   assert.throws(() => hush.likelihood(small, 1, 0, { x: 0.5 }), RecordError);
   assert.throws(() => hush.likelihood(small, 0, 0, { c: "a" }), RecordError);
+});
+
+const DATED = vectors("channel-dates");
+
+test("dates and times of day are texts, and nothing that only looks like one", async () => {
+  const plan = await Plan.parse(DATED.plan);
+  const fine = DATED.good.find(({ record }) => record.second === "06:30:30").record;
+  assert.equal(plan.encode(fine).length, plan.schema.length);
+  for (const value of [new Date(0), ["2000-01-01"], { toString: () => "2000-01-01" }, 10957, 10957n, true, new String("2000-01-01")])
+    assert.throws(() => plan.encode({ ...fine, birthday: value }), /"birthday": must be a date$/);
+  for (const value of [new Date(0), ["07:30"], 450, "7:30", "24:00"])
+    assert.throws(() => plan.encode({ ...fine, wake_up: value }), /"wake_up": must be a time$/);
+  assert.throws(() => plan.encode({ ...fine, birthday: "1920-02-28" }), /must be in the range$/);
+});
+
+test("a time outside counts as the bound that is nearer on the clock", async () => {
+  const plan = await Plan.parse(DATED.plan);
+  const fine = DATED.good.find(({ record }) => record.second === "06:30:30").record;
+  const bed = (bed_time) => plan.encode({ ...fine, bed_time })[3];
+  assert.deepEqual(["18:00", "00:00", "06:00", "06:01", "12:00", "12:01", "17:59"].map(bed), [0, 0.5, 1, 1, 1, 0, 0]);
+});
+
+test("a coin falls for exactly as many words as its threshold says", () => {
+  const falls = (word, threshold) => new Words([word]).toss(threshold);
+  for (const threshold of [1n, 1n << 63n]) assert.deepEqual([-1n, 0n].map((step) => falls(threshold + step, threshold)), [true, false]);
+});
+
+test("questions of equal weights are asked for equally many words", async () => {
+  const plan = await Plan.parse(small.text.replace('"weights":null', '"weights":[1,1]'));
+  const asked = (word) => randomiseFrom(new Words([word, ...Array(9).fill(1n)]), plan, { x: 0.5, c: "a" }).answers[0][0];
+  assert.deepEqual([0n, (1n << 63n) - 1n, 1n << 63n, (1n << 64n) - 1n].map(asked), [0, 0, 1, 1]);
 });

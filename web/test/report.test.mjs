@@ -89,3 +89,8 @@ test("a symbol takes the fewest bytes that hold all of them", async () => {
     }
   }
 });
+
+test("a report that is shorter than its head says so, whatever else it lacks", () => {
+  const bytes = hush.randomise(small, { x: 0.5, c: "a" }).encode();
+  for (const length of [0, 1, 9, 24]) assert.throws(() => Report.decode(small, bytes.slice(0, length)), /the report is cut short/);
+});

@@ -12,7 +12,7 @@ test("there are vectors for every channel", async () => {
   for (const name of channelFiles) {
     for (const { channel } of (await Plan.parse(vectors(name).plan)).questions) kinds.add(channel.kind);
   }
-  assert.equal(kinds.size, 10);
+  assert.equal(kinds.size, 13);
 });
 
 for (const name of channelFiles) {
@@ -71,6 +71,15 @@ test("below, from words", () => {
   for (const { n, words, below } of vectors("coins").cases) {
     const coins = new Words(words);
     assert.equal(coins.below(BigInt(n)), BigInt(below));
+    assert.equal(coins.left, 0);
+  }
+});
+
+test("several, from words", () => {
+  for (const { sizes, words, integers } of vectors("coins").several) {
+    const coins = new Words(words);
+    const step = sizes.length > 1 ? sizes[1] - sizes[0] : 1;
+    assert.deepEqual(coins.several(sizes[0], sizes.length, step), integers);
     assert.equal(coins.left, 0);
   }
 });

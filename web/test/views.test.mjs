@@ -1,7 +1,7 @@
 // Views and the channels of relations: what the vectors do not reach.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hush, small, vectors } from "./words.mjs";
+import { hush, planOf, small, vectors } from "./words.mjs";
 
 const { Plan, Report, ReportError } = hush;
 const R = 1n << 64n;
@@ -49,6 +49,7 @@ test("a refusal names the attribute and the rule", async () => {
     ['"reach":0.25', '"reach":0.0', /reach must be a float/],
     ['"of":["city"]', '"of":["nobody"]', /must be of attributes: \["nobody"\]/],
     ['{"cuts":[0.0],"kind":"bands","of":["age"]}', '{"cuts":[0.0],"kind":"bands","of":["city"]}', /bands of \["city"\]: must be of numbers/],
+    ['"kind":"sides","of":["age","income"]', '"kind":"sides","of":["age","city"]', /sides of \["age","city"\]: must be of numbers/],
   ]) {
     await assert.rejects(Plan.parse(edited(viewed, from, to)), rule);
   }
@@ -78,6 +79,7 @@ test("a plan has at most 4096 questions, and bands at most 4095 cuts", async () 
   const cuts = (count) => text([number("x")], [{ channel: subset(count + 1), views: [{ kind: "bands", of: ["x"], cuts: Array.from({ length: count }, (_, i) => cut(i, count)) }] }]);
   assert.ok(await Plan.parse(cuts(4095)));
   await assert.rejects(Plan.parse(cuts(4096)), /cuts must be 1 to 4095/);
+  await assert.rejects(Plan.parse(text([number("x")], [{ channel: subset(2), views: [{ kind: "bands", of: ["x"], cuts: [] }] }])), /cuts must be 1 to 4095/);
 });
 
 /** All sets of a cell in each of `weight` of `rows` rows. */
@@ -136,6 +138,25 @@ test("views are public: their names and what they give can be read, and not be c
   assert.throws(() => plan.questions[1].views.pop(), TypeError);
 });
 
+test("of choices asked value by value, only the drawn values matter", async () => {
+  const plan = await Plan.parse(vectors("channel-choices").plan);
+  const counts = new Set();
+  for (let i = 0; i < 40; i++) {
+    const id = i.toString(16).padStart(32, "0");
+    const views = hush.questionsOf(plan, id).flatMap((question) => plan.questions[question].views);
+    const found = hush.membersBy(plan, id);
+    for (const { name, kind, values } of plan.schema) {
+      const drawn = views.filter((view) => view.kind === "member" && view.of[0] === name).map(({ value }) => value);
+      assert.deepEqual(found[name], drawn.length > 0 ? drawn : undefined);
+      assert.ok(drawn.every((value) => kind === "choices" && values.includes(value)));
+      counts.add(drawn.length);
+    }
+  }
+  assert.deepEqual([...counts].sort(), [0, 1, 2]);
+  const picks = await Plan.parse(vectors("channel-picks").plan);
+  for (let i = 0; i < 20; i++) assert.deepEqual(hush.membersBy(picks, i.toString(16).padStart(32, "0")), {});
+});
+
 test("the views of a question see the whole record", async () => {
   const plan = await Plan.parse(viewed);
   const seen = (record) => plan.questions.map((_, i) => plan.inputsOf(i, plan.encode(record)));
@@ -143,4 +164,54 @@ test("the views of a question see the whole record", async () => {
   assert.deepEqual(seen({ age: 41, income: 50000, city: "b" })[2], [1]);
   assert.deepEqual(seen({ age: 40, income: 50001, city: "b" })[2], [1]);
   assert.deepEqual(seen({ age: 120, income: null, city: "c" }), [[1], [3], [2], [null], [2, 1]]);
+});
+
+test("what a view gives is described as an attribute of its own", async () => {
+  const seen = async (plan, kind) => (await Plan.parse(plan)).questions.flatMap(({ views }) => views).find((view) => view.kind === kind)?.seen;
+  assert.deepEqual(await seen(viewed, "sides"), { kind: "categorical", name: "age × income", values: ["same side", "different sides"], optional: true });
+  assert.deepEqual(await seen(viewed, "product"), {
+    kind: "numeric", name: "age × income", low: -1, high: 1, out_of_range: "clip", optional: true, scale: "linear", unit: null,
+  });
+  const member = await seen(vectors("channel-choices").plan, "member");
+  assert.deepEqual(member.values, ["no", "yes"]);
+  assert.match(member.name, /^[^:]+: [^:]+$/);
+  for (const length of [59, 60, 61]) {
+    const name = "😀".repeat(length);
+    const { name: short } = await seen(viewed.replaceAll('"age"', JSON.stringify(name)), "sides");
+    assert.equal(short, `${"😀".repeat(Math.min(length, 60))} × income`);
+  }
+});
+
+test("the reach of a product is from 2^-20 to 1", async () => {
+  const reach = (text) => Plan.parse(edited(viewed, '"reach":0.25', `"reach":${text}`));
+  for (const good of ["9.5367431640625e-07", "1.0"]) assert.ok(await reach(good));
+  for (const bad of ["9.536743164062499e-07", "1.0000000000000002", '"0.25"', "true", "null"]) await assert.rejects(reach(bad), /reach must be a float from 2\^-20 to 1/);
+});
+
+test("a product beyond its reach counts as the end", async () => {
+  const plan = await Plan.parse(edited(viewed, '"reach":0.25', '"reach":0.125')); // of ages from 0 to 120, and incomes from 0 to 200000
+  const place = (age, income) => plan.inputsOf(3, plan.encode({ age, income, city: "b" }))[0];
+  assert.deepEqual([place(120, 200000), place(0, 200000), place(60, 0), place(90, 150000)], [1, 0, 0.5, 0.75]);
+});
+
+test("cuts are numbers of the domain below its end, and a centre may be at its end", async () => {
+  const cuts = (text) => Plan.parse(edited(viewed, '"cuts":[0.0]', `"cuts":[${text}]`)); // of ages from 0 to 120
+  assert.ok(await cuts("119.99999999999999"));
+  for (const bad of ["120.0", "-0.0", "-1e-300", '"1.0"', "null", "true"]) await assert.rejects(cuts(bad), /bands of \["age"\]: cuts must be floats from 0 to 120/);
+  const centres = (text) => Plan.parse(edited(viewed, "[60.0,100000.0]", text));
+  for (const good of ["[0.0,0.0]", "[120.0,200000.0]"]) assert.ok(await centres(good));
+  for (const bad of ["[60.0,-0.0]", "[60.0,200000.00000000003]"]) await assert.rejects(centres(bad), /centres must be floats/);
+});
+
+test("a member is one of the choices, and says whether it is listed", async () => {
+  const choices = { kind: "choices", name: "c", values: ["a", "b", "d"], most: 2, optional: true };
+  const asking = (value, attribute = choices) =>
+    planOf([[subset(3), attribute]], { questions: [{ channel: subset(3), views: [{ kind: "member", of: ["c"], value }] }] });
+  for (const [value, places] of [["a", [0, 1, 0, 2]], ["b", [0, 1, 1, 2]], ["d", [0, 0, 1, 2]]]) {
+    const plan = await asking(value);
+    assert.deepEqual([[], ["a", "b"], ["d", "b"], null].map((c) => plan.inputsOf(0, plan.encode({ c }))[0]), places);
+    assert.deepEqual(plan.questions[0].views[0].seen, { kind: "categorical", name: `c: ${value}`, values: ["no", "yes"], optional: true });
+  }
+  for (const value of ["c", "", 0, null, ["a"]]) await assert.rejects(asking(value), /a member must be one of the choices/);
+  await assert.rejects(asking(1, category("c", 2, true)), /a member must be one of the choices/);
 });

@@ -28,8 +28,8 @@ const (
 	longestPause  = time.Minute
 )
 
-// A Collector is an address that serves plans and takes reports.
-type Collector struct {
+// A Client speaks to a collector: an address that serves plans and takes reports.
+type Client struct {
 	address string
 	token   string
 	client  *http.Client
@@ -53,8 +53,8 @@ func (r *Refusal) Error() string {
 	return strings.TrimRight(fmt.Sprintf("the collector refuses: %d %s %s", r.Status, r.Kind, r.Detail), " ")
 }
 
-// New is the collector at an address. The token may be empty.
-func New(address, token string) (*Collector, error) {
+// New is a client of the collector at an address. The token may be empty.
+func New(address, token string) (*Client, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" ||
 		parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
@@ -67,11 +67,11 @@ func New(address, token string) (*Collector, error) {
 		Timeout:       onePatience,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &Collector{strings.TrimRight(address, "/"), token, client, sleep}, nil
+	return &Client{strings.TrimRight(address, "/"), token, client, sleep}, nil
 }
 
 // Plan fetches a plan, and checks that its text has this id and that it is as private as it says.
-func (c *Collector) Plan(ctx context.Context, id string) (*hush.Plan, error) {
+func (c *Client) Plan(ctx context.Context, id string) (*hush.Plan, error) {
 	if hash, err := hex.DecodeString(id); err != nil || len(hash) != sha256.Size || hex.EncodeToString(hash) != id {
 		return nil, errors.New("a plan's id has 64 lower-case hexadecimal digits")
 	}
@@ -87,7 +87,7 @@ func (c *Collector) Plan(ctx context.Context, id string) (*hush.Plan, error) {
 
 // Send sends a report, again and again until the collector has answered or the context ends. All attempts have the same
 // bytes, so the report is counted once.
-func (c *Collector) Send(ctx context.Context, plan *hush.Plan, report *hush.Report) (Receipt, error) {
+func (c *Client) Send(ctx context.Context, plan *hush.Plan, report *hush.Report) (Receipt, error) {
 	var receipt Receipt
 	answer, err := c.ask(ctx, http.MethodPost, "/plans/"+plan.ID()+"/reports", "application/vnd.hush.report",
 		report.Binary(), http.StatusAccepted, largestAnswer)
@@ -102,7 +102,7 @@ func (c *Collector) Send(ctx context.Context, plan *hush.Plan, report *hush.Repo
 
 // Answer fetches the plan, checks the record, draws a report or finds it in the ledger, and sends it. The context should
 // have a deadline: until then an answer is waited for.
-func (c *Collector) Answer(ctx context.Context, id string, record hush.Record, ledger *Ledger) (Receipt, error) {
+func (c *Client) Answer(ctx context.Context, id string, record hush.Record, ledger *Ledger) (Receipt, error) {
 	plan, err := c.Plan(ctx, id)
 	if err != nil {
 		return Receipt{}, err
@@ -118,7 +118,7 @@ func (c *Collector) Answer(ctx context.Context, id string, record hush.Record, l
 }
 
 // ask makes a request until it is answered.
-func (c *Collector) ask(ctx context.Context, method, path, kind string, body []byte, want int, most int64) ([]byte, error) {
+func (c *Client) ask(ctx context.Context, method, path, kind string, body []byte, want int, most int64) ([]byte, error) {
 	wait := firstPause
 	for {
 		answer, after, err := c.once(ctx, method, path, kind, body, want, most)
@@ -141,7 +141,7 @@ func (c *Collector) ask(ctx context.Context, method, path, kind string, body []b
 }
 
 // once makes a request. If it fails it also says how long the collector wants to be left alone.
-func (c *Collector) once(ctx context.Context, method, path, kind string, body []byte, want int, most int64) ([]byte, time.Duration, error) {
+func (c *Client) once(ctx context.Context, method, path, kind string, body []byte, want int, most int64) ([]byte, time.Duration, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.address+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, 0, err

@@ -47,7 +47,7 @@ type server struct {
 	misbehave func(n int, w http.ResponseWriter) bool
 }
 
-func start(t *testing.T) (*server, *Collector, string) {
+func start(t *testing.T) (*server, *Client, string) {
 	t.Helper()
 	text, id := planText(t, "channel-grr.json")
 	s := &server{text: text}

@@ -24,12 +24,16 @@ type Ledger struct {
 type kept struct {
 	Version int              `json:"hush"`
 	Answers map[string]entry `json:"answers"` // by the plan's id
+	// The hash of what decides whether a record fits, by the title of a training.
+	Trainings map[string]string `json:"trainings,omitempty"`
 }
 
 type entry struct {
 	Epsilon string `json:"epsilon"`
 	Report  string `json:"report"`          // binary, in hexadecimal
 	After   string `json:"after,omitempty"` // the id of the plan that this one follows
+	Title   string `json:"title,omitempty"` // of the plan; early ledgers have it for trainings only
+	Place   string `json:"place,omitempty"` // where the answer goes, if Train drew it
 }
 
 // OpenLedger is the ledger in a file, which need not be there yet. The cap is a decimal number: what all plans of this ledger
@@ -70,7 +74,8 @@ func (l *Ledger) Report(plan *hush.Plan, draw func() (*hush.Report, error)) (*hu
 	if err != nil {
 		return nil, err
 	}
-	content.Answers[plan.ID()] = entry{plan.Epsilon(), hex.EncodeToString(report.Binary()), plan.After()}
+	// The title too: Train must see that a plan of its training was answered.
+	content.Answers[plan.ID()] = entry{Epsilon: plan.Epsilon(), Report: hex.EncodeToString(report.Binary()), After: plan.After(), Title: plan.Title()}
 	if err := l.write(content); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}

@@ -22,8 +22,9 @@ type output struct {
 type alphabet struct {
 	size    int
 	set     bool
-	members int // the size of each set; -1: any
-	group   int // a set has at most one of group neighbours, beginning with a multiple of group; 0: any
+	members int  // the size of each set; -1: any
+	sparse  bool // most symbols are never reported: tallies write runs of zeros
+	group   int  // a set has at most one of group neighbours, beginning with a multiple of group; 0: any
 }
 
 // kinds makes channels from JSON. Adding a kind is a file and a line here.
@@ -35,9 +36,12 @@ var kinds = map[string]func(value any) (channel, error){
 	"additive": readAdditive,
 	"signs":    readSigns,
 	"cube":     readCube,
+	"corners":  readCorners,
 	"cells":    readCells,
 	"rows":     readRows,
 	"ladder":   readLadder,
+	"picks":    readPicks,
+	"geometry": readGeometry,
 }
 
 func readChannel(value any) (channel, error) {

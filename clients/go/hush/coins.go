@@ -3,6 +3,7 @@ package hush
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math"
 	"math/bits"
@@ -10,13 +11,21 @@ import (
 
 // coins deals words of 64 bits, and what the specification makes of them.
 type coins struct {
-	// word panics with a failure if there is no word. Randomise recovers it.
+	// word panics with a failure if there is no word. Randomise and Choose recover it.
 	word func() uint64
 	// split is a field so that a test can show that a fused one is caught.
 	split func(u float64, n int) (int, float64)
 }
 
 type failure struct{ err error }
+
+// noWords is the error for a panic of word. Any other panic goes on.
+func noWords(problem any) error {
+	if found, ok := problem.(failure); ok {
+		return fmt.Errorf("no randomness: %w", found.err)
+	}
+	panic(problem)
+}
 
 // systemCoins reads the operating system's generator. It reads a block at a time: how many words a report takes depends
 // on the words alone, so the blocks say nothing about the record.
@@ -77,16 +86,55 @@ func (c *coins) subset(n, m int) []byte {
 		}
 		return in
 	}
-	for t := n - m; t < n; t++ {
-		c.floyd(in, t)
+	for i, j := range c.several(rising(n-m+1, m)) {
+		floyd(in, n-m+i, j, 1)
 	}
 	return in
 }
 
-// floyd adds below(t+1) to the set, or t if it is in already.
-func (c *coins) floyd(in []byte, t int) {
-	j := int(c.below(uint64(t) + 1))
-	in[choose(uint64(in[j]), t, j)] = 1
+// several has an integer for each of some numbers, uniform below it. As many as have a product of at most 2^56 take one
+// word together: the first is the high half of the word's product, and the low half goes on in place of the word.
+func (c *coins) several(sizes []uint64) []int {
+	found := make([]int, 0, len(sizes))
+	for len(found) < len(sizes) {
+		rest := sizes[len(found):]
+		product, count := rest[0], 1
+		for count < len(rest) {
+			high, low := bits.Mul64(product, rest[count])
+			if high != 0 || low > 1<<56 {
+				break
+			}
+			product = low
+			count++
+		}
+		word := uint64(0)
+		if product > 1 {
+			again := (0 - product) % product // 2^64 mod the product
+			for word = c.word(); word*product < again; {
+				word = c.word()
+			}
+		}
+		for _, n := range rest[:count] {
+			high, low := bits.Mul64(word, n)
+			found = append(found, int(high))
+			word = low
+		}
+	}
+	return found
+}
+
+// rising has the numbers from n on.
+func rising(n, count int) []uint64 {
+	found := make([]uint64, count)
+	for i := range found {
+		found[i] = uint64(n + i)
+	}
+	return found
+}
+
+// floyd adds j to the set, or t if j is in already; or nothing, if live is 0.
+func floyd(in []byte, t, j int, live uint64) {
+	in[choose(uint64(in[j]), t, j)] |= byte(live)
 }
 
 // split cuts u*n, for u from 0 to 1, into a whole number below n and the rest. The conversion keeps the compiler from

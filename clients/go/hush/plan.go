@@ -14,7 +14,7 @@ import (
 const (
 	version       = 2
 	oldVersion    = 1
-	mostOutputs   = 1572864
+	mostOutputs   = 4194304
 	mostQuestions = 4096
 )
 

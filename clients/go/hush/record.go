@@ -9,7 +9,9 @@ import (
 	"strconv"
 )
 
-// A Record has a value for each attribute of a plan: a number, a text, or nil. ParseRecord reads one from JSON. A number is
+// A Record has a value for each attribute of a plan: a number, a text, a boolean, a list of texts, or nil. Dates and times
+// of day are texts, such as 2020-12-31 and 07:30.
+// ParseRecord reads one from JSON. A number is
 // a json.Number, a float64 or an integer of Go; only integers are categories, 1.0 is none.
 type Record map[string]any
 
@@ -36,7 +38,9 @@ func (p *Plan) Check(record Record) error {
 type input struct {
 	u       float64 // a number, scaled to 0..1; 0 if it is missing
 	index   int     // a category
-	missing uint64  // 1 if a number is missing
+	missing uint64  // 1 if a number or a text is missing
+	marks   []byte  // choices: 1 for each value that is held, else 0; all are 2 if the list is missing
+	code    code    // the bits of a text; 0 if it is missing
 }
 
 func (p *Plan) encode(record Record) ([]input, error) {
@@ -53,33 +57,36 @@ func (p *Plan) encode(record Record) ([]input, error) {
 		}
 	}
 	if known != len(record) {
-		return nil, p.unknown(record)
+		return nil, p.unknown()
 	}
 	return inputs, nil
 }
 
-// unknown names an attribute of the record that the plan does not have.
-func (p *Plan) unknown(record Record) error {
-	names := map[string]bool{}
-	for _, name := range p.Names() {
-		names[name] = true
-	}
-	least := ""
-	for name := range record {
-		if !names[name] && (least == "" || name < least) {
-			least = name
+// unknown says which attributes there are. It does not quote the name: if names and values were swapped, it is a value.
+func (p *Plan) unknown() error {
+	const shown = 8
+	names := ""
+	for i, name := range p.Names() {
+		if i == shown {
+			names += ", ..."
+			break
 		}
+		if i > 0 {
+			names += ", "
+		}
+		names += strconv.Quote(name)
 	}
-	if !printable(least, 1, longestName) {
-		return errors.New("the record has a name that the plan does not have, and that no plan could have")
-	}
-	return fmt.Errorf("attribute %q: the plan does not have it", least)
+	return errors.New("the record has an attribute that the plan does not have; there are: " + names)
 }
 
 func (a *attribute) encode(value any) (input, error) {
 	switch {
 	case value == nil && !a.optional:
 		return input{}, errors.New("a value is needed, as it is not optional")
+	case a.most > 0:
+		return a.encodeChoices(value)
+	case a.text != nil:
+		return a.encodeText(value)
 	case a.numeric() && value == nil:
 		return input{missing: 1}, nil
 	case a.numeric():
@@ -90,15 +97,25 @@ func (a *attribute) encode(value any) (input, error) {
 }
 
 func (a *attribute) encodeNumber(value any) (input, error) {
+	if a.date || a.step > 0 {
+		count, err := a.count(value)
+		if err != nil {
+			return input{}, err
+		}
+		value = count
+	}
 	v, ok := asFloat(value)
 	if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
 		return input{}, errors.New("it must be a finite number, not text and not a boolean")
+	}
+	if a.whole && v != math.Floor(v) {
+		return input{}, errors.New("it must be a whole number")
 	}
 	if a.clip {
 		v = math.Min(math.Max(v, a.low), a.high)
 	}
 	if v < a.low || v > a.high {
-		return input{}, fmt.Errorf("it must lie between %s and %s", formatFloat(a.low), formatFloat(a.high))
+		return input{}, fmt.Errorf("it must lie between %s and %s", a.written(a.low), a.written(a.high))
 	}
 	u := (v - a.low) / (a.high - a.low)
 	return input{u: math.Abs(u)}, nil // -0.0 - 0.0 is -0.0, and samplers compare bits
@@ -110,8 +127,14 @@ func (a *attribute) encodeCategory(value any) (input, error) {
 	index, found := 0, uint64(0)
 	text, isText := value.(string)
 	number, isNumber := exactInteger(value)
-	if a.texts != nil && (isText || value == nil) && len(text) <= longestText*4 {
-		key := textKey(text)
+	if a.boolean {
+		var truth bool
+		if truth, isNumber = value.(bool); truth {
+			number = 1
+		}
+	}
+	if a.texts != nil && (isText || value == nil) && (a.other || len(text) <= longestText*4) {
+		key := textKey(text) // a longer one is cut, and none of them: their length is in the key
 		for i := range a.texts {
 			equal := uint64(subtle.ConstantTimeCompare(key[:], a.texts[i][:]))
 			index, found = choose(equal, i, index), found|equal
@@ -126,12 +149,80 @@ func (a *attribute) encodeCategory(value any) (input, error) {
 	switch {
 	case value == nil:
 		return input{index: a.categories() - 1}, nil
+	case a.other && isText:
+		return input{index: choose(found, index, len(a.texts))}, nil
+	case found == 0 && a.boolean:
+		return input{}, errors.New("it must be true or false")
 	case found == 0 && a.texts != nil:
 		return input{}, errors.New("it must be one of the plan's categories, as text")
 	case found == 0:
 		return input{}, errors.New("it must be one of the plan's categories, as an integer (not 1.0)")
 	}
 	return input{index: index}, nil
+}
+
+// encodeChoices takes as many steps for a short list as for a long one, and compares each value with all.
+func (a *attribute) encodeChoices(value any) (input, error) {
+	held, ok := asTexts(value)
+	if !ok || len(held) > a.most {
+		return input{}, fmt.Errorf("it must be a list of at most %d texts", a.most)
+	}
+	marks, repeated := make([]byte, len(a.texts)), uint64(0)
+	for i := 0; i < a.most; i++ {
+		text, here, found := "", uint64(0), uint64(0)
+		if i < len(held) {
+			text, here = held[i], 1
+		}
+		if len(text) > longestText*4 {
+			text = "" // it is none of the values, and neither is this one, unless it was declared
+			found, here = 2, 0
+		}
+		key := textKey(text)
+		for j := range a.texts {
+			equal := uint64(subtle.ConstantTimeCompare(key[:], a.texts[j][:])) & here
+			repeated |= equal & uint64(marks[j])
+			marks[j] |= byte(equal)
+			found |= equal
+		}
+		if found == 2 || here == 1 && found == 0 {
+			return input{}, errors.New("it must list some of the plan's values, as texts")
+		}
+	}
+	if repeated == 1 {
+		return input{}, errors.New("it must not list a value twice")
+	}
+	for j := range marks {
+		marks[j] = byte(choose(absent(value), 2, uint64(marks[j])))
+	}
+	return input{marks: marks}, nil
+}
+
+func absent(value any) uint64 {
+	if value == nil {
+		return 1
+	}
+	return 0
+}
+
+// asTexts is a list of texts, as JSON or Go has it; a missing one is empty.
+func asTexts(value any) ([]string, bool) {
+	switch value := value.(type) {
+	case nil:
+		return nil, true
+	case []string:
+		return value, true
+	case []any:
+		found := make([]string, len(value))
+		for i, item := range value {
+			text, ok := item.(string)
+			if !ok {
+				return nil, false
+			}
+			found[i] = text
+		}
+		return found, true
+	}
+	return nil, false
 }
 
 // asFloat is the nearest float64 of a number.

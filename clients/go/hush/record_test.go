@@ -80,8 +80,11 @@ func TestErrorsHaveNoValues(t *testing.T) {
 			}
 		}
 	}
-	if err := plan.Check(Record{"x": 0.5, "y": 7731}); err == nil || err.Error() != `attribute "y": the plan does not have it` {
-		t.Error(err)
+	// Somebody who swaps names and values gives a value as a name.
+	for _, name := range []string{"y", "7731", "\x007731"} {
+		if err := plan.Check(Record{"x": 0.5, name: 7731}); err == nil || strings.Contains(err.Error(), name) {
+			t.Error(err)
+		}
 	}
 	for _, text := range []string{`{"x":7731`, `{"x":7731,"x":7731}`, `{"x":"\ud8007731"}`, `["7731"]`, `{"x":7731} 7731`, "{\"x\":\"7731\xff\"}"} {
 		if _, err := ParseRecord([]byte(text)); err == nil || strings.Contains(err.Error(), "7731") {

@@ -34,12 +34,8 @@ func randomise(plan *Plan, record Record, c *coins) (report *Report, err error) 
 		return nil, err
 	}
 	defer func() {
-		switch problem := recover().(type) {
-		case nil:
-		case failure:
-			report, err = nil, fmt.Errorf("no randomness: %w", problem.err)
-		default:
-			panic(problem)
+		if problem := recover(); problem != nil {
+			report, err = nil, noWords(problem)
 		}
 	}()
 	report = &Report{plan: plan}

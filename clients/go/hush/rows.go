@@ -61,11 +61,17 @@ func (r *rows) draw(c *coins, inputs []input) output {
 	if r.weight > 1 {
 		out.set = make([]byte, r.count*r.group)
 	}
+	cells := make([]uint64, r.weight)
+	for i := range cells {
+		cells[i] = uint64(r.cells)
+	}
+	drawn := c.several(cells)
 	for j, in := range named {
 		if in == 0 { // the output says which are in
 			continue
 		}
-		cell := int(c.below(uint64(r.cells)))
+		cell := drawn[0]
+		drawn = drawn[1:]
 		member := j*r.group + least(choose(same(uint64(j), uint64(row)), mine, cell), r.size)
 		if r.weight > 1 {
 			out.set[member] = 1

@@ -42,9 +42,10 @@ func (s *subset) draw(c *coins, inputs []input) output {
 // the true one first.
 func around(c *coins, size, weight, truth int, with uint64) []byte {
 	others := make([]byte, size) // the last place stays empty
-	others[c.below(uint64(size-weight))] = byte(1 - with)
-	for t := size - weight; t < size-1; t++ {
-		c.floyd(others, t)
+	live := 1 - with             // for the first, which is drawn in any case
+	for i, j := range c.several(rising(size-weight, weight)) {
+		floyd(others, size-weight+i-1, j, live)
+		live = 1
 	}
 	set := make([]byte, size)
 	before := byte(0)

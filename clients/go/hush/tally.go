@@ -53,6 +53,16 @@ func (t *Tally) Binary() []byte {
 	out = binary.AppendUvarint(out, t.n)
 	for i, answered := range t.answered {
 		out = binary.AppendUvarint(out, answered)
+		if t.sparse(i) {
+			for _, run := range runs(t.counts[i]) {
+				if run < 0 {
+					out = binary.AppendUvarint(out, 0)
+					run = -run
+				}
+				out = binary.AppendUvarint(out, uint64(run))
+			}
+			continue
+		}
 		for _, count := range t.counts[i] {
 			out = binary.AppendUvarint(out, count)
 		}
@@ -63,13 +73,62 @@ func (t *Tally) Binary() []byte {
 // JSON is the text of the JSON form, canonical.
 func (t *Tally) JSON() []byte {
 	counts := []any{}
-	for _, row := range t.counts {
+	for i, row := range t.counts {
+		if t.sparse(i) {
+			written := []any{}
+			for _, run := range runs(row) {
+				written = append(written, json.Number(strconv.FormatInt(run, 10)))
+			}
+			counts = append(counts, written)
+			continue
+		}
 		counts = append(counts, integers(row))
 	}
 	return canonical(object{
 		"hush": number(version), "plan": t.plan.ID(), "reports": json.Number(strconv.FormatUint(t.n, 10)),
 		"answered": integers(t.answered), "counts": counts,
 	})
+}
+
+// sparse says whether runs of zeros are written for a question.
+func (t *Tally) sparse(question int) bool {
+	return t.plan.questions[question].channel.alphabet().sparse
+}
+
+// runs are counts, with -m for each run of m zeros.
+func runs(counts []uint64) []int64 {
+	var found []int64
+	for _, count := range counts {
+		last := len(found) - 1
+		switch {
+		case count > 0:
+			found = append(found, int64(count))
+		case last >= 0 && found[last] < 0:
+			found[last]--
+		default:
+			found = append(found, -1)
+		}
+	}
+	return found
+}
+
+// fill reads counts from runs, which next returns one by one. It says whether they are as long as they can be, and fit.
+func fill(room []uint64, next func() (int64, bool)) bool {
+	zeros := false
+	for at := 0; at < len(room); {
+		run, ok := next()
+		if !ok || run == 0 || run > mostPeople || zeros && run < 0 || run < -int64(len(room)-at) {
+			return false
+		}
+		zeros = run < 0
+		if zeros {
+			at += int(-run)
+		} else {
+			room[at] = uint64(run)
+			at++
+		}
+	}
+	return true
 }
 
 func integers(values []uint64) []any {
@@ -104,6 +163,18 @@ func (p *Plan) DecodeTally(data []byte) (*Tally, error) {
 	t.n = next()
 	for i := range t.answered {
 		t.answered[i] = next()
+		if t.sparse(i) {
+			good := fill(t.counts[i], func() (int64, bool) {
+				if count := next(); count > 0 || err != nil {
+					return int64(count), err == nil
+				}
+				return -int64(next()), err == nil
+			})
+			if !good && err == nil {
+				err = errors.New("tally: counts of points must be positive, with 0 and m for each run of m zeros")
+			}
+			continue
+		}
 		for j := range t.counts[i] {
 			t.counts[i][j] = next()
 		}
@@ -132,7 +203,9 @@ func (p *Plan) DecodeTallyJSON(text []byte) (*Tally, error) {
 	counts := f.array("counts")
 	f.rule(len(counts) == len(t.counts), "counts must be an array for each question")
 	for i := range t.counts {
-		if f.err == nil {
+		if f.err == nil && t.sparse(i) {
+			f.runs(counts[i], t.counts[i])
+		} else if f.err == nil {
 			f.counts("counts", counts[i], t.counts[i])
 		}
 	}
@@ -140,6 +213,20 @@ func (p *Plan) DecodeTallyJSON(text []byte) (*Tally, error) {
 		return nil, fmt.Errorf("tally: %w", f.err)
 	}
 	return t, t.check()
+}
+
+// runs reads counts with -m for each run of m zeros.
+func (f *fields) runs(value any, room []uint64) {
+	values, _ := value.([]any)
+	at := 0
+	good := fill(room, func() (int64, bool) {
+		if at == len(values) {
+			return 0, false
+		}
+		at++
+		return asInteger(values[at-1])
+	})
+	f.rule(good && at == len(values), "counts of points must be positive, with -m for each run of m zeros")
 }
 
 // counts reads as many integers as there is room for.

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,9 +52,10 @@ func load(t *testing.T, name string, into any) {
 	}
 }
 
-// channelFiles reads all files of channels.
+// channelFiles reads all files of channels, and the lists that their plans name.
 func channelFiles(t *testing.T) map[string]*channelFile {
 	t.Helper()
+	addLists(t)
 	names, err := filepath.Glob(filepath.Join(vectors, "channel-*.json"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no vectors in %s", vectors)
@@ -64,6 +66,44 @@ func channelFiles(t *testing.T) map[string]*channelFile {
 		load(t, filepath.Base(name), files[filepath.Base(name)])
 	}
 	return files
+}
+
+type listFile struct {
+	About string
+	Good  []listCase
+	Bad   []listCase
+}
+
+type listCase struct {
+	Why  string
+	List struct {
+		Count  int
+		Name   string
+		Sha256 string
+	}
+	Text string
+}
+
+// addLists adds the good lists, and sees that the bad ones are refused.
+func addLists(t *testing.T) {
+	t.Helper()
+	var file listFile
+	load(t, "lists.json", &file)
+	for _, one := range file.Good {
+		text, _ := hex.DecodeString(one.Text)
+		hash, err := AddList(text)
+		if err != nil || hash != one.List.Sha256 {
+			t.Fatalf("%s: %v", one.List.Name, err)
+		}
+	}
+	for _, one := range file.Bad {
+		text, _ := hex.DecodeString(one.Text)
+		hash, err := AddList(text)
+		named := object{"count": json.Number(strconv.Itoa(one.List.Count)), "name": one.List.Name, "sha256": one.List.Sha256}
+		if _, missing := readList(named); err == nil && hash == one.List.Sha256 && missing == nil {
+			t.Errorf("%s: it is taken", one.Why)
+		}
+	}
 }
 
 func mustParse(t *testing.T, text string) *Plan {
@@ -116,10 +156,10 @@ func TestEveryFileIsCovered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]bool{"bad-plans.json": true, "bad-channels.json": true, "bad-views.json": true, "printable.json": true, "coins.json": true, "exp.json": true, "sealed.json": true, "sealed-batches.json": true}
+	known := map[string]bool{"bad-plans.json": true, "bad-channels.json": true, "bad-views.json": true, "printable.json": true, "coins.json": true, "lists.json": true, "texts.json": true, "exp.json": true, "sealed.json": true, "sealed-batches.json": true, "bad-phases.json": true, "rotations.json": true, "maps.json": true}
 	for _, entry := range entries {
 		name := entry.Name()
-		if !known[name] && !(strings.HasPrefix(name, "channel-") && strings.HasSuffix(name, ".json")) {
+		if !known[name] && !strings.HasPrefix(name, "channel-") && !strings.HasPrefix(name, "training-") {
 			t.Errorf("no test replays %s", name)
 		}
 		delete(known, name)
@@ -306,8 +346,19 @@ func TestCoins(t *testing.T) {
 			Words []string
 			Below string
 		}
+		Several []struct {
+			Sizes    []uint64
+			Words    []string
+			Integers []int
+		}
 	}
 	load(t, "coins.json", &file)
+	for i, case_ := range file.Several {
+		coins, left := given(t, case_.Words)
+		if got := coins.several(case_.Sizes); !reflect.DeepEqual(got, case_.Integers) || left() != 0 {
+			t.Errorf("%d: several(%v) is %v, with %d words left", i, case_.Sizes, got, left())
+		}
+	}
 	for i, case_ := range file.Cases {
 		n, ok := new(big.Int).SetString(case_.N, 10)
 		if !ok || n.Cmp(words) > 0 {
@@ -319,7 +370,7 @@ func TestCoins(t *testing.T) {
 			t.Errorf("%d: below(%s) is %d, with %d words left", i, case_.N, got, left())
 		}
 	}
-	if len(file.Cases) == 0 {
+	if len(file.Cases) == 0 || len(file.Several) == 0 {
 		t.Error("no cases")
 	}
 }

@@ -45,10 +45,37 @@ func readView(value any, schema []*attribute) (*view, error) {
 	case "product":
 		f = open(value, "kind", "of", "centres", "reach")
 		v = f.product(schema)
+	case "member":
+		f = open(value, "kind", "of", "value")
+		v = f.member(schema)
+	case "prefix":
+		f = open(value, "kind", "of", "chunks", "points")
+		v = f.prefix(schema)
+	case "among":
+		f = open(value, "kind", "of", "values")
+		v = f.among(schema)
 	default:
-		return nil, fmt.Errorf("the kind of a view must be value, bands, sides or product")
+		return nil, fmt.Errorf("the kind of a view must be value, bands, sides, product, member, prefix or among")
 	}
 	return v, f.err
+}
+
+// member is whether one value of choices is held: no, yes, or missing.
+func (f *fields) member(schema []*attribute) *view {
+	v, places := f.view(schema, 1)
+	a, text, place := schema[places[0]], f.text("value"), -1
+	if a.most > 0 && len(text) <= longestText*4 {
+		key := textKey(text)
+		for j := range a.texts {
+			if a.texts[j] == key {
+				place = j
+			}
+		}
+	}
+	f.rule(place >= 0, "attribute %q: a member must be one of its choices", a.name)
+	v.seen = &attribute{name: a.name, optional: a.optional, integers: make([]uint64, 2)}
+	v.look = func(inputs []input) input { return input{index: int(inputs[places[0]].marks[place])} }
+	return v
 }
 
 // view finds the attributes of a view. Their places are 0 if a rule is broken.

@@ -22,7 +22,16 @@ try:
     from hush.batch.arrow import batches_in
     from hush.batch.columns import Columns, Encoded
     from hush.batch.counting import Counts, total
-    from hush.batch.engine import Chunk, chunks_of, in_order, randomise_chunk, record_batch, thread_count
+    from hush.batch.engine import (
+        CHUNK,
+        Chunk,
+        chunks_of,
+        in_order,
+        joined,
+        randomise_chunks,
+        record_batch,
+        thread_count,
+    )
     from hush.batch.keystream import Keystream, Source
     from hush.batch.reports import report_batches, report_schema, row_arrays
 except ModuleNotFoundError as error:
@@ -111,10 +120,10 @@ def _batches_from(
 ) -> Iterator[pa.RecordBatch]:
     schema = report_schema(plan, ids=ids)
 
-    def work(chunk: Chunk) -> pa.RecordBatch:
-        return record_batch(schema, randomise_chunk(plan, chunk, source, ids))
+    def work(chunks: list[Chunk]) -> pa.RecordBatch:
+        return record_batch(schema, randomise_chunks(plan, chunks, source, ids))
 
-    return in_order(work, chunks_of(plan, batches), threads)
+    return in_order(work, joined(plan, chunks_of(plan, batches), threads, ids), threads)
 
 
 def tally(plan: Plan, reports: Any, *, threads: int | None = None) -> Tally:
@@ -130,9 +139,16 @@ def tally(plan: Plan, reports: Any, *, threads: int | None = None) -> Tally:
         counts.add(*arrays)
         idle.append(counts)
 
-    for _ in in_order(work, batches, workers):
+    for _ in in_order(work, _cut(batches) if workers > 1 else batches, workers):
         pass
     return total(idle)
+
+
+def _cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Cut large batches, so that there is work for every thread."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, CHUNK):
+            yield batch.slice(start, CHUNK)
 
 
 def collect(plan: Plan, data: Any, *, threads: int | None = None, count_bad_rows: bool = False) -> Tally:
@@ -145,12 +161,12 @@ def _collect_from(source: Source, plan: Plan, data: Encoded, threads: int) -> Ta
     """Return a tally that is a function of these words. All code but tests calls `collect`."""
     idle = [Counts(plan) for _ in range(threads)]
 
-    def work(chunk: Chunk) -> None:
-        rows = randomise_chunk(plan, chunk, source, False)
+    def work(chunks: list[Chunk]) -> None:
+        rows = randomise_chunks(plan, chunks, source, False)
         counts = idle.pop()
         counts.add(rows.attribute, rows.part, rows.output)
         idle.append(counts)
 
-    for _ in in_order(work, chunks_of(plan, data.batches), threads):
+    for _ in in_order(work, joined(plan, chunks_of(plan, data.batches), threads, False), threads):
         pass
     return total(idle)

@@ -18,7 +18,6 @@ def draw_questions(
     count: int,
     k: int,
     weights: Array,
-    excess: Array,
     done: int,
     words: Array,
     at: int,
@@ -26,9 +25,10 @@ def draw_questions(
     asked: Array,
     counts: Array,
     bits: Array,
+    groups: Array,
 ) -> Any:
     """Write the k questions of each person, in increasing order, and count them; return the next person and place."""
-    stream, spare, chosen = pointer(words), pointer(excess), pointer(bits)
+    stream, chosen, several = pointer(words), pointer(bits), pointer(groups)
     total = weights[len(weights) - 1] if len(weights) else np.uint64(count)
     unused = (ZERO - total) % total
     while done * k < len(asked):
@@ -42,7 +42,7 @@ def draw_questions(
             if at <= limit:
                 counts[index] += 1
         else:
-            at = subset_of(stream, at, limit, count, k, spare, chosen)
+            at = subset_of(stream, at, limit, count, k, several, chosen)
             slot = done * k
             for block in range((count + 63) >> 6):
                 remaining = chosen[block]

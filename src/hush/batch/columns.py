@@ -1,4 +1,5 @@
-"""Checking the columns of tables of any kind: numbers become float64, and categories int16.
+"""Checking the columns of tables of any kind: numbers become float64, categories int16 (those of long lists
+int32), and choices rows of int16.
 
 The scalar path checks a record before it draws; this module checks whole columns before anything is drawn from them.
 The rules and their words are those of `hush.core.schema`. An error names the column and the rule, never a value. The
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,9 +24,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hush.batch.arrow import batches_of, check_names
+from hush.batch.dated import counted
 from hush.batch.native import compiled
+from hush.batch.picks import listed
+from hush.batch.plainly import few
+from hush.batch.points import MAX_SHORT
+from hush.batch.texts import coded
+from hush.core import kinds
 from hush.core import schema as rules
-from hush.core.schema import Categorical, Numeric, Schema
+from hush.core.calendar import Counted
+from hush.core.kinds import Boolean
+from hush.core.lists import Listed
+from hush.core.schema import Categorical, Choices, Numeric, Schema
+from hush.core.texts import Text
 from hush.errors import RecordError
 
 Array = np.ndarray[Any, Any]
@@ -35,7 +47,11 @@ MAX_LOOKUP = 1 << 16  # integer categories within such a range are looked up in 
 
 @dataclass(frozen=True)
 class Columns:
-    """Checked columns of one batch of people: float64 values (NaN if missing) and int16 indices of categories."""
+    """Checked columns of one batch of people: float64 values (NaN if missing) and int16 indices of categories.
+
+    A column of choices has a row of int16 for each person (`hush.batch.picks`), one of texts a row of three words
+    (`hush.batch.texts`).
+    """
 
     schema: Schema
     rows: int
@@ -44,7 +60,7 @@ class Columns:
     def addresses(self, columns: Iterable[int], row: int) -> Array:
         """Return the addresses of some columns in memory, from a row on."""
         held = (self.arrays[column] for column in columns)
-        starts = [array.ctypes.data + row * array.itemsize for array in held]
+        starts = [array.ctypes.data + row * array.strides[0] for array in held]
         return np.array(starts, dtype=np.uint64)
 
 
@@ -133,9 +149,20 @@ def encode_batch(schema: Schema, batch: pa.RecordBatch, faults: Faults) -> Colum
     arrays = []
     for attribute in schema.attributes:
         column = batch.column(attribute.name)
-        encode_column = _numbers if isinstance(attribute, Numeric) else _categories
-        arrays.append(encode_column(attribute, column, faults))  # type: ignore[arg-type]
+        if isinstance(attribute, Choices | Text):
+            arrays.append(_rows(attribute, column, faults))
+        else:
+            encode_column = _numbers if isinstance(attribute, Numeric) else _categories
+            arrays.append(encode_column(attribute, column, faults))  # type: ignore[arg-type]
     return Columns(schema, batch.num_rows, tuple(arrays))
+
+
+def _rows(attribute: Choices | Text, column: pa.Array, faults: Faults) -> Array:
+    """Return the marks of a column of lists, or the codes of a column of texts."""
+    marks, counts = coded(attribute, column) if isinstance(attribute, Text) else listed(attribute, column)
+    for rule, count in counts.items():
+        faults.add(attribute.name, rule, count)
+    return marks
 
 
 # -- numbers
@@ -150,7 +177,15 @@ def _numbers(attribute: Numeric, column: pa.Array, faults: Faults) -> Array:
         faults.add(name, rules.ABSENT, nulls)
     if nulls == len(column):  # the type of an empty column does not matter
         return np.full(len(column), np.nan)
-    if pa.types.is_decimal(kind):
+    if isinstance(attribute, Counted):
+        found = counted(attribute, column)
+        if found is None:
+            faults.add(name, attribute.rule, len(column) - nulls)
+            return np.zeros(len(column))
+        wrong = np.isnan(found) & np.asarray(column.is_valid())
+        faults.add(name, attribute.rule, int(np.count_nonzero(wrong)))
+        column = pa.array(np.where(wrong, attribute.low, found), from_pandas=True)  # which breaks no other rule
+    elif pa.types.is_decimal(kind):
         column = column.cast(pa.string()).cast(pa.float64())  # rounds once; a direct cast may be off by one
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         faults.add(name, rules.NOT_A_NUMBER + _hint(kind, "numbers"), len(column) - nulls)
@@ -166,6 +201,9 @@ def _numbers(attribute: Numeric, column: pa.Array, faults: Faults) -> Array:
     faults.add(name, rules.INFINITE, infinite)
     if attribute.out_of_range == "error":
         faults.add(name, attribute.outside, outside)
+    if attribute.whole:
+        with np.errstate(invalid="ignore"):
+            faults.add(name, kinds.NOT_WHOLE, int(np.count_nonzero(np.isfinite(values) & (values != np.floor(values)))))
     if missing is not None:
         values[missing] = np.nan
     return values
@@ -181,27 +219,20 @@ def _among(mask: Array, missing: Array | None) -> int:
     return int(np.count_nonzero(mask if missing is None else mask & ~missing))
 
 
-@compiled
-def number_faults(values: Array, low: float, high: float) -> Any:
+def number_faults(values: Array, low: float, high: float) -> tuple[int, int, int]:
     """Return how many values are NaN, infinite, or finite and outside the bounds."""
-    nans = infinite = outside = 0
-    for value in values:
-        good = low <= value <= high
-        if not good:
-            if value != value:
-                nans += 1
-            elif np.isinf(value):
-                infinite += 1
-            else:
-                outside += 1
-    return nans, infinite, outside
+    with np.errstate(invalid="ignore"):
+        if values.min(initial=low) >= low and values.max(initial=high) <= high:  # neither holds if there is a NaN
+            return 0, 0, 0
+        nans, infinite = int(np.count_nonzero(np.isnan(values))), int(np.count_nonzero(np.isinf(values)))
+        return nans, infinite, int(np.count_nonzero((values < low) | (values > high))) - infinite
 
 
 # -- categories
 
 
 def _categories(attribute: Categorical, column: pa.Array, faults: Faults) -> Array:
-    """Return the int16 indices of categories; null has the index of "missing"."""
+    """Return the indices of categories; null has the index of "missing"."""
     coded = pa.types.is_dictionary(column.type)
     plain = not coded or pa.types.is_integer(column.type.value_type) or _is_text(column.type.value_type)
     if coded and (column.dictionary.null_count or not plain):
@@ -210,24 +241,27 @@ def _categories(attribute: Categorical, column: pa.Array, faults: Faults) -> Arr
     if not attribute.optional:
         faults.add(attribute.name, rules.ABSENT, nulls)
     if nulls == len(column):  # the type of an empty column does not matter
-        return np.full(len(column), len(attribute.values), dtype=np.int16)
+        return np.full(len(column), len(attribute.labels) - 1, dtype=_type_of(attribute))
     missing = _missing(column)
     found = _coded(attribute, column, missing, faults) if coded else _lookup(attribute, column, missing, faults)
-    if lowest_of(found) < 0:
+    if attribute.other:
+        found[found == UNDECLARED] = len(attribute.values)
+    if found.min(initial=0) < 0:
         faults.add(attribute.name, attribute.undeclared, _among(found == UNDECLARED, missing))
     if missing is not None:
-        found[missing] = len(attribute.values)
+        found[missing] = len(attribute.labels) - 1
     return found
 
 
-@compiled
-def lowest_of(values: Array) -> int:
-    """Return the lowest of some small integers, or 0."""
-    lowest = 0
-    for value in values:
-        if value < lowest:
-            lowest = value
-    return lowest
+def _type_of(attribute: Categorical) -> type[np.signedinteger[Any]]:
+    """Return the type of the indices of categories."""
+    return np.int16 if len(attribute.labels) - 1 <= MAX_SHORT else np.int32
+
+
+@lru_cache(maxsize=4)
+def _declared(values: tuple[str, ...] | Listed, kind: pa.DataType) -> pa.Array:
+    """Return the values of an attribute as an array, kept for the next batch."""
+    return pa.array(list(values), type=kind)
 
 
 def _coded(attribute: Categorical, column: pa.Array, missing: Array | None, faults: Faults) -> Array:
@@ -240,10 +274,12 @@ def _coded(attribute: Categorical, column: pa.Array, missing: Array | None, faul
         places = np.where(wild, 0, places)
     if (known == REFUSED).any():  # all entries are of a wrong type
         faults.add(attribute.name, _type_rule(attribute, column.type.value_type), len(column) - column.null_count)
-    return known[places] if len(known) else np.full(len(column), REFUSED, dtype=np.int16)
+    return known[places] if len(known) else np.full(len(column), REFUSED, dtype=_type_of(attribute))
 
 
 def _type_rule(attribute: Categorical, kind: pa.DataType) -> str:
+    if isinstance(attribute, Boolean):
+        return kinds.NOT_A_BOOLEAN + _hint(kind, "booleans")
     if isinstance(attribute.values[0], str):
         return rules.NOT_A_STRING + _hint(kind, "the declared values")
     # A text column may hold integers as digits.
@@ -253,7 +289,7 @@ def _type_rule(attribute: Categorical, kind: pa.DataType) -> str:
 def _hint(kind: pa.DataType, target: str) -> str:
     """Name the wrong type of a column, and the remedy. A type is no private value."""
     if pa.types.is_boolean(kind):
-        return f", but the column is boolean: map it to {target} first"
+        return f", but the column is boolean: map it to {target} first, or declare it as Boolean"
     if pa.types.is_temporal(kind):
         return f", but the column has dates or times: turn them into {target} first"
     if _is_text(kind) and target == "numbers":
@@ -269,11 +305,16 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _lookup(attribute: Categorical, column: pa.Array, missing: Array | None, faults: Faults) -> Array:
     """Return the indices of values, and negative numbers for refused values; the result for null is arbitrary."""
+    if isinstance(attribute, Boolean):
+        if pa.types.is_boolean(column.type):
+            return np.asarray(column.fill_null(False)).astype(np.int16)
+        faults.add(attribute.name, _type_rule(attribute, column.type), len(column) - column.null_count)
+        return np.full(len(column), REFUSED, dtype=_type_of(attribute))
     if isinstance(attribute.values[0], str) and _is_text(column.type):
         if pa.types.is_string_view(column.type):
             column = column.cast(pa.large_string())
-        declared = pa.array(attribute.values, type=column.type)
-        return np.asarray(pc.index_in(column, value_set=declared).fill_null(UNDECLARED)).astype(np.int16)
+        declared = _declared(attribute.values, column.type)
+        return np.asarray(pc.index_in(column, value_set=declared).fill_null(UNDECLARED)).astype(_type_of(attribute))
     if isinstance(attribute.values[0], int) and pa.types.is_integer(column.type):
         integers = np.asarray(column.fill_null(0) if column.null_count else column)
         if integers.dtype == np.uint64:  # values beyond int64 are no category, whatever they are converted to
@@ -282,7 +323,7 @@ def _lookup(attribute: Categorical, column: pa.Array, missing: Array | None, fau
     if isinstance(attribute.values[0], int) and pa.types.is_floating(column.type):
         return _whole_indices(attribute, column, missing, faults)
     faults.add(attribute.name, _type_rule(attribute, column.type), len(column) - column.null_count)
-    return np.full(len(column), REFUSED, dtype=np.int16)
+    return np.full(len(column), REFUSED, dtype=_type_of(attribute))
 
 
 def _whole_indices(attribute: Categorical, column: pa.Array, missing: Array | None, faults: Faults) -> Array:
@@ -301,6 +342,9 @@ def _integer_indices(attribute: Categorical, integers: Array) -> Array:
     if high - low < MAX_LOOKUP:
         table = np.full(high - low + 1, UNDECLARED, dtype=np.int16)
         table[values - low] = np.arange(len(values), dtype=np.int16)
+        if few(len(integers), _from_table):
+            inside = (low <= integers) & (integers <= high)
+            return np.where(inside, table[np.where(inside, integers - low, 0)], np.int16(UNDECLARED))
         return np.asarray(_from_table(integers, low, table))
     order = np.argsort(values)
     place = np.minimum(np.searchsorted(values[order], integers), len(values) - 1)

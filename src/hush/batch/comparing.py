@@ -24,7 +24,7 @@ from hush.batch.outlines import outline
 from hush.batch.simulated import source_for
 from hush.core.design import design
 from hush.core.plan import Plan
-from hush.core.schema import MISSING, Attribute, Categorical, Numeric, Schema
+from hush.core.schema import MISSING, Attribute, Categorical, Choices, Numeric, Schema
 from hush.errors import DesignError, PlanError
 from hush.server.estimates import Estimates, estimate
 from hush.show.rows import Rows
@@ -117,6 +117,7 @@ class Comparison(Rows[Compared]):
         if self:
             times = f"{self[0].repetitions} repetition{'s' if self[0].repetitions > 1 else ''}"
             notes.append(f"Typical errors (root mean square ± standard error) of {times} with {self.people:,} people.")
+        notes.append(WARNING)
         heads = (f"epsilon {epsilon:g}" for epsilon in epsilons)
         return Table(("attribute", "estimate", "design", *heads), shown, texts=3, notes=tuple(notes))
 
@@ -161,7 +162,7 @@ def compare(
         raise DesignError("epsilons must be a list of numbers, such as [0.5, 1, 2, 4]")
     wanted = outline(data).schema() if schema is None else schema
     # One mechanism reports all numbers together, so they must be neighbours. The order changes no error.
-    wanted = Schema(sorted(wanted.attributes, key=lambda attribute: isinstance(attribute, Categorical)))
+    wanted = Schema(sorted(wanted.attributes, key=lambda attribute: not isinstance(attribute, Numeric)))
     plans, impossible = _plans(wanted, dict.fromkeys(map(float, epsilons)), known)
     people = _encoded(wanted, data)
     truth = _truth(people)
@@ -234,6 +235,11 @@ def _truth(people: Encoded) -> Truth:
             found[attribute.name, None] = _mean(np.clip(present, attribute.low, attribute.high))
             if attribute.optional:
                 found[attribute.name, MISSING] = 1 - len(present) / len(values)
+        elif isinstance(attribute, Choices):
+            for index, label in enumerate(attribute.values):
+                found[attribute.name, label] = float((values[:, index] == 1).mean())
+            if attribute.optional:
+                found[attribute.name, MISSING] = float((values[:, 0] == 2).mean())
         else:
             counts = np.bincount(values, minlength=len(attribute.labels))
             found |= {
@@ -257,7 +263,7 @@ def _squares(schema: Schema, found: Estimates, truth: Truth) -> dict[tuple[str, 
 
 
 def _target(attribute: Attribute, category: object) -> str:
-    if isinstance(attribute, Categorical):
+    if isinstance(attribute, Categorical | Choices):
         return "shares"
     return "mean" if category is None else f"share of {MISSING}"
 

@@ -5,16 +5,19 @@ Every row that `spec/reports.md` refuses is counted as a fault, by question and 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
+from hush.batch import plainly
 from hush.batch.counters import (
     ANY_SET,
     FAULTS,
     GROUP,
+    LANES,
     OUTSIDE,
     PLANES,
     SYMBOL,
@@ -26,7 +29,7 @@ from hush.batch.counters import (
     empty_planes,
     find_faults,
 )
-from hush.core.channels import Grouped, Subsets
+from hush.core.channels import Grouped, Points, Subsets
 from hush.core.columnar import WORD_BITS, named, parts, pieces
 from hush.core.plan import Plan
 from hush.errors import ReportError
@@ -45,6 +48,7 @@ class Counts:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         alphabets = [question.channel.alphabet for question in plan.questions]
+        self._wide = [isinstance(alphabet, Points) for alphabet in alphabets]
         self._sizes = np.array([alphabet.size for alphabet in alphabets], dtype=np.int64)
         self._starts = np.array([0, *accumulate(self._sizes)], dtype=np.int64)
         self._rows = np.array(parts(plan), dtype=np.int64)
@@ -67,6 +71,7 @@ class Counts:
         self._held = 0
         self._planes = np.zeros((slots, PLANES), dtype=np.uint64)
         self._waiting = np.zeros((slots, GROUP), dtype=np.uint64)
+        self._lanes = np.zeros(PLANES * LANES, dtype=np.uint64)
         self._fills = np.zeros(slots, dtype=np.int64)
         self._groups = np.zeros(slots, dtype=np.int64)
         self._open = np.zeros(4, dtype=np.int64)
@@ -81,11 +86,35 @@ class Counts:
     def add(self, attribute: Array, part: Array, output: Array) -> None:
         """Count rows. `part` is empty where the format has no such column."""
         done = 0
+        if plainly.few(len(attribute), count_rows if self._mixed else count_symbols):
+            plainly.count_rows(
+                attribute,
+                part,
+                output,
+                self._sizes,
+                self._starts,
+                self._rows,
+                self._weights,
+                self._slots,
+                self._masks,
+                self._answered,
+                self._counts[0],
+                self._open,
+                self._faults,
+            )
+            return
         if self._weights[0] != SYMBOL and len(self._sizes) == 1 and not len(part) and not attribute.any():
-            size, weight = self._sizes[0], self._weights[0]
-            found, planes = self._counts[0], self._planes
             done = count_words(
-                output, size, weight, self._masks, self._answered, found, planes, self._groups, self._faults
+                output,
+                self._sizes[0],
+                self._weights[0],
+                self._masks,
+                self._answered,
+                self._counts[0],
+                self._lanes,
+                self._planes,
+                self._groups,
+                self._faults,
             )
         if self._mixed:
             count_rows(
@@ -145,7 +174,7 @@ class Counts:
                 self._faults[index, OUTSIDE] += room[index, size:].sum()  # counts of symbols outside the alphabet
             self._symbols[:] = 0
             self._held = 0
-        if len(self._planes):
+        if len(self._planes) and (self._fills.any() or self._groups.any() or not plainly.few(0, empty_planes)):
             empty_planes(
                 self._weights,
                 self._rows,
@@ -168,7 +197,10 @@ class Counts:
     def tally(self) -> Tally:
         """Return the tally, or raise an error that names a fault and its number of rows."""
         reports, answered, counts = self._totals()
-        vectors = [counts[a:b].tolist() for a, b in zip(self._starts[:-1], self._starts[1:], strict=True)]
+        vectors = [
+            array("q", counts[a:b].tobytes()) if wide else counts[a:b].tolist()
+            for a, b, wide in zip(self._starts[:-1], self._starts[1:], self._wide, strict=True)
+        ]
         return Tally(self.plan, reports, answered.tolist(), vectors)
 
     def drain(self) -> Array:

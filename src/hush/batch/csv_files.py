@@ -4,7 +4,8 @@ Every field is read as text and converted here. The reader's own conversions wou
 types from the first rows, and give `0x10`, `NA` or `true` a meaning.
 
 A field that cannot be converted becomes a value that no schema accepts (NaN, or an integer beyond every code), so it is
-refused wherever the rows go. It is also counted. At the end of the file an error names the attribute and the rule, and
+refused wherever the rows go. There is no third boolean, so no rows go anywhere from the first wrong one on. Each such
+field is also counted. At the end of the file an error names the attribute and the rule, and
 on request the number of rows (`hush.batch.columns` explains why only then).
 """
 
@@ -22,7 +23,9 @@ from pyarrow import compute, csv
 from hush.batch.columns import extent
 from hush.batch.csv_lines import Lines
 from hush.batch.sources import reading
-from hush.core.schema import NOT_AN_INTEGER, Categorical, Schema
+from hush.core.calendar import Counted
+from hush.core.kinds import Boolean
+from hush.core.schema import NOT_AN_INTEGER, NOT_JSON, Categorical, Choices, Schema
 from hush.errors import RecordError
 from hush.files.paths import ends
 
@@ -30,7 +33,10 @@ CSV = (".csv", ".csv.gz")
 _BLOCK = 1 << 20  # bytes that are parsed at once; a row must fit
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?", re.ASCII)  # pandas writes 3.0 where others are missing
+BOOLEAN = {"true": True, "false": False}
+"""The texts of booleans, in small letters; capital ones are taken too, as pandas writes True."""
 _NO_CODE = -(1 << 63)  # codes are below 2^53 in size
+_UNSOUND = ""  # among the faults: how often a value has no place in its column
 _FORM = f"CSV in UTF-8 with a header (is a quote open, or a row longer than {_BLOCK >> 20} MiB?)"
 
 
@@ -38,7 +44,7 @@ class CsvSource:
     """A CSV file: UTF-8 with a header, perhaps compressed with gzip. An empty field is missing, quoted or not.
 
     So the empty string as a category would look like a missing value, and is refused. An empty line is skipped, but in
-    a file of one column it is a record like any other, with a missing value.
+    a file of one column it is a record like any other, with a missing value. `Choices.split` reads lists.
     """
 
     def __init__(self, path: Path, schema: Schema, exact: bool = False) -> None:
@@ -90,10 +96,13 @@ class CsvSource:
             for batch in self._reader(file, names, ragged, alone):
                 columns = [self._convert(name, batch.column(name), faults) for name in names]
                 seen += batch.num_rows
+                if faults[_UNSOUND]:
+                    continue
                 whole = pa.RecordBatch.from_arrays(columns, schema=schema)
                 for start in range(0, whole.num_rows, rows):
                     yield whole.slice(start, rows)
             self._check_lines(file, seen + ragged.total(), alone)
+        del faults[_UNSOUND]
         rows = seen + ragged.total()
         found = [f"{rule} {extent(count, rows, self._exact)}" for rule, count in (ragged + faults).items()]
         if found:
@@ -113,9 +122,17 @@ class CsvSource:
 
     def _convert(self, name: str, texts: pa.Array, faults: Counter[str]) -> pa.Array:
         attribute = self._schema[name]
+        if isinstance(attribute, Choices):
+            return _lists(texts, attribute, faults)
+        if isinstance(attribute, Counted):
+            return texts
         if not isinstance(attribute, Categorical):
             values = _numbers(texts)
             bad, rule = compute.invert(compute.is_finite(values)), "must be a finite number"
+        elif isinstance(attribute, Boolean):
+            values = _booleans(texts)
+            bad, rule = compute.and_(values.is_null(), texts.is_valid()), "must be true or false"
+            faults[_UNSOUND] += bool(compute.any(bad).as_py())
         elif isinstance(attribute.values[0], int):
             values = _integers(texts)
             bad, rule = compute.equal(values, _NO_CODE), NOT_AN_INTEGER
@@ -125,9 +142,23 @@ class CsvSource:
         return values
 
 
+def _lists(texts: pa.Array, attribute: Choices, faults: Counter[str]) -> pa.Array:
+    """Read a column of choices. An empty field is a missing list if the attribute is optional, else an empty one."""
+    distinct = texts.dictionary_encode()
+    split = [attribute.split(text) for text in distinct.dictionary.to_pylist()]
+    bad = compute.is_in(distinct.indices, pa.array([i for i, found in enumerate(split) if found is None], pa.int32()))
+    faults[f"column {attribute.name!r}: {NOT_JSON}"] += compute.sum(bad).as_py() or 0
+    lists = pa.array([*(found or [] for found in split), None if attribute.optional else []], pa.list_(pa.string()))
+    return lists.take(distinct.indices.fill_null(len(split)))
+
+
 def _type(attribute: object) -> pa.DataType:
+    if isinstance(attribute, Choices):
+        return pa.list_(pa.string())
     if not isinstance(attribute, Categorical):
-        return pa.float64()
+        return pa.string() if isinstance(attribute, Counted) else pa.float64()
+    if isinstance(attribute, Boolean):
+        return pa.bool_()
     return pa.int64() if isinstance(attribute.values[0], int) else pa.string()
 
 
@@ -143,6 +174,13 @@ def _number(text: str | None) -> float | None:
     if text is None:
         return None
     return float(text) if NUMBER.fullmatch(text) else float("nan")
+
+
+def _booleans(texts: pa.Array) -> pa.Array:
+    """Return the booleans, and null for all other texts."""
+    distinct = texts.dictionary_encode()
+    found = [BOOLEAN.get(text.lower()) for text in distinct.dictionary.to_pylist()]
+    return pa.array(found, pa.bool_(), size=len(distinct.dictionary)).take(distinct.indices)
 
 
 def _integers(texts: pa.Array) -> pa.Array:

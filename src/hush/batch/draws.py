@@ -26,8 +26,10 @@ from hush.batch.native import (
     inlined,
     lesser,
     lowest,
+    mark,
     ones,
     public,
+    shifted,
     shorts_at,
 )
 
@@ -41,7 +43,18 @@ TOP = np.uint64(1 << 63)
 SIX = np.uint64(6)
 LOW_SIX = np.uint64(63)
 ELEVEN = np.uint64(11)
+LAST = np.uint64(63)
+HALF = np.uint64(32)
+LOWER = np.uint64(0xFFFFFFFF)
 UNIT = 9007199254740992.0  # 2^53
+LANES = 8  # people in a loop over several at once are a multiple of it: then no loop over the last few is compiled
+GROUP = 3  # the integers that describe a group of draws
+
+
+@inlined
+def neighbours(rows: Array, start: int, end: int) -> Any:
+    """Return whether rows from `start` on are one after the other. They are in order."""
+    return end > start and rows[end - 1] - rows[start] == end - start - 1
 
 
 @inlined
@@ -71,6 +84,23 @@ def below(words: Array, at: int, limit: int, n: Any, excess: Any) -> Any:
 
 
 @inlined
+def drawn(words: Array, at: int, limit: int, group: Array) -> Any:
+    """Return a word for a group of integers, and the next position. Words in the excess are drawn again.
+
+    A group is how many integers it has, their product, and 2^64 modulo that (`hush.core.coins`). The first integer,
+    below n, is the high half of word*n, and the low half goes on in place of the word. If the product is 1 there is no
+    draw, and all integers are 0 whatever the word.
+    """
+    product, excess = group[1], group[2]
+    word = words[at]
+    at += np.int64(product != ONE)
+    while public(word * product < excess) and at <= limit:
+        word = words[at]
+        at += 1
+    return word, at
+
+
+@inlined
 def unit(columns: Array, lows: Array, spans: Array, column: int, row: int) -> Any:
     """Return a number of a column on the scale [0, 1]. The column is already checked."""
     return clamped((floats_at(columns[column])[row] - lows[column]) / spans[column])
@@ -90,19 +120,43 @@ def clamped(u: float) -> Any:
 
 
 @inlined
-def add_members(words: Array, at: int, limit: int, start: int, end: int, excess: Array, found: Array) -> Any:
-    """Add a member to a set for each t = start, ..., end - 1: a uniform one up to t, or t if that is in it (Floyd)."""
-    for t in range(start, end):
-        pick, at = below(words, at, limit, np.uint64(t + 1), excess[t + 1])
-        part = np.int64(pick >> SIX)
-        taken = (found[part] >> (pick & LOW_SIX)) & ONE
-        found[part] |= ONE << (pick & LOW_SIX)  # changes nothing if the member is in the set already
-        found[t >> 6] |= taken << np.uint64(t & 63)
+def add_members(words: Array, at: int, limit: int, n: Any, groups: Array, idle: Any, found: Array) -> Any:
+    """Add a member for each integer of some groups: one below n, n + 1, ..., or the last of those if it is in (Floyd).
+
+    The first `idle` integers are drawn, and add nothing. `groups` are their number, and then the groups.
+    """
+    step = ZERO
+    for g in range(np.int64(groups[0])):
+        group = shifted(groups, 1 + GROUP * g)
+        word, at = drawn(words, at, limit, group)
+        for _ in range(np.int64(group[0])):
+            pick, word = high(word, n), word * n
+            part, last = np.int64(pick >> SIX), n - ONE
+            taken = (found[part] >> (pick & LOW_SIX)) & ONE
+            found[part] |= flag(step >= idle) << (pick & LOW_SIX)  # changes nothing if it is in the set already
+            found[np.int64(last >> SIX)] |= taken << (last & LOW_SIX)
+            n += ONE
+            step += ONE
     return at
 
 
+@inlined
+def add_bits(words: Array, at: int, limit: int, n: Any, groups: Array, idle: Any) -> Any:
+    """Return the same members as `add_members`, of at most 64, as bits of a word, and the next position."""
+    found, step = ZERO, ZERO
+    for g in range(np.int64(groups[0])):
+        group = shifted(groups, 1 + GROUP * g)
+        word, at = drawn(words, at, limit, group)
+        for _ in range(np.int64(group[0])):
+            pick, word = high(word, n), word * n
+            found |= flag(step >= idle) << pick | ((found >> pick) & ONE) << (n - ONE)
+            n += ONE
+            step += ONE
+    return found, at
+
+
 @compiled
-def subset_of(words: Array, at: int, limit: int, n: int, size: int, excess: Array, found: Array) -> Any:
+def subset_of(words: Array, at: int, limit: int, n: int, size: int, groups: Array, found: Array) -> Any:
     """Write a uniform subset of 0..n-1 of this size as bits, and return the next position."""
     for part in range((n + 63) >> 6):
         found[part] = ZERO
@@ -110,7 +164,7 @@ def subset_of(words: Array, at: int, limit: int, n: int, size: int, excess: Arra
         for member in range(n):
             found[member >> 6] |= ONE << np.uint64(member & 63)
         return at
-    return add_members(words, at, limit, n - size, n, excess, found)
+    return add_members(words, at, limit, np.uint64(n - size + 1), groups, ZERO, found)
 
 
 @inlined
@@ -140,37 +194,41 @@ def symbol(words: Array, at: int, limit: int, size: int, threshold: Any, state: 
 
 
 @inlined
-def small_subset(
-    words: Array, at: int, limit: int, size: int, weight: int, threshold: Any, state: int, excess: Array
+def symbols_together(
+    words: Array, count: int, others: Any, excess: Any, threshold: Any, states: Array, output: Array
 ) -> Any:
-    """Return a set of `weight` of at most 64 categories as the bits of a word, and the next position.
+    """Write the symbols of neighbours, as `symbol` would from two words each, if no word is drawn again.
 
-    Floyd's algorithm draws the other members. The first one is always drawn, and kept unless the true category is in
-    the set.
+    Return whether that is so. The product with `others`, below 2^32, takes two of 32 bits.
     """
-    contains = flag(words[at] < threshold)
-    first, at = below(words, at + 1, limit, np.uint64(size - weight), excess[size - weight])
-    found = (contains ^ ONE) << first
-    for t in range(size - weight, size - 1):
-        pick, at = below(words, at, limit, np.uint64(t + 1), excess[t + 1])
-        taken = (found >> pick) & ONE
-        found |= ONE << pick | taken << np.uint64(t)
-    below_it = (ONE << np.uint64(state)) - ONE
-    return (found & below_it) | (found & ~below_it) << ONE | contains << np.uint64(state), at
+    factor, again = others & LOWER, ZERO
+    for p in range(count):
+        word, state = words[2 * p + 1], np.uint64(states[p])
+        low = (word & LOWER) * factor
+        top = (word >> HALF) * factor + (low >> HALF)
+        again |= mark((top << HALF | low & LOWER) < excess)
+        pick = top >> HALF
+        other = pick + mark(pick >= state)
+        output[p] = np.int64(either(mark(words[2 * p] < threshold), state, other))
+    return public(again) == ZERO
+
+
+@inlined
+def insert_into(found: Any, place: Any, bit: Any) -> Any:
+    """Move all bits of a word from `place` on up by one, and put a bit there. Adding bits to themselves moves them."""
+    return found + (found & (ALL << np.uint64(place))) + (bit << np.uint64(place))
 
 
 @compiled
 def subset(
-    words: Array, at: int, limit: int, size: int, weight: int, threshold: Any, state: int, excess: Array, found: Array
+    words: Array, at: int, limit: int, size: int, weight: int, threshold: Any, state: int, groups: Array, found: Array
 ) -> Any:
     """Write a set of `weight` of any number of categories as bits, and return the next position."""
     parts = (size + 63) >> 6
     for part in range(parts):
         found[part] = ZERO
     contains = flag(words[at] < threshold)
-    first, at = below(words, at + 1, limit, np.uint64(size - weight), excess[size - weight])
-    found[np.int64(first >> SIX)] = (contains ^ ONE) << (first & LOW_SIX)
-    at = add_members(words, at, limit, size - weight, size - 1, excess, found)
+    at = add_members(words, at + 1, limit, np.uint64(size - weight), groups, contains, found)
     insert_bit(found, parts, state, contains)
     return at
 
@@ -187,6 +245,31 @@ def unary_block(words: Array, at: int, digits: Array, count: int) -> Any:
         digit, other = digits[step], ~words[at + count - 1 - step]
         found = (digit & other) | (found & (digit | other))
     return found
+
+
+@inlined
+def unary_blocks(words: Array, at: int, taken: int, digits: Array, count: int) -> Any:
+    """Return the blocks of four people, who have `taken` words each.
+
+    The digits are those of the plan, so there may be a branch on them. What is found is held inverted: then a digit
+    takes one operation.
+    """
+    one, two = shifted(words, at), shifted(words, at + taken)
+    three, four = shifted(words, at + 2 * taken), shifted(words, at + 3 * taken)
+    a = b = c = d = ALL
+    for step in range(count):
+        place = count - 1 - step
+        if digits[step] != ZERO:
+            a &= one[place]
+            b &= two[place]
+            c &= three[place]
+            d &= four[place]
+        else:
+            a |= one[place]
+            b |= two[place]
+            c |= three[place]
+            d |= four[place]
+    return ~a, ~b, ~c, ~d
 
 
 # -- noise
@@ -286,13 +369,13 @@ def signs(words: Array, at: int, limit: int, size: int, threshold: Any, bits: Ar
 
 
 @compiled
-def cube(z: Array, words: Array, at: int, limit: int, excess: Array, bits: Array, chosen: Array, found: Array) -> Any:
+def cube(z: Array, words: Array, at: int, limit: int, bits: Array, chosen: Array, found: Array) -> Any:
     """Write the signs of some dimensions, two bits each; return the next position. The corner is drawn by its rank.
 
     The dimensions are drawn without the record, and are in the report. So the loop may depend on them.
     """
     size, sample, needed = np.int64(z[0]), np.int64(z[1]), np.int64(z[2])
-    at = subset_of(words, at, limit, size, sample, excess, chosen)
+    at = subset_of(words, at, limit, size, sample, shifted(z, 8 + sample * (sample + 1)), chosen)
     near = flag(words[at] < z[3])
     other, at = below(words, at + 1, limit, z[4], z[6])
     rank, at = below(words, at, limit, z[5], z[7])
@@ -314,6 +397,58 @@ def cube(z: Array, words: Array, at: int, limit: int, excess: Array, bits: Array
             plus = ((bits[part] >> np.uint64(j)) & ONE) ^ agrees ^ ONE
             found[2 * part + (j >> 5)] |= (ONE + plus) << np.uint64(2 * (j & 31))
     return at
+
+
+@compiled
+def corners(
+    z: Array,
+    columns: Array,
+    lows: Array,
+    spans: Array,
+    row: int,
+    words: Array,
+    at: int,
+    limit: int,
+    excess: Array,
+    sizes: Array,
+    marks: Array,
+) -> Any:
+    """Return one of the corners of several numbers, and the next position.
+
+    The m-th largest absolute value is found digit by digit. For integers below 2^63, (a - b) >> 63 is 1 if a < b.
+    """
+    count, half = np.int64(z[0]), 0.5
+    for j in range(count):
+        u = unit(columns, lows, spans, j, row)
+        sizes[j] = np.uint64(np.int64(greater(u - half, half - u) * 2147483648.0))
+        marks[j] = rounds_up(u, words[at]) << ONE
+    cut = ZERO
+    for digit in range(30, -1, -1):
+        trial = cut | ONE << np.uint64(digit)
+        reached = ZERO
+        for j in range(count):
+            reached += (trial - ONE - sizes[j]) >> LAST
+        cut = either(flag(reached >= z[1]), trial, cut)
+    spare = z[1]
+    for j in range(count):
+        spare -= (cut - sizes[j]) >> LAST
+    for j in range(count):
+        equal = flag(sizes[j] == cut) & flag(spare != ZERO)
+        marks[j] |= flag(sizes[j] > cut) | equal
+        spare -= equal
+    near = flag(words[at + 1] < z[2])
+    others = 2 * count - np.int64(z[1])
+    other, at = below(words, at + 2, limit, np.uint64(others), excess[others])
+    rank, at = below(words, at, limit, z[1], excess[np.int64(z[1])])
+    rank = either(near, rank, other)
+    found = ZERO
+    for corner in range(2 * count):
+        mark = marks[corner >> 1]
+        own = mark & ((mark >> ONE) ^ np.uint64(~corner & 1))
+        fits = (own ^ near ^ ONE) & ONE
+        found |= np.uint64(corner) & (ZERO - (fits & flag(rank == ZERO)))
+        rank -= fits  # behind the one that is taken it is too large to become 0 again
+    return np.int64(found), at
 
 
 @compiled

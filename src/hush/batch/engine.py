@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from hush.batch import kernels
+from hush.batch import numbers, plainly
 from hush.batch.asking import draw_questions, sort_answers, spread
 from hush.batch.columns import Columns
 from hush.batch.kernels import KERNELS, SCRATCH, Job
@@ -26,13 +26,15 @@ from hush.core.plan import Plan
 from hush.errors import DesignError
 
 CHUNK = 1 << 17
+TOGETHER = 8  # chunks that are done in one piece of work: between chunks, Python finds nothing of its own in the cache
 SLAB = 1 << 24  # bytes
 MAX_ROWS = 1 << 22  # of a chunk: if one person has many rows, it has fewer people
-BLOCK = 1 << 15  # words: 256 KB, so that they are still in the cache when they are used
+BLOCK = 1 << 16  # words: 512 KB, so that they are still in the cache when they are used
+LEAST = 1 << 9  # words of a block, if fewer are expected
 SEEN = 1 << 13  # people whose records a question looks at at once, through views: 64 KB for each view
 
 _ALL = np.arange(CHUNK, dtype=np.int32)
-_FIRST = np.zeros(CHUNK, dtype=np.int16)  # the attribute of everybody, where there is one question
+_FIRST = np.zeros(TOGETHER * CHUNK, dtype=np.int16)  # the attribute of everybody, where there is one question
 _FIRST.flags.writeable = False
 
 Array = np.ndarray[Any, Any]
@@ -68,6 +70,7 @@ class Workspace:
     def __init__(self) -> None:
         self._rooms: dict[str, Array] = {}
         self._secrets: dict[str, Array] = {}
+        self._used: dict[str, int] = {}
         self._slabs: dict[Any, Array] = {}
         self._given: list[Array] = []
 
@@ -79,16 +82,19 @@ class Workspace:
         return held[:size]
 
     def secret(self, name: str, size: int, kind: Any) -> Array:
-        """Return an array of zeros for secrets, of at least this size. It is cleared in the end."""
+        """Return an array of zeros for secrets, of this size. It is cleared in the end."""
         held = self._secrets.get(name)
-        return held if held is not None and len(held) >= size else self.larger(name, np.zeros(0, dtype=kind), size)
+        if held is None or len(held) < size:
+            return self.larger(name, np.zeros(0, dtype=kind), size)
+        self._used[name] = max(self._used.get(name, 0), size)
+        return held[:size]
 
     def larger(self, name: str, kept: Array, size: int) -> Array:
         """Return a larger array for secrets that begins with the kept part of the old one, and clear the old one."""
         held = np.zeros(size, dtype=kept.dtype)
         held[: len(kept)] = kept
         before = self._secrets.get(name)
-        self._secrets[name] = held
+        self._secrets[name], self._used[name] = held, size
         if before is not None:
             before[:] = 0
         return held
@@ -104,8 +110,12 @@ class Workspace:
 
     def clear(self, *, failed: bool) -> None:
         """Clear the secrets. After a failure, also clear drawn reports: nobody has them, and they are drawn again."""
-        for held in [*self._secrets.values(), *(self._given if failed else ())]:
-            held[:] = 0
+        for name, size in self._used.items():
+            self._secrets[name][:size] = 0
+        if failed:
+            for held in self._given:
+                held[:] = 0
+        self._used.clear()
         self._given.clear()
 
 
@@ -132,22 +142,25 @@ def workspace() -> Iterator[Workspace]:
 class Words:
     """A block of words that is topped up from a stream. Unused words come first again.
 
-    The block belongs to a workspace, which clears it: anyone who found the words later could undo the reports.
+    `expected` is about how many words will be needed in all: the last block need not be a whole one. The block belongs
+    to a workspace, which clears it: anyone who found the words later could undo the reports.
     """
 
-    def __init__(self, stream: Stream, slack: int, space: Workspace) -> None:
-        self._stream, self._slack, self._space = stream, slack, space
+    def __init__(self, stream: Stream, slack: int, space: Workspace, expected: int = CHUNK) -> None:
+        self._stream, self._slack, self._space, self._expected = stream, slack, space, expected
         self.at = self.limit = 0
-        self.words = space.secret("words", BLOCK + slack + SPARE, np.uint64)
+        self.words = space.secret("words", min(BLOCK, max(expected, LEAST)) + slack + SPARE, np.uint64)
 
     def refill(self) -> None:
         """Top up the block. If more than half is left, one person may need more than a block: make it larger."""
-        left, room = self.limit - self.at, BLOCK
+        left = self.limit - self.at
+        room = min(BLOCK, max(left + self._expected, LEAST))
         while left > room // 2:
             room *= 2
+        self._expected -= room - left
         if room + self._slack + SPARE > len(self.words):
             self.words = self._space.larger("words", self.words[self.at : self.limit], room + self._slack + SPARE)
-        else:
+        elif left:
             # If the old and the new place overlap, NumPy would make a copy and leave it in memory.
             ctypes.memmove(self.words.ctypes.data, self.words[self.at :].ctypes.data, left * self.words.itemsize)
         self._stream.fill(self.words[left:], room - left)
@@ -174,14 +187,60 @@ def randomise_chunk(plan: Plan, chunk: Chunk, source: Source, ids: bool) -> Rows
     who answer it; then for the ids. Everybody gets their own words in the order of `spec/wire.md`.
     """
     with workspace() as space:
-        words = Words(source.stream(chunk.stream), 3 * compile_plan(plan).words, space)
+        program = compile_plan(plan)
+        words = _words_of(program, chunk, source, ids, space)
+        kernels = [KERNELS[task.code.kind] for task in program.tasks]
+        if plainly.can_draw(plan.schema) and plainly.few((chunk.end - chunk.start) * plan.k, *kernels):
+            return _deal_plainly(plan, chunk, words, ids)
         return _deal(plan, chunk, words, ids, space)
+
+
+def randomise_chunks(plan: Plan, chunks: Sequence[Chunk], source: Source, ids: bool) -> Rows:
+    """Randomise the people of neighbouring chunks, each from its own stream (`joined` lists them)."""
+    if len(chunks) == 1:
+        return randomise_chunk(plan, chunks[0], source, ids)
+    with workspace() as space:
+        program = compile_plan(plan)
+        (task,), first = program.tasks, chunks[0].start
+        people = chunks[-1].end - first
+        output = space.fresh(people, report_schema(plan).field("output").type.to_pandas_dtype())
+        for chunk in chunks:
+            words = _words_of(program, chunk, source, ids, space)
+            everybody, columns = _ALL[: chunk.end - chunk.start], chunk.columns.addresses(task.columns, chunk.start)
+            _answer(task, program.excess, columns, everybody, everybody, output[chunk.start - first :], words, space)
+        return Rows(_FIRST[:people], np.empty(0, dtype=np.int16), output, np.empty((0, 2), dtype=np.uint64))
+
+
+def _words_of(program: Program, chunk: Chunk, source: Source, ids: bool, space: Workspace) -> Words:
+    """Return the words of a chunk."""
+    expected = (chunk.end - chunk.start) * (program.expected + 2 * ids)
+    return Words(source.stream(chunk.stream), 3 * program.words, space, int(expected))
+
+
+def _deal_plainly(plan: Plan, chunk: Chunk, words: Words, ids: bool) -> Rows:
+    """Do the same without kernels."""
+    asked, answers, word = plainly.draw(plan, [array[chunk.start : chunk.end] for array in chunk.columns.arrays], words)
+    rows: list[tuple[int, int, int]] = []
+    lengths = []
+    for mine, found in zip(asked, answers, strict=True):
+        before = len(rows)
+        for index, output in zip(mine, found, strict=True):
+            rows += [(index, part, row) for part, row in enumerate(plainly.rows_of(plan, index, output))]
+        lengths.append(len(rows) - before)
+    attribute, part, outputs = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    marks = np.empty((0, 2), dtype=np.uint64)
+    if ids:
+        marks = np.repeat(np.array([(word(), word()) for _ in asked], dtype=np.uint64).reshape(-1, 2), lengths, axis=0)
+    schema = report_schema(plan)
+    held = part if "part" in schema.names else part[:0]
+    kind = schema.field("output").type.to_pandas_dtype()
+    return Rows(attribute.astype(np.int16), held.astype(np.int16), outputs.astype(kind), marks)
 
 
 def _deal(plan: Plan, chunk: Chunk, words: Words, ids: bool, space: Workspace) -> Rows:
     program = compile_plan(plan)
     people = chunk.end - chunk.start
-    asked, counts = ask(len(program.tasks), program.k, program.weights, program.excess, people, words, space)
+    asked, counts = ask(len(program.tasks), program.k, program.weights, program.groups, people, words, space)
     size = int((counts * program.rows).sum())
     attribute, part, first_rows = asked, np.empty(0, dtype=np.int16), np.empty(0, dtype=np.int32)
     if max(program.rows) > 1:
@@ -231,7 +290,7 @@ def _answer(
         places,
         output,
         space.secret("scratch", SCRATCH, np.uint64),
-        space.secret("floats", 3 * kernels.BLOCK, np.float64),
+        space.secret("floats", 3 * numbers.BLOCK, np.float64),
     )
     kernel, done = KERNELS[task.code.kind], 0
     while done < len(people):
@@ -253,7 +312,7 @@ def look(looks: Sequence[Look], chunk: Chunk, people: Array, space: Workspace) -
 
 
 def ask(
-    count: int, k: int, weights: Array, excess: Array, people: int, words: Words, space: Workspace
+    count: int, k: int, weights: Array, groups: Array, people: int, words: Words, space: Workspace
 ) -> tuple[Array, Array]:
     """Draw the k questions of each person, one after the other, and count how often each question is asked."""
     if k == count and not len(weights):
@@ -264,7 +323,7 @@ def ask(
     done = 0
     while done < people:
         done, words.at = draw_questions(
-            count, k, weights, excess, done, words.words, words.at, words.limit, asked, counts, bits
+            count, k, weights, done, words.words, words.at, words.limit, asked, counts, bits, groups
         )
         if done < people:
             words.refill()
@@ -303,6 +362,25 @@ def chunks_of(plan: Plan, batches: Iterable[Columns]) -> Iterator[Chunk]:
         for start in range(0, columns.rows, size):
             yield Chunk(columns, start, min(start + size, columns.rows), number)
             number += 1
+
+
+def joined(plan: Plan, chunks: Iterable[Chunk], threads: int, ids: bool) -> Iterator[list[Chunk]]:
+    """List chunks that are one piece of work: neighbours, if everybody answers one question in one row.
+
+    Each chunk still has its own stream, so this changes nothing but the time. There is work for all threads.
+    """
+    program = compile_plan(plan)
+    plain = len(program.tasks) == 1 and program.most_rows == 1 and not (ids or len(program.weights))
+    most = TOGETHER if plain and not program.tasks[0].looks else 1
+    held: list[Chunk] = []
+    for chunk in chunks:
+        size = min(most, max(1, chunk.columns.rows // (4 * threads * CHUNK))) if threads > 1 else most
+        if held and (len(held) >= size or held[-1].columns is not chunk.columns):
+            yield held
+            held = []
+        held.append(chunk)
+    if held:
+        yield held
 
 
 def thread_count(threads: int | None) -> int:

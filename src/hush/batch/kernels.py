@@ -14,27 +14,31 @@ import numpy as np
 
 from hush.batch.draws import (
     ALL,
-    ZERO,
+    LANES,
     Array,
     additive,
     cell_of,
-    clamped,
+    corners,
     cube,
+    neighbours,
     sign_bits,
     signs,
-    small_subset,
     subset,
     symbol,
+    symbols_together,
     unary_block,
+    unary_blocks,
     unit,
 )
-from hush.batch.native import blend, compiled, flag, floats_at, inlined, lesser, pointer, shifted, shorts_at
+from hush.batch.native import compiled, flag, inlined, pointer, shifted, shorts_at
+from hush.batch.numbers import even_kernel, hybrid_kernel, knotted_kernel, mixture_kernel, window_kernel
+from hush.batch.picks import picks_kernel
+from hush.batch.points import geometry_kernel
 from hush.batch.rows import SET, WIDEST, row_kernel, rows_kernel, small_rows_kernel
-from hush.batch.windows import even_state, knot_state, part_of, rounded, window_cell
+from hush.batch.sets import small_cells_kernel, small_subset_kernel
 
+SYMBOLS = 1 << 10  # people whose symbols are drawn together
 SCRATCH = WIDEST + SET + 4097  # words of working memory for a kernel: a rows channel needs the most
-BLOCK = 512  # people whose windows are drawn together
-FEW = 3 * BLOCK // 8  # the same for mixtures, which keep more data for each person
 
 
 class Job(NamedTuple):
@@ -60,162 +64,32 @@ class Job(NamedTuple):
 
 
 @compiled
-def even_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Window channels with evenly spaced states and without "missing".
-
-    Each person takes a word, in loops without branches or tables. The compiler turns them into instructions for several
-    people at once.
-    """
-    f, stream = job.floats, pointer(words)
-    width, threshold, to_inside, to_outside, last = f[1], f[2], f[3], f[4], f[5]
-    inputs, cells = pointer(job.scratch_floats), shifted(pointer(job.scratch_floats), BLOCK)
-    end = min(len(job.people), done + limit - at)
-    while done < end:
-        count = min(BLOCK, end - done)
-        read_units(job.columns[0], job.lows[0], job.spans[0], job.inverses[0], job.people, done, count, inputs)
-        for i in range(count):
-            s, fraction = even_state(inputs[i], last)
-            word = stream[at + i]
-            cells[i] = window_cell(rounded(s, fraction, word), word, width, threshold, to_inside, to_outside)
-        scatter(cells, pointer(job.places), done, count, pointer(job.output))
-        done += count
-        at += count
-    return done, at
-
-
-@compiled
-def window_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """All other window channels: uneven states, or an output for missing values. A word each, in several loops."""
-    f, stream, floats, guide = job.floats, pointer(words), pointer(job.floats), pointer(job.integers)
-    size, width, threshold, to_inside, to_outside, last = f[0], f[1], f[2], f[3], f[4], f[5]
-    inputs, cells = pointer(job.scratch_floats), shifted(pointer(job.scratch_floats), BLOCK)
-    end = min(len(job.people), done + limit - at)
-    while done < end:
-        count = min(BLOCK, end - done)
-        read_units(job.columns[0], job.lows[0], job.spans[0], job.inverses[0], job.people, done, count, inputs)
-        if f[6]:
-            for i in range(count):
-                cells[i], inputs[i] = knot_state(inputs[i], floats, guide)
-        else:
-            for i in range(count):
-                cells[i], inputs[i] = even_state(inputs[i], last)
-        if f[8]:
-            add_missing(job.columns[0], f[8], job.people, done, count, cells)
-        for i in range(count):
-            word = stream[at + i]
-            state = rounded(cells[i], inputs[i], word)
-            cells[i] = lesser(window_cell(state, word, width, threshold, to_inside, to_outside), size)
-        scatter(cells, pointer(job.places), done, count, pointer(job.output))
-        done += count
-        at += count
-    return done, at
-
-
-@inlined
-def read_units(
-    column: Any, low: float, span: float, inverse: float, people: Array, done: int, count: int, inputs: Array
-) -> None:
-    """Read the numbers of the people who answer, on the scale [0, 1]."""
-    source, who = floats_at(column), shifted(pointer(people), done)
-    if who[count - 1] - who[0] == count - 1:  # consecutive rows
-        source = shifted(source, np.int64(who[0]))
-        if inverse:
-            for i in range(count):
-                inputs[i] = clamped((source[i] - low) * inverse)
-        else:
-            for i in range(count):
-                inputs[i] = clamped((source[i] - low) / span)
-    else:
-        for i in range(count):
-            inputs[i] = clamped((source[who[i]] - low) / span)
-
-
-@inlined
-def scatter(cells: Array, places: Array, done: int, count: int, output: Array) -> None:
-    """Write cells to their places."""
-    if places[done + count - 1] - places[done] == count - 1:
-        output = shifted(output, np.int64(places[done]))
-        for i in range(count):
-            output[i] = np.int64(cells[i])
-    else:
-        for i in range(count):
-            output[places[done + i]] = np.int64(cells[i])
-
-
-@inlined
-def add_missing(column: Any, start: float, people: Array, done: int, count: int, states: Array) -> None:
-    """Move the state of missing values behind all others. It was 0 before, with a fraction of 0 to round."""
-    source, who = floats_at(column), shifted(pointer(people), done)
-    for i in range(count):
-        value = source[who[i]]
-        states[i] += blend(value != value, start, 0.0)
-
-
-@compiled
-def mixture_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Mixtures of windows: two words each. It first gathers the numbers of each person's part."""
-    z, f, stream, source = pointer(job.integers), pointer(job.floats), pointer(words), floats_at(job.columns[0])
-    low, span, people = job.lows[0], job.spans[0], job.people
-    room = pointer(job.scratch_floats)
-    cells, fractions, sizes, widths = room, shifted(room, FEW), shifted(room, 2 * FEW), shifted(room, 3 * FEW)
-    thresholds, inner, outer = shifted(room, 4 * FEW), shifted(room, 5 * FEW), shifted(room, 6 * FEW)
-    firsts = shifted(room, 7 * FEW)
-    end = min(len(people), done + (limit - at) // 2)
-    while done < end:
-        count = min(FEW, end - done)
-        for i in range(count):
-            head = part_of(z, stream[at + 2 * i])
-            guide, part = shifted(z, np.int64(z[head + 2])), shifted(f, np.int64(z[head + 3]))
-            value = source[people[done + i]]
-            u = clamped((value - low) / span)
-            if part[6]:
-                state, fractions[i] = knot_state(u, part, guide)
-            else:
-                state, fractions[i] = even_state(u, part[5])
-            cells[i] = state + part[8] * np.float64(np.int64(flag(value != value)))
-            sizes[i], widths[i], thresholds[i], inner[i], outer[i] = part[0], part[1], part[2], part[3], part[4]
-            firsts[i] = np.float64(np.int64(z[head + 1]))
-        for i in range(count):
-            word = stream[at + 2 * i + 1]
-            state = rounded(cells[i], fractions[i], word)
-            cell = window_cell(state, word, widths[i], thresholds[i], inner[i], outer[i])
-            cells[i] = firsts[i] + lesser(cell, sizes[i])
-        scatter(cells, pointer(job.places), done, count, pointer(job.output))
-        done += count
-        at += 2 * count
-    return done, at
-
-
-@compiled
 def symbol_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Subset channels of one category: randomised response."""
-    people, places, output = job.people, job.places, job.output
+    """Subset channels of one category: randomised response.
+
+    Neighbours are drawn in loops without branches, with two words each. The last few are drawn one by one, and so is a
+    block with a word that is drawn again, which hardly ever happens, or where everybody takes a single word.
+    """
+    people, places, output = pointer(job.people), pointer(job.places), pointer(job.output)
     stream, spare, column = pointer(words), pointer(job.excess), shorts_at(job.columns[0])
     size, threshold = np.int64(job.integers[0]), job.integers[2]
-    while done < len(people):
-        start = at
-        value, at = symbol(stream, at, limit, size, threshold, np.int64(column[people[done]]), spare)
-        if at > limit:
-            return done, start
-        output[places[done]] = value
-        done += 1
-    return done, at
-
-
-@compiled
-def small_subset_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Subset channels of at most 64 categories: the set is one word."""
-    people, places, output = job.people, job.places, job.output
-    stream, spare, column = pointer(words), pointer(job.excess), shorts_at(job.columns[0])
-    size, weight, threshold = np.int64(job.integers[0]), np.int64(job.integers[1]), job.integers[2]
-    while done < len(people):
-        start = at
-        state = np.int64(column[people[done]])
-        bits, at = small_subset(stream, at, limit, size, weight, threshold, state, spare)
-        if at > limit:
-            return done, start
-        output[places[done]] = np.int64(bits)
-        done += 1
+    others, excess = np.uint64(size - 1), spare[size - 1]
+    while done < len(job.people):
+        count = min(SYMBOLS, len(job.people) - done, (limit - at) // 2) // LANES * LANES
+        near = neighbours(people, done, done + count) and neighbours(places, done, done + count)
+        if near and size > 2:
+            states, symbols = shifted(column, np.int64(people[done])), shifted(output, np.int64(places[done]))
+            if symbols_together(shifted(stream, at), count, others, excess, threshold, states, symbols):
+                done += count
+                at += 2 * count
+                continue
+        for _ in range(min(SYMBOLS, len(job.people) - done)):
+            start = at
+            value, at = symbol(stream, at, limit, size, threshold, np.int64(column[people[done]]), spare)
+            if at > limit:
+                return done, start
+            output[places[done]] = value
+            done += 1
     return done, at
 
 
@@ -223,12 +97,13 @@ def small_subset_kernel(job: Any, done: int, words: Array, at: int, limit: int) 
 def subset_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
     """Subset channels of more than 64 categories."""
     people, places, output = job.people, job.places, job.output
-    stream, spare, column, found = pointer(words), pointer(job.excess), shorts_at(job.columns[0]), pointer(job.scratch)
+    stream, groups, column = pointer(words), shifted(pointer(job.integers), 3), shorts_at(job.columns[0])
+    found = pointer(job.scratch)
     size, weight, threshold = np.int64(job.integers[0]), np.int64(job.integers[1]), job.integers[2]
     while done < len(people):
         start = at
         state = np.int64(column[people[done]])
-        at = subset(stream, at, limit, size, weight, threshold, state, spare, found)
+        at = subset(stream, at, limit, size, weight, threshold, state, groups, found)
         if at > limit:
             return done, start
         for part in range((size + 63) >> 6):
@@ -240,23 +115,39 @@ def subset_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any
 @compiled
 def unary_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
     """Unary channels: one bit for each category. The last word draws the bit of the true one."""
-    people, places = job.people, job.places
+    people, places = pointer(job.people), pointer(job.places)
     stream, column, out = pointer(words), shorts_at(job.columns[0]), pointer(job.output)
     size, threshold, count = np.int64(job.integers[0]), job.integers[1], np.int64(job.integers[2])
     digits = shifted(pointer(job.integers), 3)
     parts = (size + 63) >> 6
     taken = parts * count + 1
-    end = min(len(people), done + (limit - at) // taken)
-    while done < end:
-        state, place = np.int64(column[people[done]]), places[done]
-        own, shift, true = state >> 6, np.uint64(state & 63), flag(stream[at + taken - 1] < threshold)
+    end = min(len(job.people), done + (limit - at) // taken)
+    while done + 4 <= end:
         for part in range(parts):
-            here = flag(part == own) << shift
-            bits = (unary_block(stream, at + part * count, digits, count) & ~here) | (here & (ZERO - true))
-            out[place + part] = np.int64(bits & (ALL >> np.uint64(max(64 * part + 64 - size, 0))))
+            a, b, c, d = unary_blocks(stream, at + part * count, taken, digits, count)
+            kept = ALL >> np.uint64(max(64 * part + 64 - size, 0))
+            for i, drawn in enumerate((a, b, c, d)):
+                true = flag(stream[at + taken * (i + 1) - 1] < threshold)
+                bits = with_truth(drawn, np.int64(column[people[done + i]]), part, true)
+                out[places[done + i] + part] = np.int64(bits & kept)
+        done += 4
+        at += 4 * taken
+    while done < end:
+        state, true = np.int64(column[people[done]]), flag(stream[at + taken - 1] < threshold)
+        for part in range(parts):
+            bits = with_truth(unary_block(stream, at + part * count, digits, count), state, part, true)
+            out[places[done] + part] = np.int64(bits & (ALL >> np.uint64(max(64 * part + 64 - size, 0))))
         done += 1
         at += taken
     return done, at
+
+
+@inlined
+def with_truth(bits: Any, state: int, part: int, true: Any) -> Any:
+    """Return 64 bits with the bit of the true category, if it is among them, in its place."""
+    shift = np.uint64(state & 63)
+    mine = flag(part == state >> 6)
+    return (bits & ~(mine << shift)) | (mine & true) << shift
 
 
 @compiled
@@ -294,34 +185,17 @@ def cell_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
 
 
 @compiled
-def small_cells_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Sets of at most 64 cells of several attributes: the set is one word."""
-    people, places, output = job.people, job.places, job.output
-    integers, stream, spare, column = pointer(job.integers), pointer(words), pointer(job.excess), pointer(job.columns)
-    low, span, count = pointer(job.lows), pointer(job.spans), len(job.columns)
-    size, weight, threshold = np.int64(job.integers[0]), np.int64(job.integers[1]), job.integers[2]
-    while done < len(people):
-        start = at
-        cell, at = cell_of(integers, column, low, span, people[done], stream, at, count)
-        bits, at = small_subset(stream, at, limit, size, weight, threshold, cell, spare)
-        if at > limit:
-            return done, start
-        output[places[done]] = np.int64(bits)
-        done += 1
-    return done, at
-
-
-@compiled
 def cells_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
     """Sets of more than 64 cells of several attributes."""
     people, places, output, found = job.people, job.places, job.output, pointer(job.scratch)
-    integers, stream, spare, column = pointer(job.integers), pointer(words), pointer(job.excess), pointer(job.columns)
+    integers, stream, column = pointer(job.integers), pointer(words), pointer(job.columns)
     low, span, count = pointer(job.lows), pointer(job.spans), len(job.columns)
+    groups = shifted(integers, 3 + count)
     size, weight, threshold = np.int64(job.integers[0]), np.int64(job.integers[1]), job.integers[2]
     while done < len(people):
         start = at
         cell, at = cell_of(integers, column, low, span, people[done], stream, at, count)
-        at = subset(stream, at, limit, size, weight, threshold, cell, spare, found)
+        at = subset(stream, at, limit, size, weight, threshold, cell, groups, found)
         if at > limit:
             return done, start
         for part in range((size + 63) >> 6):
@@ -353,14 +227,14 @@ def signs_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
 def cube_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
     """Signs of some numbers of the question."""
     people, places, output = job.people, job.places, job.output
-    integers, stream, spare, column = pointer(job.integers), pointer(words), pointer(job.excess), pointer(job.columns)
+    integers, stream, column = pointer(job.integers), pointer(words), pointer(job.columns)
     low, span, work = pointer(job.lows), pointer(job.spans), pointer(job.scratch)
     bits, chosen, found = work, shifted(work, SET), shifted(work, 2 * SET)
     size = np.int64(job.integers[0])
     while done < len(people):
         start = at
         at = sign_bits(column, low, span, size, people[done], stream, at, bits)
-        at = cube(integers, stream, at, limit, spare, bits, chosen, found)
+        at = cube(integers, stream, at, limit, bits, chosen, found)
         if at > limit:
             return done, start
         for part in range((2 * size + 63) >> 6):
@@ -369,9 +243,28 @@ def cube_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
     return done, at
 
 
+@compiled
+def corners_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
+    """One signed dimension of the numbers of the question."""
+    people, places, output = job.people, job.places, job.output
+    integers, stream, spare, column = pointer(job.integers), pointer(words), pointer(job.excess), pointer(job.columns)
+    low, span, sizes = pointer(job.lows), pointer(job.spans), pointer(job.scratch)
+    marks = shifted(sizes, WIDEST)
+    while done < len(people):
+        start = at
+        value, at = corners(integers, column, low, span, people[done], stream, at, limit, spare, sizes, marks)
+        if at > limit:
+            return done, start
+        output[places[done]] = value
+        done += 1
+    return done, at
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
     "even": even_kernel,
+    "knotted": knotted_kernel,
     "window": window_kernel,
+    "hybrid": hybrid_kernel,
     "mixture": mixture_kernel,
     "symbol": symbol_kernel,
     "small-subset": small_subset_kernel,
@@ -386,4 +279,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "rows": rows_kernel,
     "signs": signs_kernel,
     "cube": cube_kernel,
+    "picks": picks_kernel,
+    "corners": corners_kernel,
+    "geometry": geometry_kernel,
 }

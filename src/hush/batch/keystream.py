@@ -34,7 +34,7 @@ Array = np.ndarray[Any, Any]
 KEY_SIZE = 32
 SPARE = 2  # words behind the requested ones, which `fill` may overwrite: the tag of AES-GCM goes there
 _PROBE = 1 << 13
-_ZEROS = bytes(1 << 18)  # the plaintext whose encryption is the keystream
+_ZEROS = bytes(1 << 19)  # the plaintext whose encryption is the keystream
 
 
 class Stream(Protocol):

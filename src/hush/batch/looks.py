@@ -20,10 +20,15 @@ import numpy as np
 
 from hush.batch.draws import ONE, Array, clamped, either
 from hush.batch.native import blend, compiled, flag, floats_at, greater, inlined, lesser, pointer, shorts_at
-from hush.core.schema import Attribute, Categorical, Numeric, Schema
-from hush.core.views import Bands, Product, Sides, Value, View
+from hush.batch.picks import member_look
+from hush.batch.texts import among_look, prefix_look
+from hush.core.looking import View
+from hush.core.schema import Attribute, Categorical, Choices, Numeric, Schema
+from hush.core.texts import MAX_BITS, Text
+from hush.core.views import Bands, Product, Sides, Value
+from hush.core.word_views import Among, Member, Prefix
 
-CATEGORIES = ("category", "bands", "sides")  # the kinds that give categories
+CATEGORIES = ("category", "bands", "sides", "member", "among")  # the kinds that give categories
 
 
 class Bounds(NamedTuple):
@@ -91,6 +96,38 @@ def _positions(view: Bands | Sides, schema: Schema) -> list[float]:
 @encode_view.register
 def _value(view: Value, schema: Schema) -> Look:
     return _pack("category" if isinstance(schema[view.attribute], Categorical) else "number", view, schema, [])
+
+
+@encode_view.register
+def _member(view: Member, schema: Schema) -> Look:
+    # floats: the number of values, and the place of this one
+    choices = schema[view.attribute]
+    assert isinstance(choices, Choices)
+    return _pack("member", view, schema, [len(choices.values), view.place(schema)])
+
+
+@encode_view.register
+def _prefix(view: Prefix, schema: Schema) -> Look:
+    # floats: the points, and the bits of each chunk
+    return _pack("prefix", view, schema, [view.points, *view.chunks])
+
+
+@encode_view.register
+def _among(view: Among, schema: Schema) -> Look:
+    # floats: how many texts are listed, halvings that find one; then for each, in order, its code and its place. Codes
+    # are words that take the room of floats.
+    text = schema[view.attribute]
+    assert isinstance(text, Text)
+    codes = sorted((code << (MAX_BITS - text.bits), place) for place, code in enumerate(view.codes(schema)))
+    levels = len(codes).bit_length()
+    rest = (1 << levels) - len(codes)
+    found = np.zeros((len(codes) + rest, 3))
+    words = found.view(np.uint64)
+    for row, (code, place) in enumerate([*codes, *[((1 << MAX_BITS) - 1, len(codes))] * rest]):
+        words[row, :2] = code >> 64, code & ((1 << 64) - 1)
+        found[row, 2] = place
+    head = _pack("among", view, schema, [])
+    return head._replace(floats=np.concatenate([[float(len(codes)), float(levels)], found.ravel()]))
 
 
 @encode_view.register
@@ -187,4 +224,7 @@ LOOKS: dict[str, Callable[..., Any]] = {
     "bands": bands_look,
     "sides": sides_look,
     "product": product_look,
+    "member": member_look,
+    "prefix": prefix_look,
+    "among": among_look,
 }

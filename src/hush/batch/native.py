@@ -68,6 +68,18 @@ def kept(kernel: Any) -> Kept | None:
         return None
 
 
+def ready(*kernels: Any) -> bool:
+    """Return whether kernels need not be compiled: this process has them, or an earlier one kept them."""
+    return all(_is_ready(kernel) for kernel in kernels)
+
+
+def _is_ready(kernel: Any) -> bool:
+    if getattr(kernel, "signatures", True):  # without Numba's compiler there is nothing to wait for
+        return True
+    place = kept(kernel)
+    return place is not None and place.compiled
+
+
 @cache
 def _sources() -> str:
     """Return a hash of the sources of all kernels."""
@@ -119,6 +131,19 @@ def flag(typing: Any, condition: Any) -> Any:
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         number = builder.zext(arguments[0], _I64)
         return builder.asm(ir.FunctionType(_I64, [_I64]), "", "=r,0", [number], False)
+
+    return types.uint64(types.boolean), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def mark(typing: Any, condition: Any) -> Any:
+    """Return 1 if a condition holds, else 0, as `flag` does. Use it in loops over several people at once alone.
+
+    Nothing is hidden from the compiler, so that it can take several people together. Then it cannot make a branch.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.zext(arguments[0], _I64)
 
     return types.uint64(types.boolean), build
 
@@ -196,3 +221,9 @@ floats_at = _pointer_from(types.float64)
 
 shorts_at = _pointer_from(types.int16)
 """Return a pointer to the int16 array at an address."""
+
+ints_at = _pointer_from(types.int32)
+"""Return a pointer to the int32 array at an address."""
+
+words_at = _pointer_from(types.uint64)
+"""Return a pointer to the uint64 array at an address."""

@@ -14,14 +14,21 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hush.batch.csv_files import BOOLEAN as TRUTHS
 from hush.batch.csv_files import CSV, INTEGER, NUMBER, CsvSource
+from hush.batch.dated import counted
 from hush.batch.sources import ArrowSource, ParquetSource, Stored, together
+from hush.core.calendar import Date, Time
+from hush.core.kinds import Boolean, Integer
 from hush.core.schema import MAX_CATEGORIES, MAX_CATEGORY, MAX_CODE, MISSING, Attribute, Categorical, Numeric, Schema
 from hush.errors import RecordError, SchemaError
 from hush.files.paths import ARROW, PARQUET, Paths, ends, find
@@ -37,6 +44,9 @@ MOST = 50  # categories that are listed
 FEW = 10  # different integers at most that look like codes
 RARE = 10  # people: a category of fewer is not listed
 SMALLEST, LARGEST = 1e-280, 1e300  # of numbers: bounds around others would be no bounds of a schema
+BOOLEAN = Boolean.kind
+EVER, CLOCK = Date("date", date.min, date.max), Time("time")
+MOMENTS = "it has moments: split them into a date and a time of day first"
 _ROWS = 1 << 16
 _DISTINCT = 1 << 12  # different values that are counted
 
@@ -45,9 +55,9 @@ _DISTINCT = 1 << 12  # different values that are counted
 class Column:
     """A column of a table: its kind, whether values are missing, and suggestions. `reason`: why it is left out.
 
-    kind: "number", "integer", "text" or "codes" (few different integers). `low`, `high`: round numbers around the
-    values. `values`: the most frequent categories; `distinct`: how many there are, or None if they were not counted;
-    `known`: all of them.
+    kind: "boolean", "number", "integer", "date", "time", "text" or "codes" (few different integers). `low`, `high`:
+    round numbers around the values, and whole years around dates. `values`: the most frequent categories; `distinct`:
+    how many there are, or None if they were not counted; `known`: all of them.
     """
 
     name: str
@@ -63,7 +73,11 @@ class Column:
     @property
     def number(self) -> bool:
         """Whether it is a number with bounds."""
-        return self.kind in ("number", "integer")
+        return self.kind in ("number", "integer", Date.kind)
+
+    def _written(self, bound: float) -> str:
+        """Return a bound as people write it."""
+        return _short(bound) if self.kind != Date.kind else EVER.named(bound)
 
     @property
     def _unlisted(self) -> int:
@@ -76,7 +90,11 @@ class Column:
         if self.reason:
             return f"left out: {self.reason}"
         if self.number:
-            return f"perhaps {_short(self.low)} to {_short(self.high)}"
+            return f"perhaps {self._written(self.low)} to {self._written(self.high)}"
+        if self.kind == BOOLEAN:
+            return "yes or no"
+        if self.kind == Time.kind:
+            return "any time of the day, in minutes"
         if not self.values:
             many = "many" if self.distinct is None else f"{self.distinct:,}"
             return f"{many} different ones: name the categories, or strike it"
@@ -88,8 +106,11 @@ class Column:
         """Return it as an attribute of the file, with marks."""
         optional = {"optional": True} if self.optional else {}
         if self.number:
-            low, high = (f"{MARK}: perhaps {_short(bound)}" for bound in (self.low, self.high))
-            return {"name": self.name, "low": low, "high": high, **optional}
+            low, high = (f"{MARK}: perhaps {self._written(bound)}" for bound in (self.low, self.high))
+            kind = {"kind": self.kind} if self.kind in (Integer.kind, Date.kind) else {}
+            return {"name": self.name, **kind, "low": low, "high": high, **optional}
+        if self.kind in (BOOLEAN, Time.kind):
+            return {"name": self.name, "kind": self.kind, **optional}
         if not self.values:
             return {"name": self.name, "values": [f"{MARK}: {self.suggestion}"], **optional}
         extra = self._unlisted
@@ -102,13 +123,25 @@ class Column:
     def attribute(self) -> Attribute:
         """Return it as an attribute that accepts all values of the table. It is not private."""
         if self.number:
+            if self.kind == Integer.kind:
+                return Integer(self.name, int(self.low), int(self.high), optional=self.optional)
+            if self.kind == Date.kind:
+                return Date(self.name, EVER.value(self.low), EVER.value(self.high), optional=self.optional)
             return Numeric(self.name, self.low, self.high, optional=self.optional)
+        if self.kind == BOOLEAN:
+            return Boolean(self.name, self.optional)
+        if self.kind == Time.kind:
+            return Time(self.name, optional=self.optional)
         return Categorical(self.name, self.known, self.optional)
 
     @property
     def usable(self) -> bool:
         """Whether `attribute` can make one: a text of which nearly every person has another is none."""
-        return self.number or (bool(self.values) and len(self.known) >= 2 - self.optional)
+        return (
+            self.number
+            or self.kind in (BOOLEAN, Time.kind)
+            or (bool(self.values) and len(self.known) >= 2 - self.optional)
+        )
 
 
 @dataclass(frozen=True)
@@ -176,19 +209,37 @@ def _opened(data: Any) -> tuple[list[str], bool, Iterator[pa.RecordBatch]]:
     """Return the names of the columns, whether all of them are texts, and the rows."""
     if isinstance(data, str) or hasattr(data, "__fspath__") or (isinstance(data, list | tuple) and data):
         return _files(data)
-    table = data
-    if isinstance(data, pa.RecordBatch):
-        table = pa.Table.from_batches([data])
+    table: pa.Table | None
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        table = pa.table(data)
     elif type(data).__module__.partition(".")[0] == "pandas":
-        table = pa.Table.from_pandas(data, preserve_index=False)
-    elif not isinstance(data, pa.Table):
+        _once(data.columns)
+        table = pa.table({str(name): _array(str(name), values) for name, values in data.items()})
+    elif isinstance(data, dict):
+        table = pa.table({name: _array(name, values) for name, values in data.items()})
+    else:
         try:
             table = pa.table(data)
         except (pa.ArrowException, TypeError, ValueError):
             table = None
     if table is None:
         raise RecordError("a table must be an Arrow table, a pandas or polars frame, or a dict of arrays")
+    _once(table.schema.names)
     return list(table.schema.names), False, iter(table.to_batches())
+
+
+def _array(name: str, values: Any) -> pa.Array | pa.ChunkedArray:
+    """Return a column. An error of Arrow would quote a value of a person, so it is replaced."""
+    with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+        return values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, from_pandas=True)
+    raise RecordError(f"column {name!r}: is not a list or array of values of one type")
+
+
+def _once(names: Iterable[Any]) -> None:
+    """Refuse two columns of one name: they would become one attribute, of the values of both."""
+    for name, count in Counter(map(str, names)).items():
+        if count > 1:
+            raise RecordError(f"column {name!r}: is there {count} times")
 
 
 def _files(paths: Paths) -> tuple[list[str], bool, Iterator[pa.RecordBatch]]:
@@ -239,10 +290,23 @@ class _Look:
         self._rule = self._rule or _unusable(column.type)
         if self._rule or not len(column):
             return
+        if pa.types.is_float16(column.type):
+            column = column.cast(pa.float32())  # Arrow computes little with halves
         if pa.types.is_decimal(column.type):
             column = column.cast(pa.string()).cast(pa.float64())
+        if pa.types.is_boolean(column.type):
+            self._kinds.add(BOOLEAN)
+            return
+        if pa.types.is_temporal(column.type):
+            self._add_dated(column)
+            return
         if self._from_text or _is_text(column.type):
-            self._add_texts(column.cast(pa.large_string()))
+            try:
+                column.validate(full=True)
+            except pa.ArrowInvalid:  # its text would quote a value
+                self._rule = "it has texts that are not UTF-8"
+            else:
+                self._add_texts(column.cast(pa.large_string()))
             return
         if pa.types.is_floating(column.type):
             if not pc.all(pc.is_finite(column)).as_py():
@@ -255,6 +319,17 @@ class _Look:
         if pa.types.is_integer(column.type):
             self._count(column)
 
+    def _add_dated(self, column: pa.Array) -> None:
+        if pa.types.is_time(column.type):
+            self._kinds.add(Time.kind)
+            return
+        days = counted(EVER, column)
+        if days is None or np.isnan(days).any():
+            self._rule = MOMENTS
+            return
+        self._kinds.add(Date.kind)
+        self._bound((float(days.min()), float(days.max())))
+
     def _add_texts(self, column: pa.Array) -> None:
         self._count(column)
         if "text" in self._kinds or not self._from_text:
@@ -262,6 +337,15 @@ class _Look:
             return
         texts = pc.unique(column).to_pylist()
         self._kinds |= {_kind_of(text) for text in texts}
+        if self._kinds == {BOOLEAN}:
+            return
+        if self._kinds == {Time.kind}:
+            return
+        if self._kinds == {Date.kind}:
+            self._bound(map(EVER.number, texts))
+            return
+        if self._kinds & {BOOLEAN, Date.kind, Time.kind}:  # with others beside them they are words
+            self._kinds.add("text")
         if "text" not in self._kinds:
             self._bound(map(float, texts))
 
@@ -284,6 +368,14 @@ class _Look:
             return Column(name, reason=self._rule)
         if not self._kinds:
             return Column(name, optional=True, reason="it has no values")
+        if self._kinds == {BOOLEAN}:
+            return Column(name, BOOLEAN, self._missing)
+        if self._kinds == {Time.kind}:
+            return Column(name, Time.kind, self._missing)
+        if self._kinds == {Date.kind}:
+            first, last = (EVER.value(day) for day in (self._low, self._high))
+            low, high = (EVER.number(date(*day)) for day in ((first.year, 1, 1), (last.year, 12, 31)))
+            return Column(name, Date.kind, self._missing, low, high)
         if "text" in self._kinds:
             return self._categories(name, "text", most)
         if "number" not in self._kinds and not self._uncounted and len(self._counts) <= FEW:
@@ -294,7 +386,9 @@ class _Look:
         if max(-self._low, self._high) > LARGEST:
             return Column(name, reason="its numbers are too large")
         low, high = rounded(self._low, self._high)
-        return Column(name, "number" if "number" in self._kinds else "integer", self._missing, low, high)
+        if "number" not in self._kinds and max(-low, high) < MAX_CODE:
+            return Column(name, Integer.kind, self._missing, float(math.floor(low)), float(math.ceil(high)))
+        return Column(name, "number", self._missing, low, high)
 
     def _categories(self, name: str, kind: str, most: int) -> Column:
         if self._uncounted:
@@ -329,6 +423,12 @@ def _round(size: float) -> float:
 def _kind_of(text: str) -> str:
     if INTEGER.fullmatch(text):
         return "integer"
+    if text.lower() in TRUTHS:
+        return BOOLEAN
+    if not math.isnan(EVER.number(text)):
+        return Date.kind
+    if not math.isnan(CLOCK.number(text)):
+        return Time.kind
     return "number" if NUMBER.fullmatch(text) and math.isfinite(float(text)) else "text"
 
 
@@ -348,11 +448,12 @@ def _is_category(value: object) -> bool:
 
 
 def _unusable(kind: pa.DataType) -> str:
-    if pa.types.is_boolean(kind):
-        return "it is boolean: map it to texts, such as no and yes, first"
+    if pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_timestamp(kind):
+        return ""
     if pa.types.is_temporal(kind):
-        return "it has dates or times: turn them into numbers or categories first"
+        return "it has durations: turn them into numbers first"
     numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    numbers = numbers or pa.types.is_boolean(kind)
     return "" if numbers or _is_text(kind) or pa.types.is_null(kind) else "it has neither numbers nor texts"
 
 

@@ -13,24 +13,28 @@ from typing import Any
 import numpy as np
 
 from hush.batch.draws import (
+    GROUP,
     LOW_SIX,
     ONE,
     SIX,
     TOP,
     ZERO,
     Array,
+    add_bits,
     add_members,
     below,
     clamped,
+    drawn,
     either,
     insert_bit,
+    insert_into,
     quotient,
     rounds_up,
 )
-from hush.batch.native import compiled, flag, floats_at, inlined, lowest, pointer, shifted, shorts_at
+from hush.batch.native import compiled, flag, floats_at, high, inlined, lowest, pointer, shifted, shorts_at
 from hush.batch.windows import even_state, knot_state
 
-GUIDE = 12  # where the guide of the knots begins
+GUIDE = 13  # where the guide of the knots begins
 SET = 80  # words: enough for a set of 4097 members
 WIDEST = 1024  # words: enough for the cells of any rows channel
 
@@ -83,35 +87,29 @@ def one_row(z: Array, row: Any, named: Any, mine: Any, words: Array, at: int, li
 
 
 @inlined
-def add_cell(
-    z: Array, j: Any, row: int, mine: Any, words: Array, at: int, limit: int, excess: Array, found: Array
-) -> Any:
-    """Draw a cell of the row j, add it to a set (or the own cell in its place), and return the next position."""
-    cell, at = below(words, at, limit, z[2], excess[np.int64(z[2])])
+def add_cell(z: Array, j: Any, row: int, mine: Any, cell: Any, found: Array) -> None:
+    """Add a cell of the row j to a set, or the own cell in its place."""
     member = np.uint64(j) * z[9] + capped(either(flag(np.int64(j) == row), mine, cell), z[10])
     found[np.int64(member >> SIX)] |= ONE << (member & LOW_SIX)
-    return at
 
 
 @compiled
 def few_rows(
-    z: Array, row: Any, named: Any, mine: Any, words: Array, at: int, limit: int, excess: Array, found: Array
+    z: Array, row: Any, named: Any, mine: Any, words: Array, at: int, limit: int, groups: Array, found: Array
 ) -> Any:
     """Write a set of cells of at most 64 rows as bits, and return the next position. The rows are one word."""
-    size, weight = np.int64(z[0]), np.int64(z[1])
-    first, at = below(words, at, limit, np.uint64(size - weight), excess[size - weight])
-    rows = (named ^ ONE) << first
-    for t in range(size - weight, size - 1):
-        pick, at = below(words, at, limit, np.uint64(t + 1), excess[t + 1])
-        taken = (rows >> pick) & ONE
-        rows |= ONE << pick | taken << np.uint64(t)
-    below_it = (ONE << np.uint64(row)) - ONE
-    rows = (rows & below_it) | (rows & ~below_it) << ONE | named << np.uint64(row)
+    rows, at = add_bits(words, at, limit, z[0] - z[1], groups, named)
+    rows = insert_into(rows, row, named)
     for part in range(members_of(z)):
         found[part] = ZERO
-    for _ in range(weight):
-        at = add_cell(z, lowest(rows), row, mine, words, at, limit, excess, found)
-        rows &= rows - ONE
+    cells = shifted(groups, 1 + GROUP * np.int64(groups[0]))
+    for g in range(np.int64(cells[0])):
+        group = shifted(cells, 1 + GROUP * g)
+        word, at = drawn(words, at, limit, group)
+        for _ in range(np.int64(group[0])):
+            add_cell(z, lowest(rows), row, mine, high(word, z[2]), found)
+            word *= z[2]
+            rows &= rows - ONE
     return at
 
 
@@ -124,7 +122,7 @@ def many_rows(
     words: Array,
     at: int,
     limit: int,
-    excess: Array,
+    groups: Array,
     marks: Array,
     chosen: Array,
     found: Array,
@@ -135,15 +133,20 @@ def many_rows(
     parts = (size + 63) >> 6
     for part in range(parts):
         marks[part] = ZERO
-    first, at = below(words, at, limit, np.uint64(size - weight), excess[size - weight])
-    marks[np.int64(first >> SIX)] = (named ^ ONE) << (first & LOW_SIX)
-    at = add_members(words, at, limit, size - weight, size - 1, excess, marks)
+    at = add_members(words, at, limit, z[0] - z[1], groups, named, marks)
     insert_bit(marks, parts, row, named)
     list_members(marks, parts, weight, chosen)
     for part in range(members_of(z)):
         found[part] = ZERO
-    for i in range(weight):
-        at = add_cell(z, chosen[i], row, mine, words, at, limit, excess, found)
+    cells = shifted(groups, 1 + GROUP * np.int64(groups[0]))
+    done = 0
+    for g in range(np.int64(cells[0])):
+        group = shifted(cells, 1 + GROUP * g)
+        word, at = drawn(words, at, limit, group)
+        for _ in range(np.int64(group[0])):
+            add_cell(z, chosen[done], row, mine, high(word, z[2]), found)
+            word *= z[2]
+            done += 1
     return at
 
 
@@ -186,12 +189,12 @@ def small_rows_kernel(job: Any, done: int, words: Array, at: int, limit: int) ->
     people, places, output, found = job.people, job.places, job.output, pointer(job.scratch)
     z, f, stream, spare = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.excess)
     categories, numbers = shorts_at(job.columns[0]), floats_at(job.columns[1])
-    low, span, parts = job.lows[1], job.spans[1], members_of(z)
+    low, span, parts, groups = job.lows[1], job.spans[1], members_of(z), shifted(z, np.int64(z[12]))
     while done < len(people):
         start, person = at, people[done]
         row = np.int64(categories[person])
         named, mine, at = own_cell(z, f, numbers[person], low, span, stream, at, limit, spare)
-        at = few_rows(z, row, named, mine, stream, at, limit, spare, found)
+        at = few_rows(z, row, named, mine, stream, at, limit, groups, found)
         if at > limit:
             return done, start
         for part in range(parts):
@@ -206,13 +209,13 @@ def rows_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
     people, places, output, work = job.people, job.places, job.output, pointer(job.scratch)
     z, f, stream, spare = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.excess)
     categories, numbers = shorts_at(job.columns[0]), floats_at(job.columns[1])
-    low, span, parts = job.lows[1], job.spans[1], members_of(z)
+    low, span, parts, groups = job.lows[1], job.spans[1], members_of(z), shifted(z, np.int64(z[12]))
     found, marks, chosen = work, shifted(work, WIDEST), shifted(work, WIDEST + SET)
     while done < len(people):
         start, person = at, people[done]
         row = np.int64(categories[person])
         named, mine, at = own_cell(z, f, numbers[person], low, span, stream, at, limit, spare)
-        at = many_rows(z, row, named, mine, stream, at, limit, spare, marks, chosen, found)
+        at = many_rows(z, row, named, mine, stream, at, limit, groups, marks, chosen, found)
         if at > limit:
             return done, start
         for part in range(parts):

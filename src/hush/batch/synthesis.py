@@ -23,9 +23,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hush.batch.dated import values
+from hush.core.calendar import Counted
 from hush.core.channels import Rows, Subset, Unary
-from hush.core.schema import Attribute, Categorical, Numeric
-from hush.core.views import Bands, Value, View
+from hush.core.looking import View
+from hush.core.schema import OTHER, Attribute, Categorical, Choices, Numeric
+from hush.core.views import Bands, Value
 from hush.errors import EstimateError
 from hush.server.relations.consistent import consistent
 from hush.server.relations.crosstabs import tables as tables_of
@@ -58,6 +61,9 @@ def synthesise(tally: Tally, people: int, seed: int | None = None) -> pa.Table:
         raise EstimateError("seed must be None, or a whole number from 0 on")
     if not tables_of(tally):
         raise EstimateError('the plan has no tables: design it with relations, such as relations=[("a", "b")]')
+    for attribute in tally.plan.schema.attributes:
+        if isinstance(attribute, Choices):
+            raise EstimateError(f"attribute {attribute.name!r}: choices cannot be synthesised")
     rng = np.random.default_rng(seed)
     found = consistent(tally, "shrunk")
     views = dict(_alone(tally)) | {view: np.array(shares) for view, shares in found.margins.items()}
@@ -185,7 +191,8 @@ def _arrow(tally: Tally, views: Sequence[View], records: Array, rng: np.random.G
             assert isinstance(view, Bands)
             columns[attribute.name] = _numbers(attribute, view, row, rng)
         else:
-            values = pa.array([*attribute.values, *[None] * attribute.optional])
+            assert isinstance(attribute, Categorical)  # choices have no relations
+            values = pa.array([*attribute.values, *[OTHER] * attribute.other, *[None] * attribute.optional])
             columns[attribute.name] = values.take(pa.array(row))
     return pa.table(columns)
 
@@ -198,4 +205,6 @@ def _numbers(number: Numeric, view: Bands, row: Array, rng: np.random.Generator)
     gone = row >= len(spans)
     band = np.where(gone, 0, row)
     drawn = np.minimum(np.array(edges)[band] + spans[band] * rng.random(len(row)), np.array(edges[1:])[band])
-    return pa.array(np.maximum(drawn, lows[band]), mask=gone)
+    drawn = np.maximum(drawn, lows[band])
+    drawn = np.ceil(drawn) if number.whole else drawn  # a cut is the last value of its band
+    return values(number, drawn, gone) if isinstance(number, Counted) else pa.array(drawn, mask=gone)

@@ -13,7 +13,7 @@ import numpy as np
 
 from hush.batch.draws import ONE, TWO, ZERO, Array
 from hush.batch.native import blend, flag, inlined, lesser, public
-from hush.batch.program import KNOTS
+from hush.batch.program import KNOTS, ROW
 from hush.core.channels import window as window_channel
 
 ROUNDING = float(window_channel.ROUNDING)
@@ -57,18 +57,37 @@ def knot_state(u: float, f: Array, guide: Array) -> Any:
 
 
 @inlined
-def window_cell(s: float, word: Any, width: float, threshold: float, to_inside: float, to_outside: float) -> Any:
-    """Return a cell for the window that starts at s. The upper bits of a word decide inside or outside, and the cell.
+def binned_state(u: float, bins: float, table: Array) -> Any:
+    """Return the same as `knot_state`, from a table with a row for each bin."""
+    row = ROW * np.int64(u * bins)
+    cut = table[row]
+    behind = u >= cut
+    at = row + 1 + 3 * np.int64(flag(behind))
+    return table[at], (u - table[at + 1]) * table[at + 2]
 
-    The quotient by a step is taken in floats, and is exact: x + 1/2 is at least half a step's inverse away from any
-    multiple of the step, and rounding moves the product by less than 2^-12 of that, because x is below 2^40.
+
+@inlined
+def window_parts(s: float, word: Any, width: float, threshold: float, to_inside: float, to_outside: float) -> Any:
+    """Return a quotient and a whole number, for the window that starts at s: the cell is the sum of their whole parts.
+
+    The upper bits of a word decide inside or outside, and the cell. The quotient by a step is taken in floats, and its
+    whole part is exact: x + 1/2 is at least half a step's inverse away from any multiple of the step, and rounding
+    moves the product by less than 2^-12 of that, because x is below 2^40. The sum of both could reach the next whole
+    number, so take the whole part first.
     """
     x = upper(word)
     inside = x < threshold
     rest = x - blend(inside, 0.0, threshold)
-    cell = np.floor((rest + 0.5) * blend(inside, to_inside, to_outside))
-    behind = blend(cell >= s, width, 0.0)  # outside, cells at or behind the window's start lie behind its end
-    return cell + blend(inside, s, behind)
+    quotient = (rest + 0.5) * blend(inside, to_inside, to_outside)
+    behind = blend(quotient >= s, width, 0.0)  # outside, cells at or behind the window's start lie behind its end
+    return quotient, blend(inside, s, behind)
+
+
+@inlined
+def window_cell(s: float, word: Any, width: float, threshold: float, to_inside: float, to_outside: float) -> Any:
+    """Return a cell for the window that starts at s, as a float."""
+    quotient, whole = window_parts(s, word, width, threshold, to_inside, to_outside)
+    return np.floor(quotient) + whole
 
 
 @inlined

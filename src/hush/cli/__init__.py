@@ -18,6 +18,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name != "click":
             raise
-        print("hush: the command line needs more libraries: pip install 'hush-ldp[cli]'", file=sys.stderr)
+        hint = "pip install 'hush-ldp[cli]' (in a clone: '.[cli]')"
+        print(f"hush: the command line needs more libraries: {hint}", file=sys.stderr)
         sys.exit(2)
     program(prog_name="hush")

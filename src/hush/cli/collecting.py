@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hush.cli import completing, results
-from hush.cli.program import ATTRIBUTES, JSON, OVERWRITE, PICTURE, PLAN, RESULT, as_it_is, as_json, program
+from hush.cli.program import ATTRIBUTES, JSON, OVERWRITE, PICTURE, PLAN, RESULT, Refused, as_it_is, as_json, program
 from hush.cli.results import CSV, EXPECTED, LEVEL, TALLY
 
 if TYPE_CHECKING:
@@ -194,13 +194,20 @@ def _dataframe(plan: Plan, paths: list[str]) -> Any:
 @click.option(
     "--remedy",
     type=click.Choice(["clip", "project"]),
-    help="Biased, but never odd. clip: move into the domain; project: shares that are not negative and add up to 1.",
+    help="Look better, but are biased. clip: move into the domain; project: nonnegative shares that add up to 1.",
 )
 @click.option(
     "--tail",
     type=float,
     metavar="N",
     help="Add the means of wide numbers without a clip, if the share of people above x falls like x^-N or faster.",
+)
+@click.option("--top", type=click.IntRange(1), metavar="N", help="Only the N largest shares of each attribute.")
+@click.option("--search", metavar="TEXT", help="Only shares of categories with this text in their name.")
+@click.option(
+    "--together/--each",
+    default=None,
+    help="All intervals of one attribute's shares hold at once, or each by itself; --top means --together.",
 )
 @ATTRIBUTES
 @PICTURE
@@ -213,6 +220,9 @@ def estimate(
     estimator: str,
     remedy: str | None,
     tail: float | None,
+    top: int | None,
+    search: str | None,
+    together: bool | None,
     attributes: tuple[str, ...],
     picture: str | None,
     machine: bool,
@@ -231,12 +241,25 @@ def estimate(
     schema = counted.plan.schema
     for name in attributes:
         schema[name]  # raises, and lists the known ones
-    rows = estimates.estimate(counted, level=level, estimator=estimator, tail=tail)  # type: ignore[arg-type]
+    if (top is not None or search is not None) and remedy == "project":
+        raise click.UsageError(f"--remedy project needs all shares: leave out --{'search' if top is None else 'top'}")
+    rows = estimates.estimate(
+        counted,
+        level=level,
+        estimator=estimator,  # type: ignore[arg-type]
+        tail=tail,
+        simultaneous=together,
+        top=top,
+        search=search,
+    )
     if remedy:
         rows = rows.clip() if remedy == "clip" else rows.project()
-    rows = rows.of(*attributes) if attributes else rows
-    about = {"level": level, "estimator": estimator, "remedy": remedy}
+    if attributes:
+        rows = rows.like([row for row in rows if row.attribute in attributes])
+    about = {"level": level, "estimator": estimator, "remedy": remedy, "together": rows.simultaneous}
     results.put(rows, counted, about, machine=machine, commas=commas)
+    if picture and not rows:
+        raise Refused("there is no picture: no category has this text in its name")
     if picture:
         from hush import plots
 

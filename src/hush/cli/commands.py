@@ -6,20 +6,22 @@ Those about many people are in `collecting`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hush.cli import (
+    changing,
     closing,
     collecting,
     comparing,
     completing,
     completion,
     doctor,
+    frequent,
     outlining,
+    planning,
     relating,
     relaying,
     results,
@@ -27,30 +29,34 @@ from hush.cli import (
     shuffling,
     starting,
     storing,
-    wishes,
+    training,
 )
 from hush.cli.program import (
     ATTRIBUTES,
     JSON,
-    OVERWRITE,
     PICTURE,
     PLAN,
     WRONG,
     Refused,
-    as_it_is,
     as_json,
-    listed,
-    number,
     program,
 )
 
+if TYPE_CHECKING:
+    from hush.core.plan import Plan
+
+    Guesses = Mapping[str, Any] | None
+
 __all__ = [
+    "changing",
     "closing",
     "collecting",
     "comparing",
     "completion",
     "doctor",
+    "frequent",
     "outlining",
+    "planning",
     "program",
     "relating",
     "relaying",
@@ -58,156 +64,8 @@ __all__ = [
     "shuffling",
     "starting",
     "storing",
+    "training",
 ]
-
-# As in `hush.core.design`, which would have to be loaded for the help; a test compares.
-NUMERIC = (
-    *("minimax", "hybrid", "piecewise", "piecewise-sub", "duchi", "laplace", "scdf", "staircase", "duchi-multi"),
-    "cube",
-)
-CATEGORICAL = ("subset", "grr", "oue", "sue")
-
-
-@program.command()
-@click.argument("schema", metavar="SCHEMA.json", shell_complete=completing.files)
-@click.option("--epsilon", type=float, help="The cost of answering for each person, 0.001 to 16.")
-@click.option(
-    "--numeric",
-    default="minimax",
-    show_default=True,
-    metavar="NAME",
-    shell_complete=completing.words(*NUMERIC),
-    help=f"{', '.join(NUMERIC[:-1])} or {NUMERIC[-1]}.",
-)
-@click.option(
-    "--categorical",
-    default="subset",
-    show_default=True,
-    metavar="NAME",
-    shell_complete=completing.words(*CATEGORICAL),
-    help=f"{', '.join(CATEGORICAL[:-1])} or {CATEGORICAL[-1]}.",
-)
-@click.option(
-    "-k",
-    default="best",
-    show_default=True,
-    metavar="best|paper|weighted|all|N",
-    shell_complete=completing.words("best", "paper", "weighted", "all"),
-    help="How many questions each person answers; weighted: one, drawn by its error; all: epsilon is split.",
-)
-@click.option(
-    "--objective",
-    default="worst",
-    show_default=True,
-    metavar="NAME|WEIGHTS",
-    shell_complete=completing.words("worst", "uniform", "centre"),
-    help="For minimax: worst, uniform, centre, or weights of equal bins such as 1,4,1.",
-)
-@click.option(
-    "--importance",
-    multiple=True,
-    metavar="NAME=WEIGHT",
-    help="How much an attribute counts (1); with relations, also a pair: NAME,NAME=WEIGHT.",
-)
-@click.option("--joint", multiple=True, metavar="NAME,NAME", help="Neighbouring attributes to report together.")
-@wishes.options
-@shuffling.options
-@click.option("--title", default="", help="Part of the plan: another title is another collection.")
-@click.option(
-    "-o", "--output", metavar="FILE", shell_complete=completing.files, help="Write the plan here, as canonical JSON."
-)
-@OVERWRITE
-@click.option("--json", "machine", is_flag=True, help="Print the plan itself, as canonical JSON.")
-def plan(
-    schema: str,
-    epsilon: float | None,
-    numeric: str,
-    categorical: str,
-    k: str,
-    objective: str,
-    importance: tuple[str, ...],
-    joint: tuple[str, ...],
-    relation: tuple[str, ...],
-    singles: float | None,
-    bands: tuple[str, ...],
-    range_: tuple[str, ...],
-    central: float | None,
-    delta: float | None,
-    crowd: int | None,
-    own: int | None,
-    local: float | None,
-    margin: float | None,
-    attribute: str | None,
-    title: str,
-    output: str | None,
-    overwrite: bool,
-    machine: bool,
-) -> None:
-    """Design a plan for a schema, and show its cost.
-
-    The schema is {"attributes": [...]}, or the array alone. A number has low and high, and may have "out_of_range":
-    "clip"; a category has values; both may have "optional": true.
-
-    \b
-    Example:
-      hush plan schema.json --epsilon 1.0 --title "spring survey" -o plan.json
-      hush plan schema.json --epsilon 1.0 --relation education,region --relation income,education --range income
-      hush plan schema.json --central 1.0 --delta 1e-6 --crowd 10000
-    """
-    from hush.cli import files
-
-    fields = files.read_schema(schema)
-    with wishes.designing():
-        asked = dict(
-            numeric=numeric,
-            categorical=categorical,
-            k=int(k) if k.isdecimal() and len(k) < 9 else k,  # anything else is refused there
-            objective=[number(part, "--objective") for part in objective.split(",")] if "," in objective else objective,
-            importance=dict(_importance(text, fields.names) for text in importance),
-            joint=[listed(names, fields.names) for names in joint],
-            **wishes.wished(fields, relation, singles, bands, range_),
-            title=title,
-        )
-        promise = shuffling.Promise(central, delta, crowd, own, local, margin, attribute)
-        made, shuffled, needed = shuffling.designed(fields, epsilon, promise, asked)
-    if output:
-        _keep(made.to_json().encode(), Path(output), overwrite, schema)  # its SHA-256 is the plan's id
-    if machine:
-        as_it_is(made.to_json())
-        return
-    from hush.cli import printing
-
-    printing.show(made.table())
-    if shuffled is not None:
-        printing.say("")
-        printing.show(shuffled.table())
-    if needed is not None:
-        printing.say(needed)
-    if relation or range_:
-        from hush.planning.relations import needs
-
-        printing.say("", *needs(made))
-    if output:
-        printing.say(f"Written to {output}.")
-
-
-def _keep(text: bytes, path: Path, overwrite: bool, schema: str) -> None:
-    """Write a plan, unless the file has the same one: a plan in use must not be replaced silently."""
-    from hush.files import atomic
-
-    if path.is_file() and path.stat().st_size == len(text) and path.read_bytes() == text:
-        return
-    atomic.check_target(path, overwrite=overwrite, inputs=[schema], what="the plan")
-    with atomic.replacing(path, overwrite=overwrite) as file:
-        file.write(text)
-
-
-def _importance(text: str, known: Sequence[str]) -> tuple[Any, float]:
-    name, equals, weight = text.rpartition("=")
-    if not equals:
-        raise Refused("--importance is written NAME=WEIGHT")
-    pair = tuple(listed(name, known))
-    return pair if len(pair) == 2 and name not in known else name, number(weight, "--importance")
 
 
 @program.command()
@@ -240,9 +98,10 @@ def predict(
 ) -> None:
     """Predict standard errors and margins before anybody is asked.
 
-    A margin is half of the width of the interval that `hush estimate` would give. Without guesses the worst population
-    is assumed for each estimate: half of the people at either end. Use that for margins, not for comparing mechanisms,
-    as some are at their best just there: compare them with guesses, or by the worst variance of `hush plan`.
+    A margin is half of the width of the interval that `hush estimate` would give. Without guesses, hush assumes the
+    worst population for each estimate: half of the people at each end of the range. Such margins are safe, but do not
+    compare mechanisms by them: some are at their best for this very population. Compare mechanisms with guesses, or by
+    the worst variance that `hush plan` shows.
 
     \b
     Example:
@@ -250,7 +109,6 @@ def predict(
       hush predict plan.json --margin 0.5 --attribute age
     """
     from hush.cli import files
-    from hush.planning import predictions, relations
 
     if (people is None) == (margin is None):
         raise Refused("give either --people, or --margin to learn how many are needed")
@@ -261,42 +119,61 @@ def predict(
     for name in attributes:
         made.schema[name]  # raises, and lists the known ones
     if margin is not None:
-        needed = max(
-            predictions.people_needed(made, margin, attribute=name, own=own, level=level, guesses=known)
-            for name in attributes or [None]
-        )
-        if machine:
-            asked = {"margin": margin, "level": level, "own": own, "attributes": attributes}
-            as_json({"plan": made.id, **asked, "people": needed})
-        else:
-            from hush.cli import printing
-
-            of = " and ".join(attributes) or "every attribute"
-            printing.say(f"{needed:,} people are needed for a margin of ±{margin:g} of {of}, at level {level:g}.")
-        people = needed
+        people = _needed(made, margin, attributes, own, level, known, machine)
     else:
         assert people is not None
-        rows = predictions.predict(made, people, own=own, level=level, guesses=known)
-        rows = rows.of(*attributes) if attributes else rows
-        related = relations.foresee(made, people, level=level, guesses=known)
-        if attributes:
-            related = related.like([row for row in related if {row.attribute, row.by} & set(attributes)])
-        if machine:
-            found = {"rows": [vars(row) for row in rows], "relations": [vars(row) for row in related]}
-            as_json({"plan": made.id, "people": people, "own": own, "level": level, **found})
-        else:
-            from hush.cli import printing
-
-            printing.show(rows)
-            if related:
-                printing.show(related)
+        _predicted(made, people, attributes, own, level, known, machine)
     if picture:
         from hush import plots
+        from hush.planning.predictions import predict as predicted
 
-        drawn = predictions.predict(made, people, level=level, guesses=known)
+        drawn = predicted(made, people, level=level, guesses=known)
         options: dict[str, Any] = {"people": people, "level": level, "guesses": known}
         parts = plots.pages(drawn.of(*attributes) if attributes else drawn)
         results.draw([plots.margins(made, attributes=names, **options) for names in parts], picture)
+
+
+def _needed(
+    made: Plan, margin: float, attributes: Sequence[str], own: int, level: float, known: Guesses, machine: bool
+) -> int:
+    """Print how many people a margin of each of these attributes needs, and return it."""
+    from hush.planning.needed import people_needed
+
+    needed = max(
+        people_needed(made, margin, attribute=name, own=own, level=level, guesses=known)
+        for name in (attributes or (None,))
+    )
+    if machine:
+        asked = {"margin": margin, "level": level, "own": own, "attributes": attributes}
+        as_json({"plan": made.id, **asked, "people": needed})
+    else:
+        from hush.cli import printing
+
+        of = " and ".join(attributes) or "every attribute"
+        printing.say(f"{needed:,} people are needed for a margin of ±{margin:g} of {of}, at level {level:g}.")
+    return needed
+
+
+def _predicted(
+    made: Plan, people: int, attributes: Sequence[str], own: int, level: float, known: Guesses, machine: bool
+) -> None:
+    """Print what people's answers would show about these attributes, and about relations with them."""
+    from hush.planning import predictions, relations
+
+    rows = predictions.predict(made, people, own=own, level=level, guesses=known)
+    rows = rows.of(*attributes) if attributes else rows
+    related = relations.foresee(made, people, level=level, guesses=known)
+    if attributes:
+        related = related.like([row for row in related if {row.attribute, row.by} & set(attributes)])
+    if machine:
+        found = {"rows": [vars(row) for row in rows], "relations": [vars(row) for row in related]}
+        as_json({"plan": made.id, "people": people, "own": own, "level": level, **found})
+        return
+    from hush.cli import printing
+
+    printing.show(rows)
+    if related:
+        printing.show(related)
 
 
 @program.command()
@@ -306,7 +183,8 @@ def predict(
 def audit(plan: str, draws: int, machine: bool) -> None:
     """Prove the cost of a plan, and attack it.
 
-    Its samplers are run and compared with their laws. The exit code is 1 if anything is wrong.
+    It runs the plan's samplers, and compares their draws with the exact probabilities. The exit code is 1 if anything
+    is wrong.
 
     \b
     Example:
@@ -397,10 +275,10 @@ def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: s
 
 @program.command()
 @click.option("--people", default=1_000_000, show_default=True, help="How many to make up.")
-@click.option("--epsilon", type=float, help="The cost of answering for each of them [1; by a relay 4].")
+@click.option("--epsilon", type=float, help="The cost of answering for each of them [1, or 4 with --relay].")
 @click.option("--level", default=0.95, show_default=True, help="Probability of the intervals.")
 @click.option("--seed", default=2019, show_default=True, help="Another seed makes other people.")
-@click.option("--port", type=int, help="Where to listen (8000 if it is free; 0: a free one).")
+@click.option("--port", type=int, help="The port to listen on [8000 if it is free]; 0 takes any free one.")
 @click.option("--store", metavar="FILE", shell_complete=completing.files, help="Keep the reports in this file.")
 @click.option(
     "--picture",

@@ -88,8 +88,9 @@ def compare(
     else:
         from hush.cli import printing
 
-        printing.show(rows)
-    click.echo(f"hush: {comparing.WARNING}", err=True)
+        printing.show(rows)  # with the warning below
+    if machine or commas:
+        click.echo(f"hush: {comparing.WARNING}", err=True)
     if picture:
         from hush import plots
 

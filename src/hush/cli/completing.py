@@ -65,7 +65,10 @@ def values(ctx: click.Context, parameter: click.Parameter, start: str) -> list[C
     found: list[str] = []
     for item in _attributes(ctx):
         if item["name"] == _given(ctx, "attribute"):
-            found += [str(value) for value in item.get("values", [])]
+            found += [
+                str(value) for value in item.get("values", ["no", "yes"] if item.get("kind") == "boolean" else [])
+            ]
+            found += ["(other)"] if item.get("other") else []
             found += ["(missing)"] if item.get("optional") else []
     return _starting(found, start)
 

@@ -53,6 +53,7 @@ def agreement(again: Any = Again) -> str:
 
     from hush import batch
     from hush.batch.engine import BLOCK
+    from hush.batch.plainly import kernels_only
     from hush.core.schema import Categorical, Numeric, Schema
     from hush.device.randomise import randomise_from
     from hush.server.tally import Tally
@@ -65,7 +66,8 @@ def agreement(again: Any = Again) -> str:
         coins = _Kept()
         report = randomise_from(coins, plan, record)
         data = batch.encode(plan, {name: [value] for name, value in record.items()})
-        table = batch._randomise_from(again(coins.words, behind), plan, data, 1, True)  # noqa: SLF001 - no public function takes words
+        with kernels_only():
+            table = batch._randomise_from(again(coins.words, behind), plan, data, 1, True)  # noqa: SLF001 - no public function takes words
         alone = Tally(plan)
         alone.add(report)
         if batch.tally(plan, table) != alone or table.column("report")[0].as_py() != report.id:

@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hush.core import codec
+from hush.core.calendar import Counted, Date, Time
+from hush.core.kinds import Boolean, Integer
+from hush.core.lists import Listed, listed_in
 from hush.core.plan import Plan
-from hush.core.schema import MISSING, Attribute, Categorical, Numeric, Schema
+from hush.core.schema import MISSING, NOT_JSON, Attribute, Categorical, Choices, Numeric, Schema
+from hush.core.texts import Text
 from hush.errors import DesignError, InputError, PlanError, RecordError, SchemaError, TallyError
 from hush.files import paths
 from hush.planning.predictions import Guess
@@ -28,7 +32,23 @@ def read(path: str) -> bytes:
 
 def read_plan(path: str) -> Plan:
     """Read a plan, and check all of it."""
-    return _naming(path, _plan, PlanError)
+    found = _naming(path, _plan, PlanError)
+    find_lists(found.schema, path)
+    return found
+
+
+def find_lists(schema: Schema, path: str) -> None:
+    """Read the long lists of a plan that lie beside its file, under their names. Others must not be needed."""
+    if is_elsewhere(path):
+        return
+    for listed in listed_in(schema.attributes):
+        if listed.here:
+            continue
+        beside = Path(path).with_name(listed.name)
+        if beside.is_file() and Listed(beside).sha256 != listed.sha256:
+            raise SchemaError(
+                f"{beside}: this is another list than the plan names: its SHA-256 must be {listed.sha256}"
+            )
 
 
 def read_plan_before(path: str, others: Sequence[str], usage: str) -> Plan:
@@ -84,7 +104,7 @@ def _is_plan(path: str) -> bool:
 
 def read_schema(path: str) -> Schema:
     """Read a schema in the friendly form, or as it is in a plan."""
-    return _naming(path, lambda text: friendly(codec.load(text, SchemaError, public=True)), SchemaError)
+    return _naming(path, lambda text: friendly(codec.load(text, SchemaError, public=True), path), SchemaError)
 
 
 def read_guesses(path: str, schema: Schema) -> dict[str, Any]:
@@ -94,7 +114,9 @@ def read_guesses(path: str, schema: Schema) -> dict[str, Any]:
 
 def read_tally(path: str, plan: Plan | None = None) -> Tally:
     """Read a tally, and check all of it. With a plan, a tally of another one is refused."""
-    return _naming(path, lambda text: _tally(text, plan), TallyError)
+    found = _naming(path, lambda text: _tally(text, plan), TallyError)
+    find_lists(found.plan.schema, path)
+    return found
 
 
 def _tally(text: bytes, plan: Plan | None) -> Tally:
@@ -133,8 +155,12 @@ def _naming(path: str, parse: Callable[[bytes], T], error: type[InputError]) -> 
         raise error(f"{'standard input' if path == '-' else path}: {refused}") from None
 
 
-def friendly(value: Any) -> Schema:
+def friendly(value: Any, path: str = "-") -> Schema:
     """Return the schema that somebody wrote. Attributes with values are categorical, with low and high numeric.
+
+    Other kinds are named, as in {"name": "smokes", "kind": "boolean"}.
+
+    {"name": "page", "list": "pages.txt"} names a file with one value on each line, beside that of the schema.
 
     A `note` beside the attributes is for people, and is not read.
     """
@@ -142,28 +168,59 @@ def friendly(value: Any) -> Schema:
         if type(value.get("note")) is str:
             value = {name: item for name, item in value.items() if name != "note"}
         (value,) = codec.fields(value, ["attributes"], SchemaError, "a schema (or it is an array of attributes)")
-    return Schema([_attribute(item) for item in codec.listed(value, SchemaError, "the attributes")])
+    return Schema([_attribute(item, path) for item in codec.listed(value, SchemaError, "the attributes")])
 
 
-def _attribute(item: Any) -> Attribute:
+def _attribute(item: Any, path: str) -> Attribute:
     if not isinstance(item, dict) or type(item.get("name")) is not str:
         raise SchemaError("an attribute must be an object with a name, and with low and high or with values")
     fields = dict(item)
     name = fields["name"]
+    if type(fields.get("list")) is str and "values" not in fields:
+        file = Path(fields.pop("list"))
+        fields["values"] = Listed(file if path == "-" else Path(path).parent / file)
     _check_decided(name, fields)
-    kind = Categorical if "values" in fields else Numeric
-    if fields.pop("kind", kind.kind) != kind.kind:
-        raise SchemaError(f"attribute {name!r}: a numeric one has low and high, a categorical one has values")
-    needed, allowed = (
-        ({"values"}, set()) if kind is Categorical else ({"low", "high"}, {"out_of_range", "scale", "unit"})
-    )
+    several = "most" in fields or fields.get("kind") == Choices.kind
+    kind = Choices if several else Categorical if "values" in fields else Numeric
+    named = fields.pop("kind", kind.kind)
+    if type(named) is str and named in NAMED:
+        return _named(name, fields, named)
+    if named != kind.kind:
+        raise SchemaError(
+            f"attribute {name!r}: a numeric one has low and high, a categorical one has values, and one of several "
+            f"choices has values and most (or kind {Choices.kind!r}); other kinds are: {', '.join(NAMED)}"
+        )
+    needed, allowed = {
+        Numeric: ({"low", "high"}, {"out_of_range", "scale", "unit"}),
+        Categorical: ({"values"}, {"other"}),
+        Choices: ({"values"}, {"most"}),
+    }[kind]
     given = set(fields) - {"name", "optional"}
     if not needed <= given <= needed | allowed:
         raise SchemaError(
             f"attribute {name!r}: needs low and high (and may have out_of_range, optional, scale and unit), "
-            "or values (and may have optional)"
+            "or values (and may have optional, other and most)"
         )
     return kind(**fields)
+
+
+NAMED: dict[str, tuple[Callable[..., Attribute], set[str], set[str]]] = {
+    Boolean.kind: (Boolean, set(), {"optional"}),
+    Integer.kind: (Integer, {"low", "high"}, {"out_of_range", "optional"}),
+    Date.kind: (Date, {"low", "high"}, {"out_of_range", "optional"}),
+    Time.kind: (Time, set(), {"low", "high", "step", "out_of_range", "optional"}),
+    Text.kind: (Text, set(), {"length", "alphabet", "case", "code", "bits", "optional"}),
+}
+"""The kinds that a schema names, and the fields that they need and may have."""
+
+
+def _named(name: str, fields: dict[str, Any], kind: str) -> Attribute:
+    make, needed, allowed = NAMED[kind]
+    if not needed <= fields.keys() - {"name"} <= needed | allowed:
+        needs = f"needs {' and '.join(sorted(needed, reverse=True))}, and " if needed else ""
+        article = "an" if kind[0] in "aeiou" else "a"
+        raise SchemaError(f"attribute {name!r}: {article} {kind} one {needs}may have {', '.join(sorted(allowed))}")
+    return make(**fields)
 
 
 def _check_decided(name: str, fields: dict[str, Any]) -> None:
@@ -171,7 +228,7 @@ def _check_decided(name: str, fields: dict[str, Any]) -> None:
     for key, value in fields.items():
         listed = value if isinstance(value, list) else [value]
         if any(isinstance(text, str) and text.startswith(MARK) for text in listed):
-            rule = "write a public number in its place"
+            rule = "write a public number (or date) in its place"
             if isinstance(value, list):
                 rule = "list public categories, and strike the entry with this mark"
             raise SchemaError(
@@ -186,9 +243,11 @@ def guesses(value: Any, schema: Schema) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, guess in value.items():
         field = schema[name]
+        if isinstance(field, Counted) and isinstance(guess, dict) and "mean" in guess:
+            guess = guess | {"mean": field.cut(guess["mean"])}
         if not isinstance(guess, dict) or not all(type(number) in (int, float) for number in guess.values()):
             raise DesignError(f"attribute {name!r}: a guess must be an object of numbers")
-        if isinstance(field, Categorical):
+        if not isinstance(field, Numeric):
             labels: dict[str, Any] = {str(label): label for label in field.labels}
             if not set(guess) <= set(labels):
                 raise DesignError(f"attribute {name!r}: a guess gives the shares of some of its categories")
@@ -204,8 +263,17 @@ def value_of(field: Attribute, text: str) -> object:
     """Read a value from the command line, where "(missing)" is a missing one."""
     if text == MISSING:
         return None
+    if isinstance(field, Choices):
+        if (listed := field.split(text)) is None:
+            raise RecordError(f"attribute {field.name!r}: {NOT_JSON}")
+        return listed
     if isinstance(field, Categorical):
-        return next((value for value in field.values if str(value) == text), text)
+        # A label is a text for people: the values of a boolean are False and True.
+        return next(
+            (value for value, label in zip(field.values, field.labels, strict=False) if str(label) == text), text
+        )
+    if isinstance(field, Counted):
+        return text
     try:
         return float(text)
     except ValueError:

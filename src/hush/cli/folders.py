@@ -14,8 +14,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from hush.core.calendar import Counted, Time
 from hush.core.plan import Plan
-from hush.core.schema import Attribute, Numeric
+from hush.core.schema import Attribute, Categorical, Numeric
 
 EXAMPLE = "reports.example.org"
 SECRET = (".env", "read.secret", "admin.secret")
@@ -87,9 +88,14 @@ def _short(item: Attribute) -> dict[str, Any]:
         "scale": "linear",
         "unit": None,
         "optional": False,
-        "kind": item.kind,
+        "kind": type(item).kind if type(item) in (Numeric, Categorical) else None,
     }
     value = {name: held for name, held in item.to_json().items() if usual.get(name, ...) != held}
-    if isinstance(item, Numeric):
+    if isinstance(item, Time):
+        value |= {end: value[end][:5] for end in ("low", "high") if value[end].endswith(":00")}
+        if item == Time(item.name, step=item.step, out_of_range=item.out_of_range, optional=item.optional):
+            value = {name: held for name, held in value.items() if name not in ("low", "high")}
+        return {name: held for name, held in value.items() if (name, held) != ("step", 60)}
+    if isinstance(item, Numeric) and not isinstance(item, Counted):
         value |= {end: int(value[end]) for end in ("low", "high") if value[end] == int(value[end])}
     return value

@@ -38,8 +38,8 @@ def host_names(who: str, example: str) -> Callable[[F], F]:
         "names",
         multiple=True,
         metavar="NAME",
-        help=f"A host name of the {who}, such as {example}. Requests for other names are refused, except localhost; "
-        f"and numeric addresses, if the {who} listens beyond this machine.",
+        help=f"A host name of the {who}, such as {example}. Requests for other names are refused. localhost is "
+        f"always allowed, and so are numeric addresses if the {who} listens beyond this machine.",
     )
 
 
@@ -51,7 +51,7 @@ def connections(command: F) -> F:
         show_default=True,
         type=click.IntRange(1, 10**6),
         metavar="N",
-        help="How many connections may be open; files that may be open limit it too.",
+        help="How many connections may be open. The system's limit of open files bounds it too.",
     )
     each = click.option(
         "--connections-each",
@@ -60,7 +60,7 @@ def connections(command: F) -> F:
         show_default=True,
         type=click.IntRange(1, 10**6),
         metavar="N",
-        help="How many of them one address may have. Those of this machine and proxies of --forwarded may have all.",
+        help="How many of them one address may have. This machine and proxies of --forwarded may have all of them.",
     )
     return most(each(command))
 

@@ -32,8 +32,8 @@ from hush.cli.program import OVERWRITE, RESULT, as_json, program
 def schema(people: tuple[str, ...], output: str | None, categories: int, overwrite: bool, machine: bool) -> None:
     """Write a first schema for files of people: kinds, categories, missing values, and suggested bounds.
 
-    Every bound and every list of categories says TO BE DECIDED, and `hush plan` refuses the file until somebody has
-    decided: they must be public, and those read from data are not.
+    Every bound and every list of categories says TO BE DECIDED, and `hush plan` refuses the file until you have
+    decided. Bounds and categories must be public; those read from data are not.
 
     \b
     Example:

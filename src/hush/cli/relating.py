@@ -1,6 +1,6 @@
-"""The commands for relations: `hush crosstab`, `means`, `association`, `quantiles` and `below`.
+"""The commands for relations: `hush crosstab`, `means`, `association`, `quantiles`, `below` and `pairs`.
 
-A plan answers them if it was made with `hush plan --relation` or `--range`.
+A plan answers them if it was made with `hush plan --relation` or `--range`, and the last one with `--choices pairs`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hush.cli import completing, results
-from hush.cli.program import JSON, PICTURE, Refused, numbers, program
+from hush.cli.program import JSON, PICTURE, PLAN, Refused, numbers, program
 from hush.cli.results import CSV, EXPECTED, LEVEL, TALLY
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _named(averages: Means, text: str) -> str | int:
 @click.option(
     "--remedy",
     type=click.Choice(["proper", "shrunk"]),
-    help="Biased, but never odd. proper: nonnegative, and all tables agree; shrunk: also less noise.",
+    help="Look better, but are biased. proper: nonnegative, and all tables agree; shrunk: also less noise.",
 )
 @PICTURE
 @JSON
@@ -207,7 +207,7 @@ def association(
 ) -> None:
     """Estimate the association of two numbers, from -1 to 1.
 
-    The plan must ask for it: `hush plan --relation`, for moments with the kind moments.
+    The plan must ask for it: `hush plan --relation`. The method moments needs the kind moments there.
 
     \b
     Example:
@@ -259,8 +259,8 @@ def quantiles(
 ) -> None:
     """Estimate the median and other quantiles of a number.
 
-    The plan must ask for its range: `hush plan --range`. Without one, --rough takes them from the likeliest
-    distribution, which does not know how far off it is.
+    The plan must ask for its range: `hush plan --range`. If it does not, --rough takes them from the likeliest
+    distribution, without intervals.
 
     \b
     Example:
@@ -338,7 +338,7 @@ def below(
 ) -> None:
     """Estimate the share of people with at most some value of a number.
 
-    The plan must ask for its range: `hush plan --range`. Only its cuts are known.
+    The plan must ask for its range: `hush plan --range`. Shares are known at the cuts of the plan only.
 
     \b
     Example:
@@ -352,3 +352,46 @@ def below(
         found = ranges.below(counted, attribute, cuts or None, level=level, simultaneous=simultaneous)
     results.put(found, counted, {"level": level, "simultaneous": simultaneous}, machine=machine, commas=commas)
     _draw(found, picture)
+
+
+@program.command()
+@PLAN
+@click.argument("attribute", metavar="CHOICES", shell_complete=completing.attributes)
+@click.argument("reports", nargs=-1, required=True, metavar="REPORTS...", shell_complete=completing.files)
+@click.option("--value", "values", multiple=True, metavar="V", help="Only pairs of these values (repeatable).")
+@LEVEL
+@click.option("--each", is_flag=True, help="Each interval holds on its own with this probability, not all together.")
+@JSON
+@CSV
+def pairs(
+    plan: str,
+    attribute: str,
+    reports: tuple[str, ...],
+    values: tuple[str, ...],
+    level: float,
+    each: bool,
+    machine: bool,
+    commas: bool,
+) -> None:
+    """Estimate the shares of people who hold both of two values of choices, with intervals.
+
+    REPORTS are Parquet or Arrow files of reports: a tally does not say which values came together. A collector writes
+    those that it keeps with `hush export`. The plan must report sets of values: make it with --choices pairs.
+
+    \b
+    Example:
+      hush pairs plan.json uses reports.parquet
+      hush pairs plan.json uses reports.parquet --value tv --value web
+    """
+    from hush.batch.files import Reports
+    from hush.batch.together import pairs as counted
+    from hush.cli import files
+
+    if machine and commas:
+        raise Refused("give either --json or --csv")
+    made = files.read_plan(plan)
+    made.schema[attribute]  # raises, and lists the known ones
+    with _advised("--choices pairs"):
+        found, tally = counted(made, Reports(made, files.expand(reports)).batches(), attribute, values=values or None)
+        rows = found.pairs(level, simultaneous=not each)
+    results.put(rows, tally, {"level": level, "simultaneous": not each}, machine=machine, commas=commas)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     default="5s",
     show_default=True,
     metavar="TIME",
-    help="How often the relay looks whether enough reports are there.",
+    help="How often the relay checks whether it has enough reports.",
 )
 @listening.host_names("relay", "relay.example.net")
 @click.option("--origin", multiple=True, metavar="ORIGIN", help="The origin of pages that may send sealed reports.")

@@ -12,6 +12,7 @@ from hush.cli import completing
 from hush.cli.program import Refused, as_json
 
 if TYPE_CHECKING:
+    from hush.core.schema import Schema
     from hush.server.tally import Tally
     from hush.show.rows import Row, Rows
 
@@ -39,9 +40,10 @@ def put(rows: Rows[Any], counted: Tally, about: dict[str, Any], *, machine: bool
     """Print rows and their source; `about` has the options that made them, for JSON."""
     if machine:
         source = {"plan": counted.plan.id, "reports": counted.reports}
-        as_json({**source, **about, "rows": [plain(row) for row in rows]})
+        told = zip(rows, named(rows, counted.plan.schema), strict=True)
+        as_json({**source, **about, "rows": [plain(row) | words for row, words in told]})
     elif commas:
-        print_csv(rows)
+        print_csv(rows, counted.plan.schema)
     else:
         from hush.cli import printing
 
@@ -56,13 +58,23 @@ def plain(row: Row) -> dict[str, Any]:
     }
 
 
-def print_csv(rows: Sequence[Row]) -> None:
-    """Print rows as CSV, under the names of their fields."""
+def named(rows: Rows[Any], schema: Schema) -> list[dict[str, Any]]:
+    """Return for each row what its JSON has beside its numbers: `named`, those that are dates or times of day."""
+    found = []
+    for row, words in zip(rows, rows.worded(schema), strict=True):
+        texts = {name: value for name, value in words.items() if value != getattr(row, name) and value is not None}
+        found.append({"named": texts} if texts else {})
+    return found
+
+
+def print_csv(rows: Rows[Any], schema: Schema | None = None) -> None:
+    """Print rows as CSV, under the names of their fields. Dates and times of day are texts."""
     from hush.show import csv
 
     rare = [name for name in ("floor", "ceiling", "beyond") if all(getattr(row, name, None) is None for row in rows)]
-    names = [name for name in vars(rows[0]) if name not in rare]
-    found = map(plain, rows)
+    names = [name for name in (vars(rows[0]) if rows else rows.columns()) if name not in rare]
+    texts = [{}] * len(rows) if schema is None else [words.get("named", {}) for words in named(rows, schema)]
+    found = [plain(row) | words for row, words in zip(rows, texts, strict=True)]
     click.echo(csv.table(names, ([row[name] for name in names] for row in found), end="\n"), nl=False)
 
 

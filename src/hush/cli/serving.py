@@ -31,7 +31,12 @@ if TYPE_CHECKING:
     help="Keep whole reports, or only tallies and ids.",
 )
 @click.option("--check-ids", is_flag=True, help="Check every report id within batches too.")
-@click.option("--training", multiple=True, metavar="ROUND.json=PEOPLE", help="First round, people per round.")
+@click.option(
+    "--training",
+    multiple=True,
+    metavar="COURSE.json",
+    help="Run a training from its pilot to its result (`Training.design`); or ROUND.json=PEOPLE: from a first round.",
+)
 @click.option(
     "--narrow",
     multiple=True,
@@ -42,7 +47,23 @@ if TYPE_CHECKING:
     "--presentation",
     multiple=True,
     metavar="PLAN.json=FILE.json",
-    help="How the form presents a plan: its words, order, widgets and colour. The plan and its id stay the same.",
+    help="How the form presents a plan, or the training of COURSE.json: words, order, widgets, colour and pictures. "
+    "The plan and its id stay the same.",
+)
+@click.option(
+    "--words",
+    multiple=True,
+    metavar="LANGUAGE=FILE.json",
+    help="The form's own words in a further language, such as it=it.json: all sentences of /pages/words-en.json, and, "
+    "for the explanation, of /pages/explanation-en.json.",
+)
+@click.option(
+    "--list",
+    "lists",
+    multiple=True,
+    metavar="FILE",
+    shell_complete=completing.files,
+    help="A long list of values of a plan. A list that lies beside the file of its plan need not be named.",
 )
 @click.option(
     "--tokens",
@@ -55,8 +76,8 @@ if TYPE_CHECKING:
     "open_",
     metavar="ROLES",
     shell_complete=completing.words("submit", "read", "submit,read", "submit-batch"),
-    help="Roles that everybody has without a token, such as submit,read. The default is none; but submit and read if "
-    "there are no tokens and only this machine can reach the collector.",
+    help="Roles that everybody has without a token, such as submit,read. The default is submit,read if there "
+    "are no tokens and only this machine can reach the collector, and otherwise none.",
 )
 @listening.host_names("collector", "reports.example.org")
 @click.option(
@@ -78,7 +99,7 @@ if TYPE_CHECKING:
     default="60s",
     show_default=True,
     metavar="TIME",
-    help="Numbers that readers see move at most once in this time: 60s, 5m, 1h.",
+    help="Renew the numbers that readers see at most once in this time: 60s, 5m, 1h.",
 )
 @click.option(
     "--reveal-least",
@@ -87,7 +108,13 @@ if TYPE_CHECKING:
     show_default=True,
     type=click.IntRange(0, 10**9),
     metavar="N",
-    help="Those numbers move by at least this many reports. With --reveal-every 0s and 0 here they move at once.",
+    help="Renew them after at least this many new reports. With --reveal-every 0s and 0 here, they follow each report.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["day", "week"]),
+    help="Count by day or week too (UTC), so that readers see change. A report counts in the period in which readers "
+    "first see it. The default keeps no times.",
 )
 @click.option(
     "--tickets",
@@ -133,6 +160,8 @@ def serve(
     training: tuple[str, ...],
     narrow: tuple[str, ...],
     presentation: tuple[str, ...],
+    words: tuple[str, ...],
+    lists: tuple[str, ...],
     tokens: str | None,
     open_: str | None,
     names: tuple[str, ...],
@@ -141,6 +170,7 @@ def serve(
     rate: float,
     every: str,
     least: int,
+    by: str | None,
     tickets: str | None,
     sealed_key: str | None,
     sealed_only: bool,
@@ -179,9 +209,11 @@ def serve(
     if sealed_only and (sealed_key is None or training):
         raise Refused("--sealed-only needs --sealed-key, and does not go with --training")
     named = through.relay_of(relay, relay_crowd, relay_own, relay_delta, sealed_only=sealed_only, narrow=bool(narrow))
+    rounds.read_lists(lists)
     read = [files.read_plan(name) for name in plans]
     pilots = [rounds.pilot_of(spec) for spec in narrow]
-    presented = rounds.presentations(presentation)
+    spoken = rounds.words(words)
+    presented = rounds.presentations(presentation, spoken)
     settings = _settings(
         tokens,
         origin,
@@ -204,7 +236,11 @@ def serve(
         sealed_key=b"" if sealed_key is None else listening.key_of(Path(sealed_key), "sealed reports"),
         sealed_only=sealed_only,
         relay=named,
-        presentations=presented,
+        by=by,  # type: ignore[arg-type]
+        presentations=presented.plans,
+        presented_trainings=presented.trainings,
+        images=presented.images,
+        words=spoken,
         embed=frozenset(listening.origin_of(site, "--embed") for site in embed),
     )
     through.promises(read, named)  # before they are added to the store
@@ -225,8 +261,8 @@ def serve(
                 rounds.add_training(opened, spec)
             if not opened.plans() and not opened.trainings():
                 raise Refused("the store has no plan: name one, as made by `hush plan`")
-            if not presented.keys() <= {held.plan.id for held in opened.plans()}:
-                raise Refused("--presentation: its plan is not served; name the plan too")
+            rounds.check_presented(opened, presented)
+            rounds.check_lists(opened)
             promises = through.stored(opened, named)
 
             def ready(address: str) -> None:
@@ -293,8 +329,9 @@ def _announce(
         click.echo(f"hush: dashboard {page['dashboard']}")
         for sentence in promises[page["id"]].sentences if page["id"] in promises else ():
             click.echo(f"hush: {sentence}")
-    for url in rounds.values():
+    for name, url in rounds.items():
         click.echo(f"hush: {url}")
+        click.echo(f"hush: form {address}/train?training={quote(name, safe='')}")
 
 
 def _settings(

@@ -13,7 +13,11 @@ from hush.cli import completing
 from hush.cli.program import RESULT, Refused, as_json, listed, number, program
 
 HOST = "reports.example.org"
-WAYS = "--number age=18..100, --category system=linux,mac,other, or --schema FILE"
+WAYS = (
+    "--number age=18..100, --integer, --yes-no, --category system=linux,mac,other, --choices, --date, --time, "
+    "or --schema FILE"
+)
+KINDS = ("number", "integer", "yes/no", "category", "choices", "date", "time")
 
 
 def is_terminal() -> bool:
@@ -27,7 +31,26 @@ def is_terminal() -> bool:
 @click.option("--epsilon", type=float, help="The cost of answering for each person. [default: 1.0]")
 @click.option("--host-name", "host", metavar="NAME", help=f"Where people will reach the collector. [default: {HOST}]")
 @click.option("--number", "ranges", multiple=True, metavar="NAME=LOW..HIGH", help="Ask for a number (repeatable).")
+@click.option(
+    "--integer", "wholes", multiple=True, metavar="NAME=LOW..HIGH", help="Ask for a whole number (repeatable)."
+)
+@click.option("--yes-no", "booleans", multiple=True, metavar="NAME", help="Ask for yes or no (repeatable).")
 @click.option("--category", "lists", multiple=True, metavar="NAME=A,B,C", help="Ask for a category (repeatable).")
+@click.option("--choices", multiple=True, metavar="NAME=A,B,C", help="Ask which of these (repeatable).")
+@click.option(
+    "--date",
+    "dates",
+    multiple=True,
+    metavar="NAME=FROM..TO",
+    help="Ask for a date, such as birthday=1920-01-01..2020-12-31 (repeatable).",
+)
+@click.option(
+    "--time",
+    "times",
+    multiple=True,
+    metavar="NAME[=FROM..TO]",
+    help="Ask for a time of day, such as bed_time=18:00..06:00 (repeatable).",
+)
 @click.option("--optional", multiple=True, metavar="NAME", help="An answer that may be missing (repeatable).")
 @click.option("--schema", metavar="FILE", shell_complete=completing.files, help="Take the questions from a schema.")
 @RESULT
@@ -37,7 +60,12 @@ def init(
     epsilon: float | None,
     host: str | None,
     ranges: tuple[str, ...],
+    wholes: tuple[str, ...],
+    booleans: tuple[str, ...],
     lists: tuple[str, ...],
+    choices: tuple[str, ...],
+    dates: tuple[str, ...],
+    times: tuple[str, ...],
     optional: tuple[str, ...],
     schema: str | None,
     machine: bool,
@@ -58,10 +86,22 @@ def init(
     folders.check(target)
     asking = is_terminal() and not machine
     given: list[dict[str, Any]] | None = None
-    if ranges or lists:
-        given = [*map(_number, ranges), *map(_category, lists)]
+    if ranges or wholes or booleans or lists or choices or dates or times:
+        given = [
+            *(_number(text, "--number") for text in ranges),
+            *({"kind": "integer"} | _number(text, "--integer") for text in wholes),
+            *({"kind": "boolean", "name": name.strip()} for name in booleans),
+            *(_category(text, "--category") for text in lists),
+            *({"kind": "choices"} | _category(text, "--choices") for text in choices),
+            *({"kind": "date"} | _ends(text, "--date", "birthday=1920-01-01..2020-12-31") for text in dates),
+            *(
+                {"kind": "time"}
+                | (_ends(text, "--time", "bed_time=18:00..06:00") if "=" in text else {"name": text.strip()})
+                for text in times
+            ),
+        ]
     if schema is not None and given is not None:
-        raise Refused("give either --schema, or --number and --category")
+        raise Refused("give either --schema, or --number, --category and the like")
     if schema is None and given is None and not asking:
         raise Refused(f"name the questions: {WAYS}")
     if title is None:
@@ -87,18 +127,23 @@ def init(
     printing.say(f"Written to {folder}: {', '.join(written)}.", f"Continue with {target / 'README.md'}.")
 
 
-def _number(text: str) -> dict[str, Any]:
+def _number(text: str, option: str) -> dict[str, Any]:
+    found = _ends(text, option, "age=18..100", "LOW..HIGH")
+    return found | {end: number(found[end], option) for end in ("low", "high")}
+
+
+def _ends(text: str, option: str, example: str, form: str = "FROM..TO") -> dict[str, Any]:
     name, equals, bounds = text.rpartition("=")
     low, dots, high = bounds.partition("..")
     if not (equals and dots):
-        raise Refused("--number is written NAME=LOW..HIGH, such as age=18..100")
-    return {"name": name.strip(), "low": number(low, "--number"), "high": number(high, "--number")}
+        raise Refused(f"{option} is written NAME={form}, such as {example}")
+    return {"name": name.strip(), "low": low.strip(), "high": high.strip()}
 
 
-def _category(text: str) -> dict[str, Any]:
+def _category(text: str, option: str) -> dict[str, Any]:
     name, equals, values = text.partition("=")
     if not equals:
-        raise Refused("--category is written NAME=A,B,C, such as system=linux,mac,other")
+        raise Refused(f"{option} is written NAME=A,B,C, such as system=linux,mac,other")
     return {"name": name.strip(), "values": listed(values)}
 
 
@@ -118,13 +163,22 @@ def _asked() -> list[dict[str, Any]]:
         name = click.prompt(more, default="" if found else None, show_default=False).strip()
         if not name:
             return found
-        kind = click.prompt("Is it a number or a category", type=click.Choice(["number", "category"]), default="number")
-        if kind == "number":
+        kind = click.prompt("What is it", type=click.Choice(KINDS), default="number")
+        if kind in ("number", "integer"):
             low = click.prompt("Its lowest value, which everybody may know", type=float)
             high = click.prompt("Its highest value", type=float)
             item: dict[str, Any] = {"name": name, "low": low, "high": high}
+        elif kind == "date":
+            first = click.prompt("The first date, which everybody may know, such as 1920-01-01")
+            item = {"name": name, "low": first, "high": click.prompt("The last date")}
+        elif kind == "time":
+            item = {"name": name}
+        elif kind == "yes/no":
+            item = {"kind": "boolean", "name": name}
         else:
             item = {"name": name, "values": listed(click.prompt("Its categories, with commas between them"))}
+        if kind in ("integer", "choices", "date", "time"):
+            item["kind"] = kind
         if click.confirm("May the answer be missing?", default=False):
             item["optional"] = True
         found.append(item)

@@ -2,80 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hush.cli import completing
+from hush.cli.groups import grouped
 from hush.cli.program import Refused, listed, number
 
 if TYPE_CHECKING:
     from hush.core.schema import Schema
-
-F = TypeVar("F", bound=Callable[..., None])
 
 # As in `hush.core.design.relations`, which would have to be loaded for the help; a test compares.
 KINDS = ("table", "means", "association", "moments")
 SINGLES = 0.2
 
 
-def options(command: F) -> F:
-    """Add the options of a plan that asks about relations."""
-    for option in reversed(
-        (
-            click.option(
-                "--relation",
-                multiple=True,
-                metavar="NAME,NAME[,KIND]",
-                shell_complete=completing.relations(*KINDS),
-                help=f"Ask two together: {', '.join(KINDS[:-1])} or {KINDS[-1]} (repeatable; all: every pair).",
-            ),
-            click.option(
-                "--singles",
-                type=float,
-                help=f"With relations: the share of people who are asked one attribute alone. [default: {SINGLES}]",
-            ),
-            click.option(
-                "--bands",
-                multiple=True,
-                metavar="NAME=CUTS",
-                shell_complete=completing.attributes,
-                help="Public cuts of a number in tables and groups: age=24,40,60 (repeatable).",
-            ),
-            click.option(
-                "--range",
-                "range_",
-                multiple=True,
-                metavar="NAME[=BANDS]",
-                shell_complete=completing.attributes,
-                help="Ask the whole distribution of a number, for quantiles (repeatable) [256 bands].",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+@dataclass(frozen=True)
+class Wishes:
+    """Which relations and whole distributions a plan asks about."""
+
+    relation: tuple[str, ...]
+    singles: float | None
+    bands: tuple[str, ...]
+    range_: tuple[str, ...]
+
+    def read(self, schema: Schema) -> dict[str, Any]:
+        """Return these options as `hush.design` takes them."""
+        if self.singles is not None and not (self.relation or self.range_):
+            raise Refused("--singles is for plans with --relation or --range")
+        cuts = dict(_bands(text) for text in self.bands)
+        trees = dict(_range(schema, text) for text in self.range_)
+        if len(cuts) < len(self.bands) or len(trees) < len(self.range_):
+            raise Refused("--bands and --range: name every attribute once")
+        if "all" in self.relation and len(self.relation) > 1:
+            raise Refused("--relation all has every pair: leave out the others")
+        return {
+            "relations": "all"
+            if "all" in self.relation
+            else [tuple(listed(text, schema.names)) for text in self.relation],
+            "singles": SINGLES if self.singles is None else self.singles,
+            "bands": cuts,
+            "ranges": trees,
+        }
 
 
-def wished(
-    schema: Schema, relation: Sequence[str], singles: float | None, bands: Sequence[str], ranges: Sequence[str]
-) -> dict[str, Any]:
-    """Return these options as `hush.design` takes them."""
-    if singles is not None and not (relation or ranges):
-        raise Refused("--singles is for plans with --relation or --range")
-    cuts = dict(_bands(text) for text in bands)
-    trees = dict(_range(schema, text) for text in ranges)
-    if len(cuts) < len(bands) or len(trees) < len(ranges):
-        raise Refused("--bands and --range: name every attribute once")
-    if "all" in relation and len(relation) > 1:
-        raise Refused("--relation all has every pair: leave out the others")
-    return {
-        "relations": "all" if "all" in relation else [tuple(listed(text, schema.names)) for text in relation],
-        "singles": SINGLES if singles is None else singles,
-        "bands": cuts,
-        "ranges": trees,
-    }
+options = grouped(
+    "wishes",
+    Wishes,
+    click.option(
+        "--relation",
+        multiple=True,
+        metavar="NAME,NAME[,KIND]",
+        shell_complete=completing.relations(*KINDS),
+        help=f"Ask two together: {', '.join(KINDS[:-1])} or {KINDS[-1]} (repeatable; all: every pair).",
+    ),
+    click.option(
+        "--singles",
+        type=float,
+        help=f"With relations: the share of people who are asked one attribute alone. [default: {SINGLES}]",
+    ),
+    click.option(
+        "--bands",
+        multiple=True,
+        metavar="NAME=CUTS",
+        shell_complete=completing.attributes,
+        help="Public cuts of a number in tables and groups: age=24,40,60 (repeatable).",
+    ),
+    click.option(
+        "--range",
+        "range_",
+        multiple=True,
+        metavar="NAME[=BANDS]",
+        shell_complete=completing.attributes,
+        help="Ask the whole distribution of a number, for quantiles (repeatable) [256 bands].",
+    ),
+)
 
 
 @contextmanager

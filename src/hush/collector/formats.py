@@ -28,6 +28,7 @@ import pyarrow as pa
 
 from hush.batch.binary import ids_of, piece_of, rows_of
 from hush.batch.counting import Counts
+from hush.batch.plainly import kernels_only
 from hush.batch.reports import check_schema, report_schema, row_arrays
 from hush.collector.submissions import Batch, Form, Single
 from hush.collector.vectors import layout_of
@@ -36,7 +37,7 @@ from hush.core.columnar import parts
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE, MAX_TEXT, TAG_SIZE, VERSION, Report, sizes
 from hush.errors import ReportError, TallyError
-from hush.server.tally import Tally, own_of, whole_of
+from hush.server.tally import Tally
 
 Array = np.ndarray[Any, Any]
 
@@ -124,7 +125,19 @@ def _tail(plan: Plan) -> bytes:
     return PLAN_MARK + plan.id.encode() + END
 
 
-def id_of(kind: str, body: bytes) -> bytes:
+def batch_id_of(kind: str, body: bytes, id_: bytes | None) -> bytes:
+    """Return the id of a batch whose plan is gone. `id_` is from the header."""
+    if kind == ARROW or id_ is not None:
+        if id_ is None:
+            raise ReportError("a batch needs an id: 32 hexadecimal digits in the header Hush-Batch")
+        return id_
+    start = len(MAGIC) + TAG_SIZE if kind == COLUMNS else 0
+    if len(body) < start + ID_SIZE:
+        raise ReportError("the batch is cut short")
+    return body[start : start + ID_SIZE]
+
+
+def id_of(kind: str, body: bytes, _: bytes | None = None) -> bytes:
     """Return the id of a report whose plan is gone, so that nothing else of it can be checked."""
     if kind == JSON:
         value = codec.load(body, ReportError)
@@ -168,9 +181,10 @@ def prepare(plan: Plan) -> None:
     counts = Counts(plan)
     part = columns[1] if len(columns) > 2 else NO_PARTS
     counts.whole(columns[0], part, columns[-1])
-    for rows in (columns[-1], piece_of(plan, b"", 0)[0].output):
-        counts.add(columns[0], part, rows)
-        counts.drain()
+    with kernels_only():
+        for rows in (columns[-1], piece_of(plan, b"", 0)[0].output):
+            counts.add(columns[0], part, rows)
+            counts.drain()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, report_schema(plan)) as writer:
         writer.write_batch(pa.record_batch([pa.array(column) for column in columns], schema=report_schema(plan)))
@@ -391,11 +405,11 @@ def split(plan: Plan, data: bytes) -> list[Report]:
 def tally(plan: Plan, kind: str, body: bytes, id_: bytes) -> Batch:
     """Read the tally of another collector."""
     found = Tally.from_json(body, plan) if kind == JSON else Tally.decode(plan, body)
-    whole = whole_of(found)
+    whole = found.whole
     if not found.reports or whole.reports > MAX_TALLY:
         raise TallyError(f"a tally that is handed on has from 1 to {MAX_TALLY} reports")
     layout = layout_of(plan)
-    return Batch(plan, id_, layout.with_own(layout.vector(whole), own_of(found)), Form.TALLY, found.encode())
+    return Batch(plan, id_, layout.with_own(layout.vector(whole), found.own), Form.TALLY, found.encode())
 
 
 def _ids(piece: pa.RecordBatch) -> list[bytes]:

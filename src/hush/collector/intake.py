@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hush.collector.queues import Queue
 from hush.collector.settings import Settings
 from hush.collector.stores.base import Store
-from hush.collector.submissions import Batch, Opened, Outcome, Submission
+from hush.collector.submissions import Batch, Gradient, Opened, Outcome, Submission
 
 Done = Callable[[Submission, Outcome | Exception], None]
 
@@ -32,6 +32,6 @@ def _size(submission: Submission) -> int:
         return 512 + len(submission.body) + submission.vector.nbytes + 64 * len(submission.ids)
     if isinstance(submission, Opened):
         return 512 + submission.vector.nbytes + 1024 * len(submission.found)
-    if submission.report is None:
-        return 512
+    if isinstance(submission, Gradient):
+        return 512 + (0 if submission.vector is None else submission.vector.nbytes) + 64 * len(submission.ids)
     return 1024 + 40 * sum(len(output) for _, output in submission.report.answers if isinstance(output, tuple))

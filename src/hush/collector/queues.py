@@ -25,7 +25,7 @@ logger = logging.getLogger("hush.collector")
 GROUP = 4096  # submissions of one commit at most
 LULL, LONGEST = 0.0005, 0.004  # seconds: a group is committed after a lull, or after the longest wait
 LATELY = 8  # groups
-HEAVY = 1 << 16  # bytes of a group that is not to grow: writing them takes most of its time
+HEAVY = 1 << 18  # bytes of a group that is not to grow: writing them takes most of its time
 TOLD = 64  # submissions that are answered before the loop turns to other work
 
 

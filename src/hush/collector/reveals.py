@@ -15,6 +15,10 @@ missing report came.
 **A closed plan** is no exception. The last few reports, fewer than `reveal_least`, stay unseen: otherwise the
 difference to the tally before would show their sum. An operator gets them by `hush export`.
 
+**Periods**, if the operator wants them, are differences of tallies that were shown (`hush.collector.periods`). The
+store counts them in the transaction that moves the tally. Where readers see reports at once, the collector itself looks
+from time to time, so that they are counted.
+
 Counts without content, of a training's people and of metrics, need no memory: they are rounded down to a multiple of
 `reveal_least`, so that they too move by that many.
 """
@@ -27,6 +31,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from hush.collector.periods import Period, is_over, joined, period_at
 from hush.collector.settings import Settings
 from hush.collector.stores.base import Live, Store
 from hush.core.plan import Plan
@@ -53,14 +58,21 @@ class Reveals:
     """
 
     def __init__(
-        self, store: Store, settings: Settings, moved: Callable[[str, int], None], clock: Clock = time.monotonic
+        self,
+        store: Store,
+        settings: Settings,
+        moved: Callable[[str, int], None],
+        clock: Clock = time.monotonic,
+        wall: Clock = time.time,
     ) -> None:
-        self._store, self._moved, self._clock = store, moved, clock
+        self._store, self._moved, self._clock, self._wall = store, moved, clock, wall
+        self.by = settings.by
         self.every, self.least = settings.reveal_every, settings.reveal_least
         self.at_once = self.every == 0 and self.least <= 1
         self._lock = threading.Lock()
         self._seen: dict[str, _Seen] = {}
         self._looking: set[str] = set()
+        self._followed: set[str] = set()
         self._people: dict[str, _People] = {}
         self._text: tuple[float, str] | None = None
 
@@ -88,11 +100,33 @@ class Reveals:
             self._seen.setdefault(plan.id, _Seen(shown, self._clock()))
 
     def _look(self, plan: Plan, seen: _Seen) -> Tally:
-        found = self._store.reveal(plan, seen.tally.reports, self.least)
+        found = self._store.reveal(plan, seen.tally.reports, self.least, self._now())
         if found.reports != seen.tally.reports:
             self._moved(plan.id, found.reports - seen.tally.reports)
         self._seen[plan.id] = _Seen(found, self._clock())
         return found
+
+    def _now(self) -> Period | None:
+        return None if self.by is None else period_at(self.by, self._wall())
+
+    def follow(self, plan: Plan) -> None:
+        """Count by period also where readers see everything at once. Reports from before it began have no period."""
+        if self.by is None or not self.at_once:
+            return
+        shown = self._store.reveal(plan, None, 1).reports
+        if shown == 0 and plan.id not in self._followed and not self._store.periods(plan):
+            self._store.reveal(plan, 0, 1)
+        else:
+            self._store.reveal(plan, shown, 1, self._now())
+        self._followed.add(plan.id)
+
+    def periods(self, plan: Plan) -> list[tuple[Period, Tally]]:
+        """Return the tallies of the periods that are over, in order."""
+        if self.by is None:
+            return []
+        now = self._wall()
+        over = [(period, tally) for period, tally in self._store.periods(plan) if is_over(period, now)]
+        return [(period, sum(tallies, Tally(plan))) for period, tallies in joined(over)]
 
     def next(self, plan: Plan) -> int:
         """Return the seconds until the tally that readers see may move."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hush.collector.periods import Unit
 from hush.collector.presentation import Presentation
 from hush.errors import InputError
 
@@ -89,8 +90,10 @@ class Settings:
     `held_bytes`: how many bytes of unanswered requests are held in memory; at least `max_body`. `sealed_key`: the
     secret key that opens batches of a relay; without one none are taken. `sealed_only`: nothing else is counted.
     `relay`: the relay that people send through. The form sends there, and the pages name its promise.
-    `presentations`: how the form presents plans, by plan id. `embed`: the origins of sites that may show the form in a
-    frame.
+    `by`: count by day or week too; None keeps no times. `presentations`: how the form presents plans, by plan id.
+    `presented_trainings`: how it presents trainings, by their names. `images`: the pictures of presentations, by the
+    names under which they are served. `embed`: the origins of sites that may show the form in a frame. `words`: the
+    form's words in further languages, by tag.
     """
 
     max_body: int = 16 << 20
@@ -113,6 +116,7 @@ class Settings:
     stream_interval: float = 1.0
     reveal_every: float = 60.0
     reveal_least: int = 20
+    by: Unit | None = None
     streams: int = 100
     streams_each: int = 20
     tickets: bool = False
@@ -124,7 +128,10 @@ class Settings:
     sealed_only: bool = False
     relay: RelayNamed | None = None
     presentations: Mapping[str, Presentation] = field(default_factory=dict)
+    presented_trainings: Mapping[str, Presentation] = field(default_factory=dict)
+    images: Mapping[str, bytes] = field(default_factory=dict)
     embed: frozenset[str] = frozenset()
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse unknown roles, an open role admin, and negative numbers."""

@@ -100,18 +100,23 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Gradient:
-    """A report for a round of a training: a gradient, or (`loss`) the loss of a held-out person."""
+    """Reports for a stage or round of a training, as counts: one, or a batch; gradients, or (`loss`) losses.
+
+    `vector` is None if the round is over: its plan is gone, and only the id can be looked up. `ids`: of the reports
+    within a batch, if they are to be checked too.
+    """
 
     training: str
     number: int
     id: bytes
-    report: Report | None  # None if the round is over: its plan is gone, and only the id can be looked up
+    vector: Array | None
     loss: bool = False
+    ids: Sequence[bytes] = ()
 
     @property
     def reports(self) -> int:
         """How many reports it is."""
-        return 1
+        return 1 if self.vector is None else int(self.vector[0])
 
 
 Submission = Single | Batch | Opened | Gradient

@@ -8,18 +8,25 @@ counted and stored together with them, and `tally` subtracts what they add on av
 
 from __future__ import annotations
 
+from array import array
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
+from hush.core.channels import Points
+from hush.core.channels.sparse import DENSE, Sparse
 from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.errors import StoreError
 from hush.server.tally import Tally, without
 
 Array = np.ndarray[Any, Any]
+
+FEW = 1 << 13  # counts: writing fewer costs little
+PAIR = 12  # bytes of a count and its place
+ROW = 256  # bytes that an increment counts for in a store, beside its own
 
 
 class Layout:
@@ -31,6 +38,7 @@ class Layout:
         sizes = [question.channel.alphabet.size for question in plan.questions]
         self._starts = [1 + questions + start for start in accumulate([0, *sizes])]
         self.size = self._starts[-1]
+        self._wide = [isinstance(question.channel.alphabet, Points) for question in plan.questions]
 
     def zero(self) -> Array:
         """Return the vector of an empty tally."""
@@ -54,11 +62,16 @@ class Layout:
     def vector(self, tally: Tally) -> Array:
         """Return a tally as a vector."""
         parts = [[tally.reports], tally.answered, *tally.counts]
-        return np.array([count for part in parts for count in part], dtype=np.int64)
+        return np.concatenate(
+            [np.array(part.dense() if isinstance(part, Sparse) else part, dtype=np.int64) for part in parts]
+        )
 
     def tally(self, vector: Array) -> Tally:
         """Return a vector as the tally of people, checked: without what a relay's own reports add on average."""
-        counts = [vector[a:b].tolist() for a, b in zip(self._starts, self._starts[1:], strict=False)]
+        counts = [
+            _wide(vector[a:b]) if wide else vector[a:b].tolist()
+            for a, b, wide in zip(self._starts, self._starts[1:], self._wide, strict=False)
+        ]
         found = Tally(self.plan, int(vector[0]), vector[1 : self._starts[0]].tolist(), counts)
         own = self.own(vector)
         return without(found, min(own, found.reports)) if own else found
@@ -79,6 +92,36 @@ class Layout:
         """Return a vector as bytes."""
         return vector.astype("<i8").tobytes()
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether few counts are written without all others."""
+        return self.size >= FEW
+
+    def room(self, before: int, few: bytes | None) -> int | None:
+        """Return how many bytes increments take with one more, given those before; None if it is time to add them."""
+        after = before + ROW + len(few or b"")
+        return after if few is not None and 4 * after <= 8 * self.size else None
+
+    def encode_few(self, vector: Array) -> bytes | None:
+        """Return the counts that are not 0, with their places; None if writing the whole vector takes little more."""
+        if not self.is_wide:
+            return None
+        places = np.flatnonzero(vector)
+        if 4 * PAIR * len(places) > vector.nbytes:
+            return None
+        return places.astype("<u4").tobytes() + vector[places].astype("<i8").tobytes()
+
+    def add_few(self, vector: Array, data: bytes) -> Array:
+        """Return a vector with the counts that `encode_few` has written; the vector itself may be used for it."""
+        number, rest = divmod(len(data), PAIR)
+        places = np.frombuffer(data, dtype="<u4", count=number)
+        if rest or (number and places.max() > self.size):
+            raise StoreError("stored counts are of another plan")
+        if number and places.max() == self.size and len(vector) == self.size:
+            vector = np.append(vector, 0)  # own reports of a relay
+        vector[places] += np.frombuffer(data, dtype="<i8", offset=4 * number)
+        return vector
+
     def decode(self, data: bytes) -> Array:
         """Return a vector from bytes."""
         vector = np.frombuffer(data, dtype="<i8").astype(np.int64)
@@ -87,12 +130,27 @@ class Layout:
         return vector
 
 
+def _wide(counts: Array) -> Sparse | array[int]:
+    """Return very many counts for a tally. Most are 0, and going through all of them would take a tenth of a second."""
+    places = np.flatnonzero(counts)
+    if len(places) > len(counts) // DENSE:
+        return array("q", counts.tobytes())
+    return Sparse(len(counts), zip(places.tolist(), counts[places].tolist(), strict=True))
+
+
 def plus(one: Array, two: Array) -> Array:
     """Return the sum of two vectors of one plan, of which any may count own reports."""
     if len(one) < len(two):
         one, two = two, one
     total: Array = one.copy()
     total[: len(two)] += two
+    return total
+
+
+def minus(one: Array, two: Array) -> Array:
+    """Return what was counted from an earlier vector, `two`, to a later one."""
+    total: Array = one.copy()
+    total[: len(two)] -= two
     return total
 
 

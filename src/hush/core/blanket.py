@@ -11,7 +11,7 @@ channels, and each answer from its channel's blanket. (If two questions of a rep
 minimum may be larger. This one is below it, so it is a blanket as well.)
 
 All numbers are exact. The table of a channel lists every output for every state, so this is for channels with small
-tables; others raise a PlanError.
+tables, and for sets of any size (`EvenBlanket`); others raise a PlanError.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 
-from hush.core.channels import Channel, Output
+from hush.core.channels import Channel, Output, Subset, draw_subset
 from hush.core.coins import Coins
 from hush.core.exact import WORD
 from hush.core.plan import Plan
@@ -42,12 +42,16 @@ class ChannelBlanket:
     @classmethod
     def of(cls, channel: Channel) -> ChannelBlanket:
         """Compute the blanket from the channel's table."""
-        outputs, found = channel.alphabet.outputs, dict[Output, Fraction]()
-        for number, state in enumerate(channel.states(), 1):
-            if number * outputs > MOST:
-                raise PlanError(f"the table of a {channel.kind} channel of this plan has more than {MOST} entries")
+        most = MOST // channel.alphabet.outputs
+        states = list(islice(channel.states(), most + 1))
+        if len(states) > most:
+            if type(channel) is Subset:
+                return EvenBlanket(channel, {})
+            raise PlanError(f"the table of a {channel.kind} channel of this plan has more than {MOST} entries")
+        found = dict(channel.law(states[0]))
+        for state in states[1:]:
             law = channel.law(state)
-            found = {y: min(found[y], law.get(y, Fraction(0))) for y in found} if number > 1 else dict(law)
+            found = {y: min(found[y], law.get(y, Fraction(0))) for y in found}
         return cls(channel, {y: probability for y, probability in sorted(found.items()) if probability})
 
     @cached_property
@@ -88,6 +92,42 @@ class ChannelBlanket:
         """Return an output with the probabilities w(y)/|w|, exactly."""
         outputs, limits = self._limits
         return outputs[bisect_right(limits, below(coins, limits[-1]))]
+
+
+class EvenBlanket(ChannelBlanket):
+    """The blanket of a subset channel, whose table need not be listed: it is uniform over all sets.
+
+    Every set leaves out some category, as w < K. For a person of that category it has the probability
+    (1 - p)/C(K-1, w), and no set has less. There are C(K, w) of them, so |w| is (1 - p)*K/(K - w).
+    """
+
+    channel: Subset
+
+    @cached_property
+    def size(self) -> Fraction:
+        """|w|, from 0 to 1."""
+        return (1 - self.channel.p) * Fraction(self.channel.size, self.channel.size - self.channel.weight)
+
+    @cached_property
+    def chances(self) -> list[Fraction]:
+        """The probability that a report of the blanket has each symbol, or each member."""
+        return [Fraction(self.channel.weight, self.channel.size)] * self.channel.size
+
+    @cached_property
+    def law(self) -> dict[Output, float]:
+        """The probability of each output: too many to list."""
+        raise PlanError(f"the table of a {self.channel.kind} channel of this plan has more than {MOST} entries")
+
+    @cached_property
+    def members(self) -> tuple[float, float]:
+        """The number of members of an output, and of the ordered pairs of them."""
+        return float(self.channel.weight), float(self.channel.weight * (self.channel.weight - 1))
+
+    def draw(self, coins: Coins) -> Output:
+        """Return a uniform set."""
+        size, weight = self.channel.size, self.channel.weight
+        chosen = draw_subset(coins, size, weight)
+        return chosen[0] if weight == 1 else tuple(chosen)
 
 
 class Blanket:

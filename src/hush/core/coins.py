@@ -8,8 +8,40 @@ implementation (`spec/wire.md` fixes their number and order). There is no seed h
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
 
 from hush.core.exact import WORD
+
+BITS, LOW = 64, WORD - 1
+GUARD = 1 << 192
+"""Added to a product of two words, so that all products are equally long: Python divides short integers faster."""
+
+MOST = 1 << 56
+"""The most outcomes that one word draws for several integers: fewer than one word in 256 is drawn again."""
+
+
+class Group(NamedTuple):
+    """Ranges of integers that one word draws together, their product, and 2^64 modulo that."""
+
+    sizes: tuple[int, ...]
+    product: int
+    excess: int
+
+
+@lru_cache(maxsize=256)
+def groups(sizes: Hashable) -> tuple[Group, ...]:
+    """Divide ranges, in their order, into groups: each as long as the product allows, and at least one range."""
+    assert isinstance(sizes, range | tuple)
+    found: list[list[int]] = []
+    for n in sizes:
+        if found and prod(found[-1]) * n <= MOST:
+            found[-1].append(n)
+        else:
+            found.append([n])
+    return tuple(Group(tuple(group), prod(group), WORD % prod(group)) for group in found)
 
 
 class Coins(ABC):
@@ -33,9 +65,30 @@ class Coins(ABC):
             return 0
         excess = WORD % n
         while True:
-            found, rest = divmod(self.word() * n, WORD)
-            if rest >= excess:
-                return found
+            wide = GUARD + self.word() * n
+            if wide & LOW >= excess:
+                return (wide >> BITS) & LOW
+
+    def several(self, sizes: Sequence[int]) -> list[int]:
+        """Return independent, exactly uniform integers in 0..n-1 for each n of a range or tuple, from few words.
+
+        `below(n_1 * ... * n_m)` has the integers as its digits in a mixed base, n_m the lowest. Its digits need no
+        division: the high half of word*n_1 is the first, and the low half goes on in place of the word
+        (Brackett-Rozinsky and Lemire, Batched Ranged Random Integer Generation, 2024).
+        """
+        assert isinstance(sizes, Hashable)
+        found = []
+        for group, product, excess in groups(sizes):
+            word = 0
+            if product > 1:
+                word = self.word()
+                while (GUARD + word * product) & LOW < excess:
+                    word = self.word()
+            for n in group:
+                wide = GUARD + word * n
+                word = wide & LOW
+                found.append((wide >> BITS) & LOW)
+        return found
 
     def toss(self, threshold: int) -> bool:
         """Return True with probability threshold/2^64."""

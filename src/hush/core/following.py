@@ -9,7 +9,7 @@ collector that chooses the range learns nothing from a refusal, as there is none
 from __future__ import annotations
 
 from hush.core.plan import Plan
-from hush.core.schema import Attribute, Categorical
+from hush.core.schema import Attribute, Numeric
 from hush.errors import PlanError
 
 
@@ -28,7 +28,9 @@ def check_follows(plan: Plan, pilot: Plan) -> None:
 
 def _narrows(now: Attribute, before: Attribute) -> bool:
     """Return whether a number is a wide one on a part of its range."""
-    if isinstance(now, Categorical) or isinstance(before, Categorical) or before.scale != "log":
+    if not isinstance(now, Numeric) or not isinstance(before, Numeric) or before.scale != "log":
+        return False
+    if type(now) is not type(before):  # another rule for values
         return False
     return (
         now.out_of_range == "clip"

@@ -26,8 +26,9 @@ from weakref import WeakValueDictionary
 from hush.core import channels, codec, views
 from hush.core.channels import Channel, Output
 from hush.core.exact import exp_bounds
+from hush.core.looking import Look, View
 from hush.core.schema import Attribute, Input, Schema
-from hush.core.views import Look, Value, View
+from hush.core.views import Value
 from hush.errors import PlanError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ VERSION = 2
 MIN_EPSILON = Fraction(1, 1000)
 MAX_EPSILON = Fraction(16)
 MAX_TITLE = 256
-MAX_OUTPUTS = 3 << 19
+MAX_OUTPUTS = 1 << 22
 MAX_WEIGHT = 1 << 32
 MAX_BUCKETS = 1 << 16
 
@@ -75,6 +76,10 @@ class Question:
     def words(self) -> str:
         """What it looks at, in a few words for people."""
         return ", ".join(view.words for view in self.views)
+
+    def told(self, schema: Schema) -> str:
+        """Return these words with cuts in those of the attributes."""
+        return ", ".join(view.told(schema) for view in self.views)
 
     @property
     def plain(self) -> tuple[str, ...] | None:
@@ -210,7 +215,7 @@ class Plan:
         self.schema[attribute]  # raises an error that lists the names, if there is no such attribute
         asking = [index for index, question in enumerate(self.questions) if Value(attribute) in question.views]
         if not asking:
-            raise PlanError(f"attribute {attribute!r}: this plan asks about it through bands, sides or products only")
+            raise PlanError(f"attribute {attribute!r}: this plan asks about it through other views only, such as bands")
         return min(asking, key=lambda index: len(self.questions[index].views) > 1)
 
     def law(self, attribute: str, value: object) -> dict[Output, Fraction]:

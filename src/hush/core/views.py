@@ -5,6 +5,8 @@ numbers lie on the same side of their cuts, a product. A view is a fixed functio
 privacy and draws no randomness. What it gives is again an input for one attribute, a number or a category, which the
 view describes as `seen`: channels know nothing of views.
 
+Views of numbers, and values as they are, are here; those of choices and texts are in `hush.core.word_views`.
+
 **Bands.** Cuts c_1 < c_2 < ... divide a number into the bands x <= c_1, c_1 < x <= c_2, ..., x > c_m. Both the number
 and the cuts are taken as positions (x - low)/(high - low), rounded as IEEE 754 says: all languages compute the same.
 
@@ -15,50 +17,20 @@ looked up as if it were there.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
 from hush.core import codec
-from hush.core.schema import Attribute, Categorical, Input, Numeric, Schema
+from hush.core.looking import Look, View
+from hush.core.schema import Attribute, Categorical, Input, Numeric, Schema, short
+from hush.core.word_views import Among, Member, Prefix
 from hush.errors import PlanError
 
 MAX_CUTS = 4095
 SAME, DIFFERENT = "same side", "different sides"
-
-Look = Callable[[Sequence[Input]], Input]
-"""A function from the inputs of a whole record to the input of one view."""
-
-
-class View(ABC):
-    """A public function of one or two attributes."""
-
-    kind: ClassVar[str]
-
-    @property
-    @abstractmethod
-    def of(self) -> tuple[str, ...]:
-        """The attributes that it looks at."""
-
-    @property
-    @abstractmethod
-    def words(self) -> str:
-        """What it looks at, in a few words for people."""
-
-    @abstractmethod
-    def seen(self, schema: Schema) -> Attribute:
-        """Return what it gives, as an attribute. A view that does not suit the schema is refused."""
-
-    @abstractmethod
-    def look(self, schema: Schema) -> Look:
-        """Return the function that a device evaluates. All that depends on the plan alone is computed here."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the view as JSON values."""
-        return {"kind": self.kind, "of": list(self.of)}
 
 
 @dataclass(frozen=True)
@@ -118,7 +90,7 @@ class Bands(View):
         """Return the bands as categories, "missing" last if the number is optional."""
         number = _number(schema, self.attribute)
         _positions(number, self.cuts)
-        return Categorical(number.name, labels(self.cuts), number.optional)
+        return Categorical(number.name, labels(self.cuts, number), number.optional)
 
     def look(self, schema: Schema) -> Look:
         """Return the function that finds the band."""
@@ -165,6 +137,12 @@ class Sides(View):
     def words(self) -> str:
         """The two numbers, and the cuts that they are compared with."""
         one, other = map(short, self.cuts)
+        return f"{' and '.join(self.attributes)}: same side of {one} and {other}?"
+
+    def told(self, schema: Schema) -> str:
+        """Return the two numbers, and the cuts that they are compared with, in their own words."""
+        numbers = (_number(schema, name) for name in self.attributes)
+        one, other = (number.named(cut) or short(cut) for number, cut in zip(numbers, self.cuts, strict=True))
         return f"{' and '.join(self.attributes)}: same side of {one} and {other}?"
 
     def seen(self, schema: Schema) -> Attribute:
@@ -262,8 +240,14 @@ class Product(View):
         return {**super().to_json(), "centres": list(self.centres), "reach": self.reach}
 
 
-def labels(cuts: Sequence[float]) -> list[str]:
-    """Return the names of the bands between cuts."""
+_PLAIN = Numeric("number", 0, 1)
+
+
+def labels(cuts: Sequence[float], number: Numeric = _PLAIN) -> list[str]:
+    """Return the names of the bands between cuts. A band of whole numbers is named by its first and its last one."""
+    if number.whole and all(cut.is_integer() for cut in cuts):
+        between = [number.spanned(low + 1, high) for low, high in pairwise(cuts)]
+        return [number.spanned(None, cuts[0]), *between, number.spanned(cuts[-1] + 1, None)]
     shown = [short(cut) for cut in cuts]
     between = [f"{low} to {high}" for low, high in pairwise(shown)]
     return [f"up to {shown[0]}", *between, f"above {shown[-1]}"]
@@ -287,10 +271,20 @@ def from_json(value: Any) -> View:
         _, of, centres, reach = codec.fields(value, names, PlanError, "a view of a product")
         one, other = _names(of, 2)
         return Product((one, other), tuple(codec.listed(centres, PlanError, "the centres of a view")), reach)
+    if kind == Member.kind:
+        _, of, chosen = codec.fields(value, ("kind", "of", "value"), PlanError, "a view of a member")
+        return Member(_names(of, 1)[0], chosen)
+    if kind == Among.kind:
+        _, of, values = codec.fields(value, ("kind", "of", "values"), PlanError, "a view of listed texts")
+        return Among(_names(of, 1)[0], tuple(codec.listed(values, PlanError, "the listed texts")))
+    if kind == Prefix.kind:
+        names = ("kind", "of", "chunks", "points")
+        _, of, chunks, points = codec.fields(value, names, PlanError, "a view of a prefix")
+        return Prefix(_names(of, 1)[0], tuple(codec.listed(chunks, PlanError, "the chunks of a prefix")), points)
     raise PlanError(f"the kind of a view must be one of: {', '.join(KINDS)}")
 
 
-KINDS = (Value.kind, Bands.kind, Sides.kind, Product.kind)
+KINDS = (Value.kind, Bands.kind, Sides.kind, Product.kind, Member.kind, Prefix.kind, Among.kind)
 
 
 def _names(value: Any, count: int) -> list[str]:
@@ -303,7 +297,7 @@ def _names(value: Any, count: int) -> list[str]:
 def _number(schema: Schema, name: str) -> Numeric:
     attribute = schema[name]
     if not isinstance(attribute, Numeric):
-        raise PlanError(f"attribute {name!r}: this view is of a number, and it is a category")
+        raise PlanError(f"attribute {name!r}: this view is of a number, and it is none")
     return attribute
 
 
@@ -329,8 +323,3 @@ def _check_pair(names: object) -> None:
 
 def _joined(names: tuple[str, str]) -> str:
     return " × ".join(name[:60] for name in names)
-
-
-def short(cut: float) -> str:
-    """Return a number as people write it: 24, not 24.0."""
-    return str(int(cut)) if cut.is_integer() and abs(cut) < 1e15 else repr(cut)

@@ -17,10 +17,10 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the demo."""
     parser = argparse.ArgumentParser(prog="python -m hush.demo", description=(demo.__doc__ or "").splitlines()[0])
     parser.add_argument("--people", type=int, help="how many people to make up (1000000)")
-    parser.add_argument("--epsilon", type=float, help="the cost of answering for each of them (1; by a relay 4)")
+    parser.add_argument("--epsilon", type=float, help="the cost of answering for each of them (1, or 4 with --relay)")
     parser.add_argument("--level", type=float, help="probability of the intervals (0.95)")
     parser.add_argument("--seed", type=int, help="another seed makes other people (2019)")
-    parser.add_argument("--port", type=int, help="where to listen (8000 if it is free; 0: a free one)")
+    parser.add_argument("--port", type=int, help="the port to listen on (8000 if it is free); 0 takes any free one")
     parser.add_argument("--store", metavar="FILE", help="keep the reports in this file")
     parser.add_argument("--picture", metavar="FILE", help="where to draw the estimates (demo/estimates.svg)")
     parser.add_argument("--once", action="store_true", help="end with the table, on a terminal too")

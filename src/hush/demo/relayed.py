@@ -29,7 +29,8 @@ from hush.core.plan import Plan
 from hush.core.report import ID_SIZE
 from hush.demo.people import SCHEMA
 from hush.demo.service import DemoError, Service
-from hush.device.client import OCTETS, Client
+from hush.device.client import Client
+from hush.device.network import OCTETS
 from hush.device.randomise import randomise
 from hush.planning.designs import design
 from hush.planning.shuffle import shuffle

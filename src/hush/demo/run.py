@@ -17,6 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from hush import batch, design, plots
+from hush.batch.plainly import kernels_only
 from hush.collector import formats
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE
@@ -122,8 +123,9 @@ def _collect(service: Service, options: Options, division: Division | None, secr
         population = people(options.people, options.seed)
         true = truth(population)
         tell("compiling, which is kept for the next time", 0, None)
-        others = batch.randomise(service.plan, people(1000, options.seed + 1))  # nobody is randomised twice
-        batch.tally(service.plan, others)
+        with kernels_only():
+            others = batch.randomise(service.plan, people(1000, options.seed + 1))  # nobody is randomised twice
+            batch.tally(service.plan, others)
         start = time.perf_counter()
         if division is None:
             size = send(service, population, seconds, tell)

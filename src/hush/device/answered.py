@@ -9,6 +9,10 @@ memory. It has no cap; a `Ledger` has one, and outlives the process.
 The process must say which: answers with a name (`person=`) are kept by name, and a name has one report for each plan,
 even if the record changes.
 
+In a training, the record of a plan follows from the person's values and from weights that the server sends. The values
+alone say whether it is the same person. A server that sent other weights to a device that tries again would otherwise
+see from its silence whether they change the record, and so learn the values.
+
 **Forks.** A child remembers the draws before the fork, but cannot see the parent's draws after it. So the words of a
 report are not drawn: SHAKE-256 computes them from the plan, the name, the record and a secret key, which is made when
 hush is imported and which all forked processes share. Parent and child make the same report of the same record, and
@@ -25,6 +29,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from hush.core.coins import Coins
@@ -143,8 +148,18 @@ class Person:
         with _memory.lock:
             return _memory.descriptions.setdefault(title, description)
 
-    def randomise(self, plan: Plan, record: Record, once: str | None = None, follow: bool = False) -> Report:
-        """Answer a plan once: return the earlier report, or make one. See `Ledger.randomise`."""
+    def randomise(
+        self,
+        plan: Plan,
+        record: Record,
+        once: str | None = None,
+        follow: bool = False,
+        own: Sequence[object] | None = None,
+    ) -> Report:
+        """Answer a plan once: return the earlier report, or make one. See `Ledger.randomise`.
+
+        `own` are the person's own values, where `record` was computed from them and from what a server sent.
+        """
         with _memory.lock:
             mine = _memory.answers.setdefault(self._name, {})
             held = mine.get(plan.id)
@@ -152,7 +167,7 @@ class Person:
                 return Report.decode(plan, held.report)
             asked, record = self.asked(plan), plan.schema.read(record)
             inputs = _inputs(plan, record, asked)
-            tag = _secret("record", plan, self._name, inputs)
+            tag = _secret("record", plan, self._name, inputs if own is None else own)
             if held is not None:
                 if held.record != tag:
                     raise LedgerError(f"this process has answered this plan with another record: {_REMEDY}")
@@ -198,8 +213,8 @@ class _Words(Coins):
         return int.from_bytes(hashlib.shake_256(self._secret + self._count.to_bytes(8, "big")).digest(8), "big")
 
 
-def _secret(purpose: str, plan: Plan, name: str | None, inputs: list[Input]) -> bytes:
+def _secret(purpose: str, plan: Plan, name: str | None, inputs: Sequence[object]) -> bytes:
     """Return 32 bytes that look random without the key, and differ for different arguments."""
-    values = [None if value is None else value + 0 for value in inputs]  # -0.0 is 0.0
+    values = [value + 0 if isinstance(value, float | int) else value for value in inputs]  # -0.0 is 0.0
     text = repr((purpose, plan.id, name, values)).encode()  # repr escapes a lone surrogate in a name
     return hashlib.shake_256(b"hush answer " + family.KEY + text).digest(32)

@@ -26,6 +26,7 @@ from hush.core.dealing import questions_of
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE, Report
 from hush.core.schema import Attribute, Record
+from hush.core.word_views import Member
 from hush.device.coins import SystemCoins
 from hush.errors import PlanError
 
@@ -58,6 +59,22 @@ class Asked:
         """The attributes that these questions look at, in the order of the schema. All others need no answer."""
         names = {name for index in self.questions for name in self.plan.questions[index].attributes}
         return tuple(attribute for attribute in self.plan.schema.attributes if attribute.name in names)
+
+    @cached_property
+    def members(self) -> dict[str, tuple[str, ...]]:
+        """The values to ask about, by attribute, where these questions look at single values of choices.
+
+        A person need only say which of these they hold: other values do not change the report, and a list may leave
+        them out.
+        """
+        views = [view for index in self.questions for view in self.plan.questions[index].views]
+        found: dict[str, tuple[str, ...]] = {}
+        for attribute in self.attributes:
+            about = [view for view in views if attribute.name in view.of]
+            members = tuple(view.value for view in about if isinstance(view, Member))
+            if len(members) == len(about):
+                found[attribute.name] = members
+        return found
 
     def answer(self, record: Record) -> Report:
         """Return a fresh random report that answers these questions. It runs on the device.

@@ -1,78 +1,55 @@
 """The client of a collector, for devices: fetch a plan, check it, answer it once, and send the report until it arrives.
 
-    collector = hush.Client("https://example.org", ledger=hush.Ledger("answers.db", cap=2.0))
-    receipt = collector.answer(plan_id, {"age": 41, "smoker": "no"})
+    client = hush.Client("https://example.org", ledger=hush.Ledger("answers.db", cap=2.0))
+    receipt = client.answer(plan_id, {"age": 41, "smoker": "no"})
 
 The id of a plan is the hash of its text, and the client checks the whole text, including its privacy: a device need
 not trust the server for either. It answers a plan once: a second try sends the *same* report, which the collector
 counts once. With a ledger, the report is on disk before it is sent, and there is a cap. Without one, this process
 remembers the report for as long as it runs (`hush.device.answered`). Only the standard library is used.
 
-    collector = hush.Client("https://example.org", relay="https://relay.example.net", key="8f2a...", ledger=...)
+    client = hush.Client("https://example.org", relay="https://relay.example.net", key="8f2a...", ledger=...)
 
 With a relay, the device seals the report for the collector's key and sends it to the relay, which mixes it with others.
 The device fetches plans from the relay too, so the collector never hears of it. A second try sends the same bytes.
+
+Each part of the work has its own module beside this one: `published` fetches plans, `books` chooses where answers are
+remembered, `tickets` fetches questions, `delivery` and `batches` send reports, and `trainings` takes part in trainings.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
-from hush.core import codec
-from hush.core.dealing import SIGNATURE_SIZE
-from hush.core.following import check_follows
 from hush.core.plan import Plan
-from hush.core.report import ID_SIZE, Report
+from hush.core.report import Report
 from hush.core.schema import Record, Schema
-from hush.core.sealing import CollectorKey, batch_id
+from hush.core.sealing import CollectorKey
 from hush.device.answered import Person
 from hush.device.asking import Asked
+from hush.device.batches import send_batch, send_sealed_batch
+from hush.device.books import Book, choose_book
+from hush.device.delivery import TICKETED, Delivery, Relayed
 from hush.device.ledger import Ledger
-from hush.device.network import Server
+from hush.device.network import REPORT, Server
+from hush.device.published import Published
 from hush.device.randomise import randomise
-from hush.device.sealing import seal
+from hush.device.receipts import Receipt, SealedReceipt, receipt
 from hush.device.series import Series
-from hush.errors import BudgetError, CollectorError, InputError, LedgerError, PlanError
+from hush.device.tickets import fetch_ticket, needs_ticket, ticket_of
+from hush.errors import InputError, LedgerError, PlanError
 
 if TYPE_CHECKING:
+    from hush.core.training.courses import Course
+    from hush.core.training.rounds import Round
+    from hush.core.training.stages import Stage
     from hush.core.training.training import Training
-
-ID_OF_PLAN = 32  # bytes
-OCTETS = "application/octet-stream"
-REPORT = "application/vnd.hush.report"
-SEALED = "application/vnd.hush.sealed"
-_TICKETED = "a report with a ticket, which names it,"
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """The collector's confirmation that a report is durable.
-
-    `new` is true if this request counted it, and false if an earlier one did. The earlier one may be a try of the same
-    call whose answer was lost or came too late. The confirmation of a relay says that it holds the report: the
-    collector counts it later, with others.
-    """
-
-    id: str
-    new: bool
-
-
-@dataclass(frozen=True)
-class SealedReceipt:
-    """The collector's confirmation that a sealed batch is durable. `refused` reports of it did not open."""
-
-    id: str
-    new: bool
-    reports: int
-    refused: int
 
 
 class Client:
-    """A collector at an address. `attempts` and `pause` limit the retries: pauses roughly double.
+    """The device's side of a collector. `attempts` and `pause` limit the retries: pauses roughly double.
 
     `timeout` bounds how long a connection may be silent, and how long the answer of one attempt may take to arrive.
 
@@ -98,20 +75,27 @@ class Client:
     ) -> None:
         if (relay is None) != (key is None):
             raise InputError("relay and key go together: the relay's address, and the key of the collector")
-        # the token is the collector's, and no business of a relay
-        self._relay = None if relay is None else Server("relay", relay, None, timeout, attempts, pause)
-        self._key = CollectorKey.from_hex(key) if isinstance(key, str) else key
         self._server = Server("collector", url, token, timeout, attempts, pause)
+        relayed = None
+        if relay is not None and key is not None:  # the token is the collector's, and no business of a relay
+            to = Server("relay", relay, None, timeout, attempts, pause)
+            relayed = Relayed(to, CollectorKey.from_hex(key) if isinstance(key, str) else key)
+        self._delivery = Delivery(self._server, relayed)
+        self._published = Published(self._server if relayed is None else relayed.server, lists=relayed is None)
         self._ledger = ledger
-        self._plans: dict[str, Plan] = {}
 
     def plan(self, plan_id: str) -> Plan:
         """Return a plan, after checking that it has this id and is as private as it claims."""
-        if re.fullmatch("[0-9a-f]{64}", plan_id) is None:
-            raise PlanError("the id of a plan is 64 hexadecimal digits")
-        if plan_id not in self._plans:
-            self._plans[plan_id] = Plan.from_json((self._relay or self._server).get(f"/plans/{plan_id}"), plan_id)
-        return self._plans[plan_id]
+        return self._published.plan(plan_id)
+
+    def current(self, plan: Plan | str) -> Plan:
+        """Return the plan that people are asked who have answered neither: this one, or the one that follows it.
+
+        The collector names it. A plan that follows must name this one, cost the same epsilon, and have the same
+        attributes; only wide numbers may have a narrower range, and clip. All other plans are refused.
+        """
+        self._delivery.require_direct("following a pilot")  # the collector would hear of the device
+        return self._published.current(plan if isinstance(plan, Plan) else self.plan(plan))
 
     def answer(
         self,
@@ -139,7 +123,7 @@ class Client:
 
         After `questions`, the report answers those, and the record may leave out all others.
         """
-        book = self._book(person, fresh, series)
+        book = choose_book(self._ledger, person, fresh, series)
         found = self._asked(plan, schema)
         record = _lasting(record)
         if follow:
@@ -151,71 +135,6 @@ class Client:
         if book is None:
             return self._deliver(randomise(found, record), book)
         return self._deliver(book.randomise(found, record, follow=follow), book)
-
-    def _deliver(self, report: Report, book: Ledger | Person | None) -> Receipt:
-        """Send a report to the collector, or sealed to the relay: the same bytes each time, if there is a book."""
-        asked = None if book is None else book.asked(report.plan)
-        ticket = None if asked is None or asked.id != report.id else asked.ticket
-        if self._relay is None or self._key is None:
-            return self.submit(report, {} if ticket is None else {"Hush-Ticket": ticket})
-        if ticket is not None:  # the collector dealt the id of the report to this device, and would know it again
-            self._direct(_TICKETED)
-        sealed = seal(report, self._key) if book is None else book.sealed(report, self._key)
-        data = self._relay.send(f"/sealed/{report.plan.id}", sealed, OCTETS)
-        held, new = codec.fields(codec.load(data, CollectorError), ("reports", "new"), CollectorError, "a receipt")
-        if held != 1 or type(new) is not int:
-            raise CollectorError("the relay's receipt is for something else")
-        return Receipt(report.id.hex(), new == 1)
-
-    def _direct(self, what: str) -> None:
-        if self._relay is not None:
-            raise InputError(f"{what} cannot go through a relay: use a client without one")
-
-    def _book(self, person: str | None, fresh: bool, series: Series | None = None) -> Ledger | Person | None:
-        """Return where answers are remembered: in the ledger, in this process, or nowhere."""
-        ledger = self._ledger
-        if series is not None and ledger is not None and ledger.path != series.ledger.path:
-            raise LedgerError("the series must be in the collector's own ledger, so that there is one cap")
-        if person is None and not fresh:
-            return Person() if ledger is None else ledger
-        if ledger is not None or series is not None:
-            raise LedgerError("a ledger belongs to one person and answers a plan once: omit person and fresh with it")
-        if person is not None and fresh:
-            raise LedgerError("give either person, which keeps the report, or fresh, which keeps none")
-        return None if fresh else Person(person)
-
-    def current(self, plan: Plan | str) -> Plan:
-        """Return the plan that people are asked who have answered neither: this one, or the one that follows it.
-
-        The collector names it. A plan that follows must name this one, cost the same epsilon, and have the same
-        attributes; only wide numbers may have a narrower range, and clip. All other plans are refused.
-        """
-        self._direct("following a pilot")  # the collector would hear of the device
-        pilot = plan if isinstance(plan, Plan) else self.plan(plan)
-        if pilot.after is not None:
-            return pilot
-        answer = codec.load(self._server.get(f"/plans/{pilot.id}/current"), CollectorError)
-        (id_,) = codec.fields(answer, ("plan",), CollectorError, "the current plan")
-        codec.hexadecimal(id_, ID_OF_PLAN, CollectorError, "the id of the current plan")
-        if id_ == pilot.id:
-            return pilot
-        found = self.plan(id_)
-        check_follows(found, pilot)
-        return found
-
-    def _followed(self, plan: Plan, record: Record, book: Ledger | Person | None) -> Plan:
-        """Return the plan to answer: the one of the pilot and its followers that was chosen, or the current one."""
-        chosen = None if book is None else book.chosen(plan)
-        if chosen is None:
-            plan.schema.encode(record)  # whether a record fits does not depend on a range that the collector chose
-            return self.current(plan)
-        return plan if chosen == plan.id else self.plan(chosen)
-
-    def _asked(self, plan: Plan | str, schema: Schema | None) -> Plan:
-        found = plan if isinstance(plan, Plan) else self.plan(plan)
-        if schema is not None and found.schema != schema:
-            raise PlanError("this plan has another schema than the one that this device answers")
-        return found
 
     def answer_ticket(
         self,
@@ -233,19 +152,19 @@ class Client:
         ticket, this raises LedgerError: the first draw stays. A series takes no tickets: they would deal other
         questions each time, and in the end all of them. `schema`, `person`, `fresh` and `follow` are as in `answer`.
         """
-        self._direct(_TICKETED)
-        book = self._book(person, fresh)
+        self._delivery.require_direct(TICKETED)
+        book = choose_book(self._ledger, person, fresh)
         found = self._asked(plan, schema)
         record = _lasting(record)
         if follow:
             found = self._followed(found, record, book)
         if book is None:
             found.schema.encode(record)  # before anything is fetched
-            dealt = self._dealt(found)
-            return self.submit(dealt.answer(record), {"Hush-Ticket": dealt.ticket or ""})
-        if self._unticketed(book, found):
+            dealt = fetch_ticket(self._server, found)
+            return self._delivery.send(dealt.answer(record), book, dealt.ticket)
+        if needs_ticket(book, found):
             found.schema.encode(record)  # before anything is fetched
-            book.ask(found, self._dealt(found), follow)
+            book.ask(found, fetch_ticket(self._server, found), follow)
         return self._deliver(book.randomise(found, record, follow=follow), book)
 
     def questions(
@@ -259,121 +178,121 @@ class Client:
     ) -> Asked | None:
         """Draw the questions that this device will answer, before the person is asked. They stay the same for good.
 
-            asked = collector.questions(plan_id)
+            asked = client.questions(plan_id)
             if asked is not None:  # this device has not answered yet
                 record = {attribute.name: ... for attribute in asked.attributes}
-                collector.answer(plan_id, record)
+                client.answer(plan_id, record)
 
         With `ticket`, the collector deals them. It then knows which questions a person has seen who sends nothing;
         `answer_ticket` with a whole record does not show that. All else is as in `answer`.
         """
         if ticket:
-            self._direct(_TICKETED)
-        book = self._book(person, False)
+            self._delivery.require_direct(TICKETED)
+        book = choose_book(self._ledger, person, False)
         assert book is not None
         found = self._asked(plan, schema)
         if follow:
-            chosen = book.chosen(found)
-            found = self.current(found) if chosen is None else found if chosen == found.id else self.plan(chosen)
-        return book.ask(found, self._dealt(found) if ticket and self._unticketed(book, found) else None, follow)
-
-    @staticmethod
-    def _unticketed(book: Ledger | Person, plan: Plan) -> bool:
-        """Return whether a plan needs a ticket: it is not answered, and its questions are not drawn."""
-        if book.answered(plan) == plan.id:
-            return False
-        kept = book.asked(plan)
-        if kept is not None and kept.ticket is None:  # the person may have answered these, and nothing else
-            raise LedgerError("the questions of this plan were drawn without a ticket, and the first draw stays")
-        return kept is None
-
-    def _dealt(self, plan: Plan) -> Asked:
-        """Return the questions of a new ticket."""
-        data = self._server.get(f"/plans/{plan.id}/ticket")
-        if not data:
-            raise CollectorError("this collector deals no tickets")
-        ticket = codec.load(data, CollectorError)
-        id_, _, signature = codec.fields(ticket, ("id", "questions", "signature"), CollectorError, "a ticket")
-        id_ = codec.hexadecimal(id_, ID_SIZE, CollectorError, "the id of a ticket")
-        signature = codec.hexadecimal(signature, SIGNATURE_SIZE, CollectorError, "the signature of a ticket")
-        return Asked(plan, id_, signature.hex())
+            found = self._chosen(found, book) or self.current(found)
+        wanted = ticket and needs_ticket(book, found)
+        return book.ask(found, fetch_ticket(self._server, found) if wanted else None, follow)
 
     def submit(self, report: Report, headers: dict[str, str] | None = None) -> Receipt:
         """Send a report until the collector confirms that it is durable. Sending it again is harmless.
 
         With a relay, the report goes there, sealed.
         """
-        if self._relay is not None:
+        if self._delivery.relayed is not None:
             return self._deliver(report, Person() if self._ledger is None else self._ledger)
-        path = f"/plans/{report.plan.id}/reports"
-        return _receipt(self._server.send(path, report.encode(), REPORT, headers), report.id)
+        return self._delivery.send_directly(report, headers)
 
     def submit_batch(self, plan: Plan, body: bytes, batch_id: bytes, content_type: str) -> Receipt:
         """Send a batch of reports, made by `hush.collector.formats.pack` or as an Arrow IPC stream."""
-        self._direct("a batch of plain reports")
-        answer = self._server.send(f"/plans/{plan.id}/reports", body, content_type, {"Hush-Batch": batch_id.hex()})
-        return _receipt(answer, batch_id)
+        self._delivery.require_direct("a batch of plain reports")
+        return send_batch(self._server, f"/plans/{plan.id}/reports", body, batch_id, content_type)
 
     def submit_sealed_batch(self, plan: Plan, body: bytes) -> SealedReceipt:
         """Send a batch of sealed reports, as relays do. Sending it again is harmless."""
-        id_ = batch_id(body)
-        head = {"Hush-Batch": id_.hex()}
-        answer = codec.load(self._server.send(f"/plans/{plan.id}/sealed", body, SEALED, head), CollectorError)
-        found = codec.fields(answer, ("id", "new", "reports", "refused"), CollectorError, "a receipt")
-        if found[0] != id_.hex() or [type(value) for value in found[1:]] != [bool, int, int]:
-            raise CollectorError("the collector's receipt is for something else")
-        return SealedReceipt(*found)
+        return send_sealed_batch(self._server, plan, body)
 
     def round(self, training: str) -> Any:
-        """Return the current round of a training, checked."""
-        from hush.core.training.rounds import Round
+        """Return the current round of a training, or the current stage of its pilot, checked."""
+        from hush.device.trainings import fetch_phase
 
-        return Round.from_json(self._server.get(f"/trainings/{quote(training, safe='')}/round"))
+        return fetch_phase(self._server, training)
 
     def train(
         self,
-        training: str | Training,
+        training: str | Training | Course,
         record: Record,
         label: object,
         *,
         epsilon: float | None = None,
         person: str | None = None,
         fresh: bool = False,
+        check: bool = False,
     ) -> Receipt:
-        """Take part in a training, once in all its rounds, with a record and a label as it describes them.
+        """Take part in a training, once, with a record and a label as it describes them: in its pilot, or in a round.
+
+        With `check`, the report is the loss of the model so far, and no gradient: held-out people show how good the
+        model is, and take part in nothing else. If there is a training for each of several classes (`Course`), the
+        device draws one of them, whatever the record.
 
         The server sets the cost of a round, and could ask again under another name. So there must be a bound:
         `epsilon`, the most that this report may cost, or a ledger, whose cap holds for all answers together. `person`
         and `fresh` are as in `answer`.
 
         The server also defines which records and labels fit, and can notice that a device refuses. It can do so once
-        for each name. To prevent that, pass the `Training` itself, from the app, in place of its name: the device then
-        refuses a round of any other training before it reads the record.
+        for each name. To prevent that, pass the `Training` or the `Course` itself, from the app, in place of its name:
+        the device then refuses a round of any other training before it reads the record. From a course, it accepts what
+        the pilot has decided.
         """
-        from hush.device.gradient import gradient
+        from hush.device.trainings import answer_phase, check_cost, choose_phase, fetch_check, place
 
-        self._direct("a gradient")
-        book = self._book(person, fresh)
+        self._delivery.require_direct("a gradient")
+        book = choose_book(self._ledger, person, fresh)
         if self._ledger is None and epsilon is None:
             raise LedgerError("taking part in a training needs a ledger, or the most epsilon that it may cost")
-        name = training if isinstance(training, str) else training.title
-        round_ = self.round(name)
-        if training not in (round_.training, round_.training.title):
-            raise CollectorError("the collector sent a round of another training")
-        if epsilon is not None and round_.training.epsilon > epsilon:
-            raise BudgetError("a round of this training costs more epsilon than was allowed")
-        report = gradient(round_, record, label, book)
-        path = f"/trainings/{quote(name, safe='')}/gradients?round={round_.number}"
-        return _receipt(self._server.send(path, report.encode(), REPORT), report.id)
+        fetch: Callable[[str], Any] = partial(fetch_check, self._server) if check else self.round
+        phase = choose_phase(fetch, training, book)
+        check_cost(phase, epsilon)
+        report = answer_phase(phase, record, label, book)
+        return receipt(self._server.send(place(phase), report.encode(), REPORT), report.id)
+
+    def submit_training_batch(
+        self, phase: Round | Stage, body: bytes, batch_id: bytes, content_type: str, *, losses: bool = False
+    ) -> Receipt:
+        """Send a batch of answers to a stage or round: from a gateway that has them from other people's devices."""
+        from hush.device.trainings import place
+
+        self._delivery.require_direct("a batch of gradients")
+        return send_batch(self._server, place(phase, losses=losses), body, batch_id, content_type)
+
+    def _asked(self, plan: Plan | str, schema: Schema | None) -> Plan:
+        found = plan if isinstance(plan, Plan) else self.plan(plan)
+        if schema is not None and found.schema != schema:
+            raise PlanError("this plan has another schema than the one that this device answers")
+        return found
+
+    def _chosen(self, plan: Plan, book: Book | None) -> Plan | None:
+        """Return the one of a pilot and its followers that this device has answered or drawn questions of, if any."""
+        chosen = None if book is None else book.chosen(plan)
+        if chosen is None:
+            return None
+        return plan if chosen == plan.id else self.plan(chosen)
+
+    def _followed(self, plan: Plan, record: Record, book: Book | None) -> Plan:
+        """Return the plan to answer: the one of the pilot and its followers that was chosen, or the current one."""
+        chosen = self._chosen(plan, book)
+        if chosen is not None:
+            return chosen
+        plan.schema.encode(record)  # whether a record fits does not depend on a range that the collector chose
+        return self.current(plan)
+
+    def _deliver(self, report: Report, book: Book | None) -> Receipt:
+        """Send a report, with its ticket if the collector dealt its questions."""
+        return self._delivery.send(report, book, ticket_of(book, report.plan, report.id))
 
 
 def _lasting(record: Record) -> Record:
     """Return a record that can be read twice: nothing would be left of an iterator, and all would count as missing."""
     return list(record) if isinstance(record, Iterator) else record
-
-
-def _receipt(data: bytes, sent: bytes) -> Receipt:
-    id_, new, _ = codec.fields(codec.load(data, CollectorError), ("id", "new", "reports"), CollectorError, "a receipt")
-    if id_ != sent.hex() or type(new) is not bool:
-        raise CollectorError("the collector's receipt is for something else")
-    return Receipt(id_, new)

@@ -137,7 +137,7 @@ class LedgerFile:
 def _fraction(text: str) -> Fraction:
     try:
         return Fraction(text)
-    except ValueError:
+    except (ValueError, ZeroDivisionError):
         raise StoreError("the ledger holds a number that cannot be read") from None
 
 

@@ -20,6 +20,9 @@ from urllib.parse import urlsplit
 from hush.errors import CollectorError, InputError
 
 MAX_ANSWER = 16 << 20
+OCTETS = "application/octet-stream"
+REPORT = "application/vnd.hush.report"
+SEALED = "application/vnd.hush.sealed"
 RETRIED = (408, 425, 429, 500, 502, 503, 504)
 
 
@@ -36,9 +39,11 @@ class Server:
         self._kind, self._url, self._token = kind, url.rstrip("/"), token
         self.timeout, self._attempts, self._pause = timeout, max(1, attempts), pause
 
-    def get(self, path: str) -> bytes:
-        """Fetch a document."""
-        return self._retry(lambda: self._once(urllib.request.Request(self._url + path)))  # noqa: S310
+    def get(self, path: str, most: int | None = None, timeout: float | None = None) -> bytes:
+        """Fetch a document, of at most this number of bytes and in this time if they are given."""
+        return self._retry(
+            lambda: self._once(urllib.request.Request(self._url + path), most, timeout)  # noqa: S310
+        )
 
     def send(self, path: str, body: bytes, content_type: str, headers: dict[str, str] | None = None) -> bytes:
         """Send a body, and return the answer."""
@@ -47,16 +52,17 @@ class Server:
             lambda: self._once(urllib.request.Request(self._url + path, body, head, method="POST"))  # noqa: S310
         )
 
-    def _once(self, request: urllib.request.Request) -> bytes:
+    def _once(self, request: urllib.request.Request, most: int | None = None, timeout: float | None = None) -> bytes:
+        most = MAX_ANSWER if most is None else most
         request.add_header("Accept", "application/json")
         if self._token is not None:
             request.add_header("Authorization", f"Bearer {self._token}")
-        with _opener.open(request, timeout=self.timeout) as response:
-            data: bytes = response.read(MAX_ANSWER + 1)
+        with _opener.open(request, timeout=self.timeout if timeout is None else timeout) as response:
+            data: bytes = response.read(most + 1)
             left = response.length  # the announced length: a partial read raises no error if the answer ends early
-        if left and len(data) <= MAX_ANSWER:
+        if left and len(data) <= most:
             raise http.client.IncompleteRead(data[:0], left)
-        if len(data) > MAX_ANSWER:
+        if len(data) > most:
             raise CollectorError(f"the {self._kind}'s answer is too long")
         return data
 

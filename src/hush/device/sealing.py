@@ -39,7 +39,7 @@ def seal_with(secret: bytes, text: bytes, key: CollectorKey, info: bytes, extra:
 
 def x25519(secret: bytes, point: bytes) -> bytes:
     """Return the multiple of a point of Curve25519: Montgomery's ladder."""
-    k = int.from_bytes(secret, "little") & ~7 & ((1 << 255) - 1) | 1 << 254
+    k = int.from_bytes(secret, "little") & ~7 | 1 << 254  # its highest bit, 255, is not read
     x = int.from_bytes(point, "little") & ((1 << 255) - 1)
     a, b, c, d = 1, 0, x, 1  # the points a/b and c/d differ by x
     for bit in range(254, -1, -1):
@@ -55,7 +55,7 @@ def x25519(secret: bytes, point: bytes) -> bytes:
     return (a * pow(b, _P - 2, _P) % _P).to_bytes(KEY_SIZE, "little")
 
 
-def encrypt(key: bytes, nonce: bytes, text: bytes, extra: bytes = b"") -> bytes:
+def encrypt(key: bytes, nonce: bytes, text: bytes, extra: bytes) -> bytes:
     """Return a text encrypted by AES-128-GCM, and its tag; the tag holds for `extra` too."""
     schedule = _schedule(key)
     stream = b"".join(

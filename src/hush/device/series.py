@@ -38,6 +38,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hush.core import codec
+from hush.core.channels import Picks
 from hush.core.exact import exp_bounds
 from hush.core.plan import Plan
 from hush.core.report import Report
@@ -86,6 +87,13 @@ class Series:
 
     def levels(self, plan: Plan) -> Levels:
         """Return how many levels each view of each question has; None for categories. A product has `LEVELS`."""
+        for question in plan.questions:
+            if isinstance(question.channel, Picks):
+                raise LedgerError(
+                    f"attribute {question.attributes[0]!r}: a series remembers the answer about each value, and picks "
+                    "are drawn from the whole list: whenever one value changed, the device would draw, and pay, for "
+                    'all of them again; design it with choices="members"'
+                )
         for name in self._levels:
             if not isinstance(plan.schema[name], Numeric):
                 raise LedgerError(f"attribute {name!r}: levels are for numbers")

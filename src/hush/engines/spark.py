@@ -16,7 +16,8 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -24,6 +25,7 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, Short
 
 from hush.batch.reports import report_schema
 from hush.core.columnar import check_marks, marks
+from hush.core.lists import fetched, listed_in
 from hush.core.plan import Plan
 from hush.engines.sql import Layout, check_columns, paired
 from hush.engines.totals import tally_of
@@ -72,7 +74,8 @@ def randomise(plan: Plan, dataframe: DataFrame) -> DataFrame:
         raise RecordError(f"attribute {missing[0]!r}: there is no such column")
     names = [name for name in plan.schema.names if name in dataframe.columns]
     people = dataframe.select(*(f"`{name.replace('`', '``')}`" for name in names))
-    return people.mapInArrow(_Randomiser(plan.to_json(), plan.id), _schema(plan))
+    lists = {listed.sha256: zlib.compress(listed.text()) for listed in listed_in(plan.schema.attributes)}
+    return people.mapInArrow(_Randomiser(plan.to_json(), plan.id, lists), _schema(plan))
 
 
 def randomise_once(plan: Plan, dataframe: DataFrame, path: str) -> DataFrame:
@@ -86,16 +89,23 @@ def randomise_once(plan: Plan, dataframe: DataFrame, path: str) -> DataFrame:
 
 
 class _Randomiser:
-    """The stage. It carries the plan as text, so that every worker checks the plan before it uses it."""
+    """The stage. It carries the plan as text, so that every worker checks the plan before it uses it.
 
-    def __init__(self, plan: str, plan_id: str) -> None:
+    Long lists come with it, packed, as workers have no folder in common. Each process reads a list once.
+    """
+
+    def __init__(self, plan: str, plan_id: str, lists: Mapping[str, bytes]) -> None:
         self.plan = plan
         self.plan_id = plan_id
+        self.lists = lists
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from hush.batch import randomise_batches  # here, because only workers need the kernels
 
         plan = Plan.from_json(self.plan, id=self.plan_id)
+        for listed in listed_in(plan.schema.attributes):
+            if not listed.here:
+                fetched(listed, zlib.decompress(self.lists[listed.sha256]))
         yield from randomise_batches(plan, batches)
 
 

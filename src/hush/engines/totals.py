@@ -22,7 +22,7 @@ class Totals:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.counts = [[0] * alphabet.size for alphabet in layout.alphabets]
+        self.counts = [alphabet.zeros() for alphabet in layout.alphabets]
         self.rows = [[0] * parts for parts in layout.parts]
         self.nulls = 0
         self.strangers = 0

@@ -9,7 +9,7 @@ import numpy as np
 from hush.batch.columns import Columns, encode
 from hush.batch.native import compiled
 from hush.core.schema import Numeric
-from hush.core.training.features import Features
+from hush.core.training.features import Features, place
 
 Array = np.ndarray[Any, Any]
 
@@ -61,4 +61,8 @@ def _fill(x: Array, features: Features, batch: Columns) -> None:
         else:
             for index in range(len(attribute.labels) - 1):
                 x[:, column] = array == index
+                column += 1
+            if attribute.name in features.ordered:
+                places = [place(index, len(attribute.values)) for index in range(len(attribute.labels))]
+                x[:, column] = np.array(places)[array]
                 column += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import warnings
 from dataclasses import replace
@@ -16,27 +15,29 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hush.batch.engine import thread_count
 from hush.core import codec
+from hush.core.design.courses import course_of
+from hush.core.design.directions import people_needed
 from hush.core.schema import MAX_ATTRIBUTES, Numeric, Schema
+from hush.core.training.courses import THEOREM, Course, Wishes, pilot_people
 from hush.core.training.features import Features
 from hush.core.training.labels import Label
-from hush.core.training.losses import Loss, loss_named
 from hush.core.training.rounds import Round
 from hush.core.training.training import VECTOR, Training
 from hush.errors import DesignError
 from hush.learn import pilot as pilots
-from hush.learn import rules, simulation, statistics
+from hush.learn import simulation, statistics
 from hush.learn.matrices import feature_matrix, scaled_rows
 from hush.learn.outcomes import Outcome
 from hush.learn.parameters import pairs, plain, whole
-from hush.learn.pilot import Pilot
 from hush.learn.progress import Progress
 from hush.learn.simulation import People
 from hush.learn.stopping import Checker
+from hush.server import rules
+from hush.server.pilot import Pilot
 
 Array = np.ndarray[Any, Any]
 
-PILOT = 0.05
-LEAST_PILOT = 500  # people; the answers of fewer would be mostly noise
+ROWS = 100_000  # whose units are computed at a time
 
 
 class PrivateModel(BaseEstimator):  # type: ignore[misc]
@@ -61,7 +62,9 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         pilot: float | str = "auto",
         tail: float | str = "auto",
         box: float | None = None,
+        ordered: Any = (),
         selection: Any = None,
+        map: Any = None,  # noqa: A002 - as in `Training`
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         threads: int | None = None,
@@ -82,7 +85,9 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         self.pilot = pilot
         self.tail = tail
         self.box = box
+        self.ordered = ordered
         self.selection = selection
+        self.map = map
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.threads = threads
@@ -99,7 +104,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             if reset:
                 self.n_features_in_ = len(self.schema)
                 self.feature_names_in_ = np.array(self.schema.names, dtype=object)
-            return feature_matrix(Features(self.schema), X)
+            return feature_matrix(Features(self.schema, self._in_order()), X)
         values = validate_data(
             self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=2 if reset else 1
         )
@@ -111,6 +116,27 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
         return scaled
+
+    def _scores(self, X: Any, outcome: Outcome) -> Array:  # noqa: N803
+        """Return the scores of rows under one of the fitted trainings."""
+        x, training = self._features(X, reset=False), outcome.training
+        coefficients = outcome.coefficients.astype(np.float32)
+        if training.map is None:
+            return np.asarray(x @ coefficients + outcome.intercept)
+        found = []
+        view = simulation.View.of(replace(training, map=None, start=None, intercept=False))
+        for part in np.array_split(x, len(x) // ROWS + 1):
+            units = simulation.lifted(training, (part - view.centre) * view.inverse)
+            found.append(part @ coefficients[: training.dimensions] + units @ coefficients[training.dimensions :])
+        return np.asarray(np.concatenate(found) + outcome.intercept)
+
+    def _in_order(self) -> tuple[str, ...]:
+        """Return the names of the categories whose values are in order."""
+        if isinstance(self.ordered, str) or not isinstance(self.ordered, tuple | list):
+            raise DesignError("ordered must be a list of names of categories")
+        if self.ordered and self.schema is None:
+            raise DesignError("ordered names categories of a schema")
+        return tuple(self.ordered)
 
     def _ranges(self, d: int) -> Array:
         rule = f"feature_range must be (low, high), or one such pair for each of the {d} features"
@@ -148,12 +174,11 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, x: Array, y: Array, seed: str | None) -> Outcome:
         """Train one model on people in random order."""
-        loss = loss_named(self._loss)
         threads = thread_count(self.threads)
         draft = self._draft(x.shape[1], seed)
         people = simulation.people_of(replace(draft, projection=None), x, y)
-        found, people = self._ask_pilot(draft, people, loss, seed, threads)
-        training = self._planned(draft, people, found, loss)
+        found, people = self._ask_pilot(draft, people, seed, threads)
+        training = self._planned(draft, people, found)
         if training.projection is not None:
             people = simulation.people_of(training, people.x[:, : training.dimensions], people.y)
         method, noise = self._method_for(training, len(people))
@@ -189,67 +214,46 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             penalty=plain(self.alpha, "alpha"),
             box=None if self.box is None else plain(self.box, "box"),
             intercept=bool(self.fit_intercept),
+            ordered=self._in_order(),
+            map=self.map,
             seed=secrets.token_hex(8) if seed is None else seed,
             **self._more_training(),
         )
 
     def _ask_pilot(
-        self, draft: Training, people: People, loss: Loss, seed: str | None, threads: int
+        self, draft: Training, people: People, seed: str | None, threads: int
     ) -> tuple[Pilot | None, People]:
         """Ask a few people about the features. Return the result, and the other people."""
-        share = self.pilot
-        if share == "auto":
-            share = PILOT if self.gradient == VECTOR else 0.0
-        share = plain(share, "pilot")
-        if not 0 <= share < 1:
-            raise DesignError('pilot must be "auto", or a number from 0 to below 1')
-        count = int(share * len(people))
-        if count < LEAST_PILOT:
+        count = pilot_people(len(people), draft.gradient, self._pilot_share())
+        if not count:
             return None, people
-        parts = Features(draft.schema).parts
-        found = pilots.ask(people.some(0, count), parts, loss, draft, threads=threads, seed=seed)
+        found = pilots.ask(people.some(0, count), draft, threads=threads, seed=seed)
         return found, people.some(count, len(people))
 
-    def _planned(self, draft: Training, people: People, found: Pilot | None, loss: Loss) -> Training:
-        """Return the training with its rounds, steps and clipping: those that were given, or those of the rules."""
-        epsilon, vector = draft.epsilon, draft.gradient == VECTOR
-        if found is None:
-            length = math.sqrt(len(Features(draft.schema).parts) + draft.intercept)
-            gradient = loss.slope_at_zero * length
-        else:
-            length, gradient = found.length, found.gradient
-            start = loss.constant(found.target)
-            draft = replace(draft, centre=found.centre, scale=found.scale)
-            if draft.intercept and draft.projection is None:
-                draft = replace(draft, start=(0.0,) * draft.dimensions + (start,))
-        radius = gradient * (loss.clip if found is not None else 1.0)
-        if self.radius != "auto":
-            radius = plain(self.radius, "radius")
-        n = max(len(people) - self._held_out(people), 1)
-        plan = rules.schedule(n, draft.width, epsilon, curvature=loss.curvature, length=length)
-        rounds = plan.rounds if vector else rules.rounds_for(n, draft.width, epsilon)
-        if self.rounds != "auto":
-            rounds = whole(self.rounds, "rounds")
-        group = n / rounds
-        box, decay = draft.box, not vector
-        if self.step == "auto":
-            step = plan.step * plan.rounds / rounds if vector else 1.0
-        elif self.step == "theorem":
-            step, decay = rules.theorem_step(draft.width, group, epsilon), True
-            box = 1.0 if box is None else box
-        else:
-            step = plain(self.step, "step")
-        tail = (0.5 if vector else 0.0) if self.tail == "auto" else plain(self.tail, "tail")
-        return replace(
-            draft,
-            rounds=rounds,
-            step=step,
-            radius=radius,
-            decay=decay,
-            box=box,
-            tail=tail,
-            selection=self._selected(group, draft),
+    def _pilot_share(self) -> float | None:
+        """Return the share of people who are asked first, if it was given."""
+        if self.pilot == "auto":
+            return None
+        share = plain(self.pilot, "pilot")
+        if not 0 <= share < 1:
+            raise DesignError('pilot must be "auto", or a number from 0 to below 1')
+        return share
+
+    def _wishes(self) -> Wishes:
+        """Return the settings that were given."""
+        step = self.step if self.step in ("auto", THEOREM) else plain(self.step, "step")
+        return Wishes(
+            None if self.rounds == "auto" else whole(self.rounds, "rounds"),
+            None if step == "auto" else step,
+            None if self.radius == "auto" else plain(self.radius, "radius"),
+            None if self.tail == "auto" else plain(self.tail, "tail"),
         )
+
+    def _planned(self, draft: Training, people: People, found: Pilot | None) -> Training:
+        """Return the training with its rounds, steps and clipping: those that were given, or those of the rules."""
+        n = max(len(people) - self._held_out(people), 1)
+        training = rules.planned(draft, n, found, self._wishes())
+        return replace(training, selection=self._selected(n / training.rounds, draft))
 
     def _held_out(self, people: People) -> int:
         """Return the number of people who only check."""
@@ -287,13 +291,49 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             last = simulation.train(training, people.some(held, len(people)), seed=seed, threads=threads, watch=watch)
         return checker.best or last, tuple(checker.losses)
 
-    def _keep(self, outcomes: list[Outcome]) -> None:
+    def _keep(self, outcomes: list[Outcome], people: int) -> None:
         """Set the attributes that all models have."""
         self.n_iter_ = max(outcome.rounds for outcome in outcomes)
         self.method_ = outcomes[0].method
+        self.people_ = people
         self.outcomes_ = outcomes
 
     def describe(self) -> str:
         """Describe in words how the model was trained."""
         check_is_fitted(self)
-        return "\n".join(map(str, self.outcomes_))
+        lines = [str(outcome) for outcome in self.outcomes_]
+        training = self.outcomes_[0].training
+        needed = len(lines) * people_needed(training.epsilon, training.width)
+        if self.people_ < needed and training.gradient == VECTOR and self.method_ == "gradients":
+            lines.append(f"  {self.people_} people are few: with about {needed}, a gradient is as long as its noise")
+        return "\n".join(lines)
+
+    def training(self, *, title: str = "training", label: Label | None = None, people: int | None = None) -> Course:
+        """Return the live training that this simulation was about: a course, for `hush serve --training`.
+
+        Its pilot, rounds and steps follow the same rules by the same code, from what live people report. Nothing that
+        was learnt from the simulated people goes into it. label: how devices know the target; by default it has
+        the name "target" and the classes or the bounds of the simulation. people: how many will take part, by default
+        as many as were simulated.
+        """
+        check_is_fitted(self)
+        if self.method_ != "gradients":
+            raise DesignError('sufficient statistics are simulated only: choose method="gradients" for a live training')
+        if self.early_stopping:
+            raise DesignError("a live training runs all its rounds: simulate it without early_stopping")
+        own = self.outcomes_[0].training
+        label = self._live_label(own.label.name) if label is None else label
+        many = len(self.outcomes_)
+        draft = replace(
+            self._draft(own.dimensions, None),
+            title=title,
+            label=label,
+            selection=own.selection,
+            against=0 if many > 1 else None,
+        )
+        people = self.people_ if people is None else whole(people, "people")
+        return course_of(draft, people // many, pilot=self._pilot_share(), wishes=self._wishes())
+
+    def _live_label(self, name: str) -> Label:
+        """Return the label with which devices take part."""
+        return self._label(name)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hush.core.training.training import VECTOR, Training
-from hush.learn.pilot import Pilot
+from hush.server.pilot import Pilot
 
 Array = np.ndarray[Any, Any]
 
@@ -35,6 +35,8 @@ class Outcome:
         lines = [
             f"{training.title}: {training.dimensions} features, epsilon {training.epsilon:g} a person, who answers once"
         ]
+        if training.map is not None:
+            lines.append(f"  a public map: {training.unit_count} further features")
         if self.pilot is not None:
             lines.append(f"  pilot: {self.pilot.asked} people reported how the features are spread")
         if self.noise is not None:

@@ -48,8 +48,9 @@ class _PrivateClassifier(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         tags.classifier_tags.poor_score = True  # reports of a few hundred people at epsilon 1 are mostly noise
         return tags
 
-    def fit(self, X: Any, y: Any) -> Any:  # noqa: N803
+    def fit(self, X: Any, y: Any, **unknown: Any) -> Any:  # noqa: N803
         """Simulate a training in which every row of X is one person. y holds two or more classes."""
+        _refuse(unknown)
         x = self._features(X, reset=True)
         labels = column_or_1d(y, warn=True)
         assert_all_finite(labels, input_name="y")
@@ -68,7 +69,7 @@ class _PrivateClassifier(ClassifierMixin, PrivateModel):  # type: ignore[misc]
                 start, end = (len(x) * i // len(self.classes_) for i in (index, index + 1))
                 own = None if seed is None else f"{seed}{index:03}"
                 outcomes.append(self._fit(x[start:end], _targets(codes[start:end] == index), own))
-        self._keep(outcomes)
+        self._keep(outcomes, len(x))
         self.coef_ = np.array([outcome.coefficients for outcome in outcomes])
         self.intercept_ = np.array([outcome.intercept for outcome in outcomes])
         return self
@@ -76,10 +77,19 @@ class _PrivateClassifier(ClassifierMixin, PrivateModel):  # type: ignore[misc]
     def _label(self, name: str) -> Label:
         return Categorical(name, [0, 1])  # 1 is the second of two `classes_`; of more, the one against the others
 
+    def _live_label(self, name: str) -> Label:
+        classes = self.classes_.tolist()
+        if not all(type(value) in (int, str) for value in classes):
+            raise DesignError("a live training has classes that are strings or integers: say which, as label=")
+        return Categorical(name, classes)
+
     def decision_function(self, X: Any) -> Array:  # noqa: N803
         """Return the score of each row: one number, or one for each of more than two classes."""
         check_is_fitted(self)
-        scores = self._features(X, reset=False) @ self.coef_.T + self.intercept_
+        if self.map is not None:
+            scores = np.column_stack([self._scores(X, outcome) for outcome in self.outcomes_])
+        else:
+            scores = self._features(X, reset=False) @ self.coef_.T + self.intercept_
         return np.asarray(scores[:, 0] if len(self.classes_) == 2 else scores)
 
     def predict(self, X: Any) -> Array:  # noqa: N803
@@ -99,11 +109,15 @@ class LogisticRegression(_PrivateClassifier):
     schema: describes the columns of a table. Without a schema, X is a matrix of numbers, and feature_range has their
     public bounds: one pair for all columns, or one for each.
 
-    rounds, step, radius, tail: "auto" takes them from the rules of `hush.learn.rules`. With a mechanism for coordinates
+    rounds, step, radius, tail: "auto" takes them from the rules in `hush.server.rules`. With a mechanism of coordinates
     "auto" follows the paper: steps of 1/sqrt(t), no averaging; step="theorem" is the step of its commented-out theorem.
-    pilot: the share of people who only report how features are spread. box: keeps the weights in [-box, box].
-    selection: (n1, n2) or (n1, n2, tau), the paper's attribute selection. early_stopping: a share validation_fraction
-    of the people only report their loss, and training stops when it no longer falls.
+    pilot: the share of people who only report how features are spread ("auto": 10 %, of more than 500,000 people 5 %).
+    ordered: the names of categories in the schema whose values are listed in their order; the place of a value is then
+    one more feature. tail: the share of the last rounds whose weights are averaged, equally; "auto" averages all of
+    them, the later ones with more weight. box: keeps the weights in [-box, box]. selection: (n1, n2) or (n1, n2, tau),
+    the paper's attribute selection. map: a public map (`hush.RandomMap`, `hush.TableMap`), whose units are further
+    features; coef_ then has their coefficients behind those of the features. early_stopping: a share
+    validation_fraction of the people only report their loss, and training stops when it no longer falls.
 
     random_state makes the simulation repeatable; real devices have no such parameter.
 
@@ -164,7 +178,9 @@ class LinearRegression(RegressorMixin, PrivateModel):  # type: ignore[misc]
         pilot: float | str = "auto",
         tail: float | str = "auto",
         box: float | None = None,
+        ordered: Any = (),
         selection: Any = None,
+        map: Any = None,  # noqa: A002 - as in `Training`
         projection: int | None = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -187,7 +203,9 @@ class LinearRegression(RegressorMixin, PrivateModel):  # type: ignore[misc]
             pilot=pilot,
             tail=tail,
             box=box,
+            ordered=ordered,
             selection=selection,
+            map=map,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             threads=threads,
@@ -218,18 +236,21 @@ class LinearRegression(RegressorMixin, PrivateModel):  # type: ignore[misc]
         if self.method not in ("auto", "gradients", "statistics"):
             raise DesignError("method must be auto, gradients or statistics")
         if self.method == "statistics":
-            if training.projection is not None:
-                raise DesignError("sufficient statistics are for features as they are, without a projection")
+            if training.projection is not None or training.map is not None:
+                raise DesignError("sufficient statistics are for features as they are, without a projection or a map")
             if statistics.product_count(training.width, training.intercept) > MAX_ATTRIBUTES:
                 raise DesignError(f"sufficient statistics are for few features, not {training.dimensions}")
             return "statistics", None
         if self.method == "gradients" or training.gradient != VECTOR or training.projection is not None:
             return "gradients", None
+        if training.map is not None:
+            return "gradients", None
         noise = statistics.expected_noise(training, people)
         return min(noise, key=noise.__getitem__), noise
 
-    def fit(self, X: Any, y: Any) -> LinearRegression:  # noqa: N803
+    def fit(self, X: Any, y: Any, **unknown: Any) -> LinearRegression:  # noqa: N803
         """Simulate a training in which every row of X is one person. y holds numbers."""
+        _refuse(unknown)
         x = self._features(X, reset=True)
         targets = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y")
         _check_lengths(x, targets)
@@ -241,7 +262,7 @@ class LinearRegression(RegressorMixin, PrivateModel):  # type: ignore[misc]
             )
         seed = self._seed()
         outcome = self._fit(*self._deal(x, scaled[:, 0], seed), seed)
-        self._keep([outcome])
+        self._keep([outcome], len(x))
         ((low, high),) = ends.tolist()
         half = (high - low) / 2
         self.coef_ = outcome.coefficients * half
@@ -251,12 +272,26 @@ class LinearRegression(RegressorMixin, PrivateModel):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:  # noqa: N803
         """Return the predicted target of each row, on its own scale."""
         check_is_fitted(self)
+        if self.map is not None:
+            ((low, high),) = self._target_ends().tolist()
+            return np.asarray(self._scores(X, self.outcomes_[0]) * (high - low) / 2 + (low + high) / 2)
         return np.asarray(self._features(X, reset=False) @ self.coef_ + self.intercept_)
 
 
 def _targets(second: Array) -> Array:
     """Return the targets of two classes, by the rule of `hush.core.training.labels`."""
     return np.array(TARGETS, dtype=np.float64)[second.astype(np.intp)]
+
+
+def _refuse(unknown: dict[str, Any]) -> None:
+    """Refuse weights of people, with the reason, and every other parameter that `fit` does not know."""
+    if "sample_weight" in unknown:
+        raise DesignError(
+            "sample_weight is refused: the weight of a person would multiply what the person reports, so the noise "
+            "would have to hide the largest weight; draw people by their weights instead"
+        )
+    if unknown:
+        raise TypeError(f"fit() got an unexpected keyword argument {next(iter(unknown))!r}")
 
 
 def _check_lengths(x: Array, y: Array) -> None:

@@ -1,8 +1,9 @@
 """A whole training at once, for simulated people: each row of a matrix is a person who answers once.
 
 Every round is one matrix product for the scores of its group, and then the batch engine: no Python for single people.
-The reports have exactly the law that `hush.gradient` gives them on a device. The vector channel needs an argument: on a
-device, the cube channel rounds the signs of all D rotated coordinates, draws k of them, and reports those. Coordinates
+The reports have exactly the law that `hush.gradient` gives them on a device. `hush.learn.directions`
+draws for the corners channel, with the words of a device. The cube needs an argument: on a
+device, it rounds the signs of all D rotated coordinates, draws k of them, and reports those. Coordinates
 that are not drawn leave no trace. So the simulation draws the k coordinates first, computes only those, as products
 with rows of Q, and reports them by the same channel on a cube of k dimensions. `tests/learn/test_simulation.py` shows
 that both laws are equal.
@@ -14,26 +15,32 @@ The features in memory do not change: centre c and scale s enter each product as
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from hush import batch
 from hush.batch.columns import Columns, Encoded
 from hush.batch.engine import Chunk, Words, ask, chunks_of, in_order, randomise_chunk, thread_count, workspace
 from hush.batch.keystream import Source, Stream
 from hush.batch.native import compiled, reordering
-from hush.batch.program import compile_plan
+from hush.batch.program import compile_plan, groups_of
+from hush.batch.reports import report_schema
 from hush.batch.simulated import source_for as source_for
-from hush.core.channels import Cube
+from hush.core.channels import Corners, Cube
 from hush.core.design.rounds import loss_plan
 from hush.core.plan import Plan, Question
+from hush.core.training.courses import groups
+from hush.core.training.maps import RELU
 from hush.core.training.rotations import rotation_signs
 from hush.core.training.rounds import Round
 from hush.core.training.training import VECTOR, Training, gradient_schema
+from hush.learn import directions
 from hush.server.estimates import estimate
 from hush.server.step import first_round, mean_gradient, moved
 from hush.server.tally import Tally
@@ -137,26 +144,30 @@ class People:
 
 
 class View(NamedTuple):
-    """How a training reads the rows of `People`: it subtracts a centre and multiplies by an inverse scale."""
+    """How a training reads the rows of `People`: it subtracts a centre and multiplies by an inverse scale.
+
+    Rows that were projected or mapped are centred and scaled already.
+    """
 
     centre: Array
     inverse: Array
 
     @classmethod
     def of(cls, training: Training) -> View:
-        """Return the view of a training. Projected rows are already centred and scaled."""
-        size = training.width if training.projection is not None else training.dimensions + training.intercept
+        """Return the view of a training."""
+        size, plain = training.width, training.projection is None and training.map is None
         centre, inverse = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
-        if training.projection is None and training.centre is not None:
+        if plain and training.centre is not None:
             centre[: training.dimensions] = training.centre
-        if training.projection is None and training.scale is not None:
+        if plain and training.scale is not None:
             inverse[: training.dimensions] = 1.0 / np.array(training.scale)
         return cls(centre, inverse)
 
     def scores(self, people: People, weights: Array) -> Array:
         """Return the scores of people: one matrix product."""
         w = (weights * self.inverse).astype(np.float32)
-        return np.asarray(people.x @ w - np.float32(self.centre @ w))
+        with np.errstate(invalid="ignore"):  # some products of short rows raise the flag, though all numbers are finite
+            return np.asarray(people.x @ w - np.float32(self.centre @ w))
 
     def lengths(self, people: People, chosen: Array | None = None) -> Array:
         """Return the length of each person's features: of all coordinates, or of some."""
@@ -177,6 +188,40 @@ def people_of(training: Training, x: Array, y: Array) -> People:
         view = View.of(replace(training, projection=None, start=None))
         x = ((x - view.centre) * view.inverse) @ np.array(training.matrix, dtype=np.float32).T
     return People(np.ascontiguousarray(x, dtype=np.float32), np.asarray(y, dtype=np.float32))
+
+
+def mapped(training: Training, people: People) -> People:
+    """Return people with the units of the training's map, centred and scaled; the same people if there is none.
+
+    It is done for one round after the other: nobody has to hold the units of all people.
+    """
+    if training.map is None:
+        return people
+    plain = replace(training, map=None, start=None)
+    view = View.of(plain)
+    x = (people.x - view.centre) * view.inverse
+    units = lifted(training, x[:, : training.dimensions])
+    found = training.lift
+    assert found is not None
+    units -= np.array(found.centre, dtype=np.float32)
+    units *= np.array(found.factor, dtype=np.float32)
+    both = [x[:, : training.dimensions], units, x[:, training.dimensions :]]
+    return People(np.concatenate(both, axis=1), people.y)
+
+
+def lifted(training: Training, x: Array) -> Array:
+    """Return the units of a training's map, neither centred nor scaled, for features that are both."""
+    found = training.lift
+    assert found is not None
+    weights = np.zeros((x.shape[1], len(found.units)), dtype=np.float32)
+    for j, unit in enumerate(found.units):
+        weights[list(unit.places), j] = unit.weights
+    sums = x @ weights + np.array([unit.bias for unit in found.units], dtype=np.float32)
+    if found.activation == RELU:
+        return np.asarray(np.maximum(sums, 0.0))
+    sums -= np.rint(sums)
+    np.abs(sums, out=sums)
+    return np.asarray(1.0 - sums * sums * (24.0 - 32.0 * sums), dtype=np.float32)
 
 
 # -- a round
@@ -206,7 +251,7 @@ def rotation_rows(seed: str, size: int, d: int) -> Array:
 def collect_round(round_: Round, people: People, source: Source, threads: int) -> Tally:
     """Return the tally of a round in which these people take part."""
     training = round_.training
-    view = View.of(training)
+    view, people = View.of(training), mapped(training, people)
     slopes = SLOPES[training.loss](view.scores(people, np.array(round_.weights)), people.y)
     chosen = np.array(round_.coordinates)
     if training.gradient != VECTOR:
@@ -216,14 +261,51 @@ def collect_round(round_: Round, people: People, source: Source, threads: int) -
     return _collect_vectors(round_, people, slopes, source, threads)
 
 
+def round_reports(round_: Round, people: People, source: Source, threads: int, ids: bool = False) -> pa.Table:
+    """Return the reports of a round in which these people take part, as a gateway would send them."""
+    training, plan, view = round_.training, round_.plan, View.of(round_.training)
+    people = mapped(training, people)
+    slopes = SLOPES[training.loss](view.scores(people, np.array(round_.weights)), people.y)
+    chosen = np.array(round_.coordinates)
+    channel = plan.questions[0].channel
+    if training.gradient != VECTOR:
+        columns = np.empty((len(chosen), len(people)))
+        clipped_columns(people.x, *view, slopes / training.bound, chosen, columns)
+    else:
+        sizes = _sizes(round_, people, slopes)
+        if isinstance(channel, Corners):
+            found = np.concatenate(list(_corner_outputs(round_, people, sizes, channel, source, threads)))
+            return _one_question(plan, found, ids)
+        size = len(plan.schema)
+        rotation = rotation_rows(round_.rotation, size, len(chosen)) * view.inverse[chosen]
+        turned = (people.x[:, chosen] - view.centre[chosen]) @ rotation.T
+        columns = (np.sign(turned) * sizes[:, None]).T.astype(np.float64)
+    return batch._randomise_from(source, plan, Encoded.of(plan.schema, list(columns)), threads, ids)  # noqa: SLF001 - no public function takes words
+
+
+def _one_question(plan: Plan, outputs: Array, ids: bool) -> pa.Table:
+    """Return outputs of a plan with one question as reports in columns."""
+    schema = report_schema(plan, ids=ids)
+    arrays = [
+        pa.array(np.zeros(len(outputs), dtype=np.int16)),
+        pa.array(outputs.astype(schema.field("output").type.to_pandas_dtype())),
+    ]
+    if ids:
+        size = 16
+        buffer = pa.py_buffer(os.urandom(size * len(outputs)))
+        arrays.append(pa.Array.from_buffers(pa.binary(size), len(outputs), [None, buffer]))
+    return pa.table(arrays, schema=schema)
+
+
 def _collect_vectors(round_: Round, people: People, slopes: Array, source: Source, threads: int) -> Tally:
     training, plan, view = round_.training, round_.plan, View.of(round_.training)
     chosen = np.array(round_.coordinates)
     channel = plan.questions[0].channel
+    sizes = _sizes(round_, people, slopes)
+    if isinstance(channel, Corners):
+        return _collect_corners(round_, people, sizes, channel, source, threads)
     assert isinstance(channel, Cube)
     k, size = channel.sample, channel.size
-    lengths = np.abs(slopes) * view.lengths(people, chosen)
-    sizes = np.copysign(np.minimum(lengths / training.radius, 1.0), slopes).astype(np.float64)
     rotation = np.zeros((size, training.width), dtype=np.float32)
     rotation[:, chosen] = rotation_rows(round_.rotation, size, len(chosen)) * view.inverse[chosen]
     shifts = rotation @ view.centre
@@ -248,24 +330,48 @@ def _collect_vectors(round_: Round, people: People, slopes: Array, source: Sourc
     return Tally(plan, len(people), [len(people)], [counts.tolist()])
 
 
+def _sizes(round_: Round, people: People, slopes: Array) -> Array:
+    """Return the lengths of clipped gradients, in units of the radius, with the sign of the slope."""
+    lengths = np.abs(slopes) * View.of(round_.training).lengths(people, np.array(round_.coordinates))
+    return np.copysign(np.minimum(lengths / round_.training.radius, 1.0), slopes).astype(np.float64)
+
+
+def _collect_corners(
+    round_: Round, people: People, sizes: Array, channel: Corners, source: Source, threads: int
+) -> Tally:
+    """Return the tally of people whose records are the signs of their largest rotated coordinates."""
+    counts = np.zeros(2 * channel.size, dtype=np.int64)
+    for found in _corner_outputs(round_, people, sizes, channel, source, threads):
+        counts += np.bincount(found, minlength=len(counts))
+    return Tally(round_.plan, len(people), [len(people)], [counts.tolist()])
+
+
+def _corner_outputs(
+    round_: Round, people: People, sizes: Array, channel: Corners, source: Source, threads: int
+) -> Iterator[Array]:
+    """Yield the corners that people report, in their order."""
+    plan, view, chosen = round_.plan, View.of(round_.training), np.array(round_.coordinates)
+    signs = rotation_signs(round_.rotation, channel.size)
+
+    def work(chunk: Chunk) -> Array:
+        some = slice(chunk.start, chunk.end)
+        return directions.outputs(
+            plan, channel, people.x[some], *view, sizes[some], chosen, signs, source.stream(chunk.stream)
+        )
+
+    return in_order(work, chunks_of(plan, [Columns(plan.schema, len(people), ())]), threads)
+
+
 def _asked(plan: Plan, channel: Cube, people: int, stream: Stream) -> Array:
     """Draw the coordinates that each person reports."""
     program = compile_plan(plan)
     with workspace() as space:
         words = Words(stream, 3 * program.words, space)
-        return ask(channel.size, channel.sample, NO_WEIGHTS, program.excess, people, words, space)[0]
+        groups = groups_of(channel.size, channel.sample)
+        return ask(channel.size, channel.sample, NO_WEIGHTS, groups, people, words, space)[0]
 
 
 # -- a training
-
-
-def groups(people: int, training: Training) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each round's group, in proportion to the number of groups that the round needs."""
-    units = [training.units(number) for number in range(1, training.rounds + 1)]
-    total, done = sum(units), 0
-    for unit in units:
-        yield people * done // total, people * (done + unit) // total
-        done += unit
 
 
 def train(
@@ -291,7 +397,7 @@ def train(
 def held_out_loss(round_: Round, people: People, source: Source, threads: int) -> tuple[float, float]:
     """Return the private estimate of the mean loss of the weights so far, and its standard error."""
     training = round_.training
-    plan = loss_plan(training, round_.number)
+    plan, people = loss_plan(training, round_.number), mapped(training, people)
     values = VALUES[training.loss](View.of(training).scores(people, np.array(round_.result)), people.y)
     capped = np.minimum(values, training.cap).astype(np.float64)
     tally = batch._collect_from(source, plan, Encoded.of(plan.schema, [capped]), threads)  # noqa: SLF001 - no public function takes words

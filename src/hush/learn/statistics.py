@@ -19,10 +19,10 @@ import numpy as np
 from hush import batch, design
 from hush.batch.columns import Encoded
 from hush.batch.keystream import Source
+from hush.core.design.directions import noise_of
 from hush.core.plan import Plan
 from hush.core.schema import MAX_ATTRIBUTES, Numeric, Schema
 from hush.core.training.training import Training
-from hush.learn.rules import sigma_of
 from hush.server.estimates import points
 
 Array = np.ndarray[Any, Any]
@@ -84,7 +84,7 @@ def expected_noise(training: Training, people: float = math.inf) -> dict[str, fl
     """Return the variance of the gradient at the solution for both methods, summed over coordinates, times the people.
 
     For products: each of the sums over noisy entries has 4 v (1 + 1), if the weights have length 1. For gradients by
-    the vector channel: pi/2 * sigma^2 R^2 in each coordinate, and half of the people.
+    the vector channel: c R^2 in each coordinate, and half of the people.
 
     Products have a second term, because the noise E of the matrix A is inverted with it: (A + E)^-1 = A^-1 - A^-1 E
     A^-1 + ..., and |E|^2 is about width * v/people. Relative to the first term, the second is that divided by the
@@ -92,7 +92,7 @@ def expected_noise(training: Training, people: float = math.inf) -> dict[str, fl
     for too many dimensions when there were few people.
     """
     width = training.width
-    gradients = ROUNDS_LOST * math.pi / 2 * (sigma_of(training.epsilon, width) * training.radius) ** 2 * width
+    gradients = ROUNDS_LOST * noise_of(training.epsilon, width) * training.radius**2 * width
     if width > MAX_WIDTH or product_count(width, training.intercept) > MAX_ATTRIBUTES:
         return {"statistics": math.inf, "gradients": gradients}
     variance = entry_variance(products_plan(training))

@@ -7,6 +7,7 @@ This function stands above both.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
 from hush.core.blanket import blanket_of
@@ -29,17 +30,18 @@ def design(
     own: int | None = None,
     local: float | None = None,
     numeric: str = "minimax",
-    categorical: str = "subset",
+    categorical: str = "best",
     k: int | Literal["best", "paper", "weighted", "all"] = "best",
     objective: str | Sequence[float] = "worst",
     importance: Mapping[Any, float] | None = None,
     joint: Sequence[Sequence[str]] = (),
     relations: Sequence[Relation] | Literal["all"] = (),
     singles: float = 0.2,
-    bands: Mapping[str, Sequence[float]] | None = None,
+    bands: Mapping[str, Sequence[float | str | date]] | None = None,
     ranges: Sequence[str] | Mapping[str, int] = (),
     title: str = "",
     after: Plan | str | None = None,
+    choices: Literal["best", "members", "picks", "pairs"] = "best",
 ) -> Plan:
     """Choose channels for a schema and an epsilon per person, or for reports that a relay shuffles.
 
@@ -50,7 +52,12 @@ def design(
     evenly with epsilon, as channels consist of integers. The search ends where the next thousandth is not enough.)
 
     numeric: minimax, hybrid, piecewise, piecewise-sub, duchi, laplace, scdf, staircase; or duchi-multi or cube,
-    which report all numeric attributes in one question. categorical: subset, grr, oue, sue.
+    which report all numeric attributes in one question. categorical: subset, grr, oue, sue, geometry; "best" takes
+    subset while its reports are short, and geometry for long lists (docs/large-domains.md).
+
+    choices: "members" asks about each value of `hush.Choices` in a question of its own, "picks" about all in one;
+    "best" takes the one with the least predicted error (docs/choices.md). "pairs" are picks whose reports have two
+    values or more, so that `hush.pairs` can estimate who holds both of two values.
 
     k: how many questions each person answers, with epsilon/k each. "best" has the least predicted error (see
     `hush.core.design.choice`); "paper" is max(1, min(d, floor(epsilon/2.5))). "weighted" asks one question, drawn with
@@ -87,6 +94,7 @@ def design(
         "ranges": ranges,
         "title": title,
         "after": after,
+        "choices": choices,
     }
     if central is None:
         if (delta, crowd, own, local) != (None, None, None, None):

@@ -6,17 +6,22 @@ attribute's own words, and groups neighbouring outputs if there are many.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hush.core.channels import Output
+from hush.core.calendar import Date, Time
+from hush.core.channels import Output, Picks
 from hush.core.channels.indicator import Indicator
 from hush.core.plan import Plan
-from hush.core.schema import MISSING, Categorical, Numeric
+from hush.core.schema import MISSING, Categorical, Choices, Numeric
+from hush.core.texts import Text
 from hush.errors import DesignError
 from hush.show.tables import number
 
+BLANK = "(blank)"
+_DAYS = 700_000  # from 1970, within which every day has a date
 MAX_LISTED = 20_000
 """Laws with more outputs are not listed: rows give the probability that each category is in the report instead."""
 
@@ -45,10 +50,12 @@ def rows(plan: Plan, attribute: str, values: Sequence[object], most: int | None 
     if not values:
         raise DesignError("name one value or more")
     field = plan.schema[attribute]
+    if isinstance(field, Text):
+        raise DesignError(f"attribute {attribute!r}: a report about a text is one of very many points; none is shown")
     limit = MAX_LISTED if most is None else min(most, MAX_LISTED)
-    if isinstance(field, Categorical):
+    if not isinstance(field, Numeric):
         channel = plan.channel(attribute)
-        if isinstance(channel, Indicator) and channel.alphabet.outputs > limit:
+        if isinstance(channel, Indicator | Picks) and channel.alphabet.outputs > limit:
             return _memberships(channel, field, values)
         return _sets(field, _laws(plan, attribute, values))
     return _cells(plan, field, _laws(plan, attribute, values), most)
@@ -69,22 +76,22 @@ def _laws(plan: Plan, attribute: str, values: Sequence[object]) -> list[Law]:
     return [plan.law(attribute, value) for value in values]
 
 
-def _memberships(channel: Indicator, field: Categorical, values: Sequence[object]) -> list[Row]:
-    held = [field.encode(value) for value in values]
+def _memberships(channel: Indicator | Picks, field: Categorical | Choices, values: Sequence[object]) -> list[Row]:
+    chances = [channel.expected([field.encode(value)]) for value in values]
     return [
-        Row(f"includes {label}", 0, tuple(channel.p if index == true else channel.q for true in held), partition=False)
+        Row(f"includes {label}", 0, tuple(chance[index] for chance in chances), partition=False)
         for index, label in enumerate(field.labels)
     ]
 
 
-def _sets(field: Categorical, laws: Sequence[Law]) -> list[Row]:
+def _sets(field: Categorical | Choices, laws: Sequence[Law]) -> list[Row]:
     return [Row(_set_label(field, output), 1, tuple(law[output] for law in laws)) for output in laws[0]]
 
 
-def _set_label(field: Categorical, output: Output) -> str:
-    if isinstance(output, int):
-        return str(field.labels[output])
-    return " + ".join(str(field.labels[member]) for member in output) or "(none)"
+def _set_label(field: Categorical | Choices, output: Output) -> str:
+    labels, members = field.labels, (output,) if isinstance(output, int) else output
+    # Beyond the labels of choices there are blanks, which are all alike.
+    return " + ".join(str(labels[member]) if member < len(labels) else BLANK for member in members) or "(none)"
 
 
 def _cells(plan: Plan, field: Numeric, laws: Sequence[Law], most: int | None) -> list[Row]:
@@ -110,10 +117,22 @@ def _cells(plan: Plan, field: Numeric, laws: Sequence[Law], most: int | None) ->
     result = []
     for group in groups:
         ends = [
-            number(float(Fraction(field.low) + (decoded[output][0] + 1) * half)) for output in (group[0], group[-1])
+            _worded(field, float(Fraction(field.low) + (decoded[output][0] + 1) * half))
+            for output in (group[0], group[-1])
         ]
         result.append(_row(ends[0] if ends[0] == ends[1] else " .. ".join(ends), group, laws))
     return [*result, _row(MISSING, sorted(missing), laws)] if missing else result
+
+
+def _worded(field: Numeric, value: float) -> str:
+    """Return the value that a report stands for, which may lie far beyond the bounds: hours then do not end at 24."""
+    if isinstance(field, Date) and abs(value) < _DAYS:
+        return field.named(value)
+    if isinstance(field, Time):
+        minutes, seconds = divmod(math.floor(abs(value) * field.step + 0.5), 60)
+        fine = f":{seconds:02}" if field.step % 60 else ""
+        return f"{'-' if value < 0 else ''}{minutes // 60:02}:{minutes % 60:02}{fine}"
+    return number(value)
 
 
 def _row(label: str, group: Sequence[Output], laws: Sequence[Law]) -> Row:

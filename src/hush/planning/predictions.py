@@ -10,33 +10,29 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any, ClassVar
 
+from hush.core.calendar import Counted
 from hush.core.channels import Ladder, Reading, Summed
 from hush.core.channels.squares import between
-from hush.core.design import design
-from hush.core.plan import MAX_EPSILON, MIN_EPSILON, Plan
+from hush.core.plan import Plan
 from hush.core.schema import MISSING, Attribute, Numeric, Schema
 from hush.errors import DesignError
 from hush.planning import own as relay
 from hush.planning.own import Part
-from hush.planning.shuffle.crowds import MAX_PEOPLE
-from hush.planning.shuffle.designs import LOCAL, Designs
 from hush.planning.wide import precision
 from hush.server.intervals import Ratio, Sample, bounds, moments
 from hush.server.own import spread
-from hush.server.sources import Scale, Source, Target, category_of, sources
+from hush.server.sources import Scale, Source, Target, any_of, category_of, long_lists, repeated, sources
 from hush.show.rows import R, Rows
 from hush.show.tables import Table, number, percent
 
 _bounds = lru_cache(maxsize=256)(bounds)  # categories with the same guess have the same bounds
 _GRID = 64
-_STEP = 1.5  # the factor from one epsilon in the search to the next
-_MOST = 10**18
 _LISTED = 4  # categories that a row names
 
 
@@ -76,9 +72,16 @@ class Predictions(Rows[Prediction]):
     }
 
     def __init__(
-        self, rows: Iterable[Prediction] = (), *, people: int | None = None, level: float | None = None, own: int = 0
+        self,
+        rows: Iterable[Prediction] = (),
+        *,
+        people: int | None = None,
+        level: float | None = None,
+        own: int = 0,
+        schema: Schema | None = None,
     ) -> None:
         super().__init__(rows)
+        self.schema = schema
         self.people = people
         self.own = own
         self.level = level
@@ -96,11 +99,18 @@ class Predictions(Rows[Prediction]):
                 what = f"each of {len(group)} shares"
             if 1 < len(group) < sizes[attribute]:  # others have a row of their own: say which these are
                 what += f": {listed([str(row.category) for row in group])}"
-            shown.append((attribute, what, number(group[0].stderr), "±" + number(margin), f"{group[0].answers:,.0f}"))
+            field = self.schema[attribute] if mean and self.schema is not None else None
+            error, wide = _size(field, group[0].stderr), _size(field, margin)
+            shown.append((attribute, what, error, f"±{wide}", f"{group[0].answers:,.0f}"))
         columns = ("attribute", "estimate", "standard error", percent(self.level, "margin"), "answers")
         own = f" and {self.own:,} reports of a relay" if self.own else ""
         notes = () if self.people is None else (f"From {self.people:,} people{own}, before any is asked.",)
         return Table(columns, shown, texts=2, notes=notes)
+
+
+def _size(field: Attribute | None, size: float) -> str:
+    """Return a standard error or a margin in words: a date is off by days, and not by a number."""
+    return (field.length(size) if isinstance(field, Counted) else None) or number(size)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -173,16 +183,16 @@ def predict(
     """
     if type(people) is not int or people < 1:
         raise DesignError("people must be a whole number, 1 or more")
-    _check_level(level)
+    check_level(level)
     relay.check(own)
+    known = dict(guesses or {})
     rows = [one.prediction(people, level, own) for one in prospects(plan, guesses, own=own > 0)]
-    rows += _wide(plan, people, own, level, dict(guesses or {}), range(len(plan.questions)))
-    order = {name: place for place, name in enumerate(plan.schema.names)}
-    rows.sort(key=lambda row: order[row.attribute])
-    return Predictions(rows, people=people, level=level, own=own)
+    rows += wide_rows(plan, people, own, level, known, range(len(plan.questions)))
+    rows = repeated(rows, plan, _alike(plan, known, own=own > 0))
+    return Predictions(rows, people=people, level=level, own=own, schema=plan.schema)
 
 
-def _wide(
+def wide_rows(
     plan: Plan, people: int, own: int, level: float, guesses: Mapping[str, Any], indexes: Sequence[int]
 ) -> list[Prediction]:
     """Return the precision of the clipped means of wide numbers, among these questions."""
@@ -217,13 +227,22 @@ def _absent(channel: Ladder, number: Numeric, guess: float | None, answers: floa
     return Prediction(number.name, MISSING, stderr, ends[1] / 2 - ends[0] / 2, answers)
 
 
+def _alike(plan: Plan, guesses: Mapping[str, Any], *, own: bool) -> list[int]:
+    """Return the questions about long lists whose categories are all predicted alike: nothing is guessed of them."""
+    return [] if own else [index for index in long_lists(plan) if plan.attributes[index][0].name not in guesses]
+
+
 def prospects(plan: Plan, guesses: Guesses | None = None, *, own: bool = False) -> list[Prospect]:
-    """Return the prospect of every target, which does not depend on the number of people; with own reports if asked."""
+    """Return the prospect of every target, which does not depend on the number of people; with own reports if asked.
+
+    All categories of a long list have the same one, which is there once (`_alike`).
+    """
     known = dict(guesses or {})
     for name in known:
         plan.schema[name]  # raises an error that lists the names, if there is no such attribute
     found = []
-    targets = sources(plan)
+    apart = _alike(plan, known, own=own)
+    targets = [*sources(plan, apart=apart), *(any_of(plan, index) for index in apart)]
     added: Sequence[Sequence[Part]] = relay.own_parts(plan) if own else [()] * len(targets)
     for target, others in zip(targets, added, strict=True):
         guess = known.get(target.attribute.name)
@@ -268,7 +287,7 @@ def _report(source: Source, target: Target, guess: Any) -> Report:
         return max((_of_share(reading, share) for share in shares), key=itemgetter(1))
     if not isinstance(guess, Mapping) or not set(guess) <= set(attribute.labels):
         raise DesignError(f"attribute {attribute.name!r}: a guess is a mapping from its categories to shares")
-    share = float(guess.get(category_of(attribute, reading.symbol), 0.0))
+    share = float(guess.get(category_of(attribute, target.symbol), 0.0))
     if not 0 <= share <= 1:
         raise DesignError(f"attribute {attribute.name!r}: a share must be from 0 to 1")
     return _of_share(reading, share)
@@ -331,6 +350,10 @@ def _of_numbers(source: Source, reading: Reading, ends: tuple[float, float], mis
     channel = source.channel
     if len(reading.values) == 2:
         return _of_two(reading, missing if reading.symbol is not None else sum(ends) / 2)
+    if reading.squares is not None and channel.likelihood(0.5) is None:  # an output depends on other numbers too
+        mean, squares = sum(ends) / 2, reading.squares
+        variance = sum(between(squares.upper, t) for t in ends) / 2 + squares.bend * mean * mean
+        return Sample(1.0, mean, variance, min(reading.values), max(reading.values), False, squares), variance
     laws = [channel.likelihood((t + 1) / 2) or [] for t in ends]
     law = [(1 - missing) * (a + b) / 2 for a, b in zip(*laws, strict=True)]
     if missing:
@@ -346,159 +369,7 @@ def _of_numbers(source: Source, reading: Reading, ends: tuple[float, float], mis
     return found, found.spread(found.point) / bottom.mean**2
 
 
-# -- the inverse: how many people, or which epsilon, for a given margin
-
-
-def people_needed(
-    plan: Plan | Schema,
-    margin: float,
-    *,
-    attribute: str | None = None,
-    own: int = 0,
-    central: float | None = None,
-    delta: float | None = None,
-    local: float | None = None,
-    level: float = 0.95,
-    guesses: Guesses | None = None,
-    make: Callable[[Schema, float], Plan] = design,
-) -> int:
-    """Return how many people to ask so that no margin (or none of this attribute) exceeds the given one.
-
-    Margins of means are on the attribute's own scale, those of shares from 0 to 1: name an attribute unless all are
-    alike. It is the smallest such number: with one person fewer some margin is larger. Ask some more, because chance
-    decides how many people answer each question.
-
-    own: how many reports a relay adds to those of the people, in all batches together.
-
-    central and delta, with a schema in place of the plan: how many people a central promise needs if all of them are
-    one batch. The plan depends on their number: it is `hush.design(schema, central=..., delta=..., crowd=people,
-    local=...)`, or with `own=`. `make(schema, epsilon)` makes the plans, as in `hush.epsilon_needed`.
-    """
-    _check_margin(margin)
-    _check_level(level)
-    relay.check(own)
-    promise = (central, delta, local)
-    if isinstance(plan, Plan):
-        if promise != (None, None, None):
-            raise DesignError("this plan is made already: give its schema with central, delta and local")
-        return _smallest(_enough(plan, margin, own, attribute, level, guesses), _MOST)
-    if not isinstance(plan, Schema) or central is None or delta is None:
-        raise DesignError("give a plan; or a schema with central and delta, for reports that a relay shuffles")
-    if attribute is not None:
-        plan[attribute]  # raises an error that lists the names, if there is no such attribute
-    most = LOCAL if local is None else local
-    designs = Designs(partial(make, plan), central, delta, most)
-    if own:
-        return _smallest(_enough(designs.best(own=own), margin, own, attribute, level, guesses), _MOST)
-    known: dict[Plan, Callable[[int], bool]] = {}
-
-    def enough(people: int) -> bool:
-        made = designs.best(crowd=people)
-        if made not in known:
-            known[made] = _enough(made, margin, 0, attribute, level, guesses)
-        return known[made](people)
-
-    # No crowd is large enough for less noise than that of the largest local epsilon.
-    least = _smallest(_enough(designs.best(crowd=MAX_PEOPLE), margin, 0, attribute, level, guesses), MAX_PEOPLE)
-    return _smallest(enough, MAX_PEOPLE, least)
-
-
-def _smallest(enough: Callable[[int], bool], most: int, least: int = 1) -> int:
-    """Return the smallest number from `least` on that is enough."""
-    few, many, step = least - 1, least, -(-least // 64)
-    while not enough(many):
-        few, many, step = many, many + step, 2 * step
-        if many > most:
-            raise DesignError(f"more than {most:.0e} people are needed for this margin")
-    while many - few > 1:
-        middle = (few + many) // 2
-        if enough(middle):
-            many = middle
-        else:
-            few = middle
-    return many
-
-
-def _enough(
-    plan: Plan, margin: float, own: int, attribute: str | None, level: float, guesses: Guesses | None
-) -> Callable[[int], bool]:
-    """Return a test whether a number of people is enough for a margin under a plan."""
-    asked = _of(prospects(plan, guesses, own=own > 0), plan.schema, attribute)
-    # Categories with the same guess have the same margin.
-    distinct = list(
-        {
-            (one.inclusion, one.report, one.own_parts, Scale(one.attribute, one.symbol).half): one for one in asked
-        }.values()
-    )
-    known = dict(guesses or {})
-    wide = [
-        index
-        for index, (question, attributes) in enumerate(zip(plan.questions, plan.attributes, strict=True))
-        if isinstance(question.channel, Ladder) and attribute in (None, attributes[0].name)
-    ]
-
-    def enough(people: int) -> bool:
-        if not all(one.prediction(people, level, own).margin <= margin for one in distinct):
-            return False
-        return all(row.margin <= margin for row in _wide(plan, people, own, level, known, wide))
-
-    return enough
-
-
-def epsilon_needed(
-    schema: Schema,
-    people: int,
-    margin: float,
-    *,
-    attribute: str | None = None,
-    level: float = 0.95,
-    guesses: Guesses | None = None,
-    make: Callable[[Schema, float], Plan] = design,
-) -> float:
-    """Return the smallest epsilon, to three digits, for which this many people give a margin no larger than this one.
-
-    A margin hardly ever grows with epsilon, but it can: channels consist of integers, and a plan may change the number
-    of its questions. So the search tries epsilons from small to large, each half more than the last, and refines the
-    first that is enough: the result is enough, and a little less is not.
-
-    `make(schema, epsilon)` makes the plans. By default that is `hush.design` with its defaults.
-    """
-    _check_margin(margin)
-
-    def enough(epsilon: float) -> bool:
-        rows = predict(make(schema, epsilon), people, level=level, guesses=guesses)
-        if attribute is not None:
-            schema[attribute]  # raises an error that lists the names, if there is no such attribute
-        return max(row.margin for row in rows if attribute in (None, row.attribute)) <= margin
-
-    most = float(MAX_EPSILON)
-    low = high = float(MIN_EPSILON)
-    while not enough(high):
-        if high == most:
-            raise DesignError(
-                f"no epsilon up to {most} is enough for this margin with {people} people: ask more of them"
-            )
-        low, high = high, min(float(f"{high * _STEP:.4g}"), most)
-    while high / low > 1.002:
-        middle = float(f"{math.sqrt(low * high):.4g}")
-        if enough(middle):
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-def _check_margin(margin: float) -> None:
-    if not isinstance(margin, int | float) or not 0 < margin < math.inf:
-        raise DesignError("a margin is a number above 0")
-
-
-def _check_level(level: float) -> None:
+def check_level(level: float) -> None:
+    """Refuse a level that is no probability."""
     if not 0 < level < 1:
         raise DesignError("level must be a number between 0 and 1, such as 0.95")
-
-
-def _of(found: Sequence[Prospect], schema: Schema, attribute: str | None) -> list[Prospect]:
-    if attribute is not None:
-        schema[attribute]  # raises an error that lists the names, if there is no such attribute
-    return [one for one in found if attribute in (None, one.attribute.name)]

@@ -205,6 +205,7 @@ def _spread(attribute: Attribute, guess: Any) -> list[tuple[Input, float]]:
             raise DesignError(f"attribute {attribute.name!r}: shares are from 0 to 1, and add up to 1 at most")
         rest = max(1 - given, 0.0) / max(size - len(guess), 1)
         return [(i, float(guess.get(label, rest))) for i, label in enumerate(attribute.labels)]
+    assert isinstance(attribute, Numeric), "relations look at choices through the views of their values"
     places = [(i + 0.5) / _GRID for i in range(_GRID)]
     weights = [1.0] * _GRID
     missing = _MISSING if attribute.optional else 0.0

@@ -8,8 +8,10 @@ from fractions import Fraction
 from hush.core.exact import log_above
 from hush.core.plan import Plan, Question
 from hush.core.report import sizes
+from hush.core.schema import Schema
 from hush.core.views import Bands
-from hush.planning import wide
+from hush.core.word_views import Member
+from hush.planning import points, sets, wide
 from hush.show.tables import Table, number, up
 
 WEAK = 4
@@ -19,14 +21,15 @@ WEAK = 4
 def table(plan: Plan) -> Table:
     """Return a row for each question, and the cost of a whole report. Costs are rounded up.
 
-    Questions about ever more bands of one number, as those of a range, share a row.
+    Questions about ever more bands of one number, as those of a range, share a row. So do those about each of many
+    choices.
     """
     rows = []
     for group in _groups(plan.questions):
         channels = [question.channel for question in group]
         rows.append(
             (
-                _together(group),
+                _together(group, plan.schema),
                 channels[0].kind,
                 up(max(log_above(channel.ratio) for channel in channels), 6),
                 _range([str(channel.alphabet.width) for channel in channels]),
@@ -42,13 +45,15 @@ def table(plan: Plan) -> Table:
         f"{up(log_above(plan.ratio), 6)} of {plan.epsilon!r}.",
         *weak,
         *([asked] if (asked := wide.question(plan)) else []),
+        *sets.notes(plan),
+        *points.notes(plan),
         f"Plan {plan.id}" + (f" {plan.title!r}" if plan.title else ""),
     )
     return Table(("question", "channel", "epsilon", "bytes", "worst variance"), rows, texts=2, notes=notes)
 
 
 def _groups(questions: Sequence[Question]) -> list[list[Question]]:
-    """Return the questions in their order, those of one tree of bands together."""
+    """Return the questions in their order, those of one tree of bands together, and those of values of choices."""
     groups: list[list[Question]] = []
     for question in questions:
         if groups and _refines(groups[-1][-1], question):
@@ -59,17 +64,21 @@ def _groups(questions: Sequence[Question]) -> list[list[Question]]:
 
 
 def _refines(one: Question, other: Question) -> bool:
-    """Say whether the other question has all cuts of the one, and more, of the same number."""
+    """Say whether the other question has all cuts of the one, and more, of the same number; or asks another value."""
     (first, *rest), (second, *more) = one.views, other.views
+    if isinstance(first, Member) and isinstance(second, Member) and not rest and not more:
+        return first.attribute == second.attribute and one.channel == other.channel
     if rest or more or not isinstance(first, Bands) or not isinstance(second, Bands):
         return False
     same = first.attribute == second.attribute and one.channel.kind == other.channel.kind
     return same and set(first.cuts) < set(second.cuts)
 
 
-def _together(group: Sequence[Question]) -> str:
+def _together(group: Sequence[Question], schema: Schema) -> str:
     if len(group) == 1:
-        return group[0].words
+        return group[0].told(schema)
+    if isinstance(group[0].views[0], Member):
+        return f"{group[0].attributes[0]}: each of {len(group)} values"
     views = [view for question in group for view in question.views if isinstance(view, Bands)]
     return f"{views[0].attribute} in {', '.join(str(len(view.cuts) + 1) for view in views)} bands"
 

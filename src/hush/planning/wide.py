@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -110,13 +109,14 @@ def question(plan: Plan) -> str | None:
     (number, variance), *others = found
     half = number.high / 2 - number.low / 2
     now = normal(LEVEL) * half * math.sqrt(variance / CROWD)
-    logged = replace(number, scale="log", optional=False)
+    logged = Numeric(number.name, number.low, number.high, number.out_of_range, scale="log")
     _, then = precision(ladder(Fraction(plan.cost) / plan.k, logged), logged, CROWD, LEVEL, None, 0.0, 0.0)
     if then > now / 2:
         return None
+    other = 'Numeric and scale="log"' if number.whole else 'scale="log"'
     text = (
         f"Wide? {number.name} goes from {shown(number.low)} to {shown(number.high)}: with {CROWD:,} answers its mean "
-        f'has a margin of {shown(now)}. With scale="log" that would be {shown(then)}, if most people are within a '
+        f"has a margin of {shown(now)}. With {other} that would be {shown(then)}, if most people are within a "
         f"{USUAL}th of the range."
     )
     return f"{text} The same may hold for {', '.join(one.name for one, _ in others)}." if others else text
@@ -124,7 +124,12 @@ def question(plan: Plan) -> str | None:
 
 def _might(number: Numeric) -> bool:
     """Tell whether a range might be far wider than where people are."""
-    return number.scale == "linear" and number.low <= 0 <= number.high and number.high - number.low >= WIDE
+    return (
+        number.named(0.0) is None
+        and number.scale == "linear"
+        and number.low <= 0 <= number.high
+        and number.high - number.low >= WIDE
+    )
 
 
 def whole(values: Sequence[float], total: int) -> list[int]:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from hush.core.design import design
+from hush.core.kinds import NO, YES
 from hush.core.plan import Plan
-from hush.core.schema import MISSING, Attribute, Numeric, Schema
+from hush.core.schema import MISSING, Attribute, Choices, Numeric, Schema
 from hush.errors import DesignError, EstimateError
 from hush.planning import laws
 from hush.planning.predictions import Guesses, Prediction, by_target, predict
@@ -290,14 +291,23 @@ def estimates(rows: Sequence[Estimate], schema: Schema, *, level: float | None =
 
 def distribution(found: Distribution) -> alt.Chart:
     """Draw the distribution of a number: a bar for each bin."""
-    bins = zip(found.edges, found.edges[1:], found.shares, strict=False)
-    values = [{"start": start, "end": end, "share": share} for start, end, share in bins]
-    return styled(cast(alt.Chart, panels.distribution(alt.InlineData(values=values), found.attribute)))
+    # A bar of a whole number stands over it.
+    middle = 0.5 if found.number is not None and found.number.whole else 0.0
+    bins = zip(found.edges, found.edges[1:], found.shares, found.bins, strict=False)
+    values = [
+        {"start": start - middle, "end": end - middle, "share": share, "what": what} for start, end, share, what in bins
+    ]
+    return styled(
+        cast(
+            alt.Chart,
+            panels.distribution(alt.InlineData(values=values), found.attribute, labels=panels.dates(found.number)),
+        )
+    )
 
 
 def _mean(row: Estimate, field: Numeric) -> panels.Panel:
     values = [_bounds(row, "mean") | {"start": field.low, "end": field.high}]
-    return panels.mean(alt.InlineData(values=values), row.attribute)
+    return panels.mean(alt.InlineData(values=values), row.attribute, labels=panels.dates(field))
 
 
 def _shares(name: str, rows: Sequence[Estimate]) -> panels.Panel:
@@ -314,13 +324,19 @@ def _bounds(row: Estimate, what: str) -> dict[str, Any]:
 
 def _some(field: Attribute) -> Sequence[object]:
     if isinstance(field, Numeric):
-        return [field.low, field.low / 2 + field.high / 2, field.high]
+        return field.examples
+    if isinstance(field, Choices):
+        return [[], list(field.values[:1]), list(field.values[: min(field.most, 2)])]
     return field.values[:3]
 
 
 def _value_label(value: object) -> str:
     if value is None:
         return MISSING
+    if isinstance(value, bool):
+        return YES if value else NO
+    if isinstance(value, list):
+        return " + ".join(value) or "(none)"
     return f"{value:,.12g}" if isinstance(value, float) else str(value)
 
 

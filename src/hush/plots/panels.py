@@ -16,6 +16,9 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError("pictures need Altair: pip install 'hush-ldp[plot]'", name=error.name) from None
 
+from hush.core.calendar import Date, Time
+from hush.core.schema import Numeric
+
 Data = alt.InlineData | alt.NamedData
 Width = int | Literal["container"]
 C = TypeVar("C", alt.Chart, alt.LayerChart, alt.VConcatChart)
@@ -38,22 +41,25 @@ CLOCK = """[
 ]""".replace("\n", " ")  # Vega's: the date beneath the first time, and beneath midnight
 
 
-def mean(data: Data, title: str, width: Width = 480) -> Panel:
+def mean(data: Data, title: str, width: Width = 480, labels: str = SHORT) -> Panel:
     """Draw a mean with its interval, on the scale of its attribute. Rows: what, point, low, high, start, end.
 
     The grey line is the domain from start to end; the axis has room for an interval that leaves it.
     """
-    x = alt.X("start:Q", scale=alt.Scale(zero=False, nice=False), axis=_numbers(title))
+    x = alt.X("start:Q", scale=alt.Scale(zero=False, nice=False), axis=_numbers(title, labels))
     base = alt.Chart(data).encode(y=alt.Y("what:N", title=None, axis=alt.Axis(domain=False, ticks=False)))
     track = base.mark_rule(style="track", strokeWidth=8).encode(x=x, x2="end:Q")
-    dot = base.mark_point(style="estimate", filled=True, size=70, opacity=1).encode(
-        x=alt.X("point:Q"), tooltip=_tooltip(",.6~g")
-    )
-    return alt.layer(track, dot, *_interval(base)).properties(width=width, height=30)
+    tooltip = _tooltip(",.6~g")
+    dot = base.mark_point(style="estimate", filled=True, size=70, opacity=1).encode(x=alt.X("point:Q"), tooltip=tooltip)
+    return alt.layer(track, dot, *_interval(base, tooltip)).properties(width=width, height=30)
 
 
-def _interval(base: alt.Chart) -> list[alt.Chart]:
-    """Draw an interval from low to high, with its ends: above dots, so that a narrow one is seen on them."""
+def _interval(base: alt.Chart, tooltip: list[alt.Tooltip]) -> list[alt.Chart]:
+    """Draw an interval from low to high, with its ends: above dots, so that a narrow one is seen on them.
+
+    It has their tooltip, as it may cover them.
+    """
+    base = base.encode(tooltip=tooltip)
     line = base.mark_rule(style="interval", strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q")
     ends = [base.mark_tick(style="interval", thickness=2, size=11).encode(x=f"{end}:Q") for end in ("low", "high")]
     return [line, *ends]
@@ -75,25 +81,24 @@ def floored(data: Data, title: str, width: Width = 480) -> Panel:
 
 def _bars(data: Data, title: str) -> list[alt.Chart]:
     base = alt.Chart(data).encode(y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(labelLimit=140)))
+    tooltip = _tooltip(".2~%")
     bars = base.mark_bar(style="estimate", opacity=0.6, height=12).encode(
-        x=alt.X("point:Q", axis=alt.Axis(title=title, format="~%", tickCount=6, labelOverlap=True)),
-        tooltip=_tooltip(".2~%"),
+        x=alt.X("point:Q", axis=alt.Axis(title=title, format="~%", tickCount=6, labelOverlap=True)), tooltip=tooltip
     )
-    return [bars, *_interval(base)]
+    return [bars, *_interval(base, tooltip)]
 
 
-def distribution(data: Data, title: str, width: Width = 480) -> Panel:
-    """Draw a distribution in bins of equal width. Rows: start, end, share."""
+def distribution(data: Data, title: str, width: Width = 480, labels: str = SHORT) -> Panel:
+    """Draw a distribution in bins of equal width. Rows: start, end, share, and `what` the values are, in words."""
     chart: alt.Chart = (
         alt.Chart(data)
         .mark_bar(style="estimate", binSpacing=1)
         .encode(
-            x=alt.X("start:Q", bin="binned", scale=alt.Scale(zero=False, nice=False), axis=_numbers(title)),
+            x=alt.X("start:Q", bin="binned", scale=alt.Scale(zero=False, nice=False), axis=_numbers(title, labels)),
             x2="end:Q",
             y=alt.Y("share:Q", axis=alt.Axis(title="share", format="~%", tickCount=4)),
             tooltip=[
-                alt.Tooltip("start:Q", title="from", format=",.6~g"),
-                alt.Tooltip("end:Q", title="to", format=",.6~g"),
+                alt.Tooltip("what:N", title="values"),
                 alt.Tooltip("share:Q", format=".2~%"),
             ],
         )
@@ -128,34 +133,35 @@ def table(data: Data, title: str, width: Width = 480) -> Panel:
     return alt.layer(cells, shares, margins).properties(width=width, height=alt.Step(36))
 
 
-def groups(data: Data, title: str, width: Width = 480) -> Panel:
+def groups(data: Data, title: str, width: Width = 480, labels: str = SHORT) -> Panel:
     """Draw the means of groups as dots with their intervals, in the order of the rows. Rows: what, point, low, high."""
-    return alt.layer(*_dots(data, title)).properties(width=width, height=alt.Step(22))
+    return alt.layer(*_dots(data, title, labels)).properties(width=width, height=alt.Step(22))
 
 
 def differences(data: Data, title: str, width: Width = 480) -> Panel:
     """Draw differences between groups likewise, with a line at 0: an interval beside it shows a difference."""
-    zero = alt.Chart(data).mark_rule(style="track", strokeWidth=3).encode(x=alt.datum(0))
+    zero = alt.Chart(data).mark_rule(style="track", strokeWidth=3, aria=False).encode(x=alt.datum(0))
     return alt.layer(zero, *_dots(data, title)).properties(width=width, height=alt.Step(22))
 
 
-def _dots(data: Data, title: str) -> list[alt.Chart]:
+def _dots(data: Data, title: str, labels: str = SHORT) -> list[alt.Chart]:
     base = alt.Chart(data).encode(y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(labelLimit=180)))
-    x = alt.X("point:Q", scale=alt.Scale(zero=False), axis=_numbers(title))
+    x = alt.X("point:Q", scale=alt.Scale(zero=False), axis=_numbers(title, labels))
+    tooltip = _tooltip(",.6~g")
     dots = (
         base.transform_filter("isValid(datum.point)")
         .mark_point(style="estimate", filled=True, size=70, opacity=1)
-        .encode(x=x, tooltip=_tooltip(",.6~g"))
+        .encode(x=x, tooltip=tooltip)
     )
-    return [dots, *_interval(base.transform_filter("isValid(datum.low) && isValid(datum.high)"))]
+    return [dots, *_interval(base.transform_filter("isValid(datum.low) && isValid(datum.high)"), tooltip)]
 
 
-def below(data: Data, title: str, width: Width = 480) -> Panel:
+def below(data: Data, title: str, width: Width = 480, labels: str = SHORT) -> Panel:
     """Draw the shares below cuts as a line with a band, and quantiles as dots.
 
     Rows of kind "below": value, share, low, high (shares). Rows of kind "quantile": value, share, start, end (values).
     """
-    x = alt.X("value:Q", scale=alt.Scale(zero=False, nice=False), axis=_numbers(title))
+    x = alt.X("value:Q", scale=alt.Scale(zero=False, nice=False), axis=_numbers(title, labels))
     y = alt.Y("share:Q", axis=alt.Axis(title="share below", format="~%", tickCount=5))
     base = alt.Chart(data)
     curve = base.transform_filter("datum.kind == 'below'")
@@ -180,6 +186,29 @@ def timeline(data: Data, title: str, width: Width = 480) -> Panel:
         .properties(width=width, height=140)
     )
     return chart
+
+
+def periods(data: Data, title: str, width: Width = 480) -> Panel:
+    """Draw an estimate in each period with its interval, in the order of the rows. Rows: what, point, low, high."""
+    return _periods(data, alt.Axis(title=title, labelExpr=SHORT, tickCount=4), ",.6~g", width)
+
+
+def period_shares(data: Data, title: str, width: Width = 480) -> Panel:
+    """Draw a share in each period likewise."""
+    return _periods(data, alt.Axis(title=title, format="~%", tickCount=4), ".2~%", width)
+
+
+def _periods(data: Data, axis: alt.Axis, form: str, width: Width) -> Panel:
+    days = alt.Axis(labelAngle=0, labelOverlap=True, labelLimit=110)
+    base = alt.Chart(data).encode(x=alt.X("what:N", sort=None, title=None, axis=days))
+    line = base.mark_line(style="estimate", opacity=0.5).encode(
+        y=alt.Y("point:Q", scale=alt.Scale(zero=False), axis=axis)
+    )
+    dots = base.mark_point(style="estimate", filled=True, size=50, opacity=1).encode(
+        y="point:Q", tooltip=_tooltip(form)
+    )
+    rules = base.mark_rule(style="interval", strokeWidth=2).encode(y=alt.Y("low:Q"), y2="high:Q")
+    return alt.layer(line, dots, rules).properties(width=width, height=130)
 
 
 def promises(data: Data, title: str, width: Width = 480) -> Panel:
@@ -242,6 +271,8 @@ PANELS: dict[str, tuple[Callable[[Data, str, Width], Panel], str]] = {
     "differences": (differences, "difference"),
     "below": (below, "value"),
     "timeline": (timeline, "reports"),
+    "periods": (periods, "mean"),
+    "period_shares": (period_shares, "share"),
     "promises": (promises, "margin, as a part of the scale"),
     "loss": (loss, "loss of held-out people"),
     "weights": (weights, "weight"),
@@ -331,8 +362,15 @@ def _log_axis(values: Sequence[float], title: str, ticks: Sequence[float] | None
     return alt.Axis(values=chosen, title=title, labelExpr=SHORT, labelOverlap=True, grid=False)
 
 
-def _numbers(title: str) -> alt.Axis:
-    return alt.Axis(title=title, labelExpr=SHORT, tickCount=6, labelOverlap=True)
+def dates(number: Numeric | None) -> str:
+    """Return how an axis is labelled: by dates or times of day, if these are the words of a number."""
+    if isinstance(number, Time):
+        return f"utcFormat(datum.value * {1000 * number.step}, '%H:%M{':%S' if number.step % 60 else ''}')"
+    return "utcFormat(datum.value * 86400000, '%Y-%m-%d')" if isinstance(number, Date) else SHORT
+
+
+def _numbers(title: str, labels: str = SHORT) -> alt.Axis:
+    return alt.Axis(title=title, labelExpr=labels, tickCount=6, labelOverlap=True)
 
 
 def _rounds() -> alt.X:

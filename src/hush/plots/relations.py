@@ -71,22 +71,24 @@ def _grouped(rows: Means | Differences, panel: str, heading: str) -> alt.LayerCh
         for row in rows
     ]
     title = alt.Title(heading, subtitle=f"With {percent(rows.level, 'intervals')}.")
-    make, _ = panels.PANELS[panel]
-    chart = cast(alt.LayerChart, make(alt.InlineData(values=values), rows[0].attribute, 480))
+    data = alt.InlineData(values=values)
+    if panel == "groups":
+        made = panels.groups(data, rows[0].attribute, 480, panels.dates(rows.number))
+    else:
+        made = panels.differences(data, rows[0].attribute, 480)
+    chart = cast(alt.LayerChart, made)
     return styled(chart.properties(title=title))
 
 
 def below(rows: Shares, quantiles: Quantiles | None = None) -> alt.LayerChart:
     """Draw the shares of people below the cuts of a number, with a band of intervals; and quantiles upon them."""
     values = [{"kind": "below", "value": row.cut, "share": row.point, "low": row.low, "high": row.high} for row in rows]
-    return _ranged(
-        values + _marks(quantiles or ()), rows[0].attribute, f"How {rows[0].attribute} is spread", rows.level
-    )
+    return _ranged(rows, values + _marks(quantiles or ()), f"How {rows[0].attribute} is spread")
 
 
 def quantiles(rows: Quantiles) -> alt.LayerChart:
     """Draw quantiles of a number with their intervals: the share below each value."""
-    return _ranged(_marks(rows), rows[0].attribute, f"Quantiles of {rows[0].attribute}", rows.level)
+    return _ranged(rows, _marks(rows), f"Quantiles of {rows[0].attribute}")
 
 
 def _marks(rows: Sequence[Any]) -> list[dict[str, Any]]:
@@ -95,9 +97,11 @@ def _marks(rows: Sequence[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _ranged(values: list[dict[str, Any]], name: str, heading: str, level: float | None) -> alt.LayerChart:
-    title = alt.Title(heading, subtitle=f"The share of people up to each value, with {percent(level, 'intervals')}.")
-    chart = cast(alt.LayerChart, panels.below(alt.InlineData(values=values), name, 480))
+def _ranged(rows: Shares | Quantiles, values: list[dict[str, Any]], heading: str) -> alt.LayerChart:
+    sure = percent(rows.level, "intervals")
+    title = alt.Title(heading, subtitle=f"The share of people up to each value, with {sure}.")
+    data, labels = alt.InlineData(values=values), panels.dates(rows.number)
+    chart = cast(alt.LayerChart, panels.below(data, rows[0].attribute, 480, labels))
     return styled(chart.properties(title=title))
 
 

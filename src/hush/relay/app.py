@@ -77,7 +77,8 @@ class Relay:
         if requests.content_type(request) != OCTETS:
             raise Refused("wrong-type", f"sealed reports come as {OCTETS}")
         body = await requests.body(request, self.settings.max_body, self.settings)
-        taken = self._read(request, plan, body)
+        found = await requests.decoded(len(body) <= requests.LARGE, split, plan, body)
+        taken = self._charged(request, plan, found)
         assert self._intake is not None
         try:
             new = await self._intake.submit(taken)
@@ -85,9 +86,8 @@ class Relay:
             raise self._gate.busy() from None
         return encoded(Held(len(taken[1]), new), 202)
 
-    def _read(self, request: Request, plan: Plan, body: bytes) -> Taken:
+    def _charged(self, request: Request, plan: Plan, found: Sequence[bytes]) -> Taken:
         """Return the sealed reports of a request, if there is room for them. The sender pays for each."""
-        found = split(plan, body)
         if self._store.held(plan.id) > MOST_HELD:
             raise self._gate.busy("too many reports wait for the collector")
         self._gate.limit.charge(requests.address(request), len(found))
@@ -111,7 +111,7 @@ class Relay:
                 self._gate.allow(self._sealed, request)
             if fault:
                 raise requests.broken_off(fault, self.settings)
-            self._intake.put(self._read(request, plan, body), done)
+            self._intake.put(self._charged(request, plan, split(plan, body)), done)
         except Exception as error:  # noqa: BLE001 - `_refused` answers it
             return self._refused(request, error, plan.id)
         return None

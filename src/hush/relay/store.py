@@ -1,13 +1,14 @@
 """Where a relay keeps sealed reports until the collector has them: one SQLite file, written by one process.
 
 **No time, no order, no address.** A row is the hash of a sealed report and its bytes, in a table ordered by the hash.
-The hash has a secret key of the file. If more reports wait than fit into a batch, the lowest hashes go first: without
-the key somebody could send reports with low ones, and keep those of others waiting for ever.
 Nothing says when it came, or whether another came before. SQLite's log has the order of the last commits; it is
 emptied whenever a batch is made, and deleted content is overwritten.
 
-**Once.** The hash of a report that was sent stays a while, so a device that sends it again is told that it is safe, and
-nothing happens. The bytes are deleted as they go into a batch.
+**No way to jump the queue.** The hash has a secret key of the file. If more reports wait than fit into a batch, the
+lowest hashes go first: without the key somebody could send reports with low ones, and keep others waiting for ever.
+
+**Once.** The hash of a report that was sent stays a while. If a device sends the report again, the relay answers that
+it is safe, and does nothing. The bytes are deleted as they go into a batch.
 
 **Not for ever.** Hashes of sent reports come in generations of `KEPT` for each plan. When a new one begins, the last
 but one is forgotten. If a device sends a report even later, it goes into another batch, and the collector drops it by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, islice, pairwise
 from operator import mul
 from typing import TYPE_CHECKING
@@ -29,23 +29,35 @@ _TINY = 1e-300  # probabilities of far tails may underflow
 class Distribution:
     """The shares of a numeric attribute's present values in bins between edges, uniform within each.
 
+    A bin of whole numbers holds those from its first edge to below the second: the bin from 3 to 4 is that of 3.
     It has no intervals, so it does not show its uncertainty.
     """
 
     attribute: str
     edges: tuple[float, ...]
     shares: tuple[float, ...]
+    number: Numeric | None = field(default=None, repr=False, compare=False)
 
     def quantile(self, q: float) -> float:
-        """Return the value that a share q of the values lies below."""
+        """Return the value that a share q of the values lies below; of whole numbers, up to which it lies."""
         if not 0 <= q <= 1:
             raise EstimateError("a quantile is for a share from 0 to 1")
         below = 0.0
         for low, high, share in zip(self.edges, self.edges[1:], self.shares, strict=False):
             if share > 0 and below + share >= q:
-                return low + (high - low) * min((q - below) / share, 1.0)
+                found = low + (high - low) * min((q - below) / share, 1.0)
+                return min(float(math.floor(found)), high - 1) if self._whole else found
             below += share
-        return self.edges[-1]
+        return self.edges[-1] - self._whole
+
+    @property
+    def _whole(self) -> bool:
+        return self.number is not None and self.number.whole
+
+    @property
+    def bins(self) -> tuple[str, ...]:
+        """The values of each bin, in words: "2.5 to 5", and of whole numbers "3" or "3 to 5"."""
+        return tuple(_bin(a, b, self.number) for a, b in pairwise(self.edges))
 
     def plot(self) -> alt.Chart:
         """Draw it, as an Altair chart. Needs `pip install 'hush-ldp[plot]'`."""
@@ -61,8 +73,8 @@ def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distributio
     less than 0.1 in log-likelihood: further steps would fit noise, not people. The mean of the result is biased; for
     means use `estimate`. Channels with two outputs, such as Duchi et al.'s, report nothing but the mean.
     """
-    field = tally.plan.schema[attribute]
-    if not isinstance(field, Numeric):
+    number = tally.plan.schema[attribute]
+    if not isinstance(number, Numeric):
         raise EstimateError(f"attribute {attribute!r}: is categorical; its distribution is in its estimates")
     if type(bins) is not int or not 2 <= bins <= 1024:
         raise EstimateError("bins must be a whole number from 2 to 1024")
@@ -71,21 +83,52 @@ def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distributio
     if n == 0:
         raise EstimateError(f"attribute {attribute!r}: nobody has answered it yet")
     if isinstance(channel, Ladder):
-        return _of_ladder(Fitted(channel, field, tuple(counts), n))
-    if channel.likelihood(0.5) is None or len(list(islice(channel.states(), 4))) < 3 + field.optional:
+        return _of_ladder(Fitted(channel, number, tuple(counts), n))
+    if channel.likelihood(0.5) is None or len(list(islice(channel.states(), 4))) < 3 + number.optional:
         raise EstimateError(f"attribute {attribute!r}: its channel reports too little for a distribution")
+    edges, places = _wholes(number, bins) if number.whole else _even(number, bins)
     rows = []
-    for b in range(bins):
-        points = [(b + (i + 0.5) / _POINTS_PER_BIN) / bins for i in range(_POINTS_PER_BIN)]
+    for points in places:
         laws = [channel.likelihood(point) or [] for point in points]
-        rows.append([sum(column) / _POINTS_PER_BIN for column in zip(*laws, strict=True)])
-    if field.optional:
+        rows.append([sum(column) / len(points) for column in zip(*laws, strict=True)])
+    if number.optional:
         rows.append(channel.likelihood(None) or [])
-    shares = _maximise(rows, counts)[:bins]
+    shares = _maximise(rows, counts)[: len(places)]
     total = sum(shares)
-    width = field.high / bins - field.low / bins
-    edges = (*(field.low + b * width for b in range(bins)), field.high)
-    return Distribution(attribute, edges, tuple(share / total for share in shares))
+    return Distribution(attribute, edges, tuple(share / total for share in shares), number)
+
+
+Bins = tuple[tuple[float, ...], list[list[float]]]
+"""The edges of bins, and some points of each, as positions in the domain."""
+
+
+def _even(number: Numeric, bins: int) -> Bins:
+    """Return bins of equal width."""
+    width = number.high / bins - number.low / bins
+    edges = (*(number.low + b * width for b in range(bins)), number.high)
+    return edges, [[(b + (i + 0.5) / _POINTS_PER_BIN) / bins for i in range(_POINTS_PER_BIN)] for b in range(bins)]
+
+
+def _wholes(number: Numeric, bins: int) -> Bins:
+    """Return bins of equally many whole numbers, or as many as there are in months or hours."""
+    low, span = int(number.low), int(number.high) - int(number.low)
+    edges = [*number.starts(bins), low + span + 1]
+    places = []
+    for start, end in pairwise(edges):
+        held = end - start
+        chosen = min(held, _POINTS_PER_BIN)
+        places.append([(start - low + (2 * i + 1) * held // (2 * chosen)) / span for i in range(chosen)])
+    return tuple(map(float, edges)), places
+
+
+def _bin(start: float, end: float, number: Numeric | None) -> str:
+    """Return the values of a bin in words."""
+    if number is not None and number.named(start) is not None:
+        return number.spanned(start, end - 1)
+    whole = number is not None and number.whole
+    ends = (start, end - 1) if whole else (start, end)
+    words = [f"{end:,.6g}" for end in ends]
+    return words[0] if whole and ends[0] == ends[1] else " to ".join(words)
 
 
 def _of_ladder(fit: Fitted) -> Distribution:
@@ -101,7 +144,7 @@ def _of_ladder(fit: Fitted) -> Distribution:
     points = [origin + _middle(a - origin, b - origin) for a, b in pairwise(places)]
     below = [min(share / total, 1.0) for share in accumulate(shares[:-1])]
     edges, heights = _smooth((places[0], *points, places[-1]), (0.0, *below, 1.0))
-    return Distribution(fit.number.name, edges, tuple(b - a for a, b in pairwise(heights)))
+    return Distribution(fit.number.name, edges, tuple(b - a for a, b in pairwise(heights)), None)
 
 
 def _middle(a: float, b: float) -> float:

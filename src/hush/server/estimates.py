@@ -27,20 +27,34 @@ over weeks or regions stay biased: add tallies and estimate once.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
 from operator import mul
-from typing import ClassVar, Self
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple, Self
 
-from hush.core.channels import Ladder, Reading, Subset
-from hush.core.schema import MISSING, Categorical, Numeric, Schema
+from hush.core.channels import Geometry, Ladder, Reading, Subset
+from hush.core.plan import Plan
+from hush.core.schema import MAX_CATEGORIES, MISSING, Categorical, Numeric, Schema
 from hush.errors import EstimateError
 from hush.server.intervals import Sample, bounds, ratio, summarise
 from hush.server.ladders import Fitted, clipped, unclipped
 from hush.server.own import spread
 from hush.server.simplex import simplex
-from hush.server.sources import Estimator, Read, Scale, category_of, ladders, sources, targets
-from hush.server.tally import PeopleTally, Tally
+from hush.server.sources import (
+    Estimator,
+    Read,
+    Scale,
+    any_of,
+    category_of,
+    ladders,
+    long_lists,
+    read_by,
+    sources,
+    targets,
+)
+from hush.server.tally import Tally
 from hush.show.rows import Rows
 from hush.show.tables import Table, percent, within
 
@@ -71,7 +85,7 @@ class Estimate:
 
 
 class Estimates(Rows[Estimate]):
-    """A list of estimates, with the level of their intervals if one was given."""
+    """A list of estimates, with the level of their intervals, and whether these are simultaneous, if that was given."""
 
     _columns: ClassVar = {
         "attribute": str,
@@ -87,12 +101,18 @@ class Estimates(Rows[Estimate]):
         "tail": float,
     }
     _rare: ClassVar = ("floor", "ceiling", "beyond", "tail")
+    _scaled: ClassVar = ("point", "low", "high", "floor", "ceiling")
 
     def __init__(
-        self, rows: Iterable[Estimate] = (), *, level: float | None = None, schema: Schema | None = None
+        self,
+        rows: Iterable[Estimate] = (),
+        *,
+        level: float | None = None,
+        simultaneous: bool | None = None,
+        schema: Schema | None = None,
     ) -> None:
         super().__init__(rows)
-        self.level, self._schema = level, schema
+        self.level, self.simultaneous, self._schema = level, simultaneous, schema
 
     def table(self) -> Table:
         """Return them with as many digits as their intervals justify."""
@@ -107,10 +127,17 @@ class Estimates(Rows[Estimate]):
                 notes.append(
                     f"{row.attribute}, {what}: if the share of people above x falls like x^-{row.tail:g} or faster."
                 )
-            point, low, high = map(within(row.low, row.high), (row.point, row.low, row.high))
+            point, low, high = map(within(row.low, row.high, self._named(row)), (row.point, row.low, row.high))
             shown.append((row.attribute, what, point, f"{low} .. {high}", f"{row.answers:,}"))
+        if self.simultaneous:
+            notes.append("The intervals of one attribute's shares hold together with the stated probability.")
         columns = ("attribute", "estimate", "value", percent(self.level, "interval"), "answers")
         return Table(columns, shown, texts=2, notes=tuple(notes))
+
+    def _named(self, row: Estimate) -> Callable[[float], str | None] | None:
+        """Return the words for the numbers of a mean, if the schema is known."""
+        attribute = None if self._schema is None or row.category is not None else self._schema[row.attribute]
+        return attribute.named if isinstance(attribute, Numeric) else None
 
     def clip(self) -> Self:
         """Move points into the domain: low to high for means, 0 to 1 for shares."""
@@ -159,7 +186,9 @@ def estimate(
     level: float = 0.95,
     estimator: Estimator = "ratio",
     tail: float | None = None,
-    simultaneous: bool = False,
+    simultaneous: bool | None = None,
+    top: int | None = None,
+    search: str | None = None,
 ) -> Estimates:
     """Return an estimate for every numeric attribute and every category, in the schema's order.
 
@@ -170,38 +199,179 @@ def estimate(
     know what the reports cannot show: beyond half of the clip, the share of people above x falls at least as fast as
     x^-tail.
 
-    `simultaneous` widens the intervals of shares: all those of one attribute hold at once with probability `level`. Use
-    it to compare categories, or to say which of them can be told from none. Means keep their intervals.
+    `simultaneous=True` widens the intervals of shares: those of one attribute hold at once with probability `level`.
+    Use it to compare categories, or to say which of them can be told from none. Means keep their intervals. By default
+    each interval holds by itself, but not with `top`.
+
+    `top` keeps this number of the largest shares of each attribute, the largest first. Of a million categories these
+    are the luckiest ones, so their intervals are simultaneous and count all categories, unless you ask for others with
+    `simultaneous=False`.
+
+    `search` keeps the shares of categories with this text in their name, whatever the case, and no means. Intervals
+    that hold at once still count all categories.
     """
+    if search is not None and (type(search) is not str or not search):
+        raise EstimateError("search must be a text that is not empty")
     if not isinstance(tally, Tally):
         raise EstimateError("estimate(tally) needs a Tally")
     if not isinstance(level, float) or not 0 < level <= MAX_LEVEL:
         raise EstimateError(f"level must be a number between 0 and {MAX_LEVEL}, such as 0.95")
+    if simultaneous is None:
+        simultaneous = top is not None
     if not isinstance(simultaneous, bool):
         raise EstimateError("simultaneous must be True or False")
-    wide = ladders(tally.plan)
     if tail is not None:
         if isinstance(tail, bool) or not isinstance(tail, int | float) or not 1 < tail <= MAX_TAIL:
             raise EstimateError(f"tail must be a number above 1, at most {MAX_TAIL}: survival falls like x^-tail")
-        if not wide:
+        if not ladders(tally.plan):
             raise EstimateError('tail= is for wide numbers, and the plan asks for none: declare one with scale="log"')
-    rows = [row for index in wide for row in _wide(tally, index, level, tail)]
-    found = list(targets(tally, estimator))
-    compared = _compared(found) if simultaneous else {}
-    for target in found:
+    if top is not None and (type(top) is not int or top < 1):
+        raise EstimateError("top must be a whole number from 1 on")
+    return chosen(tally, Wanted(level, estimator, simultaneous, top, search), tail=tail)
+
+
+class Wanted(NamedTuple):
+    """Which estimates are asked for: the arguments of `estimate`, checked."""
+
+    level: float = 0.95
+    estimator: Estimator = "ratio"
+    simultaneous: bool = False
+    top: int | None = None
+    search: str | None = None
+    most: int | None = None  # like `top`, of attributes with more than MAX_CATEGORIES categories alone
+
+    def kept(self, categories: int) -> int | None:
+        """Return how many of an attribute's shares are kept; None if all are."""
+        return self.most if self.top is None and categories > MAX_CATEGORIES + 2 else self.top
+
+
+def chosen(
+    tally: Tally, wanted: Wanted, totals: Mapping[int, Sequence[int]] = MappingProxyType({}), tail: float | None = None
+) -> Estimates:
+    """Return the estimates that are wanted. `totals`: those of long lists, if they were read (`read_totals`)."""
+    apart = long_lists(tally.plan)
+    found = list(targets(tally, wanted.estimator, apart))
+    together = compared(found) if wanted.simultaneous else {}
+    for index in apart if wanted.simultaneous else ():
+        together[tally.plan.attributes[index][0].name] = len(_categories(tally.plan, index).labels)
+    rows = estimated(tally, *wanted[:2], tail, together, found=found, some=wanted, totals=totals)
+    if wanted.search is not None:
+        text = wanted.search.casefold()
+        rows = [row for row in rows if row.category is not None and text in str(row.category).casefold()]
+    if wanted.top is not None:
+        rows = _largest(rows, wanted.top)
+    return Estimates(rows, level=wanted.level, simultaneous=wanted.simultaneous, schema=tally.plan.schema)
+
+
+def read_totals(tally: Tally) -> dict[int, Sequence[int]]:
+    """Return for every question about a long list how many reports support each category. It takes seconds."""
+    return {index: _geometry(tally.plan, index).totals(tally.counts[index]) for index in long_lists(tally.plan)}
+
+
+def estimated(
+    tally: Tally,
+    level: float,
+    estimator: Estimator = "ratio",
+    tail: float | None = None,
+    together: Mapping[str, int] = MappingProxyType({}),
+    *,
+    cut: bool = True,
+    found: Iterable[Read] | None = None,
+    some: Wanted | None = None,
+    totals: Mapping[int, Sequence[int]] = MappingProxyType({}),
+    places: Mapping[int, Sequence[int]] = MappingProxyType({}),
+) -> list[Estimate]:
+    """Return the rows of `estimate`, whose arguments were checked. `found`: its targets, if they are known.
+
+    `together`: how many intervals of an attribute's shares hold at once. Without `cut`, intervals may leave the domain
+    where their kind allows it: differences need to know how far an end is from its point. `some`: of long lists, only
+    the rows that are wanted are made. `totals`: as in `chosen`. `places`: of the long list of a question, just these.
+    """
+    rows = [row for index in ladders(tally.plan) for row in _wide(tally, index, level, tail, cut=cut)]
+    apart = long_lists(tally.plan)
+    for index in apart:
+        many = together.get(tally.plan.attributes[index][0].name, 1)
+        kept = Wanted() if some is None or tally.own else some
+        wanted = kept._replace(level=_shared(level, many), estimator=estimator)
+        rows += _shares(tally, index, wanted, totals.get(index), places.get(index), cut=cut)
+    for target in targets(tally, estimator, apart) if found is None else found:
         attribute, symbol, sample = target.attribute, target.symbol, target.sample
         scale = Scale(attribute, symbol)
         point = scale.value(sample.mean if isinstance(sample, Sample) else sample.point)
-        many = compared.get(attribute.name, 1) if symbol is not None else 1
-        low, high = scale.around(bounds(sample, _shared(level, many)), point)
+        many = together.get(attribute.name, 1) if symbol is not None else 1
+        low, high = scale.around(bounds(sample, _shared(level, many)), point, cut=cut)
         stderr = scale.half * sample.stderr
         rows.append(Estimate(attribute.name, category_of(attribute, symbol), point, stderr, low, high, target.answers))
     order = {name: place for place, name in enumerate(tally.plan.schema.names)}
     rows.sort(key=lambda row: order[row.attribute])  # stable: within an attribute as its channel lists them
-    if isinstance(tally, PeopleTally):
-        all_ = estimate(tally.whole, level=level, estimator=estimator, tail=tail, simultaneous=simultaneous)
-        rows = [_spread(row, whole, tally.plan.schema) for row, whole in zip(rows, all_, strict=True)]
-    return Estimates(rows, level=level, schema=tally.plan.schema)
+    if tally.own:
+        all_ = estimated(tally.whole, level, estimator, tail, together, cut=cut)
+        rows = [_spread(row, whole, tally.plan.schema, cut=cut) for row, whole in zip(rows, all_, strict=True)]
+    return rows
+
+
+def _categories(plan: Plan, index: int) -> Categorical:
+    attribute = plan.attributes[index][0]
+    assert isinstance(attribute, Categorical)
+    return attribute
+
+
+def _geometry(plan: Plan, index: int) -> Geometry:
+    channel = plan.questions[index].channel
+    assert isinstance(channel, Geometry)
+    return channel
+
+
+def _shares(
+    tally: Tally,
+    index: int,
+    wanted: Wanted,
+    known_totals: Sequence[int] | None,
+    places: Sequence[int] | None = None,
+    *,
+    cut: bool,
+) -> list[Estimate]:
+    """Return the shares of a long list that are wanted. Categories with the same count have one estimate, made once."""
+    attribute, n = _categories(tally.plan, index), tally.answered[index]
+    labels, name, scale = attribute.labels, attribute.name, Scale(attribute, 0)
+    totals = _geometry(tally.plan, index).totals(tally.counts[index]) if known_totals is None else known_totals
+    kept = largest(totals, labels, wanted.kept(len(labels)), wanted.search) if places is None else places
+    known: dict[int, tuple[float, float, float, float]] = {}
+    found = []
+    for place in kept:
+        count = totals[place]
+        if count not in known:
+            sample = read_by(wanted.estimator, tally, any_of(tally.plan, index, (n - count, count)).sources[0])
+            point = scale.value(sample.mean if isinstance(sample, Sample) else sample.point)
+            ends = scale.around(bounds(sample, wanted.level), point, cut=cut)
+            known[count] = (point, scale.half * sample.stderr, *ends)
+        found.append(Estimate(name, labels[place], *known[count], n))
+    return found
+
+
+def largest(totals: Sequence[int], labels: Sequence[object], top: int | None, search: str | None) -> Sequence[int]:
+    """Return the places of the categories of a long list that most reports support, or that a text finds."""
+    kept: Sequence[int] = range(len(labels))
+    if search is not None:
+        text = search.casefold()
+        kept = [place for place, label in enumerate(labels) if text in str(label).casefold()]
+    return kept if top is None else nlargest(top, kept, key=totals.__getitem__)
+
+
+def _largest(rows: Iterable[Estimate], top: int) -> list[Estimate]:
+    """Return the largest shares of each attribute, and all means, attribute by attribute."""
+    groups: dict[str, list[Estimate]] = {}
+    for row in rows:
+        groups.setdefault(row.attribute, []).append(row)
+    found = []
+    for group in groups.values():
+        found += [row for row in group if row.category is None]
+        found += nlargest(top, [row for row in group if row.category is not None], key=_size)
+    return found
+
+
+def _size(row: Estimate) -> float:
+    return -math.inf if math.isnan(row.point) else row.point
 
 
 def _shared(level: float, many: int) -> float:
@@ -209,7 +379,7 @@ def _shared(level: float, many: int) -> float:
     return level if many == 1 else 1 - (1 - level) / many
 
 
-def _compared(found: Iterable[Read]) -> dict[str, int]:
+def compared(found: Iterable[Read]) -> dict[str, int]:
     """Return how many shares of each attribute can be wrong independently of each other."""
     groups: dict[str, list[Read]] = {}
     for target in found:
@@ -221,7 +391,8 @@ def _compared(found: Iterable[Read]) -> dict[str, int]:
 def _mirrored(group: list[Read]) -> bool:
     """Whether there are two shares, and each interval is the other one's mirror image: both hold, or neither."""
     return len(group) == 2 and all(
-        len(one.sources) == 1
+        isinstance(one.attribute, Categorical)
+        and len(one.sources) == 1
         and isinstance(one.sources[0].channel, Subset)
         and isinstance(one.sample, Sample)
         and one.sample.two_valued  # the paper's estimator has a third value, for those who were not asked
@@ -229,23 +400,25 @@ def _mirrored(group: list[Read]) -> bool:
     )
 
 
-def _spread(row: Estimate, whole: Estimate, schema: Schema) -> Estimate:
+def _spread(row: Estimate, whole: Estimate, schema: Schema, *, cut: bool) -> Estimate:
     """Return an estimate of people with the spread of all reports, those of a relay among them."""
     if not row.answers or not math.isfinite(whole.stderr):
         return row
     stretch = whole.answers / row.answers
     low, high = spread(row.point, (row.low, row.high), (whole.point, whole.low, whole.high), stretch)
+    stderr = max(row.stderr, stretch * whole.stderr)
+    if not cut:
+        return replace(row, stderr=stderr, low=low, high=high)
     attribute = schema[row.attribute]
     least, most = 0.0, 1.0
     if row.category is None and isinstance(attribute, Numeric):
         least, most = attribute.low, attribute.high
         if row.floor is not None and row.ceiling is not None:  # the clip of all reports is another one
             least, most = row.floor, row.ceiling
-    stderr = max(row.stderr, stretch * whole.stderr)
     return replace(row, stderr=stderr, low=max(low, least), high=min(high, most))
 
 
-def _wide(tally: Tally, index: int, level: float, tail: float | None) -> list[Estimate]:
+def _wide(tally: Tally, index: int, level: float, tail: float | None, *, cut: bool) -> list[Estimate]:
     """Return the mean of a wide number, clipped where people are, and the share of missing if it is optional."""
     channel, number = tally.plan.questions[index].channel, tally.plan.attributes[index][0]
     assert isinstance(channel, Ladder)
@@ -270,7 +443,7 @@ def _wide(tally: Tally, index: int, level: float, tail: float | None) -> list[Es
         pair = -here / (gone - here), (1 - here) / (gone - here)
         count = tally.counts[index][-1]
         sample = summarise((n - count, count), pair)
-        ends = Scale(number, 1).around(bounds(sample, level), sample.mean)
+        ends = Scale(number, 1).around(bounds(sample, level), sample.mean, cut=cut)
         rows.append(Estimate(number.name, MISSING, sample.mean, sample.stderr, *ends, n))
     return rows
 

@@ -17,7 +17,20 @@ from hush.core.schema import Numeric
 from hush.errors import EstimateError
 from hush.server.intervals import Interval, Ratio, Sample, sample_of, top_of
 from hush.server.ladders import Fitted, reach
-from hush.server.sources import Estimator, Parts, Scale, category_of, ladders, sources, targets
+from hush.server.sources import (
+    Estimator,
+    Parts,
+    Scale,
+    any_of,
+    category_of,
+    in_order,
+    ladders,
+    long_lists,
+    read_by,
+    repeated,
+    sources,
+    targets,
+)
 from hush.server.tally import Tally
 from hush.show.rows import Rows
 from hush.show.tables import Table, number
@@ -63,8 +76,15 @@ def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") 
     """
     if type(reports) is not int or reports < 0:
         raise EstimateError("the number of malicious reports must be a whole number, 0 or more")
+    rows = repeated(shifts(tally, reports, estimator), tally.plan, long_lists(tally.plan))
+    return Manipulations(rows, reports=reports)
+
+
+def shifts(tally: Tally, reports: int, estimator: Estimator = "ratio") -> list[Manipulation]:
+    """Return the rows of `manipulation`, with one for all categories of a long list: they can be moved alike."""
     rows = []
-    for target in targets(tally, estimator):
+    apart = long_lists(tally.plan)
+    for target in targets(tally, estimator, apart):
         shift = Scale(target.attribute, target.symbol).half * _shift(target.parts, reports)
         rows.append(Manipulation(target.attribute.name, category_of(target.attribute, target.symbol), shift))
     for index in ladders(tally.plan):
@@ -77,9 +97,12 @@ def manipulation(tally: Tally, reports: int, *, estimator: Estimator = "ratio") 
             # A malicious report also helps to choose where numbers are clipped: beyond this bound, at the stated clip.
             shift = reports * reach(Fitted(channel, number, tuple(tally.counts[index]), n)) / n
         rows.append(Manipulation(number.name, None, shift))
-    order = {name: place for place, name in enumerate(tally.plan.schema.names)}
-    rows.sort(key=lambda row: order[row.attribute])
-    return Manipulations(rows, reports=reports)
+    for index in apart:
+        one = any_of(tally.plan, index, (tally.answered[index], 0))
+        source = one.sources[0]
+        shift = _shift([(1.0, read_by(estimator, tally, source), source.reading)], reports)
+        rows.append(Manipulation(one.attribute.name, category_of(one.attribute, 0), shift))
+    return in_order(rows, tally.plan)
 
 
 def leverage(plan: Plan) -> Manipulations:
@@ -90,8 +113,14 @@ def leverage(plan: Plan) -> Manipulations:
     it is to first order too, and for answers as they are expected of each. For a wide number it is that of people who
     are spread evenly over its knots: where fewer lie far away, numbers are clipped and the shift is less.
     """
+    return Manipulations(repeated(levers(plan), plan, long_lists(plan)))
+
+
+def levers(plan: Plan) -> list[Manipulation]:
+    """Return the rows of `leverage`, with one for all categories of a long list: they can be moved alike."""
     rows = []
-    for target in sources(plan):
+    apart = long_lists(plan)
+    for target in [*sources(plan, apart=apart), *(any_of(plan, index) for index in apart)]:
         asked = sum(float(source.inclusion) for source in target.sources)
         total = sum(float(source.inclusion) / source.noise for source in target.sources)
         # An answer has this weight, times the number of answers: 1 if there is one source.
@@ -107,8 +136,7 @@ def leverage(plan: Plan) -> Manipulations:
         law = [sum(column) for column in zip(*channel.table[: len(channel.knots)], strict=True)]
         counts = tuple(round(_EVEN * p / len(channel.knots)) for p in law)
         rows.append(Manipulation(number.name, None, reach(Fitted(channel, number, counts, sum(counts)))))
-    order = {name: place for place, name in enumerate(plan.schema.names)}
-    return Manipulations(sorted(rows, key=lambda row: order[row.attribute]))
+    return in_order(rows, plan)
 
 
 def _reach(parts: Parts, point: float) -> float:

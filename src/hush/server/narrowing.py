@@ -78,9 +78,10 @@ def _end(fit: Fitted, side: Side, precision: float) -> float:
     tail = min(2**-_INDEX * rungs[used - 1][0], max(share, error / 4))
     near = fit.places[side.states[used]] - origin
     reach = near * math.sqrt(2) * (max(tail, 1e-9) * math.sqrt(precision / (_INDEX - 1))) ** (1 / _INDEX)
-    low, high = sorted((abs(near), abs(far - origin)))
-    end = min(max(abs(reach), low), high)
-    return origin + math.copysign(_round(end), far - origin)
+    end = _round(max(abs(reach), abs(near)))
+    if end >= abs(far - origin):  # rounded up, it must not leave the range: devices refuse a plan with a wider one
+        return far
+    return origin + math.copysign(end, far - origin)
 
 
 def _round(x: float) -> float:

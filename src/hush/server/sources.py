@@ -6,21 +6,24 @@ Several questions may be about one attribute, alone or with others. Those that l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, TypeVar
 
-from hush.core.channels import Channel, Ladder, Reading, Summed
+from hush.core.channels import Channel, Geometry, Ladder, Reading, Summed
 from hush.core.channels.squares import Squares
 from hush.core.plan import Plan
-from hush.core.schema import MISSING, Attribute, Numeric
+from hush.core.schema import MAX_CATEGORIES, MISSING, Attribute, Categorical, Choices, Numeric
 from hush.core.views import Value
+from hush.core.word_views import Member
 from hush.errors import EstimateError
 from hush.server.intervals import Interval, Pool, Ratio, Sample, clamped, sample_of, summarise
 from hush.server.tally import Tally
+from hush.show.rows import Row
 
 Estimator = Literal["ratio", "paper"]
+T = TypeVar("T", bound=Row)
 
 Parts = Sequence[tuple[float, Sample | Ratio, Reading | Summed]]
 """The weight of one answer of every source, its sample and its reading."""
@@ -90,31 +93,103 @@ class Read:
         return [(1 / source.noise, sample_of(source.reading), source.reading) for source in self.sources]
 
 
-def sources(plan: Plan, tally: Tally | None = None) -> list[Target]:
+def long_lists(plan: Plan) -> list[int]:
+    """Return the questions about one of very many categories that no other question is about.
+
+    Their shares differ in one count each, so `estimate` reads them all at once.
+    """
+    asked = [view.of[0] for question in plan.questions for view in question.views if isinstance(view, Value)]
+    return [
+        index
+        for index, question in enumerate(plan.questions)
+        if isinstance(question.channel, Geometry)
+        and isinstance(view := question.views[0], Value)
+        and asked.count(view.attribute) == 1
+    ]
+
+
+def in_order(rows: Iterable[T], plan: Plan) -> list[T]:
+    """Return rows attribute by attribute, as in the schema; within an attribute they stay as they are."""
+    order = {name: place for place, name in enumerate(plan.schema.names)}
+    return sorted(rows, key=lambda row: order[row.attribute])
+
+
+def any_of(plan: Plan, index: int, counts: tuple[int, int] = (0, 0)) -> Target:
+    """Return one category of a long list, which so many reports do not support and support.
+
+    All categories have the same noise, and can be moved alike.
+    """
+    channel, attribute = plan.questions[index].channel, plan.attributes[index][0]
+    assert isinstance(channel, Geometry)
+    without, within = map(float, channel.supports)
+    reading = Reading(0, 0, counts, (without, within))
+    return Target(attribute, 0, (Source(reading, channel, plan.inclusions[index], _noise(reading, attribute)),))
+
+
+def repeated(rows: Iterable[T], plan: Plan, apart: Collection[int]) -> list[T]:
+    """Return rows in order, with that of each long list in `apart` repeated for all its categories."""
+    long = {attribute.name: attribute for attribute in (plan.attributes[index][0] for index in apart)}
+    found: list[T] = []
+    for row in in_order(rows, plan):
+        attribute = long.get(row.attribute)
+        if isinstance(attribute, Categorical):
+            found += [replace(row, category=label) for label in attribute.labels]  # type: ignore[type-var]
+        else:
+            found.append(row)
+    return found
+
+
+def too_long(plan: Plan) -> list[int]:
+    """Return the questions about lists that are too long to be compared or read value by value."""
+    return [index for index in long_lists(plan) if _size(plan, index) > MAX_CATEGORIES + 2]  # with other and missing
+
+
+def _size(plan: Plan, index: int) -> int:
+    channel = plan.questions[index].channel
+    assert isinstance(channel, Geometry)
+    return channel.size
+
+
+def sources(plan: Plan, tally: Tally | None = None, apart: Collection[int] = ()) -> list[Target]:
     """Return every target of the schema that the plan's questions say something of, with all its sources.
+
+    `apart` are questions that are left out.
 
     If people answer several questions each, their answers to two of them are not independent. A target is then read
     from one question alone: the one about it alone, or the first.
     """
     found: dict[tuple[str, int | None], list[Source]] = {}
-    alone: dict[str, int] = {}
+    alone: dict[object, int] = {}
     for index, question in enumerate(plan.questions):
-        counts = [0] * question.channel.alphabet.size if tally is None else tally.counts[index]
-        plain = [view.attribute if isinstance(view, Value) else None for view in question.views]
-        if not any(plain):
+        if index in apart or not any(isinstance(view, Value | Member) for view in question.views):
             continue
+        counts = question.channel.alphabet.zeros() if tally is None else tally.counts[index]
         for reading in question.channel.readings(counts, 0 if tally is None else tally.answered[index]):
-            name = plain[reading.attribute]
-            if name is None:
+            view = question.views[reading.attribute]
+            if isinstance(view, Member):
+                name, symbol = view.attribute, _member_symbol(plan, view, reading.symbol)
+                first = alone.setdefault((name, symbol), index) if symbol is not None else -1
+            elif isinstance(view, Value):
+                name, symbol = view.attribute, reading.symbol
+                first = alone.setdefault(name, plan.question(name)) if plan.k > 1 else index
+            else:
                 continue
-            if plan.k > 1 and alone.setdefault(name, plan.question(name)) != index:
+            if first < 0 or (plan.k > 1 and first != index):
                 continue
             seen = plan.attributes[index][reading.attribute]
             source = Source(reading, question.channel, plan.inclusions[index] * reading.share, _noise(reading, seen))
-            found.setdefault((name, reading.symbol), []).append(source)
-    order = {name: place for place, name in enumerate(plan.schema.names)}
-    keys = sorted(found, key=lambda key: order[key[0]])  # stable: within an attribute as its channel lists them
+            found.setdefault((name, symbol), []).append(source)
+    order = {item.name: (place, isinstance(item, Choices)) for place, item in enumerate(plan.schema.attributes)}
+    # Stable: within an attribute as its channel lists them. Choices may have many channels, and are sorted.
+    keys = sorted(found, key=lambda key: (order[key[0]][0], (key[1] or 0) * order[key[0]][1]))
     return [Target(plan.schema[name], symbol, tuple(found[name, symbol])) for name, symbol in keys]
+
+
+def _member_symbol(plan: Plan, view: Member, symbol: int | None) -> int | None:
+    """Return the place of a yes, or of "missing", among the labels of choices; None for a no."""
+    choices = plan.schema[view.attribute]
+    assert isinstance(choices, Choices)
+    return {1: view.place(plan.schema), 2: len(choices.values)}.get(symbol or 0)
 
 
 def _noise(reading: Reading | Summed, attribute: Attribute) -> float:
@@ -129,18 +204,23 @@ def _noise(reading: Reading | Summed, attribute: Attribute) -> float:
     return (largest - x) * (x - smallest)
 
 
-def targets(tally: Tally, estimator: Estimator) -> Iterator[Read]:
-    """Yield every target with its sample, as an estimator reads it."""
+def targets(tally: Tally, estimator: Estimator, apart: Collection[int] = ()) -> Iterator[Read]:
+    """Yield every target with its sample, as an estimator reads it. `apart` are questions that are left out."""
     if estimator not in ("ratio", "paper"):
         raise EstimateError('estimator must be "ratio" or "paper"')
-    for target in sources(tally.plan, tally):
-        one = target.sources[0]
-        if len(target.sources) == 1 and estimator == "paper" and one.inclusion != 1 and one.reading.presence is None:
-            sample: Sample | Ratio | Pool = _by_paper(tally, one)
-        else:
-            # Both estimators agree on a ratio: their divisors cancel. Pooled sources are read by the ratio estimator.
-            sample = target.pooled()
+    for target in sources(tally.plan, tally, apart):
+        # Pooled sources are read by the ratio estimator.
+        alone = len(target.sources) == 1
+        sample = read_by(estimator, tally, target.sources[0]) if alone else target.pooled()
         yield Read(target.attribute, target.symbol, target.answers, sample, target.sources)
+
+
+def read_by(estimator: Estimator, tally: Tally, source: Source) -> Sample | Ratio:
+    """Return the sample of a source, as an estimator reads it."""
+    # Both estimators agree on a ratio: their divisors cancel.
+    if estimator == "paper" and source.inclusion != 1 and source.reading.presence is None:
+        return _by_paper(tally, source)
+    return sample_of(source.reading)
 
 
 def _by_paper(tally: Tally, source: Source) -> Sample:
@@ -185,12 +265,12 @@ class Scale:
             self.value(high) if math.isfinite(high) else self.high,
         )
 
-    def around(self, bounds: Interval, point: float) -> Interval:
-        """Return an interval on this scale, cut to the domain. The point is on the scale already."""
+    def around(self, bounds: Interval, point: float, *, cut: bool = True) -> Interval:
+        """Return an interval on this scale, cut to the domain unless told else. The point is on the scale already."""
         low, high = self.bounds(bounds)
         if not math.isnan(point):  # rounding must not push an end of the interval past the point
             low, high = min(low, point), max(high, point)
-        return clamped((low, high), (self.low, self.high))
+        return clamped((low, high), (self.low, self.high)) if cut else (low, high)
 
 
 def ladders(plan: Plan) -> list[int]:

@@ -1,7 +1,8 @@
 """The server's part in a training: it makes the first round, and the next one from a tally of gradients.
 
-For a random rotation Q, E[Q^T sign(Qg)] = kappa g/|g|. So the mean of the reported signs, rotated back and multiplied
-by R/kappa, is the mean of the clipped gradients, on average over rotations. Every round has its own rotation.
+For a random rotation Q and the signs s of the m largest coordinates of Qg, E[Q^T s] = S g/|g|, where S is known
+(`hush.core.training.directions`). So the mean of the reported signs, rotated back and multiplied by R/S, is the mean of
+the clipped gradients, on average over rotations. Every round has its own rotation.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hush.core.design.rounds import round_plan
-from hush.core.training.rotations import kappa, rotate_back
+from hush.core.plan import Plan
+from hush.core.training.directions import kept, top_sum
+from hush.core.training.rotations import rotate_back
 from hush.core.training.rounds import Round, check_open
 from hush.core.training.training import LARGEST, VECTOR, Training
 from hush.errors import TallyError
@@ -19,11 +22,12 @@ from hush.server.estimates import points
 from hush.server.tally import Tally
 
 
-def first_round(training: Training) -> Round:
-    """Return the first round of a training."""
+def first_round(training: Training, plan: Plan | None = None) -> Round:
+    """Return the first round of a training, with the channel that the rules choose or with the given plan."""
     every = tuple(range(training.width))
     start = (0.0,) * training.width if training.start is None else training.start
-    return Round(training, 1, start, every, start, 0, round_plan(training, 1, len(every)))
+    plan = round_plan(training, 1, len(every)) if plan is None else plan
+    return Round(training, 1, start, every, start, 0, plan)
 
 
 def step(round: Round, tally: Tally) -> Round:  # noqa: A002
@@ -43,7 +47,7 @@ def decode(current: Round, means: Sequence[float]) -> list[float]:
     """Return the mean gradient from the means of a record's numbers: 0 where the round does not ask."""
     training = current.training
     if training.gradient == VECTOR:
-        scale = training.radius / kappa(len(means))
+        scale = training.radius / top_sum(len(means), kept(current.plan))
         found = [scale * value for value in rotate_back(means, current.rotation, len(current.coordinates))]
     else:
         found = [training.bound * mean for mean in means]
@@ -64,7 +68,9 @@ def moved(current: Round, gradient: Sequence[float]) -> Round:
     average, averaged = current.average, current.averaged
     if current.number > training.rounds - round(training.tail * training.rounds):
         averaged += 1
-        average = tuple(a + (w - a) / averaged for a, w in zip(average, weights, strict=True))
+        # With weights 1, 2, ..., n the last one has a share of n of n(n + 1)/2.
+        share = 2 / (averaged + 1) if training.rising else 1 / averaged
+        average = tuple(a + (w - a) * share for a, w in zip(average, weights, strict=True))
     chosen = _next_coordinates(current, gradient)
     if len(chosen) == len(current.coordinates):  # reuse the plan: a collector has no time to design one
         plan = replace(current.plan, title=training.round_title(current.number + 1))

@@ -7,14 +7,15 @@ any order, on any number of machines, gives equal tallies.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, MutableSequence, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hush.core import codec
 from hush.core.buckets import buckets_of
+from hush.core.channels import Alphabet
 from hush.core.plan import Plan
 from hush.core.report import Report
-from hush.errors import TallyError
+from hush.errors import PlanError, TallyError
 from hush.server.own import Among, Counted, among, left_over
 
 if TYPE_CHECKING:
@@ -29,9 +30,14 @@ class Tally:
 
     `reports` is the number of reports, `answered[j]` the number that answer question j, and `counts[j]` how often
     each output (or each member of a set-valued output) was reported.
+
+    If a relay has mixed reports of its own among those of people, these are the numbers of people alone: the average of
+    `own` reports was subtracted from those of the tally `whole`. Such a tally stays corrected when more is counted or
+    added, and in a file: the whole tallies are added, and corrected again. Otherwise `own` is 0, and `whole` the tally
+    itself.
     """
 
-    __slots__ = ("answered", "counts", "plan", "reports")
+    __slots__ = ("_whole", "answered", "counts", "own", "plan", "reports")
 
     def __init__(
         self,
@@ -43,28 +49,35 @@ class Tally:
         if not isinstance(plan, Plan):
             raise TallyError("Tally(plan) needs a Plan")
         self.plan = plan
+        self.own = 0
+        self._whole: Tally | None = None
         self.reports = reports
         self.answered = [0] * len(plan.questions) if answered is None else list(answered)
-        self.counts = (
-            [[0] * question.channel.alphabet.size for question in plan.questions]
-            if counts is None
-            else [list(vector) for vector in counts]
-        )
-        self._check()
+        self.counts = [question.channel.alphabet.zeros() for question in plan.questions]
+        self._check(self.counts if counts is None else counts)
 
-    def _check(self) -> None:
+    def _check(self, counts: Sequence[Sequence[int]]) -> None:
         questions = self.plan.questions
         codec.integer(self.reports, 0, MAX_REPORTS, TallyError, "the number of reports")
-        if len(self.answered) != len(questions) or len(self.counts) != len(questions):
+        if len(self.answered) != len(questions) or len(counts) != len(questions):
             raise TallyError("a tally has one vector of counts for each question")
-        for question, answered, vector in zip(questions, self.answered, self.counts, strict=True):
+        for index, question in enumerate(questions):
+            answered, alphabet = self.answered[index], question.channel.alphabet
             codec.integer(answered, 0, self.reports, TallyError, "the number who answered")
-            alphabet = question.channel.alphabet
-            if len(vector) != alphabet.size or set(map(type, vector)) != {int}:
-                raise TallyError(f"{question.attributes[0]!r}: needs {alphabet.size} integer counts")
-            alphabet.check_counts(vector, answered)
+            if counts is self.counts and not answered:  # a new tally
+                continue
+            try:
+                self.counts[index] = alphabet.kept(counts[index])
+            except TallyError as error:
+                raise TallyError(f"{question.attributes[0]!r}: {error}") from None
+            alphabet.check_counts(self.counts[index], answered)
         if sum(self.answered) != self.reports * self.plan.k:
             raise TallyError(f"every report of this plan has {self.plan.k} answers")
+
+    @property
+    def whole(self) -> Tally:
+        """The tally of all reports, those of a relay included."""
+        return self if self._whole is None else self._whole
 
     @staticmethod
     def from_histogram(plan: Plan, counts: Sequence[int]) -> Tally:
@@ -102,6 +115,9 @@ class Tally:
             raise TallyError("only reports are added to a tally; use + for tallies")
         if report.plan.id != self.plan.id:
             raise TallyError("this report belongs to another plan")
+        if self.own:
+            self.update([report])
+            return
         # Every Report object is valid, so nothing below can fail half-way.
         for index, output in report.answers:
             self.plan.questions[index].channel.alphabet.count(self.counts[index], output)
@@ -113,14 +129,20 @@ class Tally:
         extra = Tally(self.plan)
         for report in reports:
             extra.add(report)
-        self._merge(extra)
+        if self.own:
+            total = self + extra
+            self.reports, self.answered, self.counts = total.reports, total.answered, total.counts
+            self.own, self._whole = total.own, total.whole if total.own else None
+        else:
+            self._merge(extra)
 
     def _merge(self, other: Tally) -> None:
+        """Add the numbers of a tally to this one. Neither has been corrected."""
         self.reports += other.reports
         self.answered = [a + b for a, b in zip(self.answered, other.answered, strict=True)]
         self.counts = [
-            [a + b for a, b in zip(ours, theirs, strict=True)]
-            for ours, theirs in zip(self.counts, other.counts, strict=True)
+            question.channel.alphabet.summed(ours, theirs)
+            for question, ours, theirs in zip(self.plan.questions, self.counts, other.counts, strict=True)
         ]
 
     def copy(self) -> Tally:
@@ -133,9 +155,9 @@ class Tally:
         if other.plan.id != self.plan.id:
             raise TallyError("these tallies belong to different plans")
         total = Tally(self.plan)
-        total._merge(self)
-        total._merge(other)
-        return total
+        total._merge(self.whole)
+        total._merge(other.whole)
+        return without(total, self.own + other.own)
 
     def __radd__(self, other: object) -> Tally:
         # sum() starts from 0.
@@ -171,12 +193,14 @@ class Tally:
 
     def to_json(self) -> str:
         """Return the JSON form, which includes the plan. `hush tally` writes it, and `hush estimate` reads it."""
+        if self._whole is not None:  # all reports, and how many of them are own ones: reading it corrects again
+            return f'{self._whole.to_json()[:-1]},"own":{self.own}}}'
         counted = {
             "hush": VERSION,
             "plan": self.plan.id,
             "reports": self.reports,
             "answered": self.answered,
-            "counts": self.counts,
+            "counts": [alphabet.written(vector) for alphabet, vector in self._vectors()],
         }
         return f'{{"hush":{VERSION},"plan":{self.plan.to_json()},"tally":{codec.dump(counted)}}}'
 
@@ -197,18 +221,33 @@ class Tally:
         plan = cls._planned(design, plan)
         if plan_id != plan.id:
             raise TallyError("this tally belongs to another plan")
+        alphabets = [question.channel.alphabet for question in plan.questions]
         vectors: list[Any] = codec.listed(counts, TallyError, "counts")
+        if len(vectors) != len(plan.questions):
+            raise TallyError("a tally has one vector of counts for each question")
         found = Tally(
             plan,
             reports,
             codec.listed(answered, TallyError, "answered"),
-            [codec.listed(vector, TallyError, "a vector of counts") for vector in vectors],
+            [
+                alphabet.read(codec.listed(vector, TallyError, "a vector of counts"))
+                for alphabet, vector in zip(alphabets, vectors, strict=True)
+            ],
         )
         return found._people(own) if corrected else found
 
+    def _vectors(self) -> Iterator[tuple[Alphabet, MutableSequence[int]]]:
+        """Yield the alphabet of each question, and its counts."""
+        for question, vector in zip(self.plan.questions, self.counts, strict=True):
+            yield question.channel.alphabet, vector
+
     def _people(self, own: Any) -> Tally:
         """Return the tally of people, if `own` of these reports are a relay's own."""
-        return without(self, codec.integer(own, 1, self.reports, TallyError, "the number of a relay's own reports"))
+        number = codec.integer(own, 1, self.reports, TallyError, "the number of a relay's own reports")
+        try:
+            return without(self, number)
+        except PlanError as error:  # its blanket is too large to list, so no relay can draw from it
+            raise TallyError(f"no relay has reports of its own for this plan: {error}") from None
 
     @staticmethod
     def _planned(design: Any, known: Plan | None) -> Plan:
@@ -227,10 +266,12 @@ class Tally:
 
     def encode(self) -> bytes:
         """Return the compact binary form."""
+        if self._whole is not None:
+            return self._whole.encode() + codec.varint(self.own)
         parts = [bytes([VERSION]), bytes.fromhex(self.plan.id), codec.varint(self.reports)]
-        for answered, vector in zip(self.answered, self.counts, strict=True):
+        for answered, (alphabet, vector) in zip(self.answered, self._vectors(), strict=True):
             parts.append(codec.varint(answered))
-            parts.extend(map(codec.varint, vector))
+            parts.extend(map(codec.varint, alphabet.packed(vector)))
         return b"".join(parts)
 
     @classmethod
@@ -245,65 +286,16 @@ class Tally:
         answered, counts = [], []
         for question in plan.questions:
             answered.append(cursor.varint())
-            counts.append([cursor.varint() for _ in range(question.channel.alphabet.size)])
+            counts.append(question.channel.alphabet.unpacked(cursor.varint))
         own = cursor.varint() if cursor.left else None
         cursor.end()
         found = Tally(plan, reports, answered, counts)
         return found if own is None else found._people(own)
 
 
-class PeopleTally(Tally):
-    """The tally of people, after the average of `own` reports of a relay was subtracted from the `whole` tally.
-
-    It stays one when more is counted or added, and in a file: the whole tallies are added, and corrected again.
-    """
-
-    __slots__ = ("own", "whole")
-    own: int
-    whole: Tally
-
-    def to_json(self) -> str:
-        """Return the JSON form: of all reports, and how many of them are own ones. Reading it corrects again."""
-        return f'{self.whole.to_json()[:-1]},"own":{self.own}}}'
-
-    def encode(self) -> bytes:
-        """Return the compact binary form: of all reports, and how many of them are own ones."""
-        return self.whole.encode() + codec.varint(self.own)
-
-    def add(self, report: Report) -> None:
-        """Count a report of the same plan, of a person."""
-        extra = Tally(self.plan)
-        extra.add(report)
-        self._merge(extra)
-
-    def _merge(self, other: Tally) -> None:
-        total = self + other
-        self.reports, self.answered, self.counts = total.reports, total.answered, total.counts
-        self.own, self.whole = own_of(total), whole_of(total)
-
-    def __add__(self, other: Tally) -> Tally:
-        if not isinstance(other, Tally):
-            return NotImplemented
-        return without(self.whole + whole_of(other), self.own + own_of(other))
-
-    def __radd__(self, other: object) -> Tally:
-        # Python asks a subclass first, so this is also the sum of a plain tally and one of people.
-        return self + other if isinstance(other, Tally) else super().__radd__(other)
-
-
-def own_of(tally: Tally) -> int:
-    """Return for how many own reports of a relay a tally was corrected."""
-    return tally.own if isinstance(tally, PeopleTally) else 0
-
-
-def whole_of(tally: Tally) -> Tally:
-    """Return a tally with all reports, those of a relay among them."""
-    return tally.whole if isinstance(tally, PeopleTally) else tally
-
-
 def among_of(tally: Tally, index: int) -> Among | None:
     """Return the own reports of a relay among the answers to a question, or None if there are none."""
-    return among(tally.plan, index, tally.answered[index], whole_of(tally).answered[index])
+    return among(tally.plan, index, tally.answered[index], tally.whole.answered[index])
 
 
 def without(tally: Tally, own: int) -> Tally:
@@ -317,8 +309,8 @@ def without(tally: Tally, own: int) -> Tally:
     while left:
         try:
             numbers = left_over(tally.plan, Counted(tally.reports, tally.answered, tally.counts), left)
-            found = PeopleTally(tally.plan, *numbers)
-            found.own, found.whole = own, tally
+            found = Tally(tally.plan, *numbers)
+            found.own, found._whole = own, tally  # noqa: SLF001  # this function is half of the class
             return found
         except TallyError:
             left //= 2

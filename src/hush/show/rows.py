@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, SupportsIndex, TypeVar, overload
 
+from hush.core.schema import Numeric, Schema
 from hush.errors import SchemaError
 from hush.show.tables import Shown
 
@@ -45,6 +46,7 @@ class Rows(Shown, list[R]):
 
     _columns: ClassVar[Mapping[str, type]]  # the columns of a data frame: texts, integers, numbers
     _rare: ClassVar[tuple[str, ...]] = ()  # columns that are left out if no row has a value there
+    _scaled: ClassVar[tuple[str, ...]] = ()  # columns that are values of the attribute, in rows without a category
 
     def __repr__(self) -> str:
         return self.table().shortened().text()
@@ -78,12 +80,26 @@ class Rows(Shown, list[R]):
         vars(made).update(vars(self))
         return made
 
+    @classmethod
+    def columns(cls) -> list[str]:
+        """Return the names of the columns of a data frame."""
+        return list(cls._columns)
+
     # -- for other libraries
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return a dictionary for each row, with its category unchanged."""
         left = self._empty()
         return [{name: value for name, value in vars(row).items() if name not in left} for row in self]
+
+    def worded(self, schema: Schema) -> list[dict[str, Any]]:
+        """Return a dictionary for each row, like `to_dicts`, in which dates and times of day are texts."""
+        found = self.to_dicts()
+        for row in found:
+            for name in self._scaled if row["category"] is None else ():
+                if name in row:
+                    row[name] = worded(schema, row["attribute"], row[name])
+        return found
 
     def _empty(self) -> set[str]:
         """Return the rare columns in which no row has a value."""
@@ -121,6 +137,14 @@ class Rows(Shown, list[R]):
             absent = math.nan if kind is float else None
             found.append((name, kind, [absent if value is None else kind(value) for value in values]))
         return found
+
+
+def worded(schema: Schema, name: str, value: float | None) -> float | str | None:
+    """Return a value of an attribute in its words, if numbers are not its words."""
+    attribute = schema[name]
+    if value is None or not math.isfinite(value) or not isinstance(attribute, Numeric):
+        return value
+    return attribute.named(value) or value
 
 
 def _needed(package: str, message: str) -> Any:

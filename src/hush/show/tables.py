@@ -60,8 +60,13 @@ def chance(probability: Fraction) -> str:
     return "> 99.99 %" if text == "100.00 %" and probability < 1 else text
 
 
-def within(low: float, high: float) -> Callable[[float], str]:
-    """Return a function that writes numbers about an interval, with two digits for half its width."""
+def within(low: float, high: float, named: Callable[[float], str | None] | None = None) -> Callable[[float], str]:
+    """Return a function that writes numbers about an interval, with two digits for half its width.
+
+    `named` gives the words of an attribute for its numbers, if it has some: dates, for instance.
+    """
+    if named is not None and named(0.0) is not None:
+        return lambda value: (named(value) if math.isfinite(value) else None) or "unknown"
     half = (high - low) / 2
     if not (math.isfinite(half) and 1e-9 < half < 1e12):
         return number

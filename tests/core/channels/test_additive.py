@@ -9,6 +9,7 @@ import pytest
 from hush import PlanError
 from hush.core.channels import Additive
 from hush.core.channels.additive import digits_of
+from hush.core.channels.contrast import compared
 from hush.core.design.numeric import decays_of
 from hush.core.exact import WORD
 from hush.testing import ListedCoins
@@ -149,3 +150,20 @@ def test_runs_that_are_too_long_together_are_refused_in_words_that_name_the_rule
     for runs in (long, ((4096, 2), (1, 1))):
         with pytest.raises(PlanError, match=r"at most 4096 steps, the sum of the lengths of its runs$"):
             Additive(runs, (1, 1), 4096)
+
+
+def test_crowds_compare_the_ends_among_people_at_an_end_or_in_the_middle() -> None:
+    laws = [TOY.law(state) for state in (0, 4, 2)]
+    assert TOY.crowds() == [compared(laws[0], laws[1], law) for law in laws]
+
+
+@pytest.mark.parametrize(("steps", "size", "block"), [(255, 1023, 1), (256, 1024, 2)])
+def test_crowds_take_neighbouring_outputs_as_one_if_there_are_many(steps: int, size: int, block: int) -> None:
+    reach = (size - steps) // 2
+    channel = Additive(((steps, 1),), decays_of(Fraction(1), steps, reach), reach)
+    assert channel.alphabet.size == size
+    laws = []
+    for state in (0, steps):
+        law = list(channel.law(state).values())
+        laws.append({y: sum(law[y : y + block], Fraction(0)) for y in range(0, size, block)})
+    assert channel.crowds()[:2] == [compared(laws[0], laws[1], law) for law in laws]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hush import Categorical, DesignError, Numeric, Plan, PlanError, Schema, Tally, estimate
-from hush.core.channels import Cells, Output
+from hush.core.channels import Cells, Output, Summed
 from hush.core.design.categorical import grr
 from hush.core.design.joint import cells
 from hush.core.design.numeric import duchi
@@ -21,6 +21,7 @@ from hush.testing import ListedCoins
 from tests.cases import branches, joint_plan
 
 SIZES: list[tuple[int | None, ...]] = [(2,), (None,), (2, 2, 2), (4, 3), (None, 3), (2, None, None)]
+FEW: list[tuple[int | None, ...]] = [(2, 3), (None, 3), (None, None)]
 
 
 @pytest.mark.parametrize("sizes", SIZES)
@@ -54,6 +55,56 @@ def test_margins_have_the_probabilities_of_the_derivation(sizes: tuple[int | Non
                         continue
                     square = sum(chance * channel._value(size, count) ** 2 for chance, count in found)
                     assert square == channel.squares[j][true]
+
+
+@pytest.mark.parametrize("sizes", FEW)
+def test_sums_have_the_averages_and_the_bounds_of_the_law(sizes: tuple[int | None, ...]) -> None:
+    """One report at a time: what is read from its cells averages to the truth and to the mean square, exactly known."""
+    for channel in weighted(Fraction(2), sizes)[1:]:
+        none = channel.readings([0] * channel.cells, 0)
+        owners = [j for j, size in enumerate(sizes) for _ in range(size or 1)]
+        names = [None if size is None else i for size in sizes for i in range(size or 1)]
+        for state in channel.states():
+            law, truth = channel.law(state), channel.truth(state)
+            read = {output: channel.readings(counted(channel, output), 1) for output in law}
+            for i, empty in enumerate(none):
+                assert isinstance(empty, Summed)
+                values = {output: channel.decode(output)[i] for output in law}
+                square = sum((chance * values[output] ** 2 for output, chance in law.items()), Fraction(0))
+                assert (empty.attribute, empty.symbol, empty.n) == (owners[i], names[i], 0)
+                assert empty.mean is empty.square is None
+                assert empty.smallest == float(min(values.values()))
+                assert empty.largest == float(max(values.values()))
+                assert empty.squares.ends == (-1.0 if names[i] is None else 0.0, 1.0)
+                spread = float(square - truth[i] ** 2)
+                assert [*empty.squares.variances(float(truth[i]))] == pytest.approx([spread] * 2)
+                averaged = 0.0
+                for output, chance in law.items():
+                    one = read[output][i]
+                    assert isinstance(one, Summed)
+                    assert one.square is not None
+                    assert one.mean == float(values[output])
+                    assert (one.attribute, one.symbol, one.n) == (owners[i], names[i], 1)
+                    assert (one.smallest, one.largest) == (empty.smallest, empty.largest)
+                    assert one.squares.upper == empty.squares.upper
+                    averaged += float(chance) * one.square
+                assert averaged == pytest.approx(float(square))
+
+
+def counted(channel: Cells, output: Output) -> list[int]:
+    """The tally of one report."""
+    return [int(cell in members(output)) for cell in range(channel.cells)]
+
+
+def test_sums_are_averages_over_all_reports() -> None:
+    channel = weighted(Fraction(2), (None, 3))[1]
+    outputs = [(0, 1), (0, 5), (2, 4), (3, 4), (3, 5)]
+    counts = [sum(cell in output for output in outputs) for cell in range(6)]
+    for i, one in enumerate(channel.readings(counts, 5)):
+        assert isinstance(one, Summed)
+        mean = sum(channel.decode(output)[i] for output in outputs) / 5
+        without, within = channel.squares[one.attribute]
+        assert (one.n, one.mean, one.square) == (5, float(mean), float(without + mean * (within - without)))
 
 
 def weighted(epsilon: Fraction, sizes: tuple[int | None, ...]) -> list[Cells]:

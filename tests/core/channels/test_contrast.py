@@ -130,6 +130,14 @@ def test_the_widest_contrast_covers_any_table() -> None:
             assert all(covers(wide, compared(table[x], table[z], least), e) for e in FACTORS)
 
 
+def test_the_widest_contrast_separates_as_much_as_there_is() -> None:
+    """If less than half of w is high, all of that is apart; if more, the rest of it is high for both."""
+    one, three, five = Fraction(1), Fraction(3), Fraction(5)
+    eighth, tenth = Fraction(1, 8), Fraction(1, 10)
+    assert widest(five, Fraction(1, 2)) == ((eighth, five, one), (eighth, one, five), (2 * eighth, one, one))
+    assert widest(three, Fraction(2, 5)) == ((tenth, three, one), (tenth, one, three), (2 * tenth, three, three))
+
+
 def test_equal_pairs_are_merged() -> None:
     one, two = Fraction(1), Fraction(2)
     assert merged([(one, two, one), (two, two, one), (Fraction(0), one, one)]) == ((Fraction(3), two, one),)

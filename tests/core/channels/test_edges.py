@@ -1,38 +1,36 @@
-"""The ends of every rule of every channel: the last value that is accepted, the first that is not, and what is read.
+"""The ends of every rule of every channel: the last value that is accepted, the first that is not.
 
 Written with a mutation tester at hand (docs/mutants.md): each of these tests fails for a change that no other noticed.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from hush import Categorical, Numeric, PlanError
+from hush import Categorical, Choices, Numeric, PlanError
 from hush.core.channels import (
     Additive,
     Cells,
     Channel,
+    Corners,
     Cube,
+    Ladder,
     Mixture,
-    Reading,
+    Picks,
     Rows,
     Signs,
     Subset,
-    Summed,
     Unary,
     Window,
 )
-from hush.core.channels.base import draw_subset, exact_t, rounding_up, rounds_up
 from hush.core.channels.window import ROUNDING
 from hush.core.design.categorical import grr
 from hush.core.design.numeric import decays_of
 from hush.core.exact import WORD
-from hush.testing import ListedCoins
 from tests.cases import SMALL, small_window
 
 LAST = WORD - 1
@@ -53,6 +51,9 @@ ACCEPTED: dict[str, Make] = {
     "subset, least threshold": lambda: Subset(4097, 1, WORD // 4097 + 1),
     "signs, least": lambda: Signs(1, HALF + 1),
     "signs, most": lambda: Signs(1024, LAST),
+    "corners, least": lambda: Corners(1, 1, HALF + 1),
+    "corners, most": lambda: Corners(1024, 1024, LAST),
+    "corners, one": lambda: Corners(1024, 1, LAST),
     "cube, least": lambda: Cube(1, 1, 1, HALF + 1),
     "cube, most": lambda: Cube(1024, 64, 64, LAST),
     "cube, least agreement": lambda: Cube(64, 64, 33, LAST),
@@ -80,6 +81,13 @@ ACCEPTED: dict[str, Make] = {
     "window, three cells outside": lambda: Window(4, 1, ROUNDING * (COINS - 3)),
     "window, levels": lambda: Window(4, 1, ROUNDING * (COINS // 2 + 2), (-TOP, -1, 1, TOP)),
     "window, equal levels": lambda: Window(4, 2, ROUNDING * (COINS // 2 + 2), (-1, -1, 1, 1)),
+    "picks, least": lambda: Picks(2, 1, 1, (WORD - WORD // 3 - 1, WORD // 3 + 1)),
+    "picks, most": lambda: Picks(1025, 64, 1, (1, LAST)),
+    "picks, all but one held": lambda: Picks(3, 2, 1, (1, LAST)),
+    "picks, widest": lambda: Picks(5, 2, 3, (1, 2, WORD - 3)),
+    "picks, largest share": lambda: Picks(3, 1, 1, (1, LAST)),
+    "ladder, least": lambda: Ladder((0, 1, 2), 1, HALF),
+    "ladder, most": lambda: Ladder((*range(128), 1 << 44), 128, HALF + 128 * ROUNDING),
     "mixture, least": lambda: Mixture((1, LAST), PARTS),
     "mixture, most": lambda: Mixture((WORD // 8,) * 8, PARTS * 4),
 }
@@ -103,6 +111,12 @@ REFUSED: dict[str, Make] = {
     "signs, too many": lambda: Signs(1025, LAST),
     "signs, always": lambda: Signs(1, WORD),
     "signs, no integer": lambda: Signs(1, LAST / 1),  # type: ignore[arg-type]
+    "corners, as likely": lambda: Corners(1, 1, HALF),
+    "corners, none": lambda: Corners(0, 1, LAST),
+    "corners, too many": lambda: Corners(1025, 1, LAST),
+    "corners, none near": lambda: Corners(3, 0, LAST),
+    "corners, more near than there are": lambda: Corners(3, 4, LAST),
+    "corners, always": lambda: Corners(3, 3, WORD),
     "cube, as likely": lambda: Cube(1, 1, 1, HALF),
     "cube, none": lambda: Cube(0, 1, 1, LAST),
     "cube, too many": lambda: Cube(1025, 1, 1, LAST),
@@ -167,6 +181,31 @@ REFUSED: dict[str, Make] = {
     "window, a level too large": lambda: Window(4, 1, ROUNDING * (COINS // 2 + 2), (-TOP - 1, -1, 1, TOP + 1)),
     "window, too few levels": lambda: Window(4, 1, ROUNDING * (COINS // 2 + 2), (-1, 0, 1)),
     "window, equal sums": lambda: Window(4, 1, ROUNDING * (COINS // 2 + 2), (-1, -1, 1, 1)),
+    "picks, one value": lambda: Picks(1, 1, 1, (1, LAST)),
+    "picks, too many": lambda: Picks(1026, 1, 1, (1, LAST)),
+    "picks, none held": lambda: Picks(4, 0, 1, (WORD,)),
+    "picks, too many held": lambda: Picks(100, 65, 1, (1, LAST)),
+    "picks, weight 0": lambda: Picks(4, 2, 0, (WORD,)),
+    "picks, weight of too many": lambda: Picks(4, 2, 3, (1, 3, WORD - 4)),
+    "picks, a set that is never reported": lambda: Picks(5, 2, 3, (0, 1, LAST)),
+    "picks, too few shares": lambda: Picks(5, 2, 3, (1, LAST)),
+    "picks, too many shares": lambda: Picks(5, 2, 1, (1, 1, WORD - 2)),
+    "picks, shares as a list": lambda: Picks(5, 2, 1, [1, LAST]),  # type: ignore[arg-type]
+    "picks, no share": lambda: Picks(5, 2, 1, (0, WORD)),
+    "picks, too little": lambda: Picks(5, 2, 1, (1, LAST - 1)),
+    "picks, without held ones likelier": lambda: Picks(5, 2, 3, (1, 1, WORD - 2)),
+    "picks, as likely": lambda: Picks(3, 1, 1, (WORD // 4 * 3, WORD // 4)),
+    "ladder, two knots": lambda: Ladder((0, 1), 1, HALF),
+    "ladder, a list": lambda: Ladder([0, 1, 2], 1, HALF),  # type: ignore[arg-type]
+    "ladder, too many knots": lambda: Ladder((*range(130),), 1, WORD - 129 * ROUNDING),
+    "ladder, too high": lambda: Ladder((0, 1, (1 << 44) + 1), 1, HALF),
+    "ladder, above 0": lambda: Ladder((1, 2, 3), 1, HALF),
+    "ladder, below 0": lambda: Ladder((-1, 0, 1), 1, HALF),
+    "ladder, equal knots": lambda: Ladder((0, 1, 1), 1, HALF),
+    "ladder, no width": lambda: Ladder((0, 1, 2), 0, HALF),
+    "ladder, whole width": lambda: Ladder((0, 1, 2, 3), 4, WORD - 12 * ROUNDING),
+    "ladder, optional is no truth value": lambda: Ladder((0, 1, 2), 1, HALF, 0),  # type: ignore[arg-type]
+    "ladder, as likely": lambda: Ladder((0, 1, 2), 2, HALF),
     "mixture, one part": lambda: Mixture((LAST,), PARTS[:1]),
     "mixture, nine": lambda: Mixture((1,) * 8 + (WORD - 8,), PARTS * 4 + PARTS[:1]),
     "mixture, a share more": lambda: Mixture((1, 1, WORD - 2), PARTS),
@@ -190,11 +229,10 @@ def test_the_first_that_is_refused(case: str) -> None:
         REFUSED[case]()
 
 
-# -- which attributes a channel serves
-
 NUMBER, MAYBE = Numeric("x", 0, 1), Numeric("x", 0, 1, optional=True)
 THREE, TWO = Categorical("c", [*"abc"]), Categorical("c", [*"ab"])
 TWO_MAYBE = Categorical("c", [*"ab"], optional=True)  # three labels: missing is one
+SIX, SIX_OF_ONE, FIVE = Choices("s", [*"abcdef"], 2), Choices("s", [*"abcdef"], 1), Choices("s", [*"abcde"], 2)
 
 FITTING: dict[str, tuple[list[Any], list[list[Any]]]] = {
     "duchi": ([NUMBER], [[MAYBE], [TWO], [], [NUMBER, NUMBER]]),
@@ -205,6 +243,7 @@ FITTING: dict[str, tuple[list[Any], list[list[Any]]]] = {
     "grr-2": ([TWO], [[THREE], [TWO_MAYBE], [NUMBER], [], [TWO, TWO]]),
     "oue-2": ([TWO], [[THREE], [TWO_MAYBE], [NUMBER], [], [TWO, TWO]]),
     "signs-2": ([NUMBER] * 2, [[NUMBER], [NUMBER] * 3, [NUMBER, MAYBE], [TWO, NUMBER]]),
+    "corners-2-1": ([NUMBER] * 2, [[NUMBER], [NUMBER] * 3, [NUMBER, MAYBE], [TWO, NUMBER]]),
     "cube-2-1-1": ([NUMBER] * 2, [[NUMBER], [NUMBER] * 3, [NUMBER, MAYBE], [TWO, NUMBER]]),
     "cells-number-3": (
         [NUMBER, THREE],
@@ -216,6 +255,9 @@ FITTING: dict[str, tuple[list[Any], list[list[Any]]]] = {
         [THREE, NUMBER],
         [[NUMBER, THREE], [TWO, NUMBER], [THREE, MAYBE], [THREE], [NUMBER], [THREE, THREE], [THREE, NUMBER, NUMBER]],
     ),
+    "picks-6-2": ([SIX], [[SIX, SIX], [], [SIX_OF_ONE], [FIVE], [NUMBER], [TWO]]),
+    "ladder-3-1": ([NUMBER], [[MAYBE], [TWO], [], [NUMBER, NUMBER]]),
+    "ladder-5-2-optional": ([MAYBE], [[NUMBER], [TWO_MAYBE], []]),
     "rows-2-1-3-2-optional": ([TWO, MAYBE], [[TWO, NUMBER], [TWO_MAYBE, MAYBE], [MAYBE, TWO]]),
 }
 
@@ -227,234 +269,3 @@ def test_a_channel_says_which_attributes_it_serves(name: str) -> None:
     assert channel.mismatch(fitting) is None
     for attributes in others:
         assert channel.mismatch(attributes), attributes
-
-
-# -- what the server reads
-
-
-def exact_counts(channel: Channel, state: Any) -> tuple[int, list[int]]:
-    """The smallest crowd, all in one state, whose reports are in proportion to the law, exactly."""
-    law = channel.law(state)
-    n = math.lcm(*(p.denominator for p in law.values()))
-    counts = [0] * channel.alphabet.size
-    for output, p in law.items():
-        for symbol in output if isinstance(output, tuple) else (output,):
-            counts[symbol] += int(p * n)
-    return n, counts
-
-
-def average(reading: Reading, values: Any) -> Fraction:
-    total = sum((count * Fraction(value) for count, value in zip(reading.counts, values, strict=True)), Fraction(0))
-    return total / sum(reading.counts)
-
-
-@pytest.mark.parametrize("epsilon", [Fraction("0.5"), Fraction(4)])
-@pytest.mark.parametrize("name", [name for name in SMALL if name != "subset-12" and not name.startswith("ladder")])
-def test_readings_of_a_typical_crowd_are_the_truth(name: str, epsilon: Fraction) -> None:
-    """Values are floats and counts exact, so that the average is off by rounding alone; every target has its place.
-
-    Ladders have no readings: `hush.server.ladders` reads their counts.
-    """
-    channel = SMALL[name](epsilon)
-    if isinstance(channel, Additive):
-        # No tails to speak of, and short fractions.
-        channel = Additive(channel.runs, (WORD >> 8, WORD >> 16, WORD >> 32, WORD >> 54), 7 * channel.steps)
-    states = [*channel.states()]
-    for state in {states[0], states[len(states) // 3], states[-1]}:
-        n, counts = exact_counts(channel, state)
-        readings = channel.readings(counts, n)
-        truth = targets(channel, state)
-        assert len(readings) == len(truth)
-        assert [(r.attribute, r.symbol) for r in readings] == places(channel, name)
-        for reading, expected in zip(readings, truth, strict=True):
-            if isinstance(reading, Summed):
-                assert reading.n == n
-                loose = 1e-12 * abs(reading.largest)
-                assert reading.mean == pytest.approx(float(expected), abs=loose)
-                if reading.presence is not None:
-                    assert reading.presence.mean == pytest.approx(float(1 - truth[-1]), abs=loose)
-                continue
-            assert len(reading.counts) == len(reading.values)
-            assert sum(reading.counts) == n * reading.share
-            loose = 1e-12 * max(map(abs, reading.values))
-            if reading.presence is None:
-                assert abs(float(average(reading, reading.values) - expected)) <= loose
-            else:
-                here = 1 - truth[1]
-                assert abs(float(average(reading, reading.presence) - here)) <= loose
-                assert abs(float(average(reading, reading.values) - expected * here)) <= loose
-            assert reading.squares is not None or len(reading.values) == 2
-
-
-def targets(channel: Channel, state: Any) -> tuple[Fraction, ...]:
-    """The true value of every reading."""
-    truth = channel.truth(state)
-    if not isinstance(channel, Rows):
-        return truth
-    shares, values, here = (truth[i * channel.rows : (i + 1) * channel.rows] for i in range(3))
-    total = sum(values, Fraction(0))
-    return (*shares, total, 1 - sum(here, Fraction(0))) if channel.optional else (*shares, total)
-
-
-def places(channel: Channel, name: str) -> list[tuple[int, int | None]]:
-    """Attribute and symbol of every target."""
-    if isinstance(channel, Subset | Unary):
-        return [(0, category) for category in range(channel.size)]
-    if isinstance(channel, Cells):
-        symbols = [[None] if size is None else range(size) for size in channel.sizes]
-        return [(j, symbol) for j, each in enumerate(symbols) for symbol in each]
-    if isinstance(channel, Rows):
-        shares: list[tuple[int, int | None]] = [(0, j) for j in range(channel.rows)]
-        return [*shares, (1, None), *[(1, 0)] * channel.optional]
-    if isinstance(channel, Signs | Cube):
-        return [(j, None) for j in range(channel.size)]
-    return [(0, None), (0, 0)] if name.endswith("optional") else [(0, None)]
-
-
-NUMBERS = ["duchi-optional", "window-5-2", "window-uneven", "mixture", "mixture-optional", "laplace", "staircase"]
-
-
-@pytest.mark.parametrize("name", NUMBERS)
-def test_rounding_keeps_the_mean_exactly_as_it_says(name: str) -> None:
-    channel = SMALL[name](Fraction(2))
-    loose = Fraction(1, 1 << (50 if isinstance(channel, Additive) else 23))
-    for u in (0.0, 0.1, 0.25, 0.7, 0.875, 1.0):
-        rounding = channel.rounding([u])
-        assert sum(rounding.values()) == 1
-        assert all(0 < p <= 1 for p in rounding.values())
-        mean = sum((p * channel.truth(state)[0] for state, p in rounding.items()), Fraction(0))
-        assert abs(mean - (2 * Fraction(u) - 1)) <= loose
-
-
-@pytest.mark.parametrize("name", [*NUMBERS, "ladder-6-3", "ladder-two-sided", "ladder-5-2-optional"])
-def test_a_likelihood_is_the_law_after_rounding(name: str) -> None:
-    channel = SMALL[name](Fraction(3))
-    inputs: list[Any] = [0.0, 0.2, 0.5, 0.9, 1.0]
-    for u in [*inputs, None] if name.endswith("optional") else inputs:
-        expected = dict.fromkeys(range(channel.alphabet.size), Fraction(0))
-        for state, chance in channel.rounding([u]).items():
-            for output, p in channel.law(state).items():
-                assert isinstance(output, int)
-                expected[output] += chance * p
-        found = channel.likelihood(u)
-        assert found is not None
-        inner = slice(1, -1) if isinstance(channel, Additive) else slice(None)  # without the far tails
-        # The rounding of windows is to 2^-24.
-        assert found[inner] == pytest.approx([float(p) for p in expected.values()][inner], abs=1e-7)
-        assert len(found) == len(expected)
-
-
-def test_only_channels_of_one_number_have_likelihoods() -> None:
-    for name in ("grr-5", "oue-6", "signs-5", "cube-4-3-2", "cells-4-3", "rows-3-1-5-2"):
-        assert SMALL[name](Fraction(1)).likelihood(0.5) is None
-
-
-# -- the pieces that channels share
-
-
-def test_rounding_up_at_its_ends() -> None:
-    unit = Fraction(1, 1 << 53)
-    assert [rounding_up(u) for u in (-1.0, 0.0, 5e-324, 0.5, 1.0, 7.0)] == [0, 0, unit, Fraction(1, 2), 1, 1]
-    assert rounding_up(1 - 2.0**-53) == 1 - unit
-    for u in (0.0, 2.0**-53, 0.25, 1 - 2.0**-53, 1.0):
-        edge = int(rounding_up(u) * WORD)
-        assert edge == 0 or rounds_up(u, edge - 1)
-        assert edge == WORD or not rounds_up(u, edge)
-
-
-def test_a_subset_takes_the_words_of_floyds_algorithm() -> None:
-    """One draw for each member, none where there is nothing to choose; a number drawn twice stands for the top."""
-
-    def word(n: int, value: int) -> int:
-        return ((2 * value + 1) * WORD // n) // 2
-
-    def drawn(n: int, size: int, *picks: tuple[int, int]) -> list[int]:
-        coins = ListedCoins([word(*pick) for pick in picks])
-        found = draw_subset(coins, n, size)
-        assert coins.left == 0
-        return found
-
-    assert drawn(1, 1) == [0]
-    assert drawn(2, 1, (2, 1)) == [1]
-    assert drawn(5, 1, (5, 3)) == [3]
-    assert drawn(3, 3) == [0, 1, 2]
-    assert drawn(3, 0) == []
-    assert drawn(5, 2, (4, 2), (5, 0)) == [0, 2]
-    assert drawn(5, 2, (4, 2), (5, 2)) == [2, 4]
-    assert drawn(5, 2, (4, 3), (5, 4)) == [3, 4]
-    assert drawn(10, 2, (9, 8), (10, 1)) == [1, 8]  # in order, which a set of integers need not be
-
-
-def test_t_has_two_ends() -> None:
-    assert [exact_t(t) for t in (-1, -0.5, 1)] == [-1, Fraction(-1, 2), 1]
-    assert [exact_t(t, low=0) for t in (0, 0.5, 1)] == [0, Fraction(1, 2), 1]
-    tiny = Fraction(1, 10**30)
-    for t, low in ((-1 - tiny, -1), (1 + tiny, -1), (-tiny, 0)):
-        with pytest.raises(ValueError, match="t must be"):
-            exact_t(t, low=low)
-    with pytest.raises(ValueError, match="t must be"):
-        exact_t(-1 - tiny)
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_the_states_have_two_ends(name: str) -> None:
-    channel = SMALL[name](Fraction(1))
-    states = [state for state in channel.states() if state is not None]
-    if isinstance(channel, Rows):
-        assert len(states) == channel.rows * (channel.last + 1 + channel.optional)
-        beyond: list[Any] = [(-1, 0), (channel.rows, 0), (0, -1), (0, channel.last + 1), (0,), (0, 0, 0), 0, (True, 0)]
-        beyond += [] if channel.optional else [(0, None)]
-    elif isinstance(channel, Mixture):
-        first, last = ([part.states().__next__() for part in channel.parts], [part.last for part in channel.parts])
-        beyond = [
-            (-1, first[1]),
-            (first[0], -1),
-            (last[0] + 1, last[1]),
-            (last[0], last[1] + 1),
-            tuple(first[:1]),
-        ]
-    else:
-        ends = [state for state in states if isinstance(state, int)]
-        assert ends == [*range(len(ends))]
-        beyond = [-1, len(ends)]
-    for state in (states[0], states[-1]):
-        assert sum(channel.law(state).values()) == 1
-        assert len(channel.truth(state)) > 0
-    for state in beyond:
-        for method in (channel.law, channel.truth):
-            with pytest.raises(PlanError):
-                method(state)
-
-
-def test_missing_is_a_state_of_optional_channels_alone() -> None:
-    for name in ("duchi", "window-uneven", "mixture", "laplace", "grr-5"):
-        channel = SMALL[name](Fraction(1))
-        for method in (channel.law, channel.truth):
-            with pytest.raises(PlanError):
-                method((None, None) if isinstance(channel, Mixture) else None)
-    assert [SMALL[name](Fraction(1)).optional for name in ("mixture", "mixture-optional")] == [False, True]  # type: ignore[attr-defined]
-
-
-def test_a_share_is_not_negative() -> None:
-    channel = Cells((None, 3), 1, LAST)
-    assert channel.variance_of(0, -0.5) > 0
-    with pytest.raises(ValueError, match="t must be"):
-        channel.variance_of(1, -0.5)
-
-
-def test_the_worst_share_may_be_none_or_all() -> None:
-    """A bit that is nearly certain for the true category is worst for those who do not hold it, and conversely."""
-    for channel, worst in ((Unary(4, LAST, HALF), 0), (Unary(4, HALF, 1), 1), (Cells((3,), 1, LAST - HALF // 8), 1)):
-        assert channel.worst_variance == channel.variance(worst) > channel.variance(1 - worst)
-
-
-def test_a_channel_reads_its_own_kind_alone() -> None:
-    """A part of a mixture is read as a window, whatever it says it is: so it must say that."""
-    values = PARTS[0].to_json()
-    assert Window.from_json(values) == PARTS[0]
-    with pytest.raises(PlanError, match="kind"):
-        Window.from_json(values | {"kind": "other"})
-    mixture = Mixture((1, LAST), PARTS).to_json()
-    mixture["parts"][1]["kind"] = "mixture"
-    with pytest.raises(PlanError, match="kind"):
-        Mixture.from_json(mixture)

@@ -6,12 +6,13 @@ from fractions import Fraction
 
 import pytest
 
-from hush.core.channels import Mixture
+from hush.core.channels import Mixture, Output
+from hush.core.channels.contrast import compared
 from hush.core.channels.squares import Squares
 from hush.core.design.numeric import hybrid
 from hush.core.exact import WORD
 from hush.testing import ListedCoins
-from tests.cases import SMALL
+from tests.cases import SMALL, small_mixture
 
 
 @pytest.mark.parametrize("name", ["mixture", "mixture-optional"])
@@ -66,3 +67,24 @@ def test_bounds_of_the_variance_are_exact_enough_and_need_no_fractions(optional:
     for x in range(-20, 21):
         bounds = Squares(squares.lower, squares.upper).variances(x / 20)
         assert bounds == pytest.approx(exact.variances(x / 20), abs=1e-12)
+
+
+def test_crowds_compare_the_ends_and_missing_among_people_at_either_or_in_the_middle() -> None:
+    for optional in (False, True):
+        channel = small_mixture(Fraction(1), optional)
+        ends: list[float | None] = [0.0, 1.0, None] if optional else [0.0, 1.0]
+        laws = {u: law_of(channel, u) for u in [*ends, 0.5]}
+        assert channel.crowds() == [compared(laws[0.0], laws[z], law) for z in ends[1:] for law in laws.values()]
+
+
+def law_of(channel: Mixture, u: float | None) -> dict[Output, Fraction]:
+    """The law of an input, rounding included, from its parts."""
+    found: dict[Output, Fraction] = {}
+    for state, share in channel.rounding([u]).items():
+        for output, probability in channel.law(state).items():
+            found[output] = found.get(output, Fraction(0)) + share * probability
+    return found
+
+
+def test_the_ends_are_farthest_apart_in_every_part_unless_values_may_be_missing() -> None:
+    assert [small_mixture(Fraction(1), optional).tight for optional in (False, True)] == [True, False]

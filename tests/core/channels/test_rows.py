@@ -332,3 +332,55 @@ def test_a_table_of_few_reports_is_read_without_any() -> None:
         for reading in channel.readings([0] * channel.alphabet.size, 0):
             if isinstance(reading, Summed):
                 assert (reading.n, reading.mean, reading.square) == (0, None, None)
+
+
+# -- what is known before any report
+
+
+def moments(channel: Rows, state: Any, rows: range) -> tuple[Fraction, Fraction, Fraction]:
+    """The averages of value^2, value*presence and presence^2, where both are summed over some rows."""
+    value2, product_, presence2 = Fraction(0), Fraction(0), Fraction(0)
+    for output, chance in channel.law(state).items():
+        decoded = channel.decode(output)
+        value = sum((decoded[channel.rows + j] for j in rows), Fraction(0))
+        here = sum((decoded[2 * channel.rows * channel.optional + j] for j in rows), Fraction(0))
+        value2 += chance * value**2
+        product_ += chance * value * here
+        presence2 += chance * here**2
+    return value2, product_, presence2
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("name", ROWS)
+def test_what_is_known_of_the_variance_follows_from_the_law(name: str, epsilon: Fraction) -> None:
+    """Of value - t*presence for the mean t of a group, and of all: for present people, missing ones, other groups."""
+    channel = rows_of(name, epsilon)
+    total = channel.readings([0] * channel.alphabet.size, 0)[channel.rows]
+    for squares, rows, elsewhere in (
+        (channel.squares, range(1), [(1, 0)]),
+        (total.squares, range(channel.rows), []),
+    ):
+        assert squares is not None
+        kinds: list[Any] = elsewhere + [(0, None)] * channel.optional
+        found = [moments(channel, state, rows) for state in kinds]
+        assert [*squares.absent] == [pytest.approx((float(v2), float(p2))) for v2, _, p2 in found]
+        for start in range(channel.last + 1):
+            value2, product_, presence2 = moments(channel, (0, start), rows)
+            t = channel.truth((0, start))[channel.rows]
+            around = float(value2 - 2 * t * product_ + t**2 * presence2)
+            assert float(value2) + squares.bend * float(t) ** 2 == pytest.approx(around)
+
+
+def test_without_reports_the_share_of_missing_is_named_all_the_same() -> None:
+    *_, total, missing = small_rows(Fraction(1), 3, 1, 3, 1, True).readings([0] * 12, 0)
+    assert isinstance(total, Summed)
+    assert isinstance(missing, Summed)
+    assert (total.attribute, total.symbol, total.n) == (1, None, 0)
+    assert (missing.attribute, missing.symbol, missing.n) == (1, 0, 0)
+
+
+def test_a_crowd_has_people_of_one_row_of_two_and_missing_ones() -> None:
+    plain, optional = (small_rows(Fraction(1), 4, 2, 7, 2, missing) for missing in (False, True))
+    assert plain.opposites() == [((0, 0), (0, 5)), ((0, 0), (1, 5))]
+    assert optional.opposites() == [*plain.opposites(), ((0, 0), (0, None))]
+    assert plain.bystanders() == optional.bystanders() == [(0, 2), (3, 0), (3, 5)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from hush.core.channels import Rows
@@ -30,6 +32,9 @@ class Given(Coins):
 
     def below(self, n: int) -> int:
         return Watched(n - 1)
+
+    def several(self, sizes: Sequence[int]) -> list[int]:
+        return [self.below(n) for n in sizes]
 
 
 @pytest.mark.parametrize("weight", [1, 3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import gc
 import sys
 from collections import Counter
@@ -12,18 +13,21 @@ from typing import Any, ClassVar
 
 import pytest
 
-from hush import Categorical, Numeric, Plan, Schema, design
+from hush import Boolean, Categorical, Choices, Date, Integer, Listed, Numeric, Plan, Schema, Text, Time, design
 from hush.core import coins
-from hush.core.channels import Channel, Output, State, Subset, Unary, Window
+from hush.core.channels import Channel, Output, Picks, State, Subset, Unary, Window
 from hush.core.channels.base import Coins, searchable
 from hush.core.channels.window import ROUNDING
 from hush.core.coins import Coins as AnyCoins
 from hush.core.design.categorical import grr
 from hush.core.exact import WORD, aligned_threshold
+from hush.core.looking import Look
 from hush.core.plan import Question
 from hush.core.schema import Input, Record
-from hush.core.views import Bands, Look
+from hush.core.views import Bands
+from hush.core.word_views import Prefix
 from hush.device.randomise import randomise_from
+from hush.errors import SchemaError
 from hush.testing import ListedCoins, RecordedCoins, SeededCoins
 from tests.cases import DESIGNED, SMALL, related_plan
 
@@ -153,7 +157,8 @@ def test_the_number_of_words_does_not_depend_on_the_output(name: str) -> None:
 @pytest.mark.parametrize("n", range(1, 17))
 def test_below_says_nothing_by_the_words_that_it_draws_again(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With words of 4 bits, all of them are followed: each number has equally many words, however many were refused."""
-    monkeypatch.setattr(coins, "WORD", 16)
+    for name, value in {"WORD": 16, "LOW": 15, "BITS": 4}.items():
+        monkeypatch.setattr(coins, name, value)
 
     found: Counter[int] = Counter()
     for word in range(16):
@@ -195,8 +200,11 @@ def _parts(channel: Channel) -> Iterator[Channel]:
 
 
 def _inputs(name: str, channel: Channel) -> list[list[Input]]:
+    if isinstance(channel, Picks):
+        marks: list[Any] = [bytes(channel.size), b"\1" * channel.held + bytes(channel.size - channel.held)]
+        return [[one] for one in marks]
     numbers: list[list[Input]]
-    if channel.kind in ("subset", "unary"):
+    if channel.kind in ("subset", "unary", "geometry"):
         return [[0], [channel.size - 1]]  # type: ignore[attr-defined]
     if channel.kind == "cells":
         return [[0.25 if size is None else 0 for size in channel.sizes]]  # type: ignore[attr-defined]
@@ -204,7 +212,7 @@ def _inputs(name: str, channel: Channel) -> list[list[Input]]:
         last = channel.rows - 1  # type: ignore[attr-defined]
         numbers = [[0, 0.0], [last, 0.3], [last, 1.0]]
         return [*numbers, [0, None]] if name.endswith("optional") else numbers
-    if channel.kind in ("signs", "cube"):
+    if channel.kind in ("signs", "cube", "corners"):
         return [[0.0] * channel.size, [1.0] * channel.size]  # type: ignore[attr-defined]
     numbers = [[0.0], [0.3], [1.0]]
     return [*numbers, [None]] if name.endswith("optional") else numbers
@@ -292,9 +300,49 @@ def test_so_does_a_number_with_additive_noise() -> None:
 
 @pytest.mark.parametrize("values", [["no", "yes", "\U0001f600" * 256], [-5, 0, (1 << 53) - 1]], ids=["texts", "codes"])
 def test_a_category_takes_the_same_steps_whichever_it_is(values: list[Any]) -> None:
-    for mechanism in ("grr", "subset"):
+    for mechanism in ("grr", "subset", "geometry"):
+        if mechanism == "geometry":  # it needs at least five categories
+            values = [*values, *[type(values[0])(i) for i in range(7, 12)]]
         plan = design(Schema([Categorical("c", values, optional=True)]), 1.0, categorical=mechanism)
         assert same_steps(plan, [*values, None])
+
+
+def test_other_values_take_the_same_steps_as_those_declared() -> None:
+    """However long they are, and also those that no text of Unicode holds."""
+    values = ["x", "yy", "zz", "", "z" * 100_000, "\ud800", "\U0001f600" * 300, None]
+    plan = design(Schema([Categorical("c", ["x", "yy"], optional=True, other=True)]), 1.0)
+    assert same_steps(plan, values)
+
+
+def test_booleans_and_whole_numbers_take_the_same_steps_if_they_are_missing() -> None:
+    assert same_steps(design(Schema([Boolean("b", optional=True)]), 1.0), [True, False, None])
+    plan = design(Schema([Integer("n", 0, 10, out_of_range="clip", optional=True)]), 1.0)
+    assert same_steps(plan, [0, 10, 3, 4.0, -7, 1 << 52, None])
+
+
+@pytest.mark.parametrize("optional", [False, True])
+@pytest.mark.parametrize("way", ["picks", "members"])
+def test_lists_take_the_same_steps_however_long_they_are(way: Any, optional: bool) -> None:
+    schema = Schema([Choices("c", ["a", "b" * 50, *"cdefgh"], 3, optional)])
+    held = [[], ["a"], ["h"], ["h", "g", "f"], ["a", "b" * 50, "c"], *([None] if optional else [])]
+    assert same_steps(design(schema, 1.0, choices=way), held)
+
+
+class Sparing(Choices):
+    """The twin: it looks at the values of a list, and no others."""
+
+    def encode(self, value: object) -> Any:
+        assert isinstance(value, list)
+        marks = bytearray(len(self.values))
+        for item in value:
+            marks[self.values.index(item)] = 1
+        return bytes(marks)
+
+
+def test_a_list_that_is_only_looked_through_is_caught() -> None:
+    plan = design(Schema([Sparing("c", ["a", "b", "c", "d"], 2)]), 1.0, choices="picks")
+    assert same_steps(plan, [["a", "d"], ["b", "c"]])
+    assert not same_steps(plan, [["a", "d"], ["b"]])
 
 
 def test_so_do_records_of_related_attributes_whatever_is_asked() -> None:
@@ -401,3 +449,59 @@ def test_a_window_divides_integers_of_one_length_whatever_the_coin() -> None:
         for word in (*words, 0, window.threshold - 1, window.threshold, WORD - 1):
             for state in (0, window.last):
                 assert window.cell(state, word) == plainly(window)(state, word)
+
+
+def test_dates_and_times_take_the_same_steps() -> None:
+    plan = design(Schema([Date("d", "1970-01-01", "2000-01-01", out_of_range="clip", optional=True)]), 1.0)
+    assert same_steps(plan, ["1970-01-01", "0001-01-01", "9999-12-31", "1984-02-29", datetime.date(1980, 5, 1), None])
+    clock = Time("t", "18:00", "06:00", out_of_range="clip", optional=True)
+    assert same_steps(design(Schema([clock]), 1.0), ["00:00", "23:59:59", "12:00", datetime.time(7), None])
+
+
+TEXTS = [None, "", "a", " b ", "y" * 16, "y" * 300, "7" * 64, "\u00c9t\u00e9", "cafe\u0301", "\U0001f600" * 64]
+
+
+@pytest.mark.parametrize("alphabet", [None, "english"])
+def test_texts_take_the_same_steps(alphabet: str | None) -> None:
+    view = Prefix("t", (8, 8), 8)
+    plan = Plan(
+        Schema([Text("t", 16, alphabet, optional=True)]), Fraction(1), 1, (Question((view,), grr(Fraction(1), 9)),)
+    )
+    assert same_steps(plan, TEXTS)
+
+
+def test_a_text_that_is_looked_at_as_long_as_it_is_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Text, "_framed", lambda self, value: value[:64])
+    view = Prefix("t", (8, 8), 8)
+    plan = Plan(Schema([Text("t", 16, optional=True)]), Fraction(1), 1, (Question((view,), grr(Fraction(1), 9)),))
+    right = plan.schema["t"]
+    assert isinstance(right, Text)
+    assert len({len(right._framed(text or "")) for text in TEXTS}) > 1
+    monkeypatch.undo()
+    assert len({(len(framed := right._framed(text or "")), framed.__sizeof__()) for text in TEXTS}) == 1
+
+
+@pytest.mark.parametrize("given", ["a", "no such value", None])
+def test_what_may_be_missing_takes_its_steps_also_if_nobody_asks(given: str | None) -> None:
+    """Otherwise time would tell who left it out from who has it."""
+    calls: list[str] = []
+    schema = Schema([Numeric("x", 0, 1), Text("t", 16, optional=True), Categorical("c", ["u", "v"])])
+
+    def noted(name: str, encode: Callable[[object], Input]) -> Callable[[object], Input]:
+        def encoded(value: object) -> Input:
+            calls.append(name)
+            return encode(value)
+
+        return encoded
+
+    schema._encoders.update({name: noted(name, encode) for name, encode in schema._encoders.items()})
+    schema.encode({"x": 0.5} | ({"t": given} if given is not None else {}), ["x"])
+    assert calls == ["x", "t"]
+
+
+def test_a_long_list_that_is_not_here_does_not_matter_where_nobody_asks() -> None:
+    away = Listed.from_json({"count": 3, "name": "away.txt", "sha256": "00" * 32})
+    schema = Schema([Numeric("x", 0, 1), Categorical("c", away, optional=True)])
+    assert schema.encode({"x": 0.5}, ["x"]) == [0.5, None]
+    with pytest.raises(SchemaError, match="is not here"):
+        schema.encode({"x": 0.5, "c": "a"}, ["x"])

@@ -9,7 +9,7 @@ from math import comb, exp
 
 import pytest
 
-from hush.core.channels import Output
+from hush.core.channels import Cube, Output
 from hush.core.design.numeric import signs
 from hush.core.exact import WORD
 from hush.testing import ListedCoins
@@ -113,3 +113,10 @@ def test_erratum_1_even_d_as_printed_is_not_private(d: int, epsilon: Fraction) -
     ratio = max(max(column) / min(column) for column in zip(*laws, strict=True))
     assert ratio == exp_floor(epsilon) + 1 > exp_floor(epsilon)
     assert signs(epsilon, d).ratio <= exp_floor(epsilon)
+
+
+def test_a_bystander_is_half_way_unless_there_are_too_many_reports() -> None:
+    assert signs(Fraction(1), 6).bystanders() == [0b111]
+    assert signs(Fraction(1), 5).bystanders() == [0b11]
+    assert [len(signs(Fraction(1), size).bystanders()) for size in (128, 129)] == [1, 0]
+    assert Cube(200, 64, 33, WORD - 1).bystanders() == [(1 << 100) - 1]

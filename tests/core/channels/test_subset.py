@@ -45,3 +45,12 @@ def with_weight(epsilon: Fraction, size: int, weight: int) -> int:
 def test_it_beats_oue_as_the_design_says(size: int, epsilon: str, gain: float) -> None:
     e = Fraction(epsilon)
     assert total_variance(oue(e, size)) / total_variance(subset(e, size)) > gain
+
+
+@pytest.mark.parametrize(("size", "weight"), [(2, 1), (3, 1), (3, 2), (4, 2), (5, 3), (6, 5)])
+def test_pairs_of_categories_are_in_the_set_as_often_as_is_said(size: int, weight: int) -> None:
+    """The true category and another one, and two others, by the law. Of two categories there are no two others."""
+    channel = Subset(size, weight, with_weight(Fraction(2), size, weight))
+    law = [(set() if isinstance(output, int) else set(output), p) for output, p in channel.law(0).items()]
+    both = [sum((p for members, p in law if members.issuperset(pair)), Fraction(0)) for pair in ((0, 1), (1, 2))]
+    assert channel.pairs == tuple(both)

@@ -155,3 +155,34 @@ def test_rounding_of_what_lies_outside(name: str) -> None:
         assert channel.rounding([u]) == {0: Fraction(1)}
     for u in (1.0, 1.0000001, 7.0, 1e200):
         assert channel.rounding([u]) == {channel.last: Fraction(1)}
+
+
+def test_a_crowd_has_people_at_the_ends_missing_and_at_several_places() -> None:
+    plain, optional = (SMALL[name](Fraction(1)) for name in ("window-16-3", "window-9-2-optional"))
+    assert isinstance(plain, Window)
+    assert isinstance(optional, Window)
+    assert plain.opposites() == [(0, 13)]
+    assert plain.bystanders() == [2, 4, 6, 8, 10]
+    assert optional.opposites() == [(0, 7), (0, None)]
+    assert optional.bystanders() == [1, 2, 3, 4, 5, None]
+
+
+@pytest.mark.parametrize(("name", "cells"), [("window-5-2", 0), ("window-8-6", 4), ("duchi-optional", 0)])
+def test_cells_that_every_window_has_are_always_likely(name: str, cells: int) -> None:
+    channel = SMALL[name](Fraction(1))
+    assert isinstance(channel, Window)
+    least = min(channel.law(0).values())
+    assert channel.always == cells * least
+
+
+@pytest.mark.parametrize("name", [name for name in SMALL if name.startswith(("window", "duchi", "ladder"))])
+def test_all_quotients_of_a_draw_are_positive(name: str) -> None:
+    """So that a division takes as long for all words: Python is faster if a quotient is 0, slower if negative."""
+    for epsilon in (Fraction(1, 2), Fraction(4)):
+        channel = SMALL[name](epsilon)
+        assert isinstance(channel, Windowed)
+        _, to_inside, more, _, to_outside, further, _ = channel._steps
+        for word in (0, WORD - 1):
+            upper = (word | WORD) // ROUNDING
+            assert (upper + more) // to_inside > 0
+            assert (upper + further) // to_outside > 0

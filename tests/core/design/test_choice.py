@@ -9,7 +9,19 @@ from typing import Any
 
 import pytest
 
-from hush import Categorical, DesignError, Numeric, Plan, PlanError, Schema, Tally, design, estimate, predict
+from hush import (
+    Categorical,
+    DesignError,
+    Numeric,
+    Plan,
+    PlanError,
+    Schema,
+    SchemaError,
+    Tally,
+    design,
+    estimate,
+    predict,
+)
 from hush.core.channels import Cells, Cube
 from hush.core.dealing import questions
 from hush.core.design.average import histogram
@@ -144,9 +156,11 @@ def test_neighbours_may_be_reported_together() -> None:
     assert [question.attributes for question in plan.questions][3:] == [("x3", "c0"), ("c1", "c2", "c3")]
     assert isinstance(plan.channel("c0"), Cells)
     assert Plan.from_json(plan.to_json()) == plan
-    for joint in ([["c0", "c2"]], [["c1", "c0"]], [["c0", "c1"], ["c1", "c2"]], [["c0", "nobody"]]):
+    for joint in ([["c0", "c2"]], [["c1", "c0"]], [["c0", "c1"], ["c1", "c2"]]):
         with pytest.raises(DesignError, match="together"):
             design(MIXED, 4.0, joint=joint)
+    with pytest.raises(SchemaError, match="no attribute is called 'nobody'"):
+        design(MIXED, 4.0, joint=[["c0", "nobody"]])
     wrongs: list[Any] = [[["c0"]], ["c0"], [[]]]
     for wrong in wrongs:
         with pytest.raises(DesignError, match="two or more"):

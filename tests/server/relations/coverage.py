@@ -15,7 +15,7 @@ from experiments.surveys import Array, survey
 
 import hush
 from hush.core.blanket import blanket_of
-from hush.server.tally import PeopleTally, without
+from hush.server.tally import without
 
 LEVEL = 0.95
 TEAMS = (0.56, 0.3, 0.1, 0.04)
@@ -152,7 +152,7 @@ def measured(
         tally = survey(plan, {name: people[name] for name in names}, rng)
         if own:
             tally = mixed(tally, own, rng)
-            assert isinstance(tally, PeopleTally)
+            assert tally.own
         if forgets:
             tally = hush.Tally(plan, tally.reports, tally.answered, tally.counts)
         read(tally, found)

@@ -126,6 +126,7 @@ def test_the_variance_of_cells_and_parts(epsilon: float, by: str) -> None:
         """Return cell - x*row - y*column, for any counts per answer: hush's own estimate, which is linear."""
         scaled = [[round(c * 10**12) for c in row] for row in counts]
         moved: Any = SimpleNamespace(plan=plan, counts=scaled, answered=[10**12] * len(scaled))
+        moved.whole = moved
         here = tabulated(moved, by, other)
         return here.points[i][j] - x * here.margins[0][i] - y * here.margins[1][j]
 

@@ -9,6 +9,8 @@ import type { Alphabet, Output } from "./alphabet.js";
 /** A channel with its integers, checked. `ratio` makes it private; a device calls `draw`. */
 export interface Channel {
   readonly kind: string;
+  /** How many numbers a corners channel takes the signs of. */
+  readonly near?: number;
   /** The largest ratio of one output's probability under two inputs, exactly; not in lowest terms. */
   readonly ratio: Ratio;
   /** How outputs are checked and written. */

@@ -44,10 +44,8 @@ export function rows(value: unknown): Channel {
       const beside = other + width * Number(other >= start);
       const named = coins.around(count, weight, row, Number(here) | Number(place < weight * beyond));
       const mine = here ? within : beside;
-      const members = named.map((j) => {
-        const cell = below(cells);
-        return j * group + Math.min(j === row ? mine : cell, size);
-      });
+      const drawn = coins.several(cells, weight, 0);
+      const members = named.map((j, i) => j * group + Math.min(j === row ? mine : drawn[i]!, size));
       return weight === 1 ? members[0]! : members;
     },
     likelihood(output, [row, u]) {

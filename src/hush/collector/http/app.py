@@ -24,12 +24,15 @@ from hush.collector.http.charts import ChartHandlers
 from hush.collector.http.desk import Desk
 from hush.collector.http.direct import REPORTS, Heads
 from hush.collector.http.endpoints import declared, endpoint
+from hush.collector.http.frequent_views import FrequentViews
 from hush.collector.http.gate import Gate
 from hush.collector.http.health import HealthHandlers
+from hush.collector.http.lists import ListHandlers
 from hush.collector.http.lookup import Finder
 from hush.collector.http.metrics import Metrics
 from hush.collector.http.openapi import openapi
 from hush.collector.http.operating import Operating
+from hush.collector.http.period_views import PeriodViews
 from hush.collector.http.pilots import Pilots
 from hush.collector.http.plans import PlanHandlers
 from hush.collector.http.preparing import Preparing
@@ -48,30 +51,35 @@ from hush.collector.stores.base import Store
 class Collector:
     """All handlers, and the parts that they share."""
 
-    def __init__(self, store: Store, settings: Settings, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, clock: Clock = time.monotonic, wall: Clock = time.time
+    ) -> None:
         self.store, self.settings = store, settings
         find = Finder(store)
         self._gate = Gate(settings, Metrics(settings.reveal_least), find.before)
-        self._visible = Visible(store, settings, find, clock)
+        self._visible = Visible(store, settings, find, clock, wall)
         self.desk = Desk(settings, self._gate, self._visible)
         self._preparing = Preparing(store, settings)
         self.pilots = Pilots(store, settings, find, self._visible, self._preparing.plan)
         reports = ReportHandlers(store, settings, find, self._visible, self._gate, self.desk, self._preparing)
         handlers = (  # in the order of the OpenAPI document
             PlanHandlers(store, find, self._visible, settings.presentations),
+            ListHandlers(store),
             reports,
             SealedHandlers(settings, find, self.desk),
             TrainingHandlers(store, settings, find, self._visible, self.desk),
             Views(store, find, self._visible),
+            PeriodViews(find, self._visible),
             RelationViews(find, self._visible),
+            FrequentViews(find, self._visible),
             TrainingViews(store, find, self._visible),
             ChartHandlers(self._visible),
-            Operating(store, self._visible, self.desk),
+            Operating(store, self._visible, self.desk, settings),
             HealthHandlers(store, settings, self._gate, self.desk, self._visible),
             self,
         )
         self.endpoints = tuple(found for each in handlers for found in declared(each))
-        self._openapi = json.dumps(openapi(self.endpoints, settings.open)).encode()
+        self._openapi = b""  # made when somebody asks for it
         # The short way of reports (`hush.collector.http.direct`) calls these for every request.
         self.place, self.heads = REPORTS, Heads()
         self.known, self.is_prepared = find.known, self._preparing.is_prepared
@@ -113,6 +121,8 @@ class Collector:
     @endpoint("GET", "/openapi.json", "This interface", role=None, answers=dict)
     async def openapi_document(self, request: Request) -> Response:
         """Answer with the description of this interface."""
+        if not self._openapi:
+            self._openapi = json.dumps(openapi(self.endpoints, self.settings.open)).encode()
         return Response(self._openapi, media_type="application/json")
 
 

@@ -16,7 +16,8 @@ from hush.collector.http.security import household, is_here
 from hush.collector.settings import Settings
 
 if TYPE_CHECKING:
-    from hush.collector.http.protocol import Cycle, Protocol
+    from hush.collector.http.cycles import Cycle
+    from hush.collector.http.protocol import Protocol
 
 SWEEP = 0.5  # seconds between two looks at all connections
 PART = 16  # when there is no room, at least this part of the bytes of unfinished bodies is dropped

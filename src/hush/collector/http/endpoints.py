@@ -51,7 +51,11 @@ COUNTS_SCHEMA = {
         "plan": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
         "reports": {"type": "integer", "minimum": 0},
         "answered": {"type": "array", "items": {"type": "integer", "minimum": 0}},
-        "counts": {"type": "array", "items": {"type": "array", "items": {"type": "integer", "minimum": 0}}},
+        "counts": {
+            "type": "array",
+            "description": "A row for each question; in one of points, -m stands for m zeros",
+            "items": {"type": "array", "items": {"type": "integer"}},
+        },
     },
     "required": ["hush", "plan", "reports", "answered", "counts"],
     "additionalProperties": False,
@@ -156,6 +160,13 @@ def endpoint(
         return handler
 
     return mark
+
+
+def of_training(
+    path: str, summary: str, *, role: Role, answers: type[Any] | None = None, also: Sequence[str] = ()
+) -> Callable[[Method], Method]:
+    """Declare a method as the handler that answers with something of a training."""
+    return endpoint("GET", f"/trainings/{{training}}/{path}", summary, role=role, answers=answers, also=also)
 
 
 def declared(handlers: object) -> tuple[Endpoint, ...]:

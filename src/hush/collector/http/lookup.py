@@ -50,8 +50,11 @@ class Finder:
         return None if plan is None else plan.after
 
     async def plan(self, request: Request) -> Plan:
-        """Return the plan that the path names. A plan never changes, so it is asked for once."""
-        plan_id = request.path_params["plan"]
+        """Return the plan that the path names."""
+        return await self.named(request.path_params["plan"])
+
+    async def named(self, plan_id: str) -> Plan:
+        """Return the plan with this id. A plan never changes, so it is asked for once."""
         held = self._plans.get(plan_id)
         if held is None:
             self._plans = {found.plan.id: found for found in await asyncio.to_thread(self._store.plans)}

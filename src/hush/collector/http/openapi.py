@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -21,9 +22,10 @@ PATHS = {
 
 def openapi(endpoints: Sequence[Endpoint], open_: frozenset[Role] = frozenset()) -> dict[str, Any]:
     """Return the OpenAPI document of endpoints, where some roles are open."""
-    types = [endpoint.answers for endpoint in endpoints if _is_struct(endpoint.answers)]
-    found, components = msgspec.json.schema_components([*types, Problem], ref_template="#/components/schemas/{name}")
-    schemas = dict(zip([kind.__name__ for kind in types if kind is not None] + ["Problem"], found, strict=True))
+    types = [
+        endpoint.answers for endpoint in endpoints if endpoint.answers is not None and _is_struct(endpoint.answers)
+    ]
+    schemas, components = _schemas((*types, Problem))
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, schemas, open_)
@@ -40,6 +42,13 @@ def openapi(endpoints: Sequence[Endpoint], open_: frozenset[Role] = frozenset())
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+@lru_cache(maxsize=2)
+def _schemas(types: tuple[type, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the schema of each type by its name, and those that they refer to: the same in every collector."""
+    found, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    return dict(zip([kind.__name__ for kind in types], found, strict=True)), components
 
 
 def _operation(endpoint: Endpoint, schemas: dict[str, Any], open_: frozenset[Role]) -> dict[str, Any]:

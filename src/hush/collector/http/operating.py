@@ -1,4 +1,4 @@
-"""The handler for those who operate a collector: its plans, the budget of a person, and the size of its store.
+"""The handler for those who operate a collector: plans, the budget of a person, the size of the store, and roles.
 
 The page at `/desk` shows it.
 """
@@ -13,21 +13,27 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hush.collector.http.desk import Desk
-from hush.collector.http.documents import Overview
+from hush.collector.http.documents import Access, Overview
 from hush.collector.http.endpoints import endpoint
 from hush.collector.http.responses import SECRET, encoded
 from hush.collector.http.visible import Visible
-from hush.collector.stores.base import HeldPlan, Store
+from hush.collector.settings import ROLES, Settings
+from hush.collector.stores.base import HeldPlan, Live, Store
 
 
 class Operating:
     """The endpoint of the operator's page."""
 
-    def __init__(self, store: Store, visible: Visible, desk: Desk) -> None:
+    def __init__(self, store: Store, visible: Visible, desk: Desk, settings: Settings) -> None:
         self._store, self._visible, self._desk = store, visible, desk
+        self._access = [Access(role, role in settings.open, len(settings.tokens.get(role, ()))) for role in ROLES]
 
     @endpoint(
-        "GET", "/overview", "Plans, the budget of a person, and the size of the store", role="admin", answers=Overview
+        "GET",
+        "/overview",
+        "Plans, the budget of a person, the size of the store, and roles",
+        role="admin",
+        answers=Overview,
     )
     async def overview(self, request: Request) -> Response:
         """Answer with the state of the collection. Reports are those that readers see, also here."""
@@ -37,17 +43,21 @@ class Operating:
         held = self._store.plans()
         waiting = self._desk.intake.waiting if self._desk.intake is not None else 0
         entries = [self._visible.entry(one) for one in held]
-        return Overview(entries, float(budget(held)), self._store.size(), waiting)
+        rounds = [self._store.live(name) for name in self._store.trainings()]
+        return Overview(entries, float(budget(held, rounds)), self._store.size(), waiting, self._access)
 
 
-def budget(held: Iterable[HeldPlan]) -> Fraction:
-    """Return the epsilon that one person can spend on all open plans together.
+def budget(held: Iterable[HeldPlan], rounds: Iterable[Live] = ()) -> Fraction:
+    """Return the epsilon that one person can spend on all open plans and trainings together.
 
-    Nobody answers both a pilot and the plan that follows it, so the dearer one counts.
+    Nobody answers both a pilot and the plan that follows it, so the dearer one counts. Nobody takes part in two rounds
+    of one training, and all of them cost the same.
     """
     dearest: dict[str, Fraction] = {}
     for one in held:
         if one.open:
             first = one.plan.after or one.plan.id
             dearest[first] = max(dearest.get(first, Fraction(0)), one.plan.cost)
-    return sum(dearest.values(), Fraction(0))
+    # Of the trainings of several classes a person takes part in one: they have one family.
+    trained = {live.round.training.family: live.round.plan.cost for live in rounds if not live.round.done}
+    return sum((*dearest.values(), *trained.values()), Fraction(0))

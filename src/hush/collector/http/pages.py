@@ -1,4 +1,4 @@
-"""The pages for people: the form at `/`, the dashboard at `/dashboard`, the operator's at `/desk`, and their files.
+"""The pages for people: forms at `/` and `/train`, the dashboard at `/dashboard`, that of operators at `/desk`.
 
 The files in `static/` are built from `web/` by `make web`. No page loads anything from another host; a content
 security policy makes browsers enforce that. If the collector names a relay, the form may also send to that, and to
@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+import json
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,6 +32,7 @@ from hush.collector.settings import Settings
 
 PAGES = {
     "/": "form.html",
+    "/train": "train.html",
     "/dashboard": "dashboard.html",
     "/desk": "desk.html",
     "/explanation": "explanation.html",
@@ -38,10 +40,13 @@ PAGES = {
 TYPES = {
     "css": "text/css; charset=utf-8",
     "html": "text/html; charset=utf-8",
+    "jpg": "image/jpeg",
     "js": "text/javascript; charset=utf-8",
     "json": "application/json",
+    "png": "image/png",
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
+    "webp": "image/webp",
 }
 POLICY = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -154,6 +159,28 @@ def embedding(file: File, origins: tuple[str, ...]) -> File:
     return _file("page.html", file.content.replace(b'data-embed=""', f'data-embed="{" ".join(origins)}"'.encode()))
 
 
+@lru_cache(maxsize=8)
+def speaking(file: File, tags: tuple[str, ...]) -> File:
+    """Return a page that knows further languages. No tag can end an attribute."""
+    return _file("page.html", file.content.replace(b'data-languages=""', f'data-languages="{" ".join(tags)}"'.encode()))
+
+
+def english(what: str = "words") -> dict[str, str]:
+    """Return the form's own words in English, or those of the explanation."""
+    words: dict[str, str] = json.loads(find(f"{what}-en.json").content)
+    return words
+
+
+def translated(words: Mapping[str, Mapping[str, str]]) -> dict[str, File]:
+    """Return the operator's words in further languages as files: for the form, and perhaps for the explanation."""
+    made: dict[str, File] = {}
+    for tag, found in words.items():
+        for what in ("words", "explanation"):
+            if sentences := {key: found[key] for key in english(what) if key in found}:
+                made[f"{what}-{tag}.json"] = _file("words.json", json.dumps(sentences).encode())
+    return made
+
+
 def framed(policy: dict[str, str], origins: tuple[str, ...]) -> dict[str, str]:
     """Return a policy that lets some sites show the page in a frame."""
     name = "Content-Security-Policy"
@@ -181,12 +208,15 @@ def sent(request: Request, file: File, policy: dict[str, str] | None = None) -> 
 def endpoints(settings: Settings) -> Sequence[Endpoint]:
     """Return the endpoints of pages. Everybody may load them; the data that they show needs the roles of the interface.
 
-    The form knows whether the collector deals the questions by tickets, and the relay through which it must send. It is
-    left out if nobody could send by it. Pages take any query, as parameters that others append to a link must not break
-    it.
+    The form knows whether the collector deals the questions by tickets, and the relay through which it must send. Forms
+    are left out if nobody could send by them. Pages take any query, as parameters that others append to a link must not
+    break it.
     """
+    words = translated(settings.words)
+    words |= {name: _file(name, content) for name, content in settings.images.items()}
     relay = settings.relay
-    form = relay is not None or not settings.sealed_only
+    # Through a relay nobody takes part in a training.
+    hidden = ({"/train"} | ({"/"} if relay is None else set())) if settings.sealed_only else set()
 
     def page(name: str) -> Callable[[Request], Awaitable[Response]]:
         file = dealing(find(name)) if settings.tickets else find(name)  # packed now, and not while requests wait
@@ -197,6 +227,9 @@ def endpoints(settings: Settings) -> Sequence[Endpoint]:
         if settings.embed and name == PAGES["/"]:
             origins = tuple(sorted(settings.embed))
             file, policy = embedding(file, origins), framed(policy or POLICY, origins)
+        what = {PAGES["/"]: "words", PAGES["/train"]: "words", PAGES["/explanation"]: "explanation"}.get(name)
+        if tags := tuple(sorted(tag for tag in settings.words if f"{what}-{tag}.json" in words)):
+            file = speaking(file, tags)
 
         async def handle(request: Request) -> Response:
             return sent(request, file, policy)
@@ -207,13 +240,15 @@ def endpoints(settings: Settings) -> Sequence[Endpoint]:
 
     async def file(request: Request) -> Response:
         name = str(request.path_params["file"])
+        if (own := words.get(name)) is not None:
+            return sent(request, own)
         return sent(request, await bundle.file() if name == VEGA else find(name))
 
     return (
         *(
             Endpoint("GET", path, name, page(name), None, None, also=("text/html",), any_query=True)
             for path, name in PAGES.items()
-            if form or path != "/"
+            if path not in hidden
         ),
         Endpoint("GET", "/pages/{file}", "Files that pages load", file, None, None),
     )

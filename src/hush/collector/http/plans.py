@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hush.collector.http import requests
-from hush.collector.http.documents import Current, PlanEntry, Plans, RelayPromise
+from hush.collector.http.documents import Current, PlanEntry, Plans, RelayPromise, Survey
 from hush.collector.http.endpoints import endpoint
 from hush.collector.http.lookup import Finder
 from hush.collector.http.problems import Refused
@@ -32,6 +32,14 @@ class PlanHandlers:
 
     def _entries(self) -> list[PlanEntry]:
         return [self._visible.entry(held) for held in self._store.plans()]
+
+    @endpoint("GET", "/survey", "The only survey that is open", role="submit", answers=Survey)
+    async def survey(self, request: Request) -> Response:
+        """Answer with the id of the only open plan. Of several it names none: a link may be meant for a few."""
+        held = await self._visible.shared.get("plans", self._visible.streams.moment(), self._store.plans)
+        open_ = {one.plan.id: one.plan for one in held if one.open}
+        first = [id_ for id_, plan in open_.items() if plan.after not in open_]  # a pilot leads to what follows it
+        return encoded(Survey(first[0] if len(first) == 1 else None), headers=SECRET)
 
     @endpoint("GET", "/plans/{plan}", "A plan: its id is the SHA-256 of this text", role="submit", answers=dict)
     async def plan(self, request: Request) -> Response:

@@ -10,7 +10,7 @@ from hush.collector.settings import ROLES, Settings
 from hush.collector.stores import bookkeeping
 from hush.collector.stores.base import Store
 from hush.core.plan import Plan
-from hush.core.training.rounds import Round
+from hush.core.training.stages import Phase
 
 logger = logging.getLogger("hush.collector")
 
@@ -21,7 +21,7 @@ class Preparing:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store, self._settings = store, settings
         self._plans: set[str] = set()  # their batches need no compiling
-        self._rounds: list[Round] = []
+        self._rounds: list[Phase] = []
 
     def is_prepared(self, plan: Plan) -> bool:
         """Return whether small batches of a plan are read within the loop."""
@@ -31,8 +31,9 @@ class Preparing:
         """Prepare the current rounds, then all plans if anybody may send batches."""
         try:
             for name in await asyncio.to_thread(self._store.trainings):
-                self._rounds.append((await asyncio.to_thread(self._store.live, name)).round)
-                await asyncio.to_thread(bookkeeping.prepare, self._rounds[-1])
+                live = await asyncio.to_thread(self._store.live, name)
+                self._rounds.append(live.round)
+                await asyncio.to_thread(bookkeeping.prepare, live.round, live.course)
             for held in await asyncio.to_thread(self._store.plans):
                 await asyncio.to_thread(self.plan, held.plan)
         except Exception:

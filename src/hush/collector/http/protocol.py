@@ -21,7 +21,7 @@ refusal. So the collector closes its own side alone, and reads the rest, within 
 
 Fields of a trailer are dropped, as RFC 9110 (section 6.5) asks for fields that nobody expects. Headers have decided
 everything before them, so no trailer may change it; but clients whose libraries add a checksum there are served. A
-request that a proxy could read in another way is refused: see `_check`.
+request that a proxy could read in another way is refused: see `hush.collector.http.framing`.
 """
 
 from __future__ import annotations
@@ -35,10 +35,12 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from hush.collector.http import direct
 from hush.collector.http.bounds import Bounds
+from hush.collector.http.cycles import Cycle, Known
+from hush.collector.http.framing import check_head, refusal
 from hush.collector.http.problems import Refused
 
 if TYPE_CHECKING:
@@ -56,50 +58,8 @@ LINGER_SECONDS = 5.0
 LINGER_BYTES = 1 << 24
 
 WAITING, HEAD, BODY, OVER = range(4)  # between two requests, within one, or nothing is read any more
-ONCE = (
-    *(b"host", b"authorization", b"content-type", b"content-length", b"content-encoding", b"expect", b"origin"),
-    *(b"hush-batch", b"hush-ticket"),
-)
 LONG = "the sizes of chunks, or their extensions or trailers, are too long"
 BOUNDED: dict[Any, Any] = {"hush.bounded": {}}  # an extension of ASGI: bodies come in time, or say that they do not
-STATUS = {
-    400: b"400 Bad Request",
-    429: b"429 Too Many Requests",
-    431: b"431 Request Header Fields Too Large",
-    503: b"503 Service Unavailable",
-}
-
-
-class Cycle(RequestResponseCycle):
-    """One request and its answer."""
-
-    bounds: Bounds
-    held = 0  # bytes of the request in memory
-    fault = ""  # the kind of problem with its body
-
-    async def run_asgi(self, app: Any) -> None:
-        """Answer. The bytes of a request count until its handler ends, even if the client has gone."""
-        try:
-            await super().run_asgi(app)
-        finally:
-            self.bounds.release(self)
-
-    async def receive(self) -> Any:
-        """Return a piece of the body; or a disconnect, with the reason."""
-        message = await super().receive()
-        return {"type": "http.disconnect", "refused": self.fault} if self.fault else message
-
-
-class Known(Cycle):
-    """A request that came whole, with a head that was taken before. It has no more than its answer needs."""
-
-    disconnected = response_started = response_complete = more_body = waiting_for_100_continue = False
-    keep_alive = True
-
-    def __init__(self, scope: Any, connection: Protocol, polite: Any) -> None:
-        self.scope, self.transport, self.on_response = scope, polite, connection.on_response_complete
-        self.default_headers = connection.server_state.default_headers
-        self.body = bytearray()
 
 
 class Protocol(HttpToolsProtocol):
@@ -141,7 +101,7 @@ class Protocol(HttpToolsProtocol):
         self.deadline = self.loop.time() + HEADER_SECONDS
         if kind := self._bounds.admit(self, self.client[0] if self.client else ""):
             self._state = OVER
-            self._say(Refused(kind, "there are too many connections", self._retry()))
+            transport.write(refusal(Refused(kind, "there are too many connections", self._retry())))
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -199,32 +159,12 @@ class Protocol(HttpToolsProtocol):
         if self._size > MAX_HEADERS:
             raise Refused("headers-too-large")
 
-    def _check(self, version: str) -> None:
-        """Refuse requests that a proxy in front might read in another way."""
-        names = [name for name, _ in self.headers]
-        if version not in ("1.1", "1.0"):
-            raise Refused("bad-request", "versions 1.1 and 1.0 of HTTP are spoken here")
-        if version == "1.1" and b"host" not in names:
-            raise Refused("bad-request", "the header Host is missing")
-        if len(set(names)) != len(names):
-            for name in ONCE:
-                if names.count(name) > 1:
-                    raise Refused("bad-request", f"the header {name.decode()} is there twice")
-        if b"transfer-encoding" in names:
-            coding = self.headers[names.index(b"transfer-encoding")][1]
-            if version == "1.0" or coding.lower() != b"chunked":
-                raise Refused("bad-request", "bodies may be chunked (in HTTP/1.1), and have no other transfer coding")
-        if not self.url.startswith((b"/", b"http://", b"https://")):
-            raise Refused("bad-request", "the target of a request is a path")
-        if self.parser.should_upgrade() and (b"transfer-encoding" in names or b"content-length" in names):
-            raise Refused("bad-request", "a request that asks for another protocol has no body here")
-
     def on_headers_complete(self) -> None:
         """Begin to answer, or let the request wait for its turn."""
         if self.is_leaving or len(self.pipeline) >= MAX_PIPELINED:
             raise Refused("bad-request", "too many requests wait here")
         version = self.parser.get_http_version()
-        self._check(version)
+        check_head(version, self.url, self.headers, upgrades=self.parser.should_upgrade())
         scope: Any = self.scope
         scope["method"] = self.parser.get_method().decode("ascii")
         if version != "1.1":
@@ -415,16 +355,8 @@ class Protocol(HttpToolsProtocol):
             self._left = LINGER_BYTES
             self.deadline = math.inf
             return
-        self._say(refused)
+        self.transport.write(refusal(refused))
         self.leave()
-
-    def _say(self, refused: Refused) -> None:
-        """Answer with a problem where no application is reached."""
-        response = refused.response()
-        head = b"HTTP/1.1 " + STATUS[response.status_code] + b"\r\nconnection: close\r\n"
-        for name, value in response.raw_headers:
-            head += name + b": " + value + b"\r\n"
-        self.transport.write(head + b"\r\n" + bytes(response.body))
 
     # -- answers
 

@@ -27,7 +27,7 @@ from hush.collector.http.documents import (
 from hush.collector.http.endpoints import endpoint
 from hush.collector.http.lookup import Finder
 from hush.collector.http.problems import Refused
-from hush.collector.http.requests import ATTRIBUTE, BY, EITHER, FORMAT, LEVEL, METHOD, PARTS, WHAT
+from hush.collector.http.requests import ATTRIBUTE, BY, EITHER, FORMAT, INTERVALS, LEVEL, METHOD, PARTS, WHAT
 from hush.collector.http.responses import SECRET, as_json
 from hush.collector.http.visible import Visible
 from hush.core.plan import Plan
@@ -62,15 +62,15 @@ class RelationViews:
         "The shares of a table of two attributes, with intervals",
         role="read",
         answers=RelationDocument,
-        parameters=(EITHER, BY, PARTS, LEVEL, FORMAT),
+        parameters=(EITHER, BY, PARTS, LEVEL, INTERVALS, FORMAT),
         also=("text/csv",),
     )
     async def crosstab(self, request: Request) -> Response:
         """Answer with a table."""
-        of = requests.choice(request, PARTS)
+        of, together = requests.choice(request, PARTS), requests.choice(request, INTERVALS) == "together"
 
         def make(tally: Tally, attribute: str, by: str, level: float) -> Sequence[Related]:
-            return crosstab(tally, attribute, by, shares=of, level=level)  # type: ignore[arg-type]
+            return crosstab(tally, attribute, by, shares=of, level=level, simultaneous=together)  # type: ignore[arg-type]
 
         return await self._related(request, "table", of, make)
 
@@ -80,15 +80,15 @@ class RelationViews:
         "The means of a number by group, or their differences, with intervals",
         role="read",
         answers=RelationDocument,
-        parameters=(EITHER, BY, WHAT, LEVEL, FORMAT),
+        parameters=(EITHER, BY, WHAT, LEVEL, INTERVALS, FORMAT),
         also=("text/csv",),
     )
     async def means(self, request: Request) -> Response:
         """Answer with means by group."""
-        what = requests.choice(request, WHAT)
+        what, together = requests.choice(request, WHAT), requests.choice(request, INTERVALS) == "together"
 
         def make(tally: Tally, attribute: str, by: str, level: float) -> Sequence[Related]:
-            found = means(tally, attribute, by=by, level=level)
+            found = means(tally, attribute, by=by, level=level, simultaneous=together)
             return found if what == "means" else found.differences()
 
         return await self._related(request, "means", what, make)
@@ -115,6 +115,7 @@ class RelationViews:
         """Answer with rows about two attributes, or with why there are none yet."""
         attribute, by = requests.named(request, EITHER), requests.named(request, BY)
         level, format_ = requests.level(request), requests.choice(request, FORMAT)
+        intervals = requests.choice(request, INTERVALS) if kind in ("table", "means") else "each"
         _check(await self._find.plan(request), kind, attribute, by)
         tally = await self._visible.tally(request)
 
@@ -123,14 +124,16 @@ class RelationViews:
             try:
                 rows = [related_row(row) for row in make(tally, attribute, by, level)]
             except EstimateError as error:
-                return RelationDocument(*about, [], str(error))
-            return RelationDocument(*about, rows, None)
+                return RelationDocument(*about, [], str(error), intervals)
+            return RelationDocument(*about, rows, None, intervals)
 
         def text() -> bytes:
             found = document()
-            return as_csv(found.rows, RelatedRow).encode() if format_ == "csv" else msgspec.json.encode(found)
+            if format_ == "csv":
+                return as_csv(found.rows, tally.plan.schema, RelatedRow).encode()
+            return msgspec.json.encode(found)
 
-        key = ("related", tally.plan.id, kind, what, attribute, by, level, format_)
+        key = ("related", tally.plan.id, kind, what, attribute, by, level, intervals, format_)
         made = await self._visible.shared.get(key, tally.reports, text)
         if format_ == "csv":
             return Response(made, headers=SECRET, media_type="text/csv")

@@ -12,7 +12,9 @@ from starlette.requests import ClientDisconnect, Request
 from hush.collector.http.endpoints import Parameter
 from hush.collector.http.problems import Refused
 from hush.collector.settings import Settings
-from hush.server.estimates import Estimates
+from hush.core.plan import Plan
+from hush.server.estimates import Estimates, Wanted
+from hush.server.sources import too_long
 
 POSTS: dict[str, Callable[[Estimates], Estimates]] = {
     "none": lambda rows: rows,
@@ -20,6 +22,7 @@ POSTS: dict[str, Callable[[Estimates], Estimates]] = {
     "project": Estimates.project,
 }
 MAX_LEVEL = 0.999999
+SHOWN = 200  # shares of a very long list, unless a request asks for more
 MAX_NUMBER = 30  # characters of a number
 LARGE = 1 << 14  # bytes: larger bodies are decoded beside the loop
 CLOSE = {"Connection": "close"}
@@ -37,7 +40,8 @@ ESTIMATOR = Parameter("estimator", "string", "how to estimate", "ratio", ("ratio
 INTERVALS = Parameter(
     "intervals",
     "string",
-    "whether each interval holds with the level, or those of one attribute's shares together",
+    "whether each interval holds with the level, or all of one attribute's shares, or of a relation's rows, together; "
+    "with top, and of long lists, they hold together by default",
     "each",
     ("each", "together"),
 )
@@ -46,6 +50,25 @@ FORMAT = Parameter("format", "string", "the format of the answer", "json", ("jso
 VIEW = Parameter("view", "string", "which events are sent", "estimates", ("estimates", "dashboard"))
 SHARE = Parameter("share", "number", "the share of reports that liars sent", 0.01, limits={"minimum": 0, "maximum": 1})
 ATTRIBUTE = Parameter("attribute", "string", "the name of a numeric attribute", None, required=True)
+
+TOP = Parameter(
+    "top",
+    "integer",
+    "how many of the largest shares of each attribute; by default all, but 200 of more than 4,096",
+    None,
+    limits={"minimum": 1, "maximum": 10_000},
+)
+SEARCH = Parameter(
+    "search",
+    "string",
+    "only shares of categories with this text in their name, whatever the case",
+    None,
+    limits={"minLength": 1, "maxLength": 256},
+)
+LAST = Parameter(
+    "last", "integer", "the number of periods, counted back from the latest", 30, limits={"minimum": 1, "maximum": 400}
+)
+AGAINST = Parameter("against", "string", "the id of another plan of this collector", None, required=True)
 
 EITHER = Parameter("attribute", "string", "the name of an attribute", None, required=True)
 BY = Parameter("by", "string", "the name of another attribute", None, required=True)
@@ -100,9 +123,17 @@ def choice(request: Request, parameter: Parameter) -> str:
     return found
 
 
-def wanted(request: Request) -> tuple[float, str, str, str]:
-    """Return level, estimator, post-processing and kind of intervals that a request asks for."""
-    return level(request), choice(request, ESTIMATOR), choice(request, POST), choice(request, INTERVALS)
+def wanted(request: Request, *plans: Plan) -> Wanted:
+    """Return the estimates that a request asks for, of these plans."""
+    estimator: Any = choice(request, ESTIMATOR)
+    together = intervals(request, *plans) == "together"
+    return Wanted(level(request), estimator, together, top(request), search(request), SHOWN)
+
+
+def intervals(request: Request, *plans: Plan) -> str:
+    """Return whether intervals hold together: those of the largest of many shares do, unless the request says how."""
+    selects = TOP.name in request.query_params or any(map(too_long, plans))
+    return "together" if selects and INTERVALS.name not in request.query_params else choice(request, INTERVALS)
 
 
 def level(request: Request) -> float:
@@ -118,6 +149,41 @@ def share(request: Request) -> float:
     found = _number(request, SHARE)
     if not 0 <= found <= 1:
         raise Refused("bad-request", "share must be a number from 0 to 1")
+    return found
+
+
+def top(request: Request) -> int | None:
+    """Return how many shares a request asks for, if it says so."""
+    text = request.query_params.get(TOP.name)
+    if text is None:
+        return None
+    found = natural(text, TOP.name)
+    if not 1 <= found <= TOP.limits["maximum"]:
+        raise Refused("bad-request", f"top must be a number from 1 to {TOP.limits['maximum']}")
+    return found
+
+
+def search(request: Request) -> str | None:
+    """Return the text that names of categories shall contain, if a request says so."""
+    found = request.query_params.get(SEARCH.name)
+    if found is not None and not 1 <= len(found) <= SEARCH.limits["maxLength"]:
+        raise Refused("bad-request", f"search must have 1 to {SEARCH.limits['maxLength']} characters")
+    return found
+
+
+def last(request: Request) -> int:
+    """Return how many periods a request asks for."""
+    found = natural(request.query_params.get(LAST.name, str(LAST.default)), LAST.name)
+    if not 1 <= found <= LAST.limits["maximum"]:
+        raise Refused("bad-request", f"last must be a number from 1 to {LAST.limits['maximum']}")
+    return found
+
+
+def against(request: Request) -> str:
+    """Return the id of the plan that a request compares with."""
+    found = request.query_params.get(AGAINST.name)
+    if found is None:
+        raise Refused("bad-request", "name another plan of this collector, as in ?against=ID")
     return found
 
 

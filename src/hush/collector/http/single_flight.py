@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
@@ -57,7 +58,7 @@ class Shared:
     async def get(self, key: Hashable, version: Hashable, make: Callable[[], T]) -> T:
         """Return the result for this version. The first to ask for it runs `make`, in a thread."""
         held = self._held.pop(key, None)
-        if held is None or held[0] != version or _failed(held[1]):
+        if held is None or held[0] != version or failed(held[1]):
             held = version, asyncio.create_task(self._workers.run(make))
         self._held[key] = held
         # A reader who goes away must not cancel the work for the others.
@@ -69,7 +70,7 @@ class Shared:
 
     def _forget(self) -> None:
         """Forget the oldest results that are too many. Work that is under way stays: others would begin it again."""
-        for key in [key for key, (_, task) in self._held.items() if _failed(task)]:
+        for key in [key for key, (_, task) in self._held.items() if failed(task)]:
             del self._held[key]
         done = {key: _size(task.result()) for key, (_, task) in self._held.items() if task.done()}
         over, size = len(self._held) - self._most, sum(done.values())
@@ -80,7 +81,8 @@ class Shared:
             over, size = over - 1, size - done[key]
 
 
-def _failed(task: asyncio.Task[Any]) -> bool:
+def failed(task: asyncio.Task[Any]) -> bool:
+    """Return whether a task has ended without a result."""
     return task.done() and (task.cancelled() or task.exception() is not None)
 
 
@@ -90,6 +92,8 @@ def _size(result: Any) -> int:
         return len(result)
     if isinstance(result, tuple):
         return sum(map(_size, result))
+    if isinstance(result, array):
+        return len(result) * result.itemsize
     return ROW * len(result if isinstance(result, list) else getattr(result, "estimates", ()))
 
 

@@ -24,15 +24,17 @@ from hush.collector.http.documents import (
 )
 from hush.collector.promises import central
 from hush.collector.settings import RelayNamed
+from hush.core.calendar import Time
 from hush.core.exact import log_digits
 from hush.core.plan import Plan
-from hush.core.schema import Attribute, Numeric, Schema
+from hush.core.schema import Attribute, Categorical, Numeric, Schema
+from hush.core.texts import Text
 from hush.core.views import Value
 from hush.errors import EstimateError
 from hush.planning.predictions import Prospect, by_target
 from hush.server.distributions import distribution
 from hush.server.estimates import Estimate
-from hush.server.manipulations import leverage, manipulation
+from hush.server.manipulations import levers, shifts
 from hush.server.relations.related import related
 from hush.server.tally import Tally
 
@@ -64,7 +66,7 @@ def statement(plan: Plan, relay: RelayPromise | None = None) -> Statement:
         questions.append(
             QuestionStatement(
                 list(question.attributes),
-                question.words,
+                question.told(plan.schema),
                 question.channel.kind,
                 _written(ratio),
                 logs[ratio],
@@ -80,7 +82,7 @@ def statement(plan: Plan, relay: RelayPromise | None = None) -> Statement:
         sentences = [f"{asked}. {local}", words.odds(factor), *others]
     moved = [
         Leverage(name, what, max(row.shift for row in rows), _width(plan.schema, (name, what)))
-        for (name, what), rows in by_target(leverage(plan)).items()
+        for (name, what), rows in by_target(levers(plan)).items()
     ]
     return Statement(
         plan.id,
@@ -142,8 +144,12 @@ def _cost(plan: Plan) -> str:
 
 def _described(attribute: Attribute) -> AttributeStatement:
     if isinstance(attribute, Numeric):
-        return AttributeStatement(attribute.name, attribute.kind, attribute.low, attribute.high, 0, attribute.optional)
-    return AttributeStatement(attribute.name, attribute.kind, None, None, len(attribute.labels), attribute.optional)
+        holds = "" if attribute.kind == Numeric.kind else attribute.kind
+        ends = attribute.low, attribute.high
+        step = attribute.step if isinstance(attribute, Time) else None
+        return AttributeStatement(attribute.name, Numeric.kind, *ends, 0, attribute.optional, holds, step)
+    holds, size = "" if attribute.kind == Categorical.kind else attribute.kind, len(attribute.labels)
+    return AttributeStatement(attribute.name, Categorical.kind, None, None, size, attribute.optional, holds)
 
 
 def _written(ratio: Fraction) -> str | None:
@@ -172,7 +178,7 @@ def manipulations(tally: Tally, share: float) -> Manipulations:
     liars = math.ceil(Fraction(repr(share)) * tally.reports)  # the decimal number as written: 0.1 is one tenth
     rows = [
         ShiftRow(name, what, finite(max(row.shift for row in group)), _width(tally.plan.schema, (name, what)))
-        for (name, what), group in by_target(manipulation(tally, liars)).items()
+        for (name, what), group in by_target(shifts(tally, liars)).items()
     ]
     return Manipulations(tally.plan.id, tally.reports, share, liars, rows)
 
@@ -182,14 +188,16 @@ def spread(tally: Tally, attribute: str) -> DistributionDocument:
     plan = tally.plan
     if attribute in plan.schema.names and not any(Value(attribute) in question.views for question in plan.questions):
         why = f"attribute {attribute!r}: the questions look at it in bands or together with others only"
-        return DistributionDocument(plan.id, attribute, tally.reports, 0, [], [], why)
+        if isinstance(plan.schema[attribute], Text):
+            why = f"attribute {attribute!r}: is a text; /frequent has those that many people hold"
+        return DistributionDocument(plan.id, attribute, tally.reports, 0, [], [], [], why)
     answers = tally.answered[plan.question(attribute)]
     document = partial(DistributionDocument, plan.id, attribute, tally.reports, answers)
     try:
         found = distribution(tally, attribute, bins=BINS)
     except EstimateError as error:
-        return document([], [], str(error))
-    return document(list(found.edges), list(found.shares), None)
+        return document([], [], [], str(error))
+    return document(list(found.edges), list(found.shares), list(found.bins), None)
 
 
 def _width(schema: Schema, target: Target) -> float:

@@ -9,13 +9,14 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hush.collector.http.documents import PastRound, Statement, TrainingHistory
-from hush.collector.http.endpoints import endpoint
+from hush.collector.http.documents import PastRound, PastStage, Statement, TrainingHistory
+from hush.collector.http.endpoints import of_training
 from hush.collector.http.lookup import Finder
 from hush.collector.http.responses import EVENTS, SECRET, as_json
 from hush.collector.http.streams import Event
 from hush.collector.http.visible import Visible
 from hush.collector.stores.base import Live, Store
+from hush.core.training.stages import stage_names
 
 
 class TrainingViews:
@@ -24,22 +25,27 @@ class TrainingViews:
     def __init__(self, store: Store, find: Finder, visible: Visible) -> None:
         self._store, self._find, self._visible = store, find, visible
 
-    @endpoint(
-        "GET", "/trainings/{training}/history", "Weights and losses by round", role="read", answers=TrainingHistory
-    )
+    @of_training("history", "Weights and losses by round", role="read", answers=TrainingHistory)
     async def history(self, request: Request) -> Response:
         """Answer with the rounds of a training that are over."""
         name, live = await self._find.training(request)
         return as_json(await asyncio.to_thread(self._past, name, live), headers=SECRET)
 
     def _past(self, name: str, live: Live) -> bytes:
-        past = self._store.history(name)
-        rounds = [PastRound(row.number, list(row.weights), row.people, row.loss, row.loss_error) for row in past]
-        return msgspec.json.encode(TrainingHistory(name, live.round.done, list(live.round.result), rounds))
+        past, training = self._store.history(name), live.round.training
+        rounds = [
+            PastRound(row.number, list(row.weights), row.people, row.loss, row.loss_error)
+            for row in past
+            if row.number > 0
+        ]
+        names = stage_names(training)
+        stages = [PastStage(names[row.number - 1], row.people, list(row.weights)) for row in past if row.number <= 0]
+        coefficients, intercept = training.model(live.round.result)
+        features = list(training.names)
+        found = live.round.done, list(live.round.result), rounds, stages, features, coefficients, intercept
+        return msgspec.json.encode(TrainingHistory(name, *found))
 
-    @endpoint(
-        "GET", "/trainings/{training}/stream", "How the training stands, as it changes", role="read", also=(EVENTS,)
-    )
+    @of_training("stream", "How the training stands, as it changes", role="read", also=(EVENTS,))
     async def stream(self, request: Request) -> Response:
         """Answer with the state of a training as it changes, and with its rounds whenever one is over."""
         name, _ = await self._find.training(request)
@@ -61,13 +67,7 @@ class TrainingViews:
 
         return streams.response(request, look)
 
-    @endpoint(
-        "GET",
-        "/trainings/{training}/statement",
-        "The promise of the current round to each person",
-        role="read",
-        answers=Statement,
-    )
+    @of_training("statement", "The promise of the current round to each person", role="read", answers=Statement)
     async def statement(self, request: Request) -> Response:
         """Answer with the promise of the current round to each person."""
         _, live = await self._find.training(request)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Hashable
-from typing import Any
 
 import msgspec
 from starlette.requests import Request
@@ -24,15 +23,17 @@ from hush.collector.http.documents import (
 from hush.collector.http.endpoints import endpoint
 from hush.collector.http.lookup import Finder
 from hush.collector.http.problems import Refused
-from hush.collector.http.requests import ATTRIBUTE, ESTIMATOR, FORMAT, INTERVALS, LEVEL, POST, SHARE, VIEW
+from hush.collector.http.requests import ATTRIBUTE, ESTIMATOR, FORMAT, INTERVALS, LEVEL, POST, SEARCH, SHARE, TOP, VIEW
 from hush.collector.http.responses import EVENTS, SECRET, as_json, encoded
 from hush.collector.http.streams import Event
 from hush.collector.http.visible import Visible
 from hush.collector.stores.base import Store
 from hush.errors import SchemaError
 from hush.planning.predictions import prospects
+from hush.server.changes import Counted
 from hush.server.estimates import Estimates as Rows
-from hush.server.estimates import estimate
+from hush.server.estimates import Wanted, chosen
+from hush.server.sources import too_long
 from hush.server.tally import Tally
 
 
@@ -51,41 +52,48 @@ class Views:
         "Estimates with intervals",
         role="read",
         answers=Estimates,
-        parameters=(LEVEL, ESTIMATOR, POST, INTERVALS, FORMAT),
+        parameters=(LEVEL, ESTIMATOR, POST, INTERVALS, TOP, SEARCH, FORMAT),
         also=("text/csv",),
     )
     async def estimates(self, request: Request) -> Response:
         """Answer with estimates, as JSON or CSV."""
         format_ = requests.choice(request, FORMAT)
-        wanted = requests.wanted(request)
-        tally = await self._visible.tally(request)
-        document, text = await self._estimated(tally, *wanted)
+        requests.wanted(request)  # what cannot be asked is refused before anything is computed
+        post = requests.choice(request, POST)
+        counted = await self._visible.counted(await self._visible.tally(request))
+        tally = counted.tally
+        wanted = requests.wanted(request, tally.plan)
+        if post == "project" and (wanted.top or wanted.search or too_long(tally.plan)):
+            raise Refused("bad-request", "post=project needs all shares of each attribute, and these are some of them")
+        document, text = await self._estimated(counted, wanted, post)
         headers = SECRET | _linked(document)
         if format_ == "csv":
-            key = ("csv", tally.plan.id, *wanted)
-            table = await self._shared.get(key, tally.reports, lambda: as_csv(document.estimates).encode())
+            key = ("csv", tally.plan.id, post, *wanted)
+            table = await self._shared.get(
+                key, tally.reports, lambda: as_csv(document.estimates, tally.plan.schema).encode()
+            )
             return Response(table, headers=headers, media_type="text/csv")
         return as_json(text, headers=headers)
 
-    async def _rows(self, tally: Tally, level: float, estimator: Any, intervals: str = "each") -> Rows:
-        key = ("rows", tally.plan.id, level, estimator, intervals)
-        together = intervals == "together"
+    async def _rows(self, counted: Counted, wanted: Wanted) -> Rows:
+        tally = counted.tally
         return await self._shared.get(
-            key, tally.reports, lambda: estimate(tally, level=level, estimator=estimator, simultaneous=together)
+            ("rows", tally.plan.id, *wanted), tally.reports, lambda: chosen(tally, wanted, counted.totals)
         )
 
-    async def _estimated(
-        self, tally: Tally, level: float, estimator: str, post: str, intervals: str
-    ) -> tuple[Estimates, bytes]:
-        plan, rows = tally.plan, await self._rows(tally, level, estimator, intervals)
+    async def _estimated(self, counted: Counted, wanted: Wanted, post: str) -> tuple[Estimates, bytes]:
+        tally, rows = counted.tally, await self._rows(counted, wanted)
+        plan = tally.plan
         second = self._visible.second(plan)
+        intervals = "together" if wanted.simultaneous else "each"
 
         def make() -> tuple[Estimates, bytes]:
             found = [estimate_row(row) for row in requests.POSTS[post](rows)]
-            document = Estimates(plan.id, tally.reports, level, estimator, post, found, plan.after, second, intervals)
+            head = plan.id, tally.reports, wanted.level, wanted.estimator, post
+            document = Estimates(*head, found, plan.after, second, intervals)
             return document, msgspec.json.encode(document)
 
-        key = ("estimates", plan.id, level, estimator, post, intervals)
+        key = ("estimates", plan.id, post, *wanted)
         return await self._shared.get(key, (tally.reports, second), make)
 
     @endpoint(
@@ -98,21 +106,27 @@ class Views:
     )
     async def stream(self, request: Request) -> Response:
         """Answer with estimates as they change; for the dashboard, with everything else that it shows."""
-        plan, wanted, share = await self._find.plan(request), requests.wanted(request), requests.share(request)
-        view = requests.choice(request, VIEW)
+        plan, share = await self._find.plan(request), requests.share(request)
+        wanted = requests.wanted(request, plan)
+        view, post = requests.choice(request, VIEW), requests.choice(request, POST)
+        if post == "project" and too_long(plan):
+            raise Refused("bad-request", "post=project needs all shares of each attribute, and these are some of them")
         visible, moment = self._visible, self._visible.streams.moment
 
-        async def counted() -> Tally:
+        async def seen() -> Tally:
             return await self._shared.get(("tally", plan.id), moment(), lambda: visible.reveals.tally(plan))
 
-        await counted()  # if the store is away, refuse here instead of opening a stream without events
+        await seen()  # if the store is away, refuse here instead of opening a stream without events
         await asyncio.to_thread(visible.relay, plan)  # so that `look`, within the loop, need not wait for it
 
         async def look(last: Hashable) -> tuple[Hashable, list[Event]]:
-            tally = await counted()
+            counted = await visible.counted(await seen())
+            tally = counted.tally
             if view == "estimates":
                 now: Hashable = tally.reports, visible.second(plan)
-                return now, [] if now == last else [("estimates", (await self._estimated(tally, *wanted))[1])]
+                if now == last:
+                    return now, []
+                return now, [("estimates", (await self._estimated(counted, wanted, post))[1])]
             held = await self._shared.get("plans", moment(), self._store.plans)
             found = next(one for one in held if one.plan.id == plan.id)
             now = tally.reports, found.open, visible.second(plan)
@@ -120,8 +134,8 @@ class Views:
                 return now, []
             return now, [
                 ("plan", msgspec.json.encode(visible.entry(found, tally.reports))),
-                ("estimates", (await self._estimated(tally, *wanted))[1]),
-                ("margins", await self._margins(tally, wanted[0])),
+                ("estimates", (await self._estimated(counted, wanted, post))[1]),
+                ("margins", await self._margins(counted, wanted.level)),
                 ("manipulation", await self._manipulation(tally, share)),
                 ("timeline", msgspec.json.encode(self._timed(tally))),
             ]
@@ -148,10 +162,12 @@ class Views:
     async def margins(self, request: Request) -> Response:
         """Answer with predicted and achieved margins."""
         level = requests.level(request)
-        return as_json(await self._margins(await self._visible.tally(request), level), headers=SECRET)
+        counted = await self._visible.counted(await self._visible.tally(request))
+        return as_json(await self._margins(counted, level), headers=SECRET)
 
-    async def _margins(self, tally: Tally, level: float) -> bytes:
-        plan, rows = tally.plan, await self._rows(tally, level, "ratio")
+    async def _margins(self, counted: Counted, level: float) -> bytes:
+        tally, rows = counted.tally, await self._rows(counted, Wanted(level, most=requests.SHOWN))
+        plan = tally.plan
         known = await self._shared.get(("prospects", plan.id), 0, lambda: prospects(plan))
         return await self._shared.get(
             ("margins", plan.id, level),

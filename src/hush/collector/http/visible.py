@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 
 import msgspec
@@ -25,26 +26,40 @@ from hush.collector.http.documents import (
     training_entry,
 )
 from hush.collector.http.lookup import Finder
+from hush.collector.http.problems import Refused
 from hush.collector.http.single_flight import Shared, Spaced, Workers
 from hush.collector.http.streams import Streams
 from hush.collector.opening import Opener
+from hush.collector.periods import Period
 from hush.collector.reveals import Clock, Reveals
 from hush.collector.settings import Settings
 from hush.collector.stores.base import HeldPlan, Live, Store
 from hush.collector.timeline import Timeline
+from hush.core.lists import listed_in
 from hush.core.plan import Plan
 from hush.errors import HushError, InputError
-from hush.server.tally import Tally, own_of
+from hush.server.changes import Counted
+from hush.server.sources import long_lists
+from hush.server.tally import Tally
 
 logger = logging.getLogger("hush.collector")
+
+LONG_PERIODS = 9  # of a plan with a very long list: reading one of them takes a second, and 8 bytes for each value
 
 
 class Visible:
     """Revealed tallies, timelines, shared results and open streams."""
 
-    def __init__(self, store: Store, settings: Settings, find: Finder, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        find: Finder,
+        clock: Clock = time.monotonic,
+        wall: Clock = time.time,
+    ) -> None:
         self._store, self._find = store, find
-        self.reveals = Reveals(store, settings, self._note, clock)
+        self.reveals = Reveals(store, settings, self._note, clock, wall)
         self._looks: asyncio.Task[None] | None = None
         self._workers = Workers()
         self.shared, self.spaced = Shared(self._workers), Spaced(self._workers)
@@ -53,6 +68,31 @@ class Visible:
         self._relay = settings.relay
         self._key = Opener(settings.sealed_key).key.public.hex() if settings.sealed_key else ""
         self._promises: dict[str, RelayPromise | None] = {}
+        self._periods: dict[str, dict[Period, Counted]] = {}
+
+    async def counted(self, tally: Tally) -> Counted:
+        """Return a tally with the totals of its long lists. Reading them takes seconds: it may be slightly old."""
+        if not _needs_reading(tally.plan):
+            return Counted(tally)
+        return await self.spaced.get(("totals", tally.plan.id), tally.reports, lambda: Counted(tally).read())
+
+    async def counted_periods(self, found: Sequence[tuple[Period, Tally]]) -> list[tuple[Period, Counted]]:
+        """Return the tallies of periods in the same way. If there are long lists, only the latest periods are read."""
+        if not found or not _needs_reading(found[-1][1].plan):
+            return [(period, Counted(tally)) for period, tally in found]
+        plan, latest = found[-1][1].plan, found[-LONG_PERIODS:]
+
+        def read() -> list[tuple[Period, Counted]]:  # one at a time, so nobody else changes what is known
+            known = self._periods.get(plan.id, {})
+            self._periods[plan.id] = now = {}
+            for period, tally in latest:
+                before = known.get(period)
+                same = before is not None and before.tally.reports == tally.reports
+                now[period] = before if before is not None and same else Counted(tally).read()
+            return list(now.items())
+
+        version = tuple((period, tally.reports) for period, tally in latest)
+        return await self.spaced.get(("periods", plan.id), version, read)
 
     async def begin(self) -> None:
         """Learn which plans follow a pilot and how many reports were shown; look for more from time to time."""
@@ -62,12 +102,13 @@ class Visible:
             for held in self._store.plans():
                 if held.open:  # others are seldom looked at, and can wait
                     self.relay(held.plan)
+                self.reveals.follow(held.plan)
             return {held.plan.id: self.reveals.tally(held.plan).reports for held in self._store.plans()}
 
         every = self.reveals.every
         found = await asyncio.to_thread(counts)
         self._timelines = {plan_id: Timeline(n, width=every) for plan_id, n in found.items()}
-        if not self.reveals.at_once:
+        if not self.reveals.at_once or self.reveals.by is not None:
             self._looks = asyncio.create_task(self._look())
 
     async def _look(self) -> None:
@@ -77,6 +118,7 @@ class Visible:
             with suppress(HushError):
                 for held in await asyncio.to_thread(self._store.plans):
                     await asyncio.to_thread(self.reveals.tally, held.plan)
+                    await asyncio.to_thread(self.reveals.follow, held.plan)
 
     def close(self) -> None:
         """Begin nothing more."""
@@ -130,7 +172,7 @@ class Visible:
         tally, reveals = self.reveals.tally(held.plan), self.reveals
         seen = tally.reports if reports is None else reports
         shown = Shown(reveals.every, reveals.least, reveals.next(held.plan))
-        return plan_entry(held, seen, shown, self.second(held.plan), own_of(tally), self.relay(held.plan))
+        return plan_entry(held, seen, shown, self.second(held.plan), tally.own, self.relay(held.plan))
 
     def second(self, plan: Plan) -> str | None:
         """Return the id of the plan that follows a pilot. Readers may hear of it a little later than devices."""
@@ -139,3 +181,13 @@ class Visible:
     def training(self, name: str, live: Live) -> TrainingEntry:
         """Return a training as a document, with the number of people that readers see."""
         return training_entry(name, live, self.reveals.received(name, live))
+
+
+def _needs_reading(plan: Plan) -> bool:
+    """Return whether a plan has long lists, and refuse it if one of them is not here."""
+    if not long_lists(plan):
+        return False
+    for listed in listed_in(plan.schema.attributes):
+        if not listed.here:
+            raise Refused("failed", f"the list {listed.name} is missing here: start the collector with --list")
+    return True

@@ -16,10 +16,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, LiteralString, NamedTuple
 
+from hush.collector.periods import Period
 from hush.collector.submissions import Form, Outcome, Submission
 from hush.core.following import check_follows
 from hush.core.plan import Plan
-from hush.core.training.rounds import Round
+from hush.core.training.courses import Course
+from hush.core.training.stages import Phase
 from hush.errors import InputError, PlanError, StoreError
 from hush.server.tally import Tally
 
@@ -91,15 +93,22 @@ class Segment(NamedTuple):
 
 
 class Live(NamedTuple):
-    """The state of a training: its current round, and how many people have taken part in it."""
+    """The state of a training: its current stage or round, and how many people have taken part in it.
 
-    round: Round
+    `course`: what was published beforehand, unless an operator gave a first round by hand.
+    """
+
+    round: Phase
     wanted: int
     received: int
+    course: Course | None = None
 
 
 class Past(NamedTuple):
-    """A round of a training that is over: its weights, how many people took part, and the loss that others reported."""
+    """A round of a training that is over: its weights, how many people took part, and the loss that others reported.
+
+    For a stage of a pilot, whose number is 0 or below, the points of its estimates are in the place of weights.
+    """
 
     number: int
     weights: tuple[float, ...]
@@ -149,12 +158,18 @@ class Store(ABC):
         """Return the tally of everything committed."""
 
     @abstractmethod
-    def reveal(self, plan: Plan, known: int | None, least: int) -> Tally:
+    def reveal(self, plan: Plan, known: int | None, least: int, period: Period | None = None) -> Tally:
         """Return the tally that readers see. It is durable too, and empty at first.
 
         If it has `known` reports, and at least `least` more were committed, it moves to the committed tally. Among
-        processes that know the same tally, only one moves it.
+        processes that know the same tally, only one moves it. In the same transaction the reports by which it moves
+        are counted in a period, if one is given: in that one, or in the last that the store has if that ends later, as
+        after a clock was set back.
         """
+
+    @abstractmethod
+    def periods(self, plan: Plan) -> list[tuple[Period, Tally]]:
+        """Return the tally of every period in which the tally that readers see has moved, in order of their ends."""
 
     @abstractmethod
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
@@ -180,8 +195,12 @@ class Store(ABC):
     # -- trainings
 
     @abstractmethod
-    def add_training(self, name: str, first: Round, wanted: int) -> None:
-        """Begin a training in which `wanted` people take part in each round. Adding it again changes nothing."""
+    def add_training(self, name: str, first: Phase, wanted: int, course: Course | None = None) -> None:
+        """Begin a training in which `wanted` people take part in each round. Adding it again changes nothing.
+
+        With a course, `first` is its first stage or round, `wanted` all its people, and the course says how many of
+        them take part in each.
+        """
 
     @abstractmethod
     def trainings(self) -> list[str]:

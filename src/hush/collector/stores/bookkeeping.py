@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,15 +17,21 @@ from hush.collector.stores.base import HeldPlan, Live, Past
 from hush.collector.submissions import Batch, Form, Gradient, Opened, Outcome, Single, Submission
 from hush.collector.vectors import layout_of, plus
 from hush.core.design import rounds
+from hush.core.design.directions import noise_of
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE, Report
+from hush.core.training.courses import Course
 from hush.core.training.rounds import Round
+from hush.core.training.stages import Phase, Stage
+from hush.server.course import advance
 from hush.server.estimates import estimate, points
+from hush.server.pilot import estimates
 from hush.server.step import step
 from hush.server.tally import Tally
 
 Array = np.ndarray[Any, Any]
 
+NO_LOSSES = np.zeros(0, dtype=np.int64)
 TRAINING = 1 << 40  # ids belong to plans, by their numbers, and to trainings, by theirs plus this
 
 
@@ -88,7 +94,7 @@ class IdBook:
         free.remove(id_)
         return True
 
-    def take_all(self, number: int, batch: Batch) -> bool:
+    def take_all(self, number: int, batch: Batch | Gradient) -> bool:
         """Take the ids of all reports within a batch; if one is not free, give the batch's id back and return False."""
         free, ids = self._free[number], set(batch.ids)
         if len(ids) != len(batch.ids) or not ids <= free:
@@ -117,43 +123,55 @@ class IdBook:
 
 @dataclass(frozen=True)
 class RoundBook:
-    """The current round of a training: counts of gradients and of held-out losses. It is replaced, never changed."""
+    """The current stage or round of a training: counts of answers and of held-out losses.
 
-    round: Round
-    wanted: int
+    It is replaced, never changed. `people` is the size of a round; with a course it is that of the whole training, and
+    the course divides it. Nobody reports a loss in a stage of a pilot.
+    """
+
+    round: Phase
+    people: int
     gradients: Array
     losses: Array
+    course: Course | None = None
 
     @classmethod
-    def begun(cls, round_: Round, wanted: int) -> RoundBook:
-        """Return the book of a round that has just begun."""
-        return cls(round_, wanted, layout_of(round_.plan).zero(), layout_of(loss_plan(round_)).zero())
+    def begun(cls, round_: Phase, people: int, course: Course | None = None) -> RoundBook:
+        """Return the book of a stage or round that has just begun."""
+        losses = layout_of(loss_plan(round_)).zero() if isinstance(round_, Round) else NO_LOSSES
+        return cls(round_, people, layout_of(round_.plan).zero(), losses, course)
 
     @classmethod
-    def decoded(cls, round_: Round, wanted: int, gradients: bytes, losses: bytes) -> RoundBook:
-        """Return the book of a round from its stored counts."""
-        return cls(
-            round_, wanted, layout_of(round_.plan).decode(gradients), layout_of(loss_plan(round_)).decode(losses)
-        )
+    def decoded(
+        cls, round_: Phase, people: int, gradients: bytes, losses: bytes, course: Course | None = None
+    ) -> RoundBook:
+        """Return the book of a stage or round from its stored counts."""
+        found = layout_of(loss_plan(round_)).decode(losses) if isinstance(round_, Round) else NO_LOSSES
+        return cls(round_, people, layout_of(round_.plan).decode(gradients), found, course)
 
     def encoded(self) -> tuple[bytes, bytes]:
         """Return the counts as they are stored."""
         gradients = layout_of(self.round.plan).encode(self.gradients)
-        return gradients, layout_of(loss_plan(self.round)).encode(self.losses)
+        return gradients, self.losses.astype("<i8").tobytes()
+
+    @property
+    def wanted(self) -> int:
+        """How many people take part in this stage or round."""
+        return self.people if self.course is None else self.course.wanted(self.round)
 
     def live(self) -> Live:
         """Return the state of the training."""
-        return Live(self.round, self.wanted, int(self.gradients[0]))
+        return Live(self.round, self.wanted, int(self.gradients[0]), self.course)
 
     def takes(self, submission: Gradient) -> bool:
         """Return whether a gradient or loss is for this round, and not late."""
-        return submission.report is not None and submission.number == self.round.number and not self.round.done
+        return submission.vector is not None and submission.number == self.round.number and not self.round.done
 
-    def counted(self, report: Report, loss: bool) -> RoundBook:
-        """Return the book with one more report."""
-        gradients, losses = self.gradients.copy(), self.losses.copy()
-        layout_of(report.plan).add(losses if loss else gradients, report)
-        return RoundBook(self.round, self.wanted, gradients, losses)
+    def counted(self, vector: Array, loss: bool) -> RoundBook:
+        """Return the book with more reports."""
+        if loss:
+            return replace(self, losses=plus(self.losses, vector))
+        return replace(self, gradients=plus(self.gradients, vector))
 
     @property
     def full(self) -> bool:
@@ -161,20 +179,30 @@ class RoundBook:
         return not self.round.done and int(self.gradients[0]) >= self.wanted
 
     def ended(self) -> tuple[Past, RoundBook]:
-        """Return the record of a full round, and the book of the next."""
-        tally = layout_of(self.round.plan).tally(self.gradients)
+        """Return the record of a full stage or round, and the book of the next."""
+        now, tally = self.round, layout_of(self.round.plan).tally(self.gradients)
+        if isinstance(now, Stage):
+            assert self.course is not None, "stages are those of a course"
+            found = advance(self.course, now, tally)
+            shown = tuple(point for point, _ in estimates(tally))
+            return Past(now.number, shown, tally.reports, None, None), RoundBook.begun(found, self.people, self.course)
         loss, error = None, None
         if self.losses[0]:
-            row = estimate(layout_of(loss_plan(self.round)).tally(self.losses))[0]
+            row = estimate(layout_of(loss_plan(now)).tally(self.losses))[0]
             loss, error = row.point, row.stderr
-        past = Past(self.round.number, self.round.weights, tally.reports, loss, error)
-        return past, RoundBook.begun(step(self.round, tally), self.wanted)
+        past = Past(now.number, now.weights, tally.reports, loss, error)
+        return past, RoundBook.begun(step(now, tally), self.people, self.course)
 
 
-def prepare(round_: Round) -> None:
+def prepare(round_: Phase, course: Course | None = None) -> None:
     """Compute the needs of a round's end in advance, as a commit has no time for it. Channels keep the results."""
+    for plan in (round_.plan, *(course.plans if course is not None else ())):
+        estimate(Tally(plan))
+    if course is not None:
+        noise_of(course.training.epsilon, course.training.width)
+        points(Tally(course.channel))
     points(Tally(round_.plan))
-    estimate(Tally(loss_plan(round_)))
+    estimate(Tally(rounds.loss_plan(round_.training, max(round_.number, 1))))
 
 
 def loss_plan(round_: Round) -> Plan:
@@ -190,7 +218,9 @@ def ids_of(
     for submission in submissions:
         if isinstance(submission, Gradient):
             if submission.training in trainings:
-                found[TRAINING + trainings[submission.training][0]].add(submission.id)
+                ids = found[TRAINING + trainings[submission.training][0]]
+                ids.add(submission.id)
+                ids.update(submission.ids)
         elif submission.plan.id in plans:
             ids = found[plans[submission.plan.id][0]]
             ids.add(submission.id)
@@ -248,12 +278,15 @@ class Group:
         if name not in self._trainings:
             return Outcome.UNKNOWN
         number, book = self.rounds.get(name, self._trainings[name])
-        if not self.ids.take(TRAINING + number, submission.id):
+        owner = TRAINING + number
+        if not self.ids.take(owner, submission.id):
             return Outcome.REPEATED
-        if submission.report is None or not book.takes(submission):
-            self.ids.give_back(TRAINING + number, submission.id)
+        if submission.vector is None or not book.takes(submission):
+            self.ids.give_back(owner, submission.id)
             return Outcome.LATE
-        book = book.counted(submission.report, submission.loss)
+        if submission.ids and not self.ids.take_all(owner, submission):
+            return Outcome.OVERLAPPING
+        book = book.counted(submission.vector, submission.loss)
         if book.full:
             past, book = book.ended()
             self.past.append((number, past))

@@ -28,6 +28,7 @@ Array = np.ndarray[Any, Any]
 HALF = np.uint64(32)
 SMALLEST = 1 << 12  # ids of the first level; smaller runs are put together at once
 NEWEST = 1 << 12  # ids that are held as they are at most
+PIECE = 1 << 14  # ids of a level that are merged at once
 
 
 def packed(ids: Collection[bytes]) -> bytes:
@@ -79,7 +80,10 @@ class IdIndex:
         self._newest.update([run[start : start + ID_SIZE] for start in range(0, len(run), ID_SIZE)])
 
     def load(self, runs: Sequence[tuple[int, bytes]]) -> None:
-        """Take in many runs at once: faster than one by one. If this fails, nothing has changed."""
+        """Take in many runs at once: faster than one by one.
+
+        If this fails, either nothing has changed or the ids are found already; the store then reads all runs again.
+        """
         if not runs:
             return
         keys = self._hashes(b"".join(run for _, run in runs))
@@ -94,8 +98,11 @@ class IdIndex:
             or len(self._levels[kept - 1][0]) + len(level[0]) <= SMALLEST
         ):
             kept -= 1
-            level = _merged(self._levels[kept], level)
-        self._levels = [*self._levels[:kept], level]
+            _merge(self._levels[kept], level)
+            level = self._levels[kept]
+            del self._levels[kept + 1 :]  # a failure in the next merge finds the ids in one place
+        if kept == len(self._levels):
+            self._levels.append(level)
         self._settled += len(keys)
 
     def known(self, ids: Sequence[bytes]) -> set[bytes]:
@@ -119,14 +126,34 @@ class IdIndex:
         return found
 
 
-def _merged(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Return two levels as one, in little more memory than that takes."""
-    places = np.searchsorted(a[0], b[0], side="right") + np.arange(len(b[0]))
-    others = np.ones(len(a[0]) + len(b[0]), dtype=bool)
-    others[places] = False
-    found = []
-    for old, new in zip(a, b, strict=True):
-        together = np.empty(len(others), dtype=old.dtype)
-        together[places], together[others] = new, old
-        found.append(together)
-    return found[0], found[1]
+def _merge(a: tuple[Array, Array], b: tuple[Array, Array]) -> None:
+    """Merge a level into another, which grows where it lies: from its end on, in pieces.
+
+    So a merge takes little more memory than the two levels, and other threads run between two pieces.
+    """
+    old, new = len(a[0]), len(b[0])
+    _grow(a, old + new)
+    while new:
+        start = max(0, new - PIECE)
+        first = int(np.searchsorted(a[0][:old], b[0][start], side="right"))
+        here, there = slice(first, old), slice(start, new)
+        places = np.searchsorted(a[0][here], b[0][there], side="right") + np.arange(new - start)
+        others = np.ones(old - first + new - start, dtype=bool)
+        others[places] = False
+        for mine, its in zip(a, b, strict=True):
+            together = np.empty(len(others), dtype=mine.dtype)
+            together[places], together[others] = its[there], mine[here]
+            mine[first + start : old + new] = together
+        old, new = first, start
+
+
+def _grow(level: tuple[Array, Array], size: int) -> None:
+    """Make room at the end of a level. Large arrays are not copied for that, on Linux: their pages are moved."""
+    before = len(level[0])
+    try:
+        for array in level:
+            array.resize(size, refcheck=False)
+    except MemoryError:
+        for array in level:
+            array.resize(before, refcheck=False)
+        raise

@@ -8,6 +8,9 @@ processes never wait for each other; should the server find a deadlock all the s
 anybody. A shard is claimed by a lock that ends with the session, so there are as many as processes at one time. The
 row is locked as well when it is changed: two processes on one shard would be slow, not wrong.
 
+**Wide tallies.** A tally of texts takes megabytes. A commit of few reports writes the counts that it changes, as an
+increment; when those of a shard take a quarter of a tally, they are added to it. Readers add up both, in one statement.
+
 **Closing.** A commit holds a shared lock on its plans, and closing takes it alone: it waits for the commits that run,
 and those that follow see the plan closed.
 
@@ -24,11 +27,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
 import psycopg
 from psycopg import errors
 
+from hush.collector.periods import Period, latest
 from hush.collector.stores.base import (
     PILOTS,
     HeldPlan,
@@ -59,9 +64,10 @@ from hush.collector.stores.postgres_connections import (
 )
 from hush.collector.stores.postgres_watchdog import Watch
 from hush.collector.submissions import Form, Gradient, Outcome, Submission
-from hush.collector.vectors import layout_of, plus
+from hush.collector.vectors import Layout, layout_of, minus, plus
 from hush.core.plan import Plan
-from hush.core.training.rounds import Round
+from hush.core.training.courses import Course
+from hush.core.training.stages import Phase, phase_from_json
 from hush.errors import InputError, StoreError
 from hush.server.tally import Tally
 
@@ -69,9 +75,14 @@ ATTEMPTS = 5
 AGAIN = (errors.DeadlockDetected, errors.SerializationFailure, errors.UniqueViolation)
 SWEPT = 50_000  # ids that are forgotten in one transaction
 PAGE = 64  # bodies that are fetched at a time
+# All counts of a plan, in one snapshot: whole vectors, and increments.
+COUNTS = """
+select true, vector from tallies where plan = %s union all select false, counts from increments where plan = %s
+"""
 SENDING = 30.0  # seconds more that a commit may take, as it may be large
 CLOSING = 5.0  # seconds that a commit has to notice that its session was cut
 
+Array = np.ndarray[Any, Any]
 Result = TypeVar("Result")
 
 
@@ -87,8 +98,9 @@ class PostgresStore(Store):
         # These never change once they exist: the number of a plan and how it is kept, the number of a training and
         # how many people it wants, and rounds.
         self._plans: dict[str, tuple[int, Plan, Keep]] = {}
-        self._trainings: dict[str, tuple[int, int]] = {}
-        self._rounds: dict[int, Round] = {}
+        self._trainings: dict[str, tuple[int, int, Course | None]] = {}
+        self._rounds: dict[int, Phase] = {}
+        self._increments: dict[tuple[int, int], int] = {}
         try:
             with self._pool.session("opened") as db:
                 migrate(db)
@@ -155,7 +167,7 @@ class PostgresStore(Store):
         """Count new submissions, durably; return the outcome of each."""
 
         def run(db: Connection, shard: int) -> list[Outcome]:
-            return Commit(db, shard, plans, trainings, self._rounds).run(submissions)
+            return Commit(db, shard, plans, trainings, self._rounds, self._increments).run(submissions)
 
         with self._committing, failing():
             plans, trainings = self._named(submissions)
@@ -205,7 +217,7 @@ class PostgresStore(Store):
 
     def _named(
         self, submissions: Sequence[Submission]
-    ) -> tuple[dict[str, tuple[int, Plan, Keep]], dict[str, tuple[int, int]]]:
+    ) -> tuple[dict[str, tuple[int, Plan, Keep]], dict[str, tuple[int, int, Course | None]]]:
         """Return those plans and trainings of the submissions that the store has."""
         plans, trainings = {}, {}
         for submission in submissions:
@@ -220,13 +232,10 @@ class PostgresStore(Store):
     def tally(self, plan: Plan) -> Tally:
         """Return the tally of everything committed."""
         layout, number = layout_of(plan), self._plan(plan.id)[0]
-        vector = layout.zero()
-        for (data,) in self._pool.rows("select vector from tallies where plan = %s", (number,)):
-            vector = plus(vector, layout.decode(data))
-        return layout.tally(vector)
+        return layout.tally(_sum(layout, self._pool.rows(COUNTS, (number, number))))
 
     @understanding()
-    def reveal(self, plan: Plan, known: int | None, least: int) -> Tally:
+    def reveal(self, plan: Plan, known: int | None, least: int, period: Period | None = None) -> Tally:
         """Return the tally that readers see, and move it if it is time."""
         layout, number = layout_of(plan), self._plan(plan.id)[0]
         rows = self._pool.rows("select vector from shown where plan = %s", (number,))
@@ -237,13 +246,22 @@ class PostgresStore(Store):
             zero = layout.encode(layout.zero())
             db.execute("insert into shown (plan, vector) values (%s, %b) on conflict do nothing", (number, zero))
             held = db.execute("select vector from shown where plan = %s for update", (number,)).fetchall()
-            shown, now = layout.decode(held[0][0]), layout.zero()
-            for (data,) in db.execute("select vector from tallies where plan = %s", (number,)).fetchall():
-                now = plus(now, layout.decode(data))
+            shown, now = layout.decode(held[0][0]), _sum(layout, db.execute(COUNTS, (number, number)).fetchall())
             if layout.people(shown) == known and layout.people(now) - known >= max(least, 1):
                 db.execute("update shown set vector = %b where plan = %s", (layout.encode(now), number))
+                if period is not None:
+                    _count(db, plan, number, period, minus(now, shown))
                 shown = now
         return layout.tally(shown)
+
+    @understanding()
+    def periods(self, plan: Plan) -> list[tuple[Period, Tally]]:
+        """Return the tally of every period."""
+        layout, number = layout_of(plan), self._plan(plan.id)[0]
+        rows = self._pool.rows(
+            "select start, days, vector from periods where plan = %s order by start + days, start", (number,)
+        )
+        return [(Period(start, days), layout.tally(layout.decode(data))) for start, days, data in rows]
 
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
         """Return the stored bodies of a plan behind a place, in order.
@@ -305,43 +323,45 @@ class PostgresStore(Store):
 
     # -- trainings
 
-    def add_training(self, name: str, first: Round, wanted: int) -> None:
+    def add_training(self, name: str, first: Phase, wanted: int, course: Course | None = None) -> None:
         """Begin a training."""
-        book = RoundBook.begun(first, wanted)
+        book = RoundBook.begun(first, wanted, course)
         with self._pool.transaction() as db:
             db.execute(
-                "insert into trainings (name, wanted, current, round, gradients, losses) "
-                "values (%s, %s, %s, %s, %s, %s) on conflict do nothing",
-                (name, wanted, first.number, first.to_json(), *book.encoded()),
+                "insert into trainings (name, wanted, current, round, gradients, losses, course) "
+                "values (%s, %s, %s, %s, %b, %b, %s) on conflict do nothing",
+                (name, wanted, first.number, first.to_json(), *book.encoded(), course and course.to_json()),
             )
 
     def trainings(self) -> list[str]:
         """Return the names of all trainings."""
         return [name for (name,) in self._pool.rows("select name from trainings order by number")]
 
-    def _training(self, name: str) -> tuple[int, int]:
+    def _training(self, name: str) -> tuple[int, int, Course | None]:
         if name not in self._trainings:
             held = "\0" not in name  # which is in no text of PostgreSQL: it would complain
-            rows = self._pool.rows("select number, wanted from trainings where name = %s", (name,)) if held else []
+            rows = (
+                self._pool.rows("select number, wanted, course from trainings where name = %s", (name,)) if held else []
+            )
             if not rows:
                 raise NotHeld("this store does not have this training")
-            number, wanted = rows[0]
-            self._trainings[name] = number, wanted
+            number, wanted, text = rows[0]
+            self._trainings[name] = number, wanted, None if text is None else Course.from_json(text)
         return self._trainings[name]
 
     @understanding()
     def live(self, name: str) -> Live:
         """Return the state of a training."""
-        number, wanted = self._training(name)
+        number, wanted, course = self._training(name)
         known = self._rounds.get(number)
         ((current, text, gradients, losses),) = self._pool.rows(
             "select current, case when current = %s then '' else round end, gradients, losses "
             "from trainings where number = %s",
-            (known.number if known is not None else 0, number),
+            (known.number if known is not None else None, number),
         )
         if known is None or known.number != current:
-            known = self._rounds[number] = Round.from_json(text)
-        return RoundBook.decoded(known, wanted, gradients, losses).live()
+            known = self._rounds[number] = phase_from_json(text)
+        return RoundBook.decoded(known, wanted, gradients, losses, course).live()
 
     def history(self, name: str) -> list[Past]:
         """Return the rounds of a training that are over."""
@@ -419,3 +439,25 @@ class PostgresStore(Store):
                 self._writer = None
             self._committing.release()
         self._pool.close()
+
+
+def _sum(layout: Layout, rows: Sequence[tuple[Any, ...]]) -> Array:
+    """Return the sum of whole vectors and increments."""
+    vector = layout.zero()
+    for whole, data in rows:
+        vector = plus(vector, layout.decode(data)) if whole else layout.add_few(vector, data)
+    return vector
+
+
+def _count(db: Connection, plan: Plan, number: int, period: Period, added: Array) -> None:
+    """Add counts to a period. The caller has locked what is shown, so nobody else counts meanwhile."""
+    rows = db.execute("select start, days, vector from periods where plan = %s", (number,)).fetchall()
+    held = {Period(start, days): data for start, days, data in rows}
+    period = latest(held, period)
+    if period in held:
+        added = plus(added, layout_of(plan).decode(held[period]))
+    db.execute(
+        "insert into periods (plan, start, days, vector) values (%s, %s, %s, %b) "
+        "on conflict (plan, start, days) do update set vector = excluded.vector",
+        (number, *period, layout_of(plan).encode(added)),
+    )

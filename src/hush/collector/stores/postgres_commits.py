@@ -15,10 +15,11 @@ from hush.collector.stores.base import HeldPlan, Keep
 from hush.collector.stores.bookkeeping import Group, IdBook, PlanBook, RoundBook, ids_of
 from hush.collector.stores.postgres_connections import PLAN, VERSION, Connection, check_version
 from hush.collector.submissions import Outcome, Submission
-from hush.collector.vectors import plus
+from hush.collector.vectors import ROW, layout_of, plus
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE
-from hush.core.training.rounds import Round
+from hush.core.training.courses import Course
+from hush.core.training.stages import Phase, phase_from_json
 
 # A closed plan has forgotten its ids, and must not learn new ones.
 INSERT_IDS = """
@@ -36,7 +37,8 @@ select plan, string_agg(id, ''::bytea) from fresh group by plan
 
 class Commit:
     """The changes of one group. `plans` and `trainings`: those of its submissions that the store has, by id and by
-    name. `rounds`: those known here, by number of the training; they are kept up to date.
+    name. `rounds`: those known here, by number of the training; they are kept up to date. So is `increments`: how many
+    bytes those of this shard take, by plan, as far as this process knows.
     """
 
     def __init__(
@@ -44,10 +46,14 @@ class Commit:
         db: Connection,
         shard: int,
         plans: Mapping[str, tuple[int, Plan, Keep]],
-        trainings: Mapping[str, tuple[int, int]],
-        rounds: dict[int, Round],
+        trainings: Mapping[str, tuple[int, int, Course | None]],
+        rounds: dict[int, Phase],
+        increments: dict[tuple[int, int], int],
     ) -> None:
         self._db, self._shard, self._plans, self._trainings, self._rounds = db, shard, plans, trainings, rounds
+        self._increments = increments
+        self._wide = {number for number, plan, _ in plans.values() if layout_of(plan).is_wide}
+        self._grown: dict[tuple[int, int], int] = {}
 
     def run(self, submissions: Sequence[Submission]) -> list[Outcome]:
         """Count new submissions, durably; return the outcome of each."""
@@ -67,6 +73,7 @@ class Commit:
         if done.statusmessage != "COMMIT":
             raise psycopg.OperationalError("the server did not commit")
         self._rounds.update({number: now.round for number, now in group.rounds.values()})
+        self._increments.update(self._grown)
         return outcomes
 
     # -- the first round trip
@@ -84,12 +91,12 @@ class Commit:
         opened = db.execute("select number from plans where number = any (%s::int[]) and open", (numbers,))
         vectors = db.execute(
             "select plan, vector from tallies where shard = %s and plan = any (%s::int[]) order by plan for update",
-            (self._shard, numbers),
+            (self._shard, [number for number in numbers if number not in self._wide]),
         )
         trainings = db.execute(
             "select number, current, gradients, losses from trainings where number = any (%s::int[]) "
             "order by number for update",
-            (sorted(number for number, _ in self._trainings.values()),),
+            (sorted(number for number, _, _ in self._trainings.values()),),
         )
         fresh = db.execute(INSERT_IDS, (list(asked), [b"".join(ids) for ids in asked.values()]))
         check_version(version.fetchall()[0][0])
@@ -98,25 +105,27 @@ class Commit:
             id_: (number, HeldPlan(plan, keep, number in still)) for id_, (number, plan, keep) in self._plans.items()
         }
         self._vectors: dict[int, bytes] = dict(vectors.fetchall())
-        named = {number: (name, wanted) for name, (number, wanted) in self._trainings.items()}
+        named = {number: (name, wanted, course) for name, (number, wanted, course) in self._trainings.items()}
         books = {}
         for number, current, gradients, losses in trainings.fetchall():
-            name, wanted = named[number]
-            books[name] = number, RoundBook.decoded(self._round(number, current), wanted, gradients, losses)
+            name, wanted, course = named[number]
+            books[name] = number, RoundBook.decoded(self._round(number, current), wanted, gradients, losses, course)
         return Group(held, books, IdBook({number: _cut(ids, asked[number]) for number, ids in fresh.fetchall()}))
 
-    def _round(self, number: int, current: int) -> Round:
+    def _round(self, number: int, current: int) -> Phase:
         known = self._rounds.get(number)
         if known is None or known.number != current:
             rows = self._db.execute("select round from trainings where number = %s", (number,)).fetchall()
-            known = self._rounds[number] = Round.from_json(rows[0][0])
+            known = self._rounds[number] = phase_from_json(rows[0][0])
         return known
 
     # -- the second round trip
 
     def _write_plan(self, number: int, book: PlanBook) -> None:
         layout = book.layout
-        if number in self._vectors:
+        if number in self._wide:
+            self._write_wide(number, book)
+        elif number in self._vectors:
             vector = layout.encode(plus(layout.decode(self._vectors[number]), book.added))
             self._db.execute(
                 "update tallies set vector = %b where plan = %s and shard = %s", (vector, number, self._shard)
@@ -131,6 +140,37 @@ class Commit:
                 "insert into bodies (plan, reports, form, body) values (%s, %s, %s, %b)",
                 (number, count, form.value, body),
             )
+
+    def _write_wide(self, number: int, book: PlanBook) -> None:
+        """Write the counts that were changed; or all of them, if the increments have become long."""
+        layout, place = book.layout, (number, self._shard)
+        few = layout.encode_few(book.added)
+        after = layout.room(self._taken(place), few)
+        self._grown[place] = after or 0
+        if after is not None:
+            self._db.execute("insert into increments (plan, shard, counts) values (%s, %s, %b)", (*place, few))
+            return
+        zero = layout.encode(layout.zero())
+        self._db.execute("insert into tallies values (%s, %s, %b) on conflict do nothing", (*place, zero))
+        held = self._db.execute("select vector from tallies where plan = %s and shard = %s for update", place)
+        vector = plus(layout.decode(held.fetchall()[0][0]), book.added)
+        for (counts,) in self._db.execute(
+            "delete from increments where plan = %s and shard = %s returning counts", place
+        ).fetchall():
+            vector = layout.add_few(vector, counts)
+        self._db.execute(
+            "update tallies set vector = %b where plan = %s and shard = %s", (layout.encode(vector), *place)
+        )
+
+    def _taken(self, place: tuple[int, int]) -> int:
+        """Return how many bytes the increments of a plan and shard take."""
+        if place not in self._increments:
+            rows = self._db.execute(
+                "select coalesce(sum(length(counts) + %s), 0)::bigint from increments where plan = %s and shard = %s",
+                (ROW, *place),
+            ).fetchall()
+            return int(rows[0][0])
+        return self._increments[place]
 
     def _write_rounds(self, group: Group) -> None:
         for number, past in group.past:
@@ -151,7 +191,7 @@ def rehearse(db: Connection, shard: int) -> None:
         db.execute("select pg_advisory_xact_lock_shared(%s, 0)", (VERSION,))
         check_version(db.execute("select number from version").fetchall()[0][0])
         db.execute("lock table plans in access share mode")
-        db.execute("lock table tallies, trainings, seen, bodies, rounds in row exclusive mode")
+        db.execute("lock table tallies, increments, trainings, seen, bodies, rounds in row exclusive mode")
         db.execute(
             "insert into pulse values (%s, 1) on conflict (shard) do update set beats = pulse.beats + 1", (shard,)
         )

@@ -87,6 +87,22 @@ MIGRATIONS: tuple[LiteralString, ...] = (
       plan integer primary key, first bigint not null, people bigint not null, wanted bigint not null, second integer
     );
     """,
+    # Counts by day or week, if the operator asks for them: the reports by which the shown counts moved.
+    """
+    create table periods (
+      plan integer not null, start integer not null, days integer not null, vector bytea not null,
+      primary key (plan, start, days)
+    );
+    """,
+    # What was published of a training before its pilot; null if an operator began with a first round.
+    """
+    alter table trainings add column course text;
+    """,
+    # Counts that are still to be added to a tally: a wide one is not written anew for every report.
+    """
+    create table increments (plan integer not null, shard integer not null, counts bytea not null);
+    create index increments_of_plan on increments (plan, shard);
+    """,
 )
 
 

@@ -3,6 +3,9 @@
 **Durability.** `synchronous = full`: a commit returns when the log is on disk. Tallies are written in the transaction
 that counts, so after a crash they are exactly those of the ids and bodies that are there.
 
+**Wide tallies.** A tally of texts takes megabytes. A commit of few reports writes the counts that it changes, as an
+increment. When the increments of a plan take a quarter of its tally, the tally is written anew, and they are deleted.
+
 **Ids.** 16 bytes each, in one row per commit, as `hush.collector.stores.ids` explains. They are dropped when the plan
 is closed.
 
@@ -30,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from hush.collector.periods import Period, latest
 from hush.collector.stores import sqlite_file
 from hush.collector.stores.base import (
     PILOTS,
@@ -49,9 +53,10 @@ from hush.collector.stores.base import (
 from hush.collector.stores.bookkeeping import Group, IdBook, PlanBook, RoundBook, ids_of
 from hush.collector.stores.ids import IdIndex, packed
 from hush.collector.submissions import Form, Outcome, Submission
-from hush.collector.vectors import layout_of, plus
+from hush.collector.vectors import ROW, layout_of, minus, plus
 from hush.core.plan import Plan
-from hush.core.training.rounds import Round
+from hush.core.training.courses import Course
+from hush.core.training.stages import Phase, phase_from_json
 from hush.errors import InputError, StoreError
 from hush.server.tally import Tally
 
@@ -93,11 +98,16 @@ class SqliteStore(Store):
             plan = Plan.from_json(text)
             plans[plan.id] = number, HeldPlan(plan, keep, bool(open_))
             vectors[number] = layout_of(plan).decode(tally)
-        for number, name, wanted, text, gradients, losses in self._db.execute(
-            "select number, name, wanted, round, gradients, losses from trainings order by number"
+        for number, name, wanted, text, gradients, losses, given in self._db.execute(
+            "select number, name, wanted, round, gradients, losses, course from trainings order by number"
         ):
-            trainings[name] = number, RoundBook.decoded(Round.from_json(text), wanted, gradients, losses)
+            course = None if given is None else Course.from_json(given)
+            trainings[name] = number, RoundBook.decoded(phase_from_json(text), wanted, gradients, losses, course)
         layouts = {number: layout_of(held.plan) for number, held in plans.values()}
+        increments: dict[int, int] = {}
+        for number, counts in self._db.execute("select plan, counts from increments order by rowid"):
+            vectors[number] = layouts[number].add_few(vectors[number], counts)
+            increments[number] = increments.get(number, 0) + ROW + len(counts)
         self._shown: dict[int, Array] = {
             number: layouts[number].decode(tally) for number, tally in self._db.execute("select plan, tally from shown")
         }
@@ -106,7 +116,7 @@ class SqliteStore(Store):
             if found.second is not None:
                 check_second(plans[found.pilot][1].plan, plans[found.second][1].plan)
         self._plans, self._vectors, self._trainings = plans, vectors, trainings
-        self._narrowings = narrowings
+        self._narrowings, self._increments = narrowings, increments
         self._load_ids()
         self._doubtful = False
 
@@ -236,8 +246,9 @@ class SqliteStore(Store):
                 group = Group(self._plans, self._trainings, ids)
                 outcomes = [group.take(submission) for submission in submissions]
                 vectors = {number: plus(self._vectors[number], book.added) for number, book in group.plans.items()}
-                for number, book in group.plans.items():
-                    self._write_plan(number, book, vectors[number])
+                increments = {
+                    number: self._write_plan(number, book, vectors[number]) for number, book in group.plans.items()
+                }
                 self._write_rounds(group)
                 runs = [(owner, packed(some)) for owner, some in ids.taken()]
                 numbers = [
@@ -247,16 +258,26 @@ class SqliteStore(Store):
             for number, (owner, run) in zip(numbers, runs, strict=True):
                 self._index(owner).add(number, run)
             self._vectors.update(vectors)
+            self._increments.update(increments)
             self._trainings = self._trainings | group.rounds
             self._doubtful = False
             return outcomes
 
-    def _write_plan(self, number: int, book: PlanBook, vector: Array) -> None:
-        self._db.execute("update plans set tally = ? where number = ?", (book.layout.encode(vector), number))
+    def _write_plan(self, number: int, book: PlanBook, vector: Array) -> int:
+        """Write counts and bodies; return how many bytes the increments of the plan take then."""
+        few, before = book.layout.encode_few(book.added), self._increments.get(number, 0)
+        after = book.layout.room(before, few)
         self._db.executemany(
             "insert into bodies (plan, reports, form, body) values (?, ?, ?, ?)",
             ((number, count, form.value, body) for count, form, body in book.bodies()),
         )
+        if after is not None:
+            self._db.execute("insert into increments (plan, counts) values (?, ?)", (number, few))
+            return after
+        self._db.execute("update plans set tally = ? where number = ?", (book.layout.encode(vector), number))
+        if before:
+            self._db.execute("delete from increments where plan = ?", (number,))
+        return 0
 
     def _write_rounds(self, group: Group) -> None:
         for number, past in group.past:
@@ -276,7 +297,7 @@ class SqliteStore(Store):
         return layout_of(plan).tally(self._vectors[self._find(plan.id)[0]])
 
     @understanding()
-    def reveal(self, plan: Plan, known: int | None, least: int) -> Tally:
+    def reveal(self, plan: Plan, known: int | None, least: int, period: Period | None = None) -> Tally:
         """Return the tally that readers see, and move it if it is time."""
         layout = layout_of(plan)
         if known is not None:
@@ -287,6 +308,9 @@ class SqliteStore(Store):
                         if found is not None:
                             row = (found[0], layout.encode(found[1]))
                             self._db.execute("insert or replace into shown (plan, tally) values (?, ?)", row)
+                            if period is not None:
+                                added = minus(found[1], self._shown.get(found[0], layout.zero()))
+                                self._count(plan, found[0], period, added)
                     if found is not None:
                         self._shown[found[0]] = found[1]
         return layout.tally(self._shown.get(self._find(plan.id)[0], layout.zero()))
@@ -298,6 +322,29 @@ class SqliteStore(Store):
         shown, now = self._shown.get(number, layout.zero()), self._vectors[number]
         moves = layout.people(shown) == known and layout.people(now) - known >= max(least, 1)
         return (number, now) if moves else None
+
+    def _count(self, plan: Plan, number: int, period: Period, added: Array) -> None:
+        """Add counts to a period, within a transaction."""
+        rows = self._db.execute("select start, days, tally from periods where plan = ?", (number,)).fetchall()
+        held = {Period(start, days): data for start, days, data in rows}
+        period = latest(held, period)
+        if period in held:
+            added = plus(added, layout_of(plan).decode(held[period]))
+        self._db.execute(
+            "insert or replace into periods (plan, start, days, tally) values (?, ?, ?, ?)",
+            (number, *period, layout_of(plan).encode(added)),
+        )
+
+    @understanding()
+    def periods(self, plan: Plan) -> list[tuple[Period, Tally]]:
+        """Return the tally of every period."""
+        layout = layout_of(plan)
+        with self._lock, sqlite_file.failing():
+            rows = self._db.execute(
+                "select start, days, tally from periods where plan = ? order by start + days, start",
+                (self._find(plan.id)[0],),
+            ).fetchall()
+        return [(Period(start, days), layout.tally(layout.decode(data))) for start, days, data in rows]
 
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
         """Return the stored bodies of a plan behind a place, in order."""
@@ -343,16 +390,16 @@ class SqliteStore(Store):
 
     # -- trainings
 
-    def add_training(self, name: str, first: Round, wanted: int) -> None:
+    def add_training(self, name: str, first: Phase, wanted: int, course: Course | None = None) -> None:
         """Begin a training."""
         with self._lock:
-            book = RoundBook.begun(first, wanted)
+            book = RoundBook.begun(first, wanted, course)
             with self._transaction():
                 if name in self._trainings:
                     return
                 cursor = self._db.execute(
-                    "insert into trainings (name, wanted, round, gradients, losses) values (?, ?, ?, ?, ?)",
-                    (name, wanted, first.to_json(), *book.encoded()),
+                    "insert into trainings (name, wanted, round, gradients, losses, course) values (?, ?, ?, ?, ?, ?)",
+                    (name, wanted, first.to_json(), *book.encoded(), None if course is None else course.to_json()),
                 )
             self._trainings[name] = int(cursor.lastrowid or 0), book
 

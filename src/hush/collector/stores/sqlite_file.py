@@ -74,6 +74,21 @@ MIGRATIONS = (
       plan integer primary key, first integer not null, people integer not null, wanted integer not null, second integer
     ) strict
     """,
+    # Counts by day or week, if the operator asks for them: the reports by which the shown counts moved.
+    """
+    create table periods (
+      plan integer not null, start integer not null, days integer not null, tally blob not null,
+      primary key (plan, start, days)
+    ) strict, without rowid
+    """,
+    # What was published of a training before its pilot; null if an operator began with a first round.
+    """
+    alter table trainings add column course text
+    """,
+    # Counts that are still to be added to a tally: a wide one is not written anew for every report.
+    """
+    create table increments (plan integer not null, counts blob not null) strict
+    """,
 )
 
 _held: set[tuple[int, int]] = set()  # the files that this process has locked

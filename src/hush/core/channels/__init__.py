@@ -8,12 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from hush.core.channels.additive import Additive
-from hush.core.channels.alphabet import Alphabet, Grouped, Output, Subsets, Symbols
+from hush.core.channels.alphabet import Alphabet, Grouped, Output, Points, Subsets, Symbols
 from hush.core.channels.base import Channel, Coins, Presence, Reading, State, Summed, draw_subset
 from hush.core.channels.cells import Cells
+from hush.core.channels.corners import Corners
 from hush.core.channels.cube import Cube
+from hush.core.channels.geometry import Geometry
 from hush.core.channels.ladder import Ladder
 from hush.core.channels.mixture import Mixture
+from hush.core.channels.picks import Picks
 from hush.core.channels.rows import Rows
 from hush.core.channels.signs import Signs
 from hush.core.channels.subset import Subset
@@ -22,7 +25,22 @@ from hush.core.channels.window import Window
 from hush.errors import PlanError
 
 CHANNELS: dict[str, type[Channel]] = {
-    channel.kind: channel for channel in (Window, Mixture, Subset, Unary, Additive, Signs, Cube, Cells, Rows, Ladder)
+    channel.kind: channel
+    for channel in (
+        Window,
+        Mixture,
+        Subset,
+        Unary,
+        Additive,
+        Signs,
+        Cube,
+        Cells,
+        Rows,
+        Ladder,
+        Picks,
+        Corners,
+        Geometry,
+    )
 }
 
 
@@ -41,11 +59,15 @@ __all__ = [
     "Cells",
     "Channel",
     "Coins",
+    "Corners",
     "Cube",
+    "Geometry",
     "Grouped",
     "Ladder",
     "Mixture",
     "Output",
+    "Picks",
+    "Points",
     "Presence",
     "Reading",
     "Rows",

@@ -1,20 +1,21 @@
 """The outputs of a channel: how they are checked, written down and counted.
 
-There are two kinds. A `Symbols` output is one of `size` symbols, an integer. A `Subsets` output is a set of
-some of `size` members, a tuple of increasing integers: any set, or only those with `weight` members. In `Grouped`
-sets the members come in groups of equal size, and a set has at most one of each group: the two signs of a dimension, or
-the cells of a row.
+There are two kinds. A `Symbols` output is one of `size` symbols, an integer; `Points` are very many symbols. A
+`Subsets` output is a set of some of `size` members, a tuple of increasing integers: any set, or only those with
+`weight` members. In `Grouped` sets the members come in groups of equal size, and a set has at most one of each group:
+the two signs of a dimension, or the cells of a row.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Callable, Iterable, MutableSequence, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, pairwise, product
 from math import comb
 from typing import Any
 
+from hush.core.channels.sparse import Sparse
 from hush.errors import ReportError, TallyError
 
 Output = int | tuple[int, ...]
@@ -62,6 +63,36 @@ class Alphabet(ABC):
     @abstractmethod
     def check_counts(self, counts: Sequence[int], n: int) -> None:
         """Refuse counts that cannot come from n outputs."""
+
+    def zeros(self) -> MutableSequence[int]:
+        """Return counts of nothing."""
+        return [0] * self.size
+
+    def kept(self, counts: Sequence[int]) -> MutableSequence[int]:
+        """Return counts as a tally keeps them, if they are integers and there are `size` of them."""
+        if len(counts) != self.size or set(map(type, counts)) != {int}:
+            raise TallyError(f"needs {self.size} integer counts")
+        return list(counts)
+
+    def summed(self, one: Sequence[int], other: Sequence[int]) -> MutableSequence[int]:
+        """Return the sum of two such vectors."""
+        return [a + b for a, b in zip(one, other, strict=True)]
+
+    def written(self, counts: Sequence[int]) -> list[int]:
+        """Return counts as integers of JSON."""
+        return list(counts)
+
+    def read(self, values: Sequence[int]) -> Sequence[int]:
+        """Return counts from integers of JSON, which `kept` checks."""
+        return values
+
+    def packed(self, counts: Sequence[int]) -> Iterable[int]:
+        """Return counts as unsigned integers, for the binary form."""
+        return counts
+
+    def unpacked(self, take: Callable[[], int]) -> Sequence[int]:
+        """Read counts from unsigned integers, which `take` returns one by one."""
+        return [take() for _ in range(self.size)]
 
 
 @dataclass(frozen=True)
@@ -115,6 +146,59 @@ class Symbols(Alphabet):
         """Refuse a histogram that does not add up to n."""
         if min(counts) < 0 or sum(counts) != n:
             raise TallyError("the counts of an attribute must add up to the number who answered it")
+
+
+@dataclass(frozen=True)
+class Points(Symbols):
+    """One of very many symbols, most of which are never reported: tallies keep and write only what was counted."""
+
+    def check_counts(self, counts: Sequence[int], n: int) -> None:
+        """Refuse a histogram that does not add up to n."""
+        assert isinstance(counts, Sparse)
+        if counts.least() < 0 or counts.total() != n:
+            raise TallyError("the counts of an attribute must add up to the number who answered it")
+
+    def zeros(self) -> MutableSequence[int]:
+        """Return counts of nothing."""
+        return Sparse(self.size)
+
+    def kept(self, counts: Sequence[int]) -> MutableSequence[int]:
+        """Return counts as a tally keeps them, if there are `size` of them."""
+        if len(counts) != self.size:
+            raise TallyError(f"needs {self.size} integer counts")
+        return Sparse.of(counts)
+
+    def summed(self, one: Sequence[int], other: Sequence[int]) -> MutableSequence[int]:
+        """Return the sum of two histograms."""
+        assert isinstance(one, Sparse)
+        assert isinstance(other, Sparse)
+        return one + other
+
+    def written(self, counts: Sequence[int]) -> list[int]:
+        """Return counts with -m for each run of m zeros."""
+        assert isinstance(counts, Sparse)
+        return counts.runs()
+
+    def read(self, values: Sequence[int]) -> Sequence[int]:
+        """Read such counts."""
+        return Sparse.from_runs(self.size, values)
+
+    def packed(self, counts: Sequence[int]) -> Iterable[int]:
+        """Return counts, and 0 and m for each run of m zeros."""
+        for count in self.written(counts):
+            yield from (count,) if count > 0 else (0, -count)
+
+    def unpacked(self, take: Callable[[], int]) -> Sequence[int]:
+        """Read such counts."""
+
+        def runs() -> Iterable[int]:
+            left = self.size
+            while left > 0:
+                count = take() or -take()
+                left -= max(1, -count)
+                yield count
+
+        return Sparse.from_runs(self.size, runs())
 
 
 @dataclass(frozen=True)

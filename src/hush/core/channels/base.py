@@ -43,6 +43,9 @@ class Coins(Protocol):
     def below(self, n: int) -> int:
         """Return a uniform integer in 0..n-1."""
 
+    def several(self, sizes: Sequence[int]) -> list[int]:
+        """Return a uniform integer in 0..n-1 for each n of a range or tuple."""
+
     def toss(self, threshold: int) -> bool:
         """Return True with probability threshold/2^64."""
 
@@ -244,14 +247,11 @@ class Channel(ABC):
 
 
 def draw_subset(coins: Coins, n: int, size: int) -> list[int]:
-    """Return a uniform subset of 0..n-1 of this size, in order (Floyd's algorithm: one draw per member)."""
+    """Return a uniform subset of 0..n-1 of this size, in order (Floyd's algorithm: one integer per member)."""
     if size == n:
         return list(range(n))
-    if size == 1:
-        return [coins.below(n)]
     marks = bytearray(n)
-    for top in range(n - size, n):
-        pick = coins.below(top + 1)
+    for top, pick in enumerate(coins.several(range(n - size + 1, n + 1)), n - size):
         marks[top if marks[pick] else pick] = 1
     return list(compress(range(n), marks))
 

@@ -275,8 +275,8 @@ class Cells(Channel):
         if not n:
             return Summed(j, symbol, 0, None, None, *ends, line)
         mean = self._value(size, Fraction(count, n))
-        share = (mean + 1) / 2 if size is None else mean
-        return Summed(j, symbol, n, float(mean), float(without + share * (within - without)), *ends, line)
+        square = without + mean * (within - without)  # of a number both are the same
+        return Summed(j, symbol, n, float(mean), float(square), *ends, line)
 
     # -- the plan
 

@@ -1,6 +1,6 @@
-"""The base of the channels of one categorical attribute: an output says yes or no to each category.
+"""The base of channels whose outputs say yes or no to each value, and of those of one categorical attribute.
 
-An output supports the true category with probability p, and any other with probability q. So
+An output supports the true value with probability p (each of them, if there are several), and any other with q. So
 ((1 if supported) - q)/(p - q) is 1 or 0 on average. Here p and q are the exact ones of the channel's integers, not
 those of a formula.
 """
@@ -15,26 +15,58 @@ from itertools import product
 
 from hush.core import codec
 from hush.core.channels.alphabet import Output
-from hush.core.channels.base import Coins, Reading, State, exact_t
+from hush.core.channels.base import Channel, Coins, Reading, State, exact_t
 from hush.core.channels.two_level import Sorts, TwoLevel
 from hush.core.schema import MAX_CATEGORIES, Attribute, Categorical, Input
 from hush.errors import PlanError
 
 
-class Indicator(TwoLevel):
-    """A channel of one categorical attribute with `size` categories."""
+class Supporting(Channel):
+    """A channel whose outputs say yes or no to each of `size` values. A person holds one of them, or several."""
 
     size: int
 
     @property
     @abstractmethod
     def p(self) -> Fraction:
-        """The probability that an output supports the true category."""
+        """The probability that an output supports a value that the person holds."""
 
     @property
     @abstractmethod
     def q(self) -> Fraction:
-        """The probability that an output supports another given category."""
+        """The probability that an output supports another given value."""
+
+    @cached_property
+    def supports(self) -> tuple[Fraction, Fraction]:
+        """What an output says of a value, decoded: if it does not support the value, and if it does."""
+        return -self.q / (self.p - self.q), (1 - self.q) / (self.p - self.q)
+
+    def decode(self, output: Output) -> tuple[Fraction, ...]:
+        """Return the unbiased estimate of every value: 1 if the person holds it, else 0, on average."""
+        self.alphabet.check(output)
+        supported = (output,) if isinstance(output, int) else output
+        return tuple(self.supports[value in supported] for value in range(self.size))
+
+    def variance(self, t: Fraction | float) -> Fraction:
+        """Return the average variance that the channel adds, for a value that a share t of people hold."""
+        share = exact_t(t, low=0)
+        return (share * self.p * (1 - self.p) + (1 - share) * self.q * (1 - self.q)) / (self.p - self.q) ** 2
+
+    @cached_property
+    def worst_variance(self) -> Fraction:
+        """The larger of the variances for a value that everybody holds and one that nobody holds."""
+        return max(self.variance(0), self.variance(1))
+
+    def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
+        """Return the share of every value."""
+        without, within = map(float, self.supports)
+        return [
+            Reading(0, value, (n - count, count), (without, within)) for value, count in enumerate(counts[: self.size])
+        ]
+
+
+class Indicator(Supporting, TwoLevel):
+    """A channel of one categorical attribute with `size` categories."""
 
     def _check_size(self) -> None:
         # One more than a schema may declare, as "missing" is a category too.
@@ -78,17 +110,6 @@ class Indicator(TwoLevel):
         """Every category."""
         yield from range(self.size)
 
-    @cached_property
-    def supports(self) -> tuple[Fraction, Fraction]:
-        """The decoded values of a category: in an output that does not support it, and in one that does."""
-        return -self.q / (self.p - self.q), (1 - self.q) / (self.p - self.q)
-
-    def decode(self, output: Output) -> tuple[Fraction, ...]:
-        """Return the unbiased value of every category."""
-        self.alphabet.check(output)
-        supported = (output,) if isinstance(output, int) else output
-        return tuple(self.supports[category in supported] for category in range(self.size))
-
     def truth(self, state: State) -> tuple[Fraction, ...]:
         """Return 1 for the true category and 0 for the others."""
         true = self._category(state)
@@ -96,16 +117,6 @@ class Indicator(TwoLevel):
 
     def _category(self, state: State) -> int:
         return codec.integer(state, 0, self.size - 1, PlanError, f"the state of a {self.kind} channel")
-
-    def variance(self, t: Fraction | float) -> Fraction:
-        """Return the average variance that the channel adds, for a category that a share t of people hold."""
-        share = exact_t(t, low=0)
-        return (share * self.p * (1 - self.p) + (1 - share) * self.q * (1 - self.q)) / (self.p - self.q) ** 2
-
-    @cached_property
-    def worst_variance(self) -> Fraction:
-        """The larger of the variances for a category that everybody holds and one that nobody holds."""
-        return max(self.variance(0), self.variance(1))
 
     def chances(self, state: State) -> list[Fraction]:
         """Return the exact probability that the output supports each category."""
@@ -119,8 +130,3 @@ class Indicator(TwoLevel):
     def state(self, inputs: Sequence[Input], coins: Coins) -> State:
         """Return the category. No word: there is nothing to round."""
         return inputs[0]
-
-    def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
-        """Return the share of every category."""
-        without, within = map(float, self.supports)
-        return [Reading(0, category, (n - count, count), (without, within)) for category, count in enumerate(counts)]

@@ -346,7 +346,7 @@ class Rows(Levelled, TwoLevel):
         return row, None if u is None else start
 
     def draw(self, state: State, coins: Coins) -> Output:
-        """Return a set of cells. A word for the coin, and one (rarely more) for each of 2 + 2w integers."""
+        """Return a set of cells. A word for the coin, and 2 + 2w integers."""
         assert isinstance(state, tuple)
         row, start = state
         first = self.size if start is None else start
@@ -358,15 +358,14 @@ class Rows(Levelled, TwoLevel):
         beside += width * (beside >= first)
         own = here | (place < weight * (cells - width))  # both are computed, whatever the coin
         marks = bytearray(self.rows - 1)
-        marks[coins.below(self.rows - weight)] = not own
-        for top in range(self.rows - weight, self.rows - 1):
-            pick = coins.below(top + 1)
+        other, *picks = coins.several(range(self.rows - weight, self.rows))
+        marks[other] = not own
+        for top, pick in enumerate(picks, self.rows - weight):
             marks[top if marks[pick] else pick] = 1
         named = compress(range(self.rows), b"".join((marks[:row], bytes([own]), marks[row:])))
         mine = within if here else beside
         members = []
-        for j in named:
-            cell = coins.below(cells)
+        for j, cell in zip(named, coins.several((cells,) * weight), strict=True):
             members.append(j * self.group + min(mine if j == row else cell, self.size if self.optional else cells))
         return members[0] if weight == 1 else tuple(members)
 

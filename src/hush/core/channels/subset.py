@@ -100,17 +100,16 @@ class Subset(Indicator):
     # -- the device
 
     def draw(self, state: State, coins: Coins) -> Output:
-        """Return a set. One word for the coin, one (rarely more) for each member, even if it is not used."""
+        """Return a set. One word for the coin, and an integer for each member, even if it is not used."""
         assert isinstance(state, int)
         contains = coins.toss(self.threshold)
-        first = coins.below(self.size - self.weight)
+        first, *picks = coins.several(range(self.size - self.weight, self.size))
         if self.weight == 1:
             other = first + (first >= state)
             return state if contains else other
         marks = bytearray(self.size - 1)
         marks[first] = not contains
-        for top in range(self.size - self.weight, self.size - 1):
-            pick = coins.below(top + 1)
+        for top, pick in enumerate(picks, self.size - self.weight):
             marks[top if marks[pick] else pick] = 1
         return tuple(compress(range(self.size), b"".join((marks[:state], bytes([contains]), marks[state:]))))
 

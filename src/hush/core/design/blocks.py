@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
 
-from hush.core.schema import Attribute, Numeric, Schema
+from hush.core.schema import Attribute, Choices, Numeric, Schema
 from hush.errors import DesignError
 
 
@@ -20,6 +20,12 @@ def blocks_of(schema: Schema, together: bool, joint: Sequence[Sequence[str]]) ->
         if groups or not numeric:
             raise DesignError("there are no numeric attributes to report together, or joint lists them as well")
         groups.append(numeric)
+    for name in (name for group in groups for name in group):
+        if isinstance(schema[name], Choices):
+            raise DesignError(
+                f"attribute {name!r}: choices cannot be in joint, as their lists have too many cells for a table; "
+                "declare a Boolean for each value (hush.pairs has the pairs of values of one attribute)"
+            )
     blocks: list[list[Attribute]] = []
     names = list(schema.names)
     while names:

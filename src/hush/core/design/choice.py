@@ -26,7 +26,10 @@ from hush.core.design.categorical import CATEGORICAL
 from hush.core.design.joint import cells, cube, person_variance
 from hush.core.design.ladders import ladder
 from hush.core.design.numeric import BLOCK, NUMERIC, best_average
-from hush.core.schema import Attribute, Categorical, Numeric
+from hush.core.design.sets import member_error, picks, picks_error
+from hush.core.design.texts import chunks, prefix_channel
+from hush.core.schema import Attribute, Categorical, Choices, Numeric
+from hush.core.texts import Text
 from hush.errors import DesignError
 
 _PATIENCE = 3
@@ -34,15 +37,27 @@ _WEIGHT = 1000
 
 
 class Makers(NamedTuple):
-    """The names of the channels that the user chose, and the prior of numeric attributes, if there is one."""
+    """The names of the channels that the user chose, and the prior of numeric attributes, if there is one.
+
+    `whole` has the names of the choices that are asked in one question; others have a question for each value. The sets
+    that are reported of the former have `least` members or more.
+    """
 
     numeric: str
     categorical: str
     prior: tuple[Fraction, ...] | None
+    whole: frozenset[str] = frozenset()
+    least: int = 1
 
     def channel(self, block: Sequence[Attribute], epsilon: Fraction) -> Channel:
         """Return the channel for the attributes of one question."""
         first = block[0]
+        if isinstance(first, Choices):
+            if first.name in self.whole:
+                return picks(epsilon, len(first.labels), first.most, self.least)
+            return CATEGORICAL[self.categorical](epsilon, 2 + first.optional)
+        if isinstance(first, Text):
+            return prefix_channel(epsilon, first)
         if len(block) > 1 and (self.numeric in NUMERIC or isinstance(block[-1], Categorical)):
             return cells(epsilon, tuple(None if isinstance(a, Numeric) else len(a.labels) for a in block))
         if isinstance(first, Categorical):
@@ -58,8 +73,18 @@ class Makers(NamedTuple):
         return BLOCK[self.numeric](epsilon, len(block))
 
     def error(self, block: Sequence[Attribute], epsilon: Fraction) -> float:
-        """Return the variance of one report about each attribute of a block, on average over its targets."""
+        """Return the variance of one report about each attribute of a block, on average over its targets.
+
+        For choices with a question for each value, it is the part of that average which is due to one of them. For a
+        text, it is the variance of a rare prefix, as a part of all its questions.
+        """
+        if isinstance(choices := block[0], Choices):
+            if choices.name in self.whole:
+                return picks_error(epsilon, choices, self.least)
+            return member_error(epsilon, choices) / len(choices.values)
         channel = self.channel(block, epsilon)
+        if isinstance(block[0], Text):
+            return float(channel.variance(0)) / len(chunks(block[0]))
         if isinstance(channel, Cells):
             errors = []
             for position, attribute in enumerate(block):
@@ -86,7 +111,7 @@ def best_k(
     """Return the number of questions with the least predicted error, and that error (times the number of people)."""
     best, least, worse = 1, math.inf, 0
     for k in range(1, len(blocks) + 1):
-        error = sum(_errors(makers, blocks, epsilon / k, importance)) * len(blocks) / k
+        error = error_of(makers, blocks, epsilon, k, importance)
         if error < least:
             best, least, worse = k, error, 0
         else:
@@ -96,6 +121,25 @@ def best_k(
     return best, least
 
 
+def error_of(
+    makers: Makers, blocks: Sequence[Sequence[Attribute]], epsilon: Fraction, k: int, importance: Mapping[str, float]
+) -> float:
+    """Return the predicted error (times the number of people) if everybody answers k questions."""
+    return sum(_errors(makers, blocks, epsilon / k, importance)) * len(blocks) / k
+
+
+def weighted_error(
+    makers: Makers,
+    blocks: Sequence[Sequence[Attribute]],
+    epsilon: Fraction,
+    weights: Sequence[int],
+    importance: Mapping[str, float],
+) -> float:
+    """Return the predicted error (times the number of people) if one question is drawn by weights."""
+    errors = _errors(makers, blocks, epsilon, importance)
+    return sum(error * sum(weights) / weight for error, weight in zip(errors, weights, strict=True))
+
+
 def _errors(
     makers: Makers, blocks: Sequence[Sequence[Attribute]], epsilon: Fraction, importance: Mapping[str, float]
 ) -> list[float]:
@@ -103,11 +147,18 @@ def _errors(
     known: dict[object, float] = {}
     errors = []
     for block in blocks:
-        key = tuple((len(a.labels), False) if isinstance(a, Categorical) else (0, a.optional) for a in block)
+        key = tuple(_alike(a) for a in block)
         if key not in known:
             known[key] = makers.error(block, epsilon)
         errors.append(known[key] * sum(importance[attribute.name] for attribute in block))
     return errors
+
+
+def _alike(attribute: Attribute) -> object:
+    """Return the same for attributes with the same error."""
+    if isinstance(attribute, Choices | Text):
+        return attribute.name
+    return (len(attribute.labels), False) if isinstance(attribute, Categorical) else (0, attribute.optional)
 
 
 def question_weights(
@@ -125,6 +176,6 @@ def question_weights(
 def cube_error(blocks: Sequence[Sequence[Attribute]], epsilon: Fraction, importance: Mapping[str, float]) -> float:
     """Return the predicted error of the cube, as `best_k` counts it; infinite if it cannot report these attributes."""
     attributes = [attribute for block in blocks for attribute in block]
-    if len(attributes) < 2 or any(isinstance(item, Categorical) or item.optional for item in attributes):
+    if len(attributes) < 2 or not all(isinstance(item, Numeric) and not item.optional for item in attributes):
         return math.inf
     return float(person_variance(cube(epsilon, len(attributes)))) * sum(importance.values())

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import date
 from fractions import Fraction
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from hush.core import codec
 from hush.core.design.average import histogram
 from hush.core.design.blocks import blocks_of, importance_of
 from hush.core.design.categorical import CATEGORICAL
-from hush.core.design.choice import Makers, best_k, cube_error, question_weights
+from hush.core.design.choice import Makers, best_k, cube_error, error_of, question_weights, weighted_error
 from hush.core.design.numeric import BLOCK, NUMERIC
 from hush.core.design.relations import Relation, Wishes, questions
+from hush.core.design.sets import WAYS, equal_shares, expanded, views_of, ways
 from hush.core.plan import MAX_EPSILON, MIN_EPSILON, Plan, Question
-from hush.core.schema import Schema
+from hush.core.schema import Attribute, Choices, Schema
+from hush.core.texts import Text
 from hush.errors import DesignError
 
 PAPER_SHARE = Fraction(5, 2)
 """The epsilon of one question in Wang et al.: k = max(1, min(d, floor(epsilon/2.5)))."""
+
+_CLEARLY = 0.98  # weights must lessen the error by this factor, as equal chances are simpler
 
 
 def design(
@@ -28,23 +33,24 @@ def design(
     epsilon: float,
     *,
     numeric: str = "minimax",
-    categorical: str = "subset",
+    categorical: str = "best",
     k: int | Literal["best", "paper", "weighted", "all"] = "best",
     objective: str | Sequence[float] = "worst",
     importance: Mapping[Any, float] | None = None,
     joint: Sequence[Sequence[str]] = (),
     relations: Sequence[Relation] | Literal["all"] = (),
     singles: float = 0.2,
-    bands: Mapping[str, Sequence[float]] | None = None,
+    bands: Mapping[str, Sequence[float | str | date]] | None = None,
     ranges: Sequence[str] | Mapping[str, int] = (),
     title: str = "",
     after: Plan | str | None = None,
+    choices: Literal["best", "members", "picks", "pairs"] = "best",
 ) -> Plan:
     """Choose channels for a schema and an epsilon per person. `hush.planning.designs.design` has the options."""
     before = after.id if isinstance(after, Plan) else after
     if not isinstance(schema, Schema):
         raise DesignError("the schema must be a Schema: hush.Schema([hush.Numeric(...), ...])")
-    total = _budget(epsilon)
+    total = budget(epsilon)
     if not isinstance(categorical, str) or categorical not in CATEGORICAL:
         raise DesignError(f"categorical must be one of: {', '.join(CATEGORICAL)}")
     if not isinstance(numeric, str) or (numeric not in NUMERIC and numeric not in BLOCK):
@@ -53,7 +59,10 @@ def design(
     prior = None if objective == "worst" else histogram(objective)
     if prior is not None and numeric != "minimax":
         raise DesignError('an objective other than "worst" is for numeric="minimax"')
-    makers = Makers(numeric, categorical, prior)
+    if choices not in WAYS:
+        raise DesignError(f"choices must be one of: {', '.join(WAYS)}")
+    least = 2 if choices == "pairs" else 1
+    makers = Makers(numeric, categorical, prior, ways(schema, choices)[0] if least > 1 else frozenset(), least)
     if relations or ranges:
         if k != "best" or joint or numeric in BLOCK:
             raise DesignError("with relations or ranges everybody answers one question: leave out k and joint")
@@ -64,28 +73,58 @@ def design(
         raise DesignError("bands are for relations: name the relations too")
     weights = importance_of(schema, importance)
     blocks = blocks_of(schema, numeric in BLOCK, joint)
-    drawn = None
+    best: _Asked | None = None
+    for whole in ways(schema, choices):
+        made = _asked(Makers(numeric, categorical, prior, whole, least), expanded(blocks, whole), total, k, weights)
+        if best is None or made.error < best.error:
+            best = made
+    assert best is not None
+    if k == "best" and prior is not None and not joint and cube_error(blocks, total, weights) < best.error:
+        return design(schema, epsilon, numeric="cube", title=title, after=after)
+    return Plan(schema, total, best.k, best.questions, title, best.weights, before)
+
+
+class _Asked(NamedTuple):
+    """Questions with the number that each person answers, or their weights, and the predicted error."""
+
+    error: float
+    k: int
+    weights: tuple[int, ...] | None
+    questions: tuple[Question, ...]
+
+
+def _asked(
+    makers: Makers,
+    blocks: Sequence[Sequence[Attribute]],
+    total: Fraction,
+    k: int | str,
+    importance: Mapping[str, float],
+) -> _Asked:
+    """Return the questions about some blocks of attributes."""
+    drawn, error = None, math.inf
     if k == "all":
-        chosen = len(blocks)
-        shares = [total * len(block) / len(schema) for block in blocks]
+        chosen, shares = len(blocks), equal_shares(blocks, total)
     else:
         if k == "best":
-            chosen, error = best_k(makers, blocks, total, weights)
-            if prior is not None and not joint and cube_error(blocks, total, weights) < error:
-                return design(schema, epsilon, numeric="cube", title=title, after=after)
+            chosen, error = best_k(makers, blocks, total, importance)
+            if any(isinstance(block[0], Choices | Text) for block in blocks):
+                # Choices and texts have many questions: with equal chances, others would be asked of few people.
+                weights = question_weights(makers, blocks, total, importance)
+                by_weights = weighted_error(makers, blocks, total, weights, importance)
+                if by_weights < _CLEARLY * error:
+                    chosen, drawn, error = 1, weights, by_weights
         elif k == "paper":
             chosen = max(1, min(len(blocks), math.floor(total / PAPER_SHARE)))
         elif k == "weighted":
-            chosen = 1
-            drawn = question_weights(makers, blocks, total, weights)
+            chosen, drawn = 1, question_weights(makers, blocks, total, importance)
+            error = weighted_error(makers, blocks, total, drawn, importance)
         else:
             chosen = codec.integer(k, 1, len(blocks), DesignError, 'k (if not "best", "paper", "weighted" or "all")')
         shares = [total / chosen] * len(blocks)
-    made = []
-    for block, share in zip(blocks, shares, strict=True):
-        channel = makers.channel(block, share)
-        made.append(Question(tuple(attribute.name for attribute in block), channel))
-    return Plan(schema, total, chosen, tuple(made), title, drawn, before)
+    if error == math.inf:
+        error = error_of(makers, blocks, total, chosen, importance)
+    channels = [makers.channel(block, share) for block, share in zip(blocks, shares, strict=True)]
+    return _Asked(error, chosen, drawn, tuple(map(Question, views_of(blocks, makers.whole), channels)))
 
 
 def _pairs(schema: Schema, importance: Mapping[Any, float] | None) -> dict[object, float]:
@@ -99,7 +138,7 @@ def _pairs(schema: Schema, importance: Mapping[Any, float] | None) -> dict[objec
     return found
 
 
-def _budget(epsilon: object) -> Fraction:
+def budget(epsilon: object) -> Fraction:
     """Read epsilon as the decimal number that the user wrote: 0.1 is one tenth."""
     if not isinstance(epsilon, bool) and isinstance(epsilon, Real):
         try:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import date
 from fractions import Fraction
 from itertools import combinations
 from numbers import Real
@@ -29,10 +30,13 @@ from hush.core.design import groups
 from hush.core.design.categorical import subset
 from hush.core.design.choice import Makers
 from hush.core.design.joint import table
+from hush.core.design.sets import better_whole, expanded, views_of
+from hush.core.looking import View
 from hush.core.plan import Question
-from hush.core.schema import Attribute, Categorical, Numeric, Schema
-from hush.core.views import Bands, Product, Sides, Value, View
-from hush.errors import DesignError, PlanError
+from hush.core.schema import Attribute, Categorical, Choices, Numeric, Schema
+from hush.core.texts import Text
+from hush.core.views import Bands, Product, Sides, Value
+from hush.errors import DesignError, PlanError, SchemaError
 
 KINDS = ("table", "means", "association", "moments")
 DEPTH = 4  # levels of the tree of a range
@@ -57,7 +61,7 @@ class Wishes(NamedTuple):
 
     relations: Sequence[Relation] | Literal["all"]
     singles: float
-    bands: Mapping[str, Sequence[float]]
+    bands: Mapping[str, Sequence[float | str | date]]
     ranges: Sequence[str] | Mapping[str, int]
     importance: Mapping[object, float]
 
@@ -81,10 +85,13 @@ def questions(
             asked.setdefault(one.question.views, Asked(one.question, one.error * weight))
     alone: dict[tuple[View, ...], Asked] = {}
     if singles:
-        for attribute in schema.attributes:
-            weight = _importance(wishes.importance, (attribute.name,))
-            question = Question((attribute.name,), makers.channel([attribute], epsilon))
-            alone[question.views] = Asked(question, makers.error([attribute], epsilon) * weight)
+        whole = makers.whole or better_whole(schema, epsilon)
+        makers = makers._replace(whole=whole)
+        blocks = expanded([[attribute] for attribute in schema.attributes], whole)
+        for views, block in zip(views_of(blocks, whole), blocks, strict=True):
+            weight = _importance(wishes.importance, (block[0].name,))
+            question = Question(views, makers.channel(block, epsilon))
+            alone[question.views] = Asked(question, makers.error(block, epsilon) * weight)
     _covered(schema, asked, alone)
     first = _weights(list(alone.values()), singles if asked else 1.0)
     second = _weights(list(asked.values()), 1 - singles if alone else 1.0)
@@ -123,7 +130,8 @@ def _relations(
 ) -> list[tuple[tuple[str, str], str]]:
     """Return the pairs with the kind of each."""
     if wanted == "all":
-        wanted = list(combinations(schema.names, 2))
+        names = [item.name for item in schema.attributes if not isinstance(item, Choices | Text)]
+        wanted = list(combinations(names, 2))
     if isinstance(wanted, str):
         raise DesignError('relations is "all", or a list of pairs of names')
     found = []
@@ -132,6 +140,14 @@ def _relations(
         if len(parts) not in (2, 3) or not all(isinstance(part, str) for part in parts):
             raise DesignError("a relation is two names of attributes, and perhaps its kind")
         one, other = schema[parts[0]], schema[parts[1]]
+        for item in (one, other):
+            if isinstance(item, Text):
+                raise DesignError(f"attribute {item.name!r}: a relation cannot be with a text")
+            if isinstance(item, Choices):
+                raise DesignError(
+                    f"attribute {item.name!r}: a relation cannot be with choices, as a table has one cell for each "
+                    "person; declare a Boolean for each value (hush.pairs has the pairs of values of one attribute)"
+                )
         if one == other:
             raise DesignError(f"attribute {one.name!r}: a relation is between two attributes")
         kind = parts[2] if len(parts) == 3 else _usual(one, other)
@@ -223,18 +239,28 @@ def _product(schema: Schema, epsilon: Fraction, names: tuple[str, str]) -> Asked
     return Asked(Question([view], channel), float(channel.worst_variance))
 
 
+_PLAIN = Numeric("number", 0, 1)
+
+
 def _middle(attribute: Attribute, bands: Mapping[str, tuple[float, ...]]) -> float:
     """Return the cut of a number for an association: the middle one of its bands, or the middle of its domain."""
     assert isinstance(attribute, Numeric)
     cuts = bands.get(attribute.name)
-    return cuts[len(cuts) // 2] if cuts else attribute.low / 2 + attribute.high / 2 + 0.0
+    middle = attribute.low / 2 + attribute.high / 2 + 0.0
+    return cuts[len(cuts) // 2] if cuts else float(math.floor(middle)) if attribute.whole else middle
 
 
-def _cuts(schema: Schema, name: str, cuts: Sequence[float]) -> tuple[float, ...]:
+def _cuts(schema: Schema, name: str, cuts: Sequence[float | str | date]) -> tuple[float, ...]:
     """Return the cuts of an attribute's bands, checked."""
-    if isinstance(cuts, str) or not all(isinstance(cut, Real) and not isinstance(cut, bool) for cut in cuts):
+    number = schema[name]
+    if isinstance(cuts, str):
         raise DesignError(f"attribute {name!r}: bands are a list of numbers, the cuts between them")
-    found = tuple(float(cut) + 0.0 for cut in cuts)
+    try:
+        found = tuple((number if isinstance(number, Numeric) else _PLAIN).cut(cut) for cut in cuts)
+    except SchemaError as error:
+        raise DesignError(str(error)) from None
+    if isinstance(number, Numeric) and number.whole and not all(cut.is_integer() for cut in found):
+        raise DesignError(f"attribute {name!r}: bands of whole numbers have whole numbers as cuts")
     try:
         Bands(name, found).seen(schema)
     except PlanError as error:
@@ -260,6 +286,9 @@ def _tree(schema: Schema, epsilon: Fraction, name: str, leaves: int) -> list[Ask
     """Return the questions of a range: 4, 16, 64, ... equal bands, and as many as wanted at last."""
     number = schema[name]
     assert isinstance(number, Numeric)
+    values = int(number.high) - int(number.low) + 1
+    if number.whole:
+        leaves = min(leaves, values)  # then each value is a band
     if leaves <= BRANCHES**2:
         counts = [leaves]  # for so few a plain question is as good
     else:
@@ -267,6 +296,11 @@ def _tree(schema: Schema, epsilon: Fraction, name: str, leaves: int) -> list[Ask
     found = []
     for count in counts:
         cuts = tuple(number.low + (number.high - number.low) * (i / count) + 0.0 for i in range(1, count))
+        if number.whole:  # each the last value of a band; the cuts of fewer bands are among those of more
+            cuts = tuple(
+                number.near(float(int(number.low) - (-values * i // count) - 1), values / leaves)
+                for i in range(1, count)
+            )
         found.append(_bit(schema, epsilon, Bands(name, cuts)))
     return found
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from hush.core.design.joint import cube
+from hush.core.design.directions import direction
 from hush.core.design.numeric import BLOCK
 from hush.core.design.plans import design
 from hush.core.plan import Plan, Question
-from hush.core.schema import Numeric, Schema
+from hush.core.training.checks import Check, check_schema, check_title
 from hush.core.training.rotations import padded
+from hush.core.training.rounds import Round
 from hush.core.training.training import VECTOR, Training, cost_of, gradient_schema
 
 EARLIER = ("laplace", "scdf", "staircase")  # Wang et al. give every coordinate its part of epsilon
@@ -28,21 +29,26 @@ def round_plan(training: Training, number: int, coordinates: int) -> Plan:
 
 def loss_plan(training: Training, number: int) -> Plan:
     """Return the plan for held-out people, who report the loss of the weights of a round."""
-    return replace(_loss_plan(training.epsilon, training.cap), title=f"{training.family}loss {number}")
+    return replace(_loss_plan(training.epsilon, training.cap), title=check_title(training, number))
+
+
+def check_of(round: Round) -> Check:  # noqa: A002
+    """Return what held-out people are asked while a round goes on."""
+    return Check(round.training, round.number, round.result, loss_plan(round.training, round.number))
 
 
 @lru_cache(maxsize=256)
 def _vector_plan(epsilon: float, size: int) -> Plan:
-    """Return the plan for a rotated gradient: the best cube channel over all its coordinates."""
+    """Return the plan for a rotated gradient: the channel with the least noise over all its coordinates."""
     cost = cost_of(epsilon)
     schema = gradient_schema(size)
-    return Plan(schema, cost, 1, (Question(schema.names, cube(cost, size)),))
+    return Plan(schema, cost, 1, (Question(schema.names, direction(cost, size)),))
 
 
 @lru_cache(maxsize=256)
 def _loss_plan(epsilon: float, cap: float) -> Plan:
     """Return the plan for one loss."""
-    return design(Schema([Numeric("loss", 0, cap)]), epsilon)
+    return design(check_schema(cap), epsilon)
 
 
 @lru_cache(maxsize=256)

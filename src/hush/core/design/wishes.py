@@ -23,14 +23,15 @@ from hush.core.channels import Cube, Signs
 from hush.core.design.categorical import CATEGORICAL
 from hush.core.design.numeric import NUMERIC
 from hush.core.design.plans import design
-from hush.core.plan import Plan
-from hush.core.schema import Attribute, Categorical
+from hush.core.plan import Plan, Question
+from hush.core.schema import Attribute, Categorical, Choices, Numeric
+from hush.core.word_views import Member
 from hush.errors import DesignError
 
 
 def wishes_of(plan: Plan) -> dict[str, Any]:
     """Return arguments with which `design` makes the same plan of the same schema, epsilon and title."""
-    if any(question.plain is None for question in plan.questions):
+    if any(question.plain is None and not _is_member(question) for question in plan.questions):
         raise DesignError("a plan that asks about relations or ranges cannot be designed again from its questions")
     for wishes in _candidates(plan):
         with suppress(DesignError):
@@ -51,7 +52,15 @@ def _candidates(plan: Plan) -> Iterator[dict[str, Any]]:
         categorical = _used(plan, share, CATEGORICAL, "subset", numbers=False)
         if numeric is not None and categorical is not None:
             joint = () if block else tuple(question.attributes for question in together)
-            yield {"numeric": numeric, "categorical": categorical, "k": k, "joint": joint}
+            wishes = {"numeric": numeric, "categorical": categorical, "k": k, "joint": joint}
+            yield wishes
+            if any(isinstance(attribute, Choices) for attribute in plan.schema.attributes):
+                yield from ({**wishes, "choices": way} for way in ("members", "picks", "pairs"))
+
+
+def _is_member(question: Question) -> bool:
+    """Say whether a question is about one value of choices."""
+    return len(question.views) == 1 and isinstance(question.views[0], Member)
 
 
 def _has(plan: Plan, kind: type[Any]) -> bool:
@@ -61,7 +70,7 @@ def _has(plan: Plan, kind: type[Any]) -> bool:
 def _used(plan: Plan, share: Fraction, makers: dict[str, Any], usual: str, *, numbers: bool) -> str | None:
     """Return the name of the channels of single numbers, or categories; the usual one if the plan has none."""
     for question, (first, *others) in zip(plan.questions, plan.attributes, strict=True):
-        if others or isinstance(first, Categorical) is numbers or _is_wide(first):
+        if others or isinstance(first, Choices) or isinstance(first, Categorical) is numbers or _is_wide(first):
             continue
         given = first.optional if numbers else len(first.labels)  # type: ignore[union-attr]
         for name, make in makers.items():
@@ -73,4 +82,4 @@ def _used(plan: Plan, share: Fraction, makers: dict[str, Any], usual: str, *, nu
 
 
 def _is_wide(attribute: Attribute) -> bool:
-    return not isinstance(attribute, Categorical) and attribute.scale == "log"
+    return isinstance(attribute, Numeric) and attribute.scale == "log"

@@ -2,7 +2,8 @@
 
 A label is an attribute like those of a schema, and part of the training's description. A number, for the squared loss,
 is scaled from its bounds to [-1, 1]. For the logistic and the hinge loss there are two classes: the first declared
-class becomes -1, the second 1. Labels are checked like all attributes, and any other value is refused. A boolean is
+class becomes -1, the second 1. If there are more, each has a training of its own, in which it becomes 1 and all others
+-1. Labels are checked like all attributes, and any other value is refused. A boolean is
 neither a number nor a class, though in Python True equals 1. To train on a flag, declare two classes, [0, 1] or
 ["no", "yes"], and convert the flag to one of them.
 """
@@ -12,7 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from hush.core import codec
-from hush.core.schema import Categorical, Numeric, Schema
+from hush.core.schema import Categorical, Choices, Numeric, Schema
+from hush.core.texts import Text
 from hush.core.training.losses import Loss
 from hush.errors import DesignError, PlanError
 
@@ -22,9 +24,16 @@ TARGETS = (-1, 1)
 Label = Numeric | Categorical
 
 
-def check_label(label: object, schema: Schema, loss: Loss) -> None:
+def check_label(label: object, schema: Schema, loss: Loss, against: object = None) -> None:
     """Refuse an attribute that cannot be the label of this loss, beside these features."""
-    fits = isinstance(label, Categorical) and len(label.values) == 2 if loss.classes else isinstance(label, Numeric)
+    fits = isinstance(label, Categorical) if loss.classes else isinstance(label, Numeric)
+    if isinstance(label, Categorical) and against is not None:
+        codec.integer(against, 0, len(label.values) - 1, DesignError, "the place of the class that is told apart")
+    if isinstance(label, Categorical):
+        fits = fits and (len(label.values) == 2) == (against is None)
+    else:
+        fits = fits and against is None
+    fits = fits and not (isinstance(label, Categorical) and label.other)  # that would be a third class
     if not fits:
         wanted = (
             'two classes, as in Categorical("bought", ["no", "yes"])'
@@ -39,10 +48,14 @@ def check_label(label: object, schema: Schema, loss: Loss) -> None:
         raise DesignError(f"the label {label.name!r} must not be one of the features")
 
 
-def target(label: Label, value: object) -> float:
-    """Return the target of a label, or refuse the label. It runs on the device."""
+def target(label: Label, value: object, against: int | None = None) -> float:
+    """Return the target of a label, or refuse the label. It runs on the device.
+
+    With `against`, the target is 1 for the class in this place and -1 for all others.
+    """
     if isinstance(label, Categorical):
-        return float(TARGETS[label.encode(value)])
+        place = label.encode(value)
+        return float(TARGETS[place if against is None else place == against])
     share = label.encode(value)
     assert share is not None, "no label is optional"
     return 2.0 * share - 1.0
@@ -58,4 +71,7 @@ def from_json(value: Any) -> Label:
     attribute, targets = codec.fields(value, ("attribute", "targets"), PlanError, "a label")
     if codec.dump(targets) != codec.dump(TARGETS):
         raise PlanError(f"the targets of a label must be {list(TARGETS)}: of its bounds or classes, in their order")
-    return Schema.from_json([attribute]).attributes[0]
+    (found,) = Schema.from_json([attribute]).attributes
+    if isinstance(found, Choices | Text):
+        raise PlanError("a label must be a number or a category")
+    return found

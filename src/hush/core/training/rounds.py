@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from hush.core import codec
 from hush.core.plan import Plan
@@ -15,7 +15,7 @@ from hush.core.training import descriptions
 from hush.core.training.training import LARGEST, Training, is_number
 from hush.errors import DesignError, PlanError
 
-VERSION = 2
+VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Round:
     """One round of a training, as it is sent to people.
 
     `coordinates` are the coordinates of this round's gradients. `average` is the mean of the weights over the rounds
-    of the tail so far, and `averaged` the number of those rounds. Make the first round with `first_round(training)`,
-    and the others with `step`.
+    of the tail so far (a rising one, if the training says so), and `averaged` the number of those rounds. Make the
+    first round with `first_round(training)`, and the others with `step`.
     """
 
     training: Training
@@ -63,7 +63,7 @@ class Round:
     @property
     def rotation(self) -> str:
         """The seed of the public rotation of this round."""
-        return f"{self.training.seed}/{self.number}"
+        return f"{self.training.seed}/{self.training.branch}{self.number}"
 
     # -- how it travels
 
@@ -99,9 +99,14 @@ class Round:
         return cls(descriptions.from_json(training), number, *lists, averaged, Plan.from_json(codec.dump(plan)))
 
 
-def check_open(round: Round) -> None:  # noqa: A002
-    """Refuse a round after the last one."""
-    if round.done:
+class _Ending(Protocol):
+    @property
+    def done(self) -> bool: ...
+
+
+def check_open(asked: _Ending) -> None:
+    """Refuse a round, or a check of its model, after the last one."""
+    if asked.done:
         raise PlanError("this training is over")
 
 

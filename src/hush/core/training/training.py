@@ -14,16 +14,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hush.core import codec
 from hush.core.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from hush.core.schema import MAX_ATTRIBUTES, Numeric, Record, Schema
-from hush.core.training.features import Features
+from hush.core.training.features import Features, Part
 from hush.core.training.labels import Label, check_label
 from hush.core.training.losses import Loss, loss_named
+from hush.core.training.maps import Lift, Map, RandomMap, TableMap, lift
 from hush.core.training.rotations import padded, projection
 from hush.errors import DesignError
+
+if TYPE_CHECKING:
+    from hush.core.training.courses import Course
 
 VECTOR = "vector"
 # The numeric mechanisms of `hush.core.design`, which a device does not load: a test compares the two lists.
@@ -35,6 +39,10 @@ GRADIENTS = (VECTOR, *MECHANISMS)
 MAX_ROUNDS = 1 << 20
 MAX_NAME = 128
 LARGEST = 1e40  # for a weight, and for a feature once it is centred and scaled: no product of them overflows
+SIZES = (
+    1e-100,
+    1e100,
+)  # least and largest of a centre or a scale, so that no feature is subnormal before it is flushed
 _TINY = 1e-150  # no product of two larger numbers is subnormal
 
 
@@ -49,13 +57,17 @@ class Training:
     records and labels that do not fit. A boolean is neither a number nor a class: declare two strings or integers.
 
     With `intercept`, a constant 1 is one more feature. `centre` is subtracted from the features, which are then divided
-    by `scale`. `gradient` is "vector", for gradients of length at most `radius`, or the name of a numeric mechanism,
-    for coordinates in [-bound, bound]; each person then reports k of them. The step of round t is `step`, divided by
-    sqrt(t) if `decay`. `box` keeps the weights in [-box, box]. The outcome is the average of the weights over the last
-    `tail` share of the rounds (0: the last weights). `projection` is the number of features after a random projection.
-    `selection` = (n1, n2, tau): after a round of n1 groups, n2 rounds ask only about the coordinates whose gradient is
-    larger than tau. `start` are the first weights. `cap` bounds the loss that held-out people report. `seed` makes the
-    public random matrices, and distinguishes two trainings with the same title.
+    by `scale`. `ordered` names categories whose values are listed in their order: the place of the value is then one
+    more feature. A label of more than two classes has one training for each: `against` is the place of the class that
+    this training tells apart from all others. `gradient` is "vector", for gradients of length at most `radius`, or the
+    name of a numeric mechanism, for coordinates in [-bound, bound]; each person then reports k of them. The step of
+    round t is `step`, divided by sqrt(t) if `decay`. `box` keeps the weights in [-box, box]. The outcome is the average
+    of the weights over the last `tail` share of the rounds (0: the last weights); with `rising`, the n-th of them
+    counts n times. `projection` is the number of features after a random projection. `selection` = (n1, n2, tau): after
+    a round of n1 groups, n2 rounds ask only about the coordinates whose gradient is larger than tau. `start` are the
+    first weights. `cap` bounds the loss that held-out people report. `seed` makes the public random matrices, and
+    distinguishes two trainings with the same title. `map` adds public functions of the features as further features
+    (`hush.RandomMap`, `hush.TableMap`).
     """
 
     title: str
@@ -73,13 +85,17 @@ class Training:
     decay: bool = False
     box: float | None = None
     tail: float = 0.5
+    rising: bool = False
     intercept: bool = True
+    ordered: tuple[str, ...] = ()
     centre: tuple[float, ...] | None = None
     scale: tuple[float, ...] | None = None
     projection: int | None = None
     selection: tuple[int, int, float] | None = None
     start: tuple[float, ...] | None = None
     cap: float = 2.0
+    against: int | None = None
+    map: Map | None = None
     seed: str = field(default_factory=lambda: os.urandom(8).hex())
 
     def __post_init__(self) -> None:
@@ -89,7 +105,7 @@ class Training:
                 raise DesignError(f"the {name} of a training must be 1 to {MAX_NAME} printable characters")
         if not isinstance(self.schema, Schema):
             raise DesignError("the schema of a training must be a hush.Schema")
-        check_label(self.label, self.schema, loss_named(self.loss))
+        check_label(self.label, self.schema, loss_named(self.loss), self.against)
         codec.integer(self.dimensions, 1, MAX_ATTRIBUTES - 1, DesignError, "the number of features")
         codec.integer(self.rounds, 1, MAX_ROUNDS, DesignError, "the number of rounds")
         for name in ("epsilon", "step", "radius", "bound", "cap"):
@@ -102,7 +118,7 @@ class Training:
             raise DesignError("tail must be at most 1")
         if self.box is not None:
             _number(self.box, "box", above=0.0)
-        for name in ("decay", "intercept"):
+        for name in ("decay", "intercept", "rising"):
             if type(getattr(self, name)) is not bool:
                 raise DesignError(f"{name} must be true or false")
         if self.gradient not in GRADIENTS:
@@ -113,10 +129,55 @@ class Training:
             codec.integer(self.projection, 1, self.dimensions, DesignError, "the projection")
         if self.selection is not None:
             _check_selection(self.selection)
+        if self.map is not None:
+            self._check_map()
         for name, size in (("centre", self.dimensions), ("scale", self.dimensions), ("start", self.width)):
             _check_numbers(getattr(self, name), size, name)
-        if self.scale is not None and min(self.scale) <= 0:
-            raise DesignError("scale needs positive numbers")
+        if not all(x == 0 or _is_plain(abs(x)) for x in self.centre or ()):
+            raise DesignError("centre needs numbers that are 0, or from {:g} to {:g} in size".format(*SIZES))
+        if not all(map(_is_plain, self.scale or ())):
+            raise DesignError("scale needs numbers from {:g} to {:g}".format(*SIZES))
+
+    def _check_map(self) -> None:
+        if not isinstance(self.map, RandomMap | TableMap):
+            raise DesignError("the map of a training must be a hush.RandomMap or a hush.TableMap")
+        if self.projection is not None:
+            raise DesignError("a training has a map or a projection, not both")
+        codec.integer(self.width, 1, MAX_ATTRIBUTES, DesignError, "the number of features and units")
+        self.map.table(self.parts)
+
+    @classmethod
+    def design(
+        cls,
+        schema: Schema,
+        label: Label,
+        *,
+        epsilon: float,
+        people: int,
+        loss: str | None = None,
+        title: str = "training",
+        pilot: float | None = None,
+        rounds: int | None = None,
+        step: float | None = None,
+        radius: float | None = None,
+        tail: float | None = None,
+        **settings: Any,
+    ) -> Course:
+        """Return the whole course of a training: pilot, rounds, channel, and who takes part in what.
+
+        All of it is public before anybody answers. A collector runs it by itself (`hush serve --training COURSE.json`):
+        the first people answer the pilot, which decides about scales, clipping, the start, rounds and steps, and all
+        others answer one round each. Loss: "logistic" or "hinge" for classes, "squared" for numbers; by default the
+        first or the last of these. A label with more than two classes has one training for each, and people // classes
+        people in each. `pilot` is the share of people who answer first. It, `rounds`, `step`, `radius` and `tail` are
+        chosen by rules unless they are given. `settings` are further fields of a training, as `ordered` or `penalty`.
+
+        Warns if there are too few people to learn much.
+        """
+        from hush.core.design.courses import designed
+
+        wishes = {"rounds": rounds, "step": step, "radius": radius, "tail": tail}
+        return designed(schema, label, loss, epsilon, people, title, pilot, wishes, settings)
 
     # -- sizes
 
@@ -127,17 +188,32 @@ class Training:
 
     @cached_property
     def _features(self) -> Features:
-        return Features(self.schema)
+        return Features(self.schema, self.ordered)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The groups of features that belong together."""
+        return self._features.parts
 
     @property
     def dimensions(self) -> int:
-        """How many features there are: a number is one, a category with k values is k - 1."""
+        """How many features there are: a number is one, a category with k values is k - 1, or k if it is ordered."""
         return len(self._features.names)
 
     @property
     def width(self) -> int:
         """How many weights there are."""
-        return self.projection if self.projection is not None else self.dimensions + self.intercept
+        return self.projection if self.projection is not None else self.dimensions + self.unit_count + self.intercept
+
+    @property
+    def unit_count(self) -> int:
+        """How many units the map has; 0 if there is no map."""
+        return 0 if self.map is None else self.map.units
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features, and of the units of the map behind them: those that `model` has a number for."""
+        return (*self._features.names, *(f"unit {i}" for i in range(1, self.unit_count + 1)))
 
     def units(self, number: int) -> int:
         """Return how many groups take part in a round: 1, or n1 in those that select coordinates."""
@@ -156,35 +232,61 @@ class Training:
             return None
         return projection(self.seed, self.projection, self.dimensions + self.intercept)
 
+    def plain(self, record: Record) -> list[float]:
+        """Return a person's features as a pilot asks about them: neither centred nor scaled. It runs on the device."""
+        return self._features.of(record)
+
     def features(self, record: Record) -> list[float]:
         """Return the factors of the weights: a person's features, centred, scaled, with a 1 appended, projected.
 
         Only the schema decides whether a record is refused. Values that centre and scale make too large to compute
         with are clipped: a device that failed instead would reveal that its features are large.
         """
-        values = self._features.of(record)
-        if self.centre is not None:
-            values = [a - b for a, b in zip(values, self.centre, strict=True)]
-        if self.scale is not None:
-            values = [a / b for a, b in zip(values, self.scale, strict=True)]
-        values = [flushed(min(max(value, -LARGEST), LARGEST)) for value in values]
+        values = self._scaled(self._features.of(record))
+        if self.lift is not None:
+            values += [flushed(value) for value in self.lift.of(values)]
         if self.intercept:
             values.append(1.0)
         if self.matrix is None:
             return values
         return [flushed(dot(row, values)) for row in self.matrix]
 
+    def _scaled(self, values: list[float]) -> list[float]:
+        if self.centre is not None:
+            values = [a - b for a, b in zip(values, self.centre, strict=True)]
+        if self.scale is not None:
+            values = [a / b for a, b in zip(values, self.scale, strict=True)]
+        return [flushed(min(max(value, -LARGEST), LARGEST)) for value in values]
+
+    @cached_property
+    def lift(self) -> Lift | None:
+        """The map, for the centres and scales of this training, if there is one."""
+        return None if self.map is None else lift(self.map, self.parts, self.centre, self.scale)
+
+    def mapped(self, record: Record) -> list[float]:
+        """Return the numbers that belong to the coefficients of `model`: features, and units of the map behind them."""
+        values = self._features.of(record)
+        return values if self.lift is None else values + self.lift.raw(self._scaled(values))
+
     def model(self, weights: Sequence[float]) -> tuple[list[float], float]:
-        """Return coefficients of the features of the schema (`hush.Features`), and the intercept."""
+        """Return coefficients of the features of the schema (`hush.Features`), and the intercept.
+
+        With a map, coefficients of its units follow. The score of a record is the sum of `mapped(record)` times the
+        coefficients, and the intercept.
+        """
         found = list(weights)
         if self.matrix is not None:
             found = [math.fsum(column) for column in zip(*_scaled(self.matrix, found), strict=True)]
         intercept = found.pop() if self.intercept else 0.0
+        found, more = found[: len(found) - self.unit_count], found[len(found) - self.unit_count :]
         if self.scale is not None:
             found = [w / s for w, s in zip(found, self.scale, strict=True)]
         if self.centre is not None:
             intercept -= math.fsum(c * w for c, w in zip(self.centre, found, strict=True))
-        return found, intercept
+        if self.lift is not None:
+            more = [w * factor for w, factor in zip(more, self.lift.factor, strict=True)]
+            intercept -= math.fsum(c * w for c, w in zip(self.lift.centre, more, strict=True))
+        return found + more, intercept
 
     # -- plans
 
@@ -193,9 +295,19 @@ class Training:
         """The beginning of the titles of all plans of this training. Each person answers one of these plans."""
         return f"{self.title} [{self.seed}]: "
 
+    @property
+    def branch(self) -> str:
+        """The part of a title that says which class is told apart; empty if there are two classes, or none."""
+        return "" if self.against is None else f"class {self.against + 1}, "
+
+    @property
+    def name(self) -> str:
+        """The name of this training in a collector: its title, and the class if there is a training for each."""
+        return self.title if self.against is None else f"{self.title} (class {self.against + 1})"
+
     def round_title(self, number: int) -> str:
         """Return the title of the plan of a round."""
-        return f"{self.family}round {number}"
+        return f"{self.family}{self.branch}round {number}"
 
     def fits(self, plan: Plan, number: int, coordinates: int) -> bool:
         """Return whether a plan asks the questions of this round, for its epsilon.
@@ -205,7 +317,7 @@ class Training:
         """
         size = padded(coordinates) if self.gradient == VECTOR else coordinates
         right = plan.title == self.round_title(number) and plan.cost == cost_of(self.epsilon)
-        return right and plan.schema == gradient_schema(size)
+        return right and plan.after is None and plan.schema == gradient_schema(size)
 
 
 @lru_cache(maxsize=64)
@@ -257,6 +369,10 @@ def _check_selection(selection: object) -> None:
     codec.integer(selection[0], 1, MAX_ROUNDS, DesignError, "n1, of the selection,")
     codec.integer(selection[1], 1, MAX_ROUNDS, DesignError, "n2, of the selection,")
     _number(selection[2], "tau, of the selection,", least=0.0)
+
+
+def _is_plain(size: float) -> bool:
+    return SIZES[0] <= size <= SIZES[1]
 
 
 def _check_numbers(values: object, size: int, name: str) -> None:

@@ -18,7 +18,7 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Literal
 
-from hush.core.channels import Cells, Channel, Output, Reading, Rows
+from hush.core.channels import Cells, Channel, Corners, Output, Reading, Rows
 from hush.core.channels.base import State
 from hush.errors import ReportError
 from hush.server.binomial import at_least, at_most
@@ -88,7 +88,7 @@ def by_targets(name: str, outputs: Sequence[Output], channel: Channel, state: St
     except ReportError:
         return Fit(name, "targets", 0.0, False)
     tails = []
-    if isinstance(channel, Cells | Rows):
+    if isinstance(channel, Cells | Rows | Corners):
         for count, chance in zip(counts, channel.chances(state), strict=True):
             tails += [at_least(count, n, float(chance)), at_most(count, n, float(chance))]
         smallest = min(1.0, min(tails) * len(tails))

@@ -15,8 +15,10 @@ from functools import cached_property, partial
 from hush.core.channels import Channel, Output
 from hush.core.exact import exp_bounds, log_above
 from hush.core.plan import Plan, Question
-from hush.core.schema import MISSING, Attribute, Input, Numeric
+from hush.core.schema import MISSING, Attribute, Choices, Input, Numeric, Schema
+from hush.core.texts import Text
 from hush.core.views import Value
+from hush.core.word_views import Member
 from hush.device.coins import SystemCoins
 from hush.device.randomise import randomise
 from hush.errors import ReportError
@@ -25,7 +27,7 @@ from hush.planning.audits.attacks import Attack, Sample, attacks
 from hush.planning.audits.features import Feature
 from hush.planning.audits.fits import Fit, by_chi_square, by_targets
 from hush.planning.audits.proofs import CELLS, Law, Proof, prove
-from hush.server.manipulations import Manipulation, leverage
+from hush.server.manipulations import Manipulation, levers
 
 
 @dataclass(frozen=True)
@@ -121,9 +123,9 @@ def audit_plan(plan: Plan, draws: int, confidence: float) -> PlanAudit:
     attacked = 2 + sum(len(names) * (len(names) - 1) for names in probes)
     compared = sum(map(len, probes))
     miss = (1 - confidence) / 2
-    rows = leverage(plan)
+    rows = levers(plan)
     questions = [
-        _audit_question(question, inputs, rows, draws, miss / compared, miss / attacked)
+        _audit_question(question, plan.schema, inputs, rows, draws, miss / compared, miss / attacked)
         for question, inputs in zip(plan.questions, probes, strict=True)
     ]
     return PlanAudit(plan, draws, confidence, tuple(questions), _attack_reports(plan, draws, miss / attacked))
@@ -143,6 +145,7 @@ def _attack_reports(plan: Plan, draws: int, miss: float) -> tuple[Attack, ...]:
 
 def _audit_question(
     question: Question,
+    schema: Schema,
     inputs: dict[str, Sequence[Input]],
     rows: Sequence[Manipulation],
     draws: int,
@@ -171,13 +174,18 @@ def _audit_question(
 
     return QuestionAudit(
         question.attributes,
-        words.quoted(question.attributes) if question.plain else question.words,
+        words.quoted(question.attributes) if question.plain else question.told(schema),
         channel.kind,
         prove(channel, list(laws.values())),
         tuple(fits),
         attacks(samples, attack_miss, likelihood),
-        tuple(row for row in rows if Value(row.attribute) in question.views),
+        tuple(row for row in rows if not {Value(row.attribute), _member(row)}.isdisjoint(question.views)),
     )
+
+
+def _member(row: Manipulation) -> Member | None:
+    """Return the view of the value that a row is about, if it is one of choices."""
+    return Member(row.attribute, row.category) if isinstance(row.category, str) else None
 
 
 def _likelihood(ours: Law, theirs: Law) -> Feature:
@@ -206,6 +214,10 @@ def _law(channel: Channel, values: Sequence[Input]) -> dict[Output, Fraction]:
 def _probes(attributes: Sequence[Attribute]) -> dict[str, Sequence[Input]]:
     """Return inputs for the sampler, by name: the extremes, one between, and missing."""
     first = attributes[0]
+    if isinstance(first, Choices):
+        lists = {"none": [], repr(first.values[0]): first.values[:1], "as many as one may": first.values[-first.most :]}
+        probes: dict[str, Sequence[Input]] = {name: [first.encode(held)] for name, held in lists.items()}
+        return probes | ({MISSING: [first.encode(None)]} if first.optional else {})
     if len(attributes) > 1 or isinstance(first, Numeric):
         found: dict[str, Sequence[Input]] = {}
         for name, u in (("lowest", 0.0), ("highest", 1.0), ("middle", 0.5)):
@@ -224,7 +236,11 @@ def _records(plan: Plan) -> dict[str, dict[str, object]]:
     ends: dict[str, dict[str, object]] = {"one record": {}, "another": {}}
     for end, record in zip((0, -1), ends.values(), strict=True):
         for item in plan.schema.attributes:
-            choices: Sequence[object] = (item.low, item.high) if isinstance(item, Numeric) else item.values
+            choices: Sequence[object] = item.examples if isinstance(item, Numeric) else item.values
+            if isinstance(item, Text):
+                choices = ("", item.longest)
+            if isinstance(item, Choices):
+                choices = ((), item.values[: item.most])
             if item.optional:
                 choices = (*choices, None)
             record[item.name] = choices[end]

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from hush.core.views import View
+from hush.core.looking import View
 from hush.errors import EstimateError
 from hush.server.relations.crosstabs import Crosstab, Grid, crosstab, tables, tabulated
 from hush.server.relations.margins import margin
@@ -58,7 +58,7 @@ class Consistent:
             return points
         rows, columns = self.margins[first], self.margins[second]
         if self.method == "shrunk":
-            factor = _factor(grid, points)
+            factor = shrinkage(grid, points)
             a, b = grid.margins
             points = [
                 [rows[i] * columns[j] + factor * (points[i][j] - a[i] * b[j]) for j in range(len(b))]
@@ -88,7 +88,7 @@ def consistent(tally: Tally, method: Remedy = "pooled") -> Consistent:
     return Consistent(tally, method)
 
 
-def _factor(grid: Grid, points: Matrix) -> float:
+def shrinkage(grid: Grid, points: Matrix) -> float:
     """Return by how much the part of a table beyond independence is shrunk: 1 for not at all, 0 for independence."""
     a, b = grid.margins
     size = math.fsum((points[i][j] - a[i] * b[j]) ** 2 for i in range(len(a)) for j in range(len(b)))

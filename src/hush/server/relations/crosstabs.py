@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from hush.core.channels import Cells
-from hush.core.views import View
+from hush.core.looking import View
 from hush.errors import EstimateError
 from hush.server.intervals import Interval, clamped
 from hush.server.relations.margins import Margin, margin

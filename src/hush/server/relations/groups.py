@@ -24,11 +24,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from hush.core.channels import Rows
+from hush.core.looking import View
 from hush.core.schema import Categorical, Numeric
-from hush.core.views import Value, View
+from hush.core.views import Value
 from hush.errors import EstimateError
 from hush.server.binomial import normal
 from hush.server.intervals import Interval, Ratio, edge, ratio, ratio_interval, tester
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 class Means(Relations):
     """The means of a number in the groups by another attribute."""
 
+    _scaled: ClassVar = ("point", "low", "high")
+
     def __init__(
         self,
         rows: Iterable[Related] = (),
@@ -54,8 +57,10 @@ class Means(Relations):
         simultaneous: bool = False,
         grouped: Grouped | None = None,
     ) -> None:
-        super().__init__(rows, level=level, simultaneous=simultaneous)
+        named = None if grouped is None else grouped.number.named
+        super().__init__(rows, level=level, simultaneous=simultaneous, named=named)
         self._grouped = grouped
+        self.number = None if grouped is None else grouped.number
 
     def _heading(self) -> str:
         return f"mean of {self[0].attribute} by {self[0].by}" if self else "mean"
@@ -95,7 +100,8 @@ class Means(Relations):
             row = self[i]
             name = f"{labels[i]} - {labels[j]}"
             found.append(Related(row.attribute, None, row.by, name, point, stderr, low, high, row.answers))
-        return Differences(found, level=self.level, simultaneous=self.simultaneous)
+        number = self._grouped.number
+        return Differences(found, level=self.level, simultaneous=self.simultaneous, named=number.length)
 
 
 class Differences(Relations):
@@ -359,7 +365,7 @@ def grouped(tally: Tally, attribute: str, by: str, pooled: bool = True) -> Group
         raise EstimateError(f"attribute {attribute!r}: nobody has answered the question by {by!r} yet")
     beside = _others(tally, groups, index) if pooled and plan.k == 1 and not number.optional else None
     counts, n, own = tuple(tally.counts[index]), tally.answered[index], among_of(tally, index)
-    return Grouped(channel, counts, n, number, seen.labels, beside, own)
+    return Grouped(channel, counts, n, number, tuple(seen.labels), beside, own)
 
 
 def _others(tally: Tally, view: View, index: int) -> Margin | None:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hush.core.channels import Cells, Rows
+from hush.core.looking import View
 from hush.core.schema import Numeric
-from hush.core.views import Sides, View
+from hush.core.views import Sides
 from hush.errors import EstimateError
 from hush.server.relations.associations import moved
 from hush.server.relations.crosstabs import Grid, tabulated

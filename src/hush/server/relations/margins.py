@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hush.core.channels import Cells, Rows, Subset, Unary
+from hush.core.looking import View
 from hush.core.plan import Plan
 from hush.core.schema import Categorical, Numeric
-from hush.core.views import Bands, Value, View
+from hush.core.views import Bands, Value
 from hush.errors import EstimateError
 from hush.server.relations.sets import Counted, Sums, counted, sums
 from hush.server.tally import Tally
@@ -123,7 +124,7 @@ def margin(tally: Tally, view: View, pooled: bool = True, only: int | None = Non
         raise EstimateError(f"attribute {seen.name!r}: nobody has answered a question about it yet")
     return Margin(
         view,
-        seen.labels,
+        tuple(seen.labels),
         tuple(Part(p.question, p.shares, p.cells, p.first, p.weight / total) for p in found),
     )
 

@@ -9,10 +9,13 @@ where the nearest shares that increase reach it. Between two cuts nothing is kno
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, ClassVar
 
+from hush.core.schema import Numeric
 from hush.errors import EstimateError
 from hush.server.relations.rows import checked_level
 from hush.server.relations.tree import fitted
@@ -27,9 +30,9 @@ if TYPE_CHECKING:
 class Levelled(Rows[R]):
     """Rows with the level of their intervals."""
 
-    def __init__(self, rows: Iterable[R] = (), *, level: float | None = None) -> None:
+    def __init__(self, rows: Iterable[R] = (), *, level: float | None = None, number: Numeric | None = None) -> None:
         super().__init__(rows)
-        self.level = level
+        self.level, self.number = level, number
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,13 @@ class Quantiles(Levelled[Quantile]):
         "answers": int,
     }
 
+    _scaled: ClassVar = ("point", "low", "high")
+
     def table(self) -> Table:
         """Return them with as many digits as their intervals justify."""
-        shown = []
+        shown, named = [], None if self.number is None else self.number.named
         for row in self:
-            point, low, high = map(within(row.low, row.high), (row.point, row.low, row.high))
+            point, low, high = map(within(row.low, row.high, named), (row.point, row.low, row.high))
             shown.append((row.attribute, f"{100 * row.share:g} % below", point, f"{low} .. {high}", f"{row.answers:,}"))
         return Table(("attribute", "quantile", "value", percent(self.level, "interval"), "answers"), shown, texts=2)
 
@@ -101,12 +106,18 @@ class Shares(Levelled[Below]):
         "answers": int,
     }
 
+    _scaled: ClassVar = ("cut",)
+
     def table(self) -> Table:
         """Return them with as many digits as their intervals justify."""
         shown = []
         for row in self:
             point, low, high = map(within(row.low, row.high), (row.point, row.low, row.high))
-            shown.append((row.attribute, f"up to {number(row.cut)}", point, f"{low} .. {high}", f"{row.answers:,}"))
+            named = self.number is not None and self.number.named(row.cut) is not None
+            what = (
+                self.number.spanned(None, row.cut) if self.number is not None and named else f"up to {number(row.cut)}"
+            )
+            shown.append((row.attribute, what, point, f"{low} .. {high}", f"{row.answers:,}"))
         return Table(("attribute", "share", "value", percent(self.level, "interval"), "answers"), shown, texts=2)
 
     def plot(self, quantiles: Quantiles | None = None) -> alt.LayerChart:
@@ -122,26 +133,25 @@ class Shares(Levelled[Below]):
 def below(
     tally: Tally,
     attribute: str,
-    cuts: Sequence[float] | None = None,
+    cuts: Sequence[float | str | date] | None = None,
     *,
     level: float = 0.95,
     simultaneous: bool = False,
 ) -> Shares:
     """Return the share of people with a value up to each cut. By default they are all cuts that the plan asks about."""
     tree = fitted(tally, attribute)
-    wanted = tree.cuts if cuts is None else [float(cut) for cut in cuts]
+    wanted = tree.cuts if cuts is None else [tree.number.cut(cut) for cut in cuts]
     for cut in wanted:
         if cut not in tree.cuts:
             nearest = min(tree.cuts, key=lambda known: abs(known - cut))
-            raise EstimateError(
-                f"attribute {attribute!r}: the plan has no cut at {cut!r}, the nearest is at {nearest!r}"
-            )
+            known, best = (tree.number.named(one) or repr(one) for one in (cut, nearest))
+            raise EstimateError(f"attribute {attribute!r}: the plan has no cut at {known}, the nearest is at {best}")
     each = checked_level(level, len(wanted), simultaneous)
     rows = []
     for cut in wanted:
         point, stderr, (low, high) = tree.below(tree.cuts.index(cut), each)
         rows.append(Below(attribute, None, cut, point, stderr, low, high, tree.answers))
-    return Shares(rows, level=level)
+    return Shares(rows, level=level, number=tree.number)
 
 
 def quantiles(
@@ -162,5 +172,7 @@ def quantiles(
         last = plausible[-1] if plausible else len(rejected) - 1
         # The quantile lies between two cuts: behind the last that lies below it, and before the first above.
         low, high = tree.edges[first], tree.edges[last + 2]
+        if tree.number.whole:  # a band ends with a whole number, and holds those up to it
+            point, low, high = map(float, map(math.ceil, (point, low, high)))
         rows.append(Quantile(attribute, None, float(q), point, min(low, point), max(high, point), tree.answers))
-    return Quantiles(rows, level=level)
+    return Quantiles(rows, level=level, number=tree.number)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hush.core.schema import Numeric
 from hush.errors import EstimateError
 from hush.server.binomial import normal
 from hush.server.estimates import MAX_LEVEL
@@ -50,15 +51,24 @@ class Relations(Rows[Related]):
     }
     _note: ClassVar[str] = ""
 
-    def __init__(self, rows: Iterable[Related] = (), *, level: float | None = None, simultaneous: bool = False) -> None:
+    def __init__(
+        self,
+        rows: Iterable[Related] = (),
+        *,
+        level: float | None = None,
+        simultaneous: bool = False,
+        named: Callable[[float], str | None] | None = None,
+    ) -> None:
         super().__init__(rows)
         self.level, self.simultaneous = level, simultaneous
+        self.number: Numeric | None = None
+        self._named = named  # the words for their numbers, if they have some
 
     def table(self) -> Table:
         """Return them with as many digits as their intervals justify."""
         shown = []
         for row in self:
-            point, low, high = map(within(row.low, row.high), (row.point, row.low, row.high))
+            point, low, high = map(within(row.low, row.high, self._named), (row.point, row.low, row.high))
             shown.append((self._what(row), point, f"{low} .. {high}", f"{row.answers:,}"))
         columns = (self._heading(), "value", percent(self.level, "interval"), "answers")
         return Table(columns, shown, notes=self._notes())

@@ -1,0 +1,139 @@
+package collector
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"hush.example/client/hush"
+)
+
+const receiptID = 9 // where the id of a binary report begins; it has 16 bytes
+
+// Train takes part in a training, once: in a stage of its pilot, or in a round. Later calls send the same report again. The
+// record and the label are checked before anything is drawn. The ledger keeps the description of the training: the device
+// refuses another one under the same title. Of several classes one is drawn, without a look at the record.
+func (c *Client) Train(ctx context.Context, expected *hush.Expected, record hush.Record, label any, ledger *Ledger) (Receipt, error) {
+	return c.takePart(ctx, expected, false, record, label, ledger)
+}
+
+// HeldOut reports the loss of the model so far, once: a held-out person shows how good the model is, and takes part in nothing
+// else. Everything else is as in Train: later calls of either send the same report again.
+func (c *Client) HeldOut(ctx context.Context, expected *hush.Expected, record hush.Record, label any, ledger *Ledger) (Receipt, error) {
+	return c.takePart(ctx, expected, true, record, label, ledger)
+}
+
+func (c *Client) takePart(ctx context.Context, expected *hush.Expected, heldOut bool, record hush.Record, label any, ledger *Ledger) (Receipt, error) {
+	var receipt Receipt
+	what := map[bool]string{false: "/round", true: "/check"}[heldOut]
+	var sent []*hush.Phase
+	for _, name := range expected.Names() {
+		text, err := c.ask(ctx, http.MethodGet, "/trainings/"+url.PathEscape(name)+what, "", nil, http.StatusOK, largestPlan)
+		if err != nil {
+			return receipt, fmt.Errorf("fetching the round: %w", err)
+		}
+		phase, err := hush.ParsePhase(text)
+		if err != nil {
+			return receipt, err
+		}
+		sent = append(sent, phase)
+	}
+	phase, err := expected.Choose(sent, heldOut)
+	if err != nil {
+		return receipt, err
+	}
+	if err := ledger.describe(phase.Training()); err != nil {
+		return receipt, err
+	}
+	place, report, err := ledger.gradient(phase, func() (*hush.Report, error) { return phase.Randomise(record, label) })
+	if err != nil {
+		return receipt, err
+	}
+	answer, err := c.ask(ctx, http.MethodPost, place, "application/vnd.hush.report", report, http.StatusAccepted, largestAnswer)
+	if err != nil {
+		return receipt, fmt.Errorf("sending the report: %w", err)
+	}
+	own := hex.EncodeToString(report[receiptID : receiptID+16])
+	if err := json.Unmarshal(answer, &receipt); err != nil || receipt.ID != own {
+		return receipt, errors.New("sending the report: the collector's answer is about something else")
+	}
+	return receipt, nil
+}
+
+// describe keeps the schema and the label of a training under its title, or refuses others: before the record is read.
+func (l *Ledger) describe(training *hush.Training) error {
+	return l.change(func(content *kept) error {
+		hash := sha256.Sum256(training.Description())
+		found := hex.EncodeToString(hash[:])
+		if known, ok := content.Trainings[training.Title()]; ok && known != found {
+			return errors.New("ledger: this training had other features or another label when this device first saw it")
+		}
+		if content.Trainings == nil {
+			content.Trainings = map[string]string{}
+		}
+		content.Trainings[training.Title()] = found
+		return nil
+	})
+}
+
+// gradient is the one report of this device to a training, and where it goes: the one that is kept, whatever its round, or one
+// that is drawn now and is on disk when this returns.
+func (l *Ledger) gradient(phase *hush.Phase, draw func() (*hush.Report, error)) (place string, body []byte, err error) {
+	err = l.change(func(content *kept) error {
+		plan := phase.Plan()
+		for id, known := range content.Answers {
+			if id == plan.ID() || strings.HasPrefix(known.Title, phase.Training().Family()) {
+				if known.Place == "" {
+					return errors.New("ledger: a plan of this training was answered by other means than Train, and is answered once")
+				}
+				place = known.Place
+				body, err = hex.DecodeString(known.Report)
+				if err != nil || len(body) < receiptID+16 {
+					return errors.New("ledger: its report for this training cannot be read, and is left as it is")
+				}
+				return nil
+			}
+		}
+		if err := exclude(content, plan); err != nil {
+			return err
+		}
+		if err := l.afford(content, plan); err != nil {
+			return err
+		}
+		report, err := draw()
+		if err != nil {
+			return err
+		}
+		place = "/trainings/" + url.PathEscape(phase.Training().Name()) + "/" + phase.Place()
+		body = report.Binary()
+		content.Answers[plan.ID()] = entry{plan.Epsilon(), hex.EncodeToString(body), plan.After(), plan.Title(), place}
+		return nil
+	})
+	return place, body, err
+}
+
+// change reads the ledger, changes it and writes it, while nobody else can. It is on disk when this returns.
+func (l *Ledger) change(act func(content *kept) error) error {
+	unlock, err := lock(l.path + ".lock")
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	defer unlock()
+	content, err := l.read()
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	if err := act(content); err != nil {
+		return err
+	}
+	if err := l.write(content); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+"""The command `hush frequent`: the texts that many people hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hush.cli import completing, results
+from hush.cli.program import JSON, OVERWRITE, Refused, as_json, program
+from hush.cli.results import CSV, LEVEL
+
+
+@program.command()
+@click.argument("tally", metavar="TALLY.json", shell_complete=completing.files)
+@click.option("--attribute", metavar="NAME", help="The text, if the plan asks about several.")
+@click.option("--top", default=32, show_default=True, help="How many texts to show at most.")
+@click.option("--second", metavar="TALLY.json", shell_complete=completing.files, help="The tally of a second round.")
+@click.option(
+    "--false", default=0.05, show_default=True, help="Which share of the texts shown may be wrong: held by nobody."
+)
+@click.option("--plan", metavar="PLAN.json", help="Write the plan of a second round here, and show nothing.")
+@click.option("--epsilon", type=float, help="The epsilon of the second round.")
+@OVERWRITE
+@LEVEL
+@JSON
+@CSV
+def frequent(
+    tally: str,
+    attribute: str | None,
+    top: int,
+    second: str | None,
+    false: float,
+    plan: str | None,
+    epsilon: float | None,
+    overwrite: bool,
+    level: float,
+    machine: bool,
+    commas: bool,
+) -> None:
+    """Find the texts that most people hold, with their shares and intervals.
+
+    Texts that cannot be told from noise are left out.
+
+    \b
+    Example:
+      hush frequent words.json --top 20
+      hush frequent words.json --plan second.json --epsilon 2
+      hush frequent words.json --second ranked.json
+    """
+    from hush.cli import files
+    from hush.core.texts import Text
+    from hush.server import frequent as found
+
+    if machine and commas:
+        raise Refused("give either --json or --csv")
+    if (plan is None) != (epsilon is None):
+        raise Refused("the plan of a second round needs both --plan and --epsilon")
+    first = files.read_tally(tally)
+    names = [item.name for item in first.plan.schema.attributes if isinstance(item, Text)]
+    if attribute is None:
+        if len(names) != 1:
+            raise Refused(
+                f"name the text with --attribute: {', '.join(names)}" if names else "the plan asks for no text"
+            )
+        attribute = names[0]
+    if plan is not None and epsilon is not None:
+        from hush.files import atomic
+        from hush.planning.texts import second_round
+
+        made = second_round(first, attribute, epsilon)
+        with atomic.replacing(Path(plan), overwrite=overwrite) as file:
+            file.write(made.to_json().encode())  # its SHA-256 is the plan's id
+        return
+    rows = found.frequent(
+        first, attribute, top, second=None if second is None else files.read_tally(second), level=level, false=false
+    )
+    if machine:
+        shown = [results.plain(row) for row in rows]
+        head = {"plan": first.plan.id, "reports": first.reports, "attribute": attribute, "level": level}
+        as_json({**head, "others": rows.others, "missing": rows.missing, "floor": rows.floor, "rows": shown})
+    elif commas:
+        results.print_csv(rows)
+    else:
+        from hush.cli import printing
+
+        printing.show(rows)
+        printing.say(f"From {first.reports:,} reports.")

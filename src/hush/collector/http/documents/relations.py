@@ -1,0 +1,69 @@
+"""Relations between two attributes, and ranges of one."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class RelatedRow(msgspec.Struct):
+    """A share of a table, the mean of a group, a difference or an association. Numbers that do not exist are null."""
+
+    attribute: str
+    category: str | int | None
+    by: str
+    group: str | int | None
+    point: float | None
+    stderr: float | None
+    low: float | None
+    high: float | None
+    answers: int
+
+
+class RelationDocument(msgspec.Struct):
+    """Rows about two attributes, from `reports` reports; or why there are none.
+
+    `what` names them: shares of "all", "rows" or "columns"; "means" or "differences"; "copula" or "moments".
+    `intervals`: "each" holds with probability `level`, or all rows "together".
+    """
+
+    plan: str
+    attribute: str
+    by: str
+    what: str
+    reports: int
+    level: float
+    rows: list[RelatedRow]
+    why: str | None
+    intervals: str = "each"
+
+
+class QuantileRow(msgspec.Struct):
+    """The value that a share of the people lie below."""
+
+    share: float
+    point: float | None
+    low: float
+    high: float
+
+
+class BelowRow(msgspec.Struct):
+    """The share of people with at most the value `cut`."""
+
+    cut: float
+    point: float | None
+    stderr: float | None
+    low: float
+    high: float
+
+
+class RangeDocument(msgspec.Struct):
+    """Quantiles of a number and the shares below its cuts, from `answers` answers; or why there are none."""
+
+    plan: str
+    attribute: str
+    reports: int
+    level: float
+    answers: int
+    quantiles: list[QuantileRow]
+    below: list[BelowRow]
+    why: str | None

@@ -1,0 +1,104 @@
+"""A device without a ledger that tries again: what the server sends meanwhile decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+
+import hush
+from hush.core.design.courses import stage_plan
+from hush.core.design.rounds import check_of
+from hush.core.schema import Categorical, Schema
+from hush.core.training.stages import Stage
+from hush.core.training.training import Training
+from hush.device import gradient as gradients
+from hush.device.answered import Person
+from hush.device.gradient import gradient, held_out
+from hush.device.pilot import pilot
+from hush.server.step import first_round
+
+COLOURS = ["red", "green", "blue"]
+seeds = count()
+
+
+def course(**changes: Any) -> Training:
+    """A training that no other test has answered."""
+    given: dict[str, Any] = {"loss": "hinge", "intercept": False, "seed": f"retry {next(seeds)}"} | changes
+    label = Categorical("y", ["no", "yes"])
+    return Training(
+        "retries", schema=Schema([Categorical("c", COLOURS)]), label=label, epsilon=1.0, rounds=3, step=1.0, **given
+    )
+
+
+def answers(colour: str) -> Iterator[tuple[hush.Report, hush.Report]]:
+    """The reports to a plan, and to the same plan with other numbers around it."""
+    record = {"c": colour}
+    check = check_of(first_round(course()))
+    for weights in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
+        yield tuple(held_out(one, record, "yes", Person()) for one in (check, replace(check, weights=weights)))  # type: ignore[misc]
+    round_ = first_round(course())
+    for weights in ((2.0, 0.0), (0.0, 2.0)):
+        yield tuple(gradient(one, record, "yes", Person()) for one in (round_, replace(round_, weights=weights)))  # type: ignore[misc]
+    moved = replace(round_, training=replace(round_.training, centre=(0.5, 0.0)))
+    yield gradient(round_, record, "yes", Person()), gradient(moved, iter([("c", colour)]), "yes", Person())
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+def test_other_weights_get_the_same_report(colour: str) -> None:
+    """A device that refused where its record changes would tell its values, by its silence."""
+    for one, again in answers(colour):
+        assert one == again
+
+
+def test_a_record_that_says_who_somebody_is_by_the_weights_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    randomise = Person.randomise
+    monkeypatch.setattr(Person, "randomise", lambda self, *given, own=None, **more: randomise(self, *given, **more))
+    silent = set()
+    for colour in COLOURS:
+        check = check_of(first_round(course()))
+        held_out(check, {"c": colour}, "yes", Person())
+        try:
+            held_out(replace(check, weights=(1.0, 0.0)), {"c": colour}, "yes", Person())
+        except hush.LedgerError:
+            silent.add(colour)
+    assert silent == {"red"}
+
+
+def test_another_person_is_still_refused() -> None:
+    own = course()
+    round_, check = first_round(own), check_of(first_round(course()))
+    stage = Stage(own := course(), "shares", (), stage_plan(own, "shares"))
+    for ask, phase in ((gradient, round_), (held_out, check), (pilot, stage)):
+        one: Any = ask
+        first = one(phase, {"c": "red"}, "yes", Person())
+        assert one(phase, {"c": "red"}, "yes", Person()) == first
+        for record, label in (({"c": "blue"}, "yes"), ({"c": "red"}, "no")):
+            with pytest.raises(hush.LedgerError, match="another record"):
+                one(phase, record, label, Person())
+
+
+def test_a_plan_of_two_descriptions_is_refused_to_everybody() -> None:
+    """Two titles and seeds may give one title of a plan. The description is public, so all refuse the second."""
+    for colour in COLOURS:
+        seed = f"retry {next(seeds)}"
+        one = course(seed=f"x]: b [{seed}")
+        two = replace(one, title=f"{one.title} [x]: b", seed=seed, schema=Schema([Categorical("c", [*COLOURS[::-1]])]))
+        assert one.family == two.family
+        check = check_of(first_round(one))
+        held_out(check, {"c": colour}, "yes", Person())
+        with pytest.raises(hush.LedgerError, match="another record"):
+            held_out(replace(check, training=two), {"c": colour}, "yes", Person())
+
+
+def test_a_ledger_needs_no_values(tmp_path: Any) -> None:
+    ledger = hush.Ledger(tmp_path / "ledger.db", cap=1)
+    check = check_of(first_round(course()))
+    reports = [
+        gradients.held_out(replace(check, weights=weights), {"c": "red"}, "yes", ledger)
+        for weights in ((0.0, 0.0), (1.0, 0.0))
+    ]
+    assert reports[0] == reports[1]
