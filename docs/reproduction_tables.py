@@ -81,7 +81,8 @@ def _time(content: dict[str, Any]) -> str:
     """Say how long it took, if that was kept."""
     if "seconds" not in content:
         return ""
-    return f", {content['seconds'] / 60:,.0f} processor minutes ({content['machine']})"
+    wall = f", {content['wall'] / 60:,.0f} by the clock" if "wall" in content else ""
+    return f", {content['seconds'] / 60:,.0f} processor minutes{wall} ({content['machine']})"
 
 
 def _table(by_kind: dict[str, Any], measured_on_people: bool) -> str:

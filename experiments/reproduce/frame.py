@@ -88,7 +88,7 @@ def _done(job: Any) -> tuple[Any, Row]:
 class Bench:
     """Where figures are computed. Results are kept in a folder by what was asked, so that a stopped run goes on.
 
-    `seconds` is the processor time of all results so far, kept ones included.
+    `seconds` is the processor time of all results so far, kept ones included. `resumed`: whether some were kept.
     """
 
     settings: Settings
@@ -97,6 +97,7 @@ class Bench:
     data: Path | None = None
     watch: Callable[[str, int], Any] | None = None
     seconds: float = 0.0
+    resumed: bool = False
     _populations: dict[str, Any] = field(default_factory=dict)
 
     def population(self, name: str, make: Callable[[], Any]) -> Any:
@@ -112,6 +113,7 @@ class Bench:
         paths = {job: self.cache / f"{key(what, job)}.json" for job in jobs}
         found = {job: json.loads(path.read_text(encoding="utf-8")) for job, path in paths.items() if path.exists()}
         waiting = [job for job in jobs if job not in found]
+        self.resumed |= bool(found)
         advance = self.watch(what, len(waiting)) if self.watch is not None and waiting else None
         for job, done in self._computed(waiting, work):
             draft = paths[job].with_suffix(f".{os.getpid()}")

@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 import platform
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -26,19 +27,22 @@ def reproduce(
     found: dict[str, list[Claim]] = {}
     for name in names:
         figure = catalogue.figure(name)
-        before = bench.seconds
+        before, start, bench.resumed = bench.seconds, time.monotonic(), False
         rows = figure.compute(bench)
+        took = {"seconds": round(bench.seconds - before)}
+        if not bench.resumed:  # else the clock has not seen all of it
+            took["wall"] = round(time.monotonic() - start)
         found[name] = figure.claims(rows)
-        write(folder, name, figure, bench, rows, found[name], round(bench.seconds - before))
+        write(folder, name, figure, bench, rows, found[name], took)
         if told is not None:
             told(name, figure, found[name])
     return found
 
 
 def write(
-    folder: Path, name: str, figure: Any, bench: Bench, rows: list[Row], claims: list[Claim], seconds: int
+    folder: Path, name: str, figure: Any, bench: Bench, rows: list[Row], claims: list[Claim], took: dict[str, int]
 ) -> None:
-    """Write the numbers, the picture and the claims of a figure, and the processor time that it took."""
+    """Write the numbers, the picture and the claims of a figure, and the time it took: processors, clock."""
     with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(dict.fromkeys(field for row in rows for field in row)))
         writer.writeheader()
@@ -55,9 +59,17 @@ def write(
         "settings": asdict(bench.settings),
         **({"surveys": figure.SURVEYS} if hasattr(figure, "SURVEYS") else {}),
         "real": bench.data is not None,
-        "seconds": seconds,
-        "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
+        **took,
+        "machine": machine(),
         "claims": [asdict(claim) for claim in claims],
     }
     ordered = {key: known[key] for key in catalogue.NAMES if key in known}
     path.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def machine(about: Path = Path("/proc/cpuinfo")) -> str:
+    """Return the processor, as far as the system names it, and how many cores there are."""
+    lines = about.read_text(encoding="utf-8").splitlines() if about.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    name = f"{names[0]}, " if names else ""
+    return f"{name}{os.cpu_count()} cores, {platform.system()} {platform.machine()}"

@@ -347,6 +347,47 @@ def test_these_tests_end_under_nohup(tmp_path: Path) -> None:
     assert "3 passed" in result.stdout
 
 
+WRAPPED = """
+class Named:
+    def __set_name__(self, owner, name):
+        signal.raise_signal(signal.{name})
+
+def read_plan(path):
+    class Owner:
+        field = Named()
+"""
+DROPPED = """
+import gc, time, weakref
+
+class Held:
+    pass
+
+def read_plan(path):
+    held = Held()
+    kept = weakref.ref(held, lambda _: signal.raise_signal(signal.{name}))
+    del held
+    gc.collect()
+    time.sleep(50)
+"""
+
+
+@linux
+@pytest.mark.parametrize("place", [WRAPPED, DROPPED], ids=["wrapped", "dropped"])
+@pytest.mark.parametrize(("name", "code", "said"), [("SIGTERM", 143, ""), ("SIGINT", 130, "\nhush: stopped\n")])
+def test_a_signal_that_python_wraps_or_drops_still_stops(
+    tmp_path: Path, place: str, name: str, code: int, said: str
+) -> None:
+    """In the middle of a class Python 3.11 makes a RuntimeError of it; in a weak reference's callback it is dropped."""
+    (tmp_path / "interrupted.py").write_text(
+        "import signal\nfrom hush.cli import files, main\n"
+        + place.format(name=name)
+        + "signal.signal(signal.SIGINT, signal.default_int_handler)\nfiles.read_plan = read_plan\nmain()\n"
+    )
+    command = [sys.executable, "-m", "interrupted", "audit", "plan.json"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=40, check=False)  # noqa: S603
+    assert (result.returncode, result.stdout, result.stderr) == (code, "", said)
+
+
 def test_an_unforeseen_error_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(path: str) -> Any:
         raise KeyError("income of Ann: 12345")

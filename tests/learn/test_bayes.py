@@ -55,13 +55,18 @@ def test_classes_are_found_from_one_report_of_each_person() -> None:
 
 
 def test_noise_alone_gives_lifts_near_one() -> None:
-    """Few people at a small epsilon: whatever they report, no lift is extreme."""
+    """Few people at a small epsilon: whatever they report, no lift is extreme.
+
+    A lift is at most 1 + z, where z is how many standard errors a cell lies above its expectation. One of the 48 cells
+    is beyond 9 with a chance below 1e-16. Lifts from raw margins reached 10 in a third of all trials.
+    """
     (some, y), plan = crowd(300, 1), one_round(SCHEMA, LABEL, 0.1)
-    model = NaiveBayes(batch.collect(plan, {**some, "class": y}), "class")
-    for lifts in model.lifts.values():
-        assert np.isfinite(lifts).all()
-        assert (lifts > 0).all()
-        assert lifts.max() < 10
+    for _ in range(20):
+        model = NaiveBayes(batch.collect(plan, {**some, "class": y}), "class")
+        for lifts in model.lifts.values():
+            assert np.isfinite(lifts).all()
+            assert (lifts > 0).all()
+            assert lifts.max() < 10
 
 
 def test_one_row_is_predicted_as_its_table_says() -> None:

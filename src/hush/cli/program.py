@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -63,9 +64,17 @@ class Fault(Refused):
     exit_code = FAULT
 
 
+class Stopped(SystemExit):
+    """A signal to end: the exit code is what a shell reports of a program that the signal ended."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.number = number
+
+
 def _stop(number: int, _: object) -> NoReturn:
     signal.signal(number, signal.SIG_IGN)  # a second signal must not stop the clearing up
-    raise SystemExit(128 + number)  # as a shell reports a program that a signal ended
+    raise Stopped(number)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -74,6 +83,8 @@ class Interrupted(KeyboardInterrupt):
     Python remembers a plain `KeyboardInterrupt` that leaves compiled text, such as the one behind every dataclass. It
     then ends by the signal, and ignores the exit code that a program asks for.
     """
+
+    number = signal.SIGINT
 
 
 def _interrupt(*_: object) -> NoReturn:
@@ -85,6 +96,32 @@ HANDLERS: tuple[tuple[str, Any, Any], ...] = (  # the signal, how Python leaves 
     ("SIGTERM", signal.SIG_DFL, _stop),
     ("SIGHUP", signal.SIG_DFL, _stop),
 )
+
+
+AGAIN = 0.05  # seconds until a lost signal comes again
+
+
+def _again(lost: Any) -> None:
+    """Send a signal once more if its exception was lost: Python drops those of callbacks, as of weak references.
+
+    The signal would be ignored from then on. The callback has ended when it comes again.
+    """
+    error = lost.exc_value
+    if not isinstance(error, Stopped | Interrupted):
+        sys.__unraisablehook__(lost)
+        return
+    handlers = {int(getattr(signal, name)): handler for name, _, handler in HANDLERS}
+    signal.signal(error.number, handlers[error.number])
+    timer = threading.Timer(AGAIN, os.kill, (os.getpid(), error.number))
+    timer.daemon = True
+    timer.start()
+
+
+def _behind(error: BaseException | None) -> Stopped | Interrupted | None:
+    """Return the signal behind an error: in the middle of a class, Python 3.11 makes a RuntimeError of it."""
+    while error is not None and not isinstance(error, Stopped | Interrupted):
+        error = error.__cause__
+    return error
 
 
 @contextmanager
@@ -103,8 +140,12 @@ def stopping() -> Iterator[None]:
                 except ValueError:
                     break
                 ours[number] = before
+        if hasattr(signal, "SIGHUP") and ours:  # else the system has no signals that can be sent again
+            sys.unraisablehook = _again
         yield
     finally:
+        if sys.unraisablehook is _again:
+            sys.unraisablehook = sys.__unraisablehook__
         for number, before in ours.items():
             signal.signal(number, before)
 
@@ -167,6 +208,9 @@ def plainly() -> Iterator[None]:
     except MemoryError:
         raise Refused("there is not enough memory for this") from None
     except Exception as error:
+        if (signalled := _behind(error)) is not None:
+            with plainly():
+                raise signalled from None
         if os.environ.get("HUSH_TRACEBACK"):
             raise
         # The message of another library's error may hold a value of a person, so only its kind is shown.

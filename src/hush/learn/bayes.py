@@ -9,9 +9,10 @@ gradients need a training, with people of its own, for each class. A table also 
 which a line does not. **Where it loses.** Features that say the same thing count twice, and each feature has only its
 share of the people: with many features that depend on each other, a line is better (docs/learning-figures.md).
 
-**Noise.** Let f be the share of a cell, r and c those of its row and column. A feature counts by its lift f/(rc), and
-noise in f is worst where rc is small. So the part of a table beyond independence, f - rc, is shrunk by the share of its
-size that noise explains (James and Stein 1961, as in `hush.server.relations.consistent`), and the lift is taken as
+**Noise.** Let f be the share of a cell, r and c those of its row and column, brought to the simplex: a product of raw
+ones would add noise that the standard error below does not know. A feature counts by its lift f/(rc), and noise in f is
+worst where rc is small. So the part of a table beyond independence, f - rc, is shrunk by the share of its size that
+noise explains (James and Stein 1961, as in `hush.server.relations.consistent`), and the lift is taken as
 (rc + s + shrunk part)/(rc + s), where s is the standard error of the shrunk part: cells that nobody could tell from
 noise have a lift near 1. A cell is no smaller than 0, so no lift is below s/(rc + s).
 """
@@ -158,9 +159,9 @@ def _lifts(grid: Grid, classes: Array) -> Array:
     """Return the lifts of a table: rows are values of the feature, columns classes."""
     rows = np.array(simplex(grid.margins[0]))
     points = np.array(grid.points)
-    beyond = points - np.outer(grid.margins[0], grid.margins[1])
-    factor = shrinkage(grid, grid.points)
     expected = np.outer(rows, classes)
+    beyond = points - expected
+    factor = shrinkage(grid, grid.points)
     error = factor * math.sqrt(grid.noise(1 / points.size))
     lifts = (expected + error + factor * beyond) / np.maximum(expected + error, LEAST)
     return np.asarray(np.maximum(lifts, np.maximum(error / np.maximum(expected + error, LEAST), LEAST)))
