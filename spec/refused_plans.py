@@ -213,6 +213,29 @@ def viewed() -> Plan:
     return Plan(schema, Fraction(1), 1, questions)
 
 
+def worded(*values: str) -> str:
+    """The text of a plan about listed texts. The letters of the alphabet happen to be a word, and take 3 bits each."""
+    text: dict[str, Any] = {
+        "kind": "text",
+        "name": "word",
+        "length": 8,
+        "alphabet": "english",
+        "case": "lower",
+        "code": ["3" * 8],
+        "bits": 8,
+        "optional": False,
+    }
+    view: dict[str, Any] = {"kind": "among", "of": ["word"], "values": list(values)}
+    plan = json.loads(
+        Plan(
+            Schema([Categorical("word", ["a", "b", "c"])]), Fraction(1), 1, (Question(("word",), subset_of(1, 3)),)
+        ).to_json()
+    )
+    plan["schema"] = [text]
+    plan["questions"][0]["views"] = [view]
+    return codec.dump(plan)
+
+
 def bad_views() -> dict[str, Any]:
     """Plans that must not load because of what a question looks at: each differs from a good one in one place."""
     plan = viewed()
@@ -325,6 +348,9 @@ def bad_views() -> dict[str, Any]:
     ends["questions"][3]["views"][0] |= {"centres": [0.0, 200_000.0], "reach": 2.0**-20}
     return {
         "about": "plans with views that must be refused, beside plans that are good",
-        "good": [plan.to_json(), codec.dump(fine), codec.dump(ends)],
-        "bad": [{"why": why, "text": codec.dump(text)} for why, text in bad],
+        "good": [plan.to_json(), codec.dump(fine), codec.dump(ends), worded("e", "n")],
+        "bad": [
+            *({"why": why, "text": codec.dump(text)} for why, text in bad),
+            {"why": "a listed text whose end is cut off its code", "text": worded("e", "en")},
+        ],
     }

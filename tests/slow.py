@@ -62,6 +62,7 @@ SLOW: dict[str, str] = {
     "web/test_client.py::test_tickets_deal": "deals the questions of dozens of plans in Node and in Python",
     "web/test_client.py::test_the_same_words": "answers hundreds of plans in Node and in Python",
     "web/test_client.py::test_likelihoods": "computes the law of every plan in Node and in Python",
+    "web/test_long_lists.py": "makes a table of a million values in Node",
     "web/test_refusals.py": "reads thousands of bad plans in Node and in Python",
     "test_batch.py::test_the_kernels_do_not_trust": "compiles kernels that check their bounds",
     "test_batch.py::test_plans_with_relations_meet": "simulates surveys about relations",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -120,6 +121,20 @@ def test_whole_numbers_lie_on_the_scale(value: object) -> None:
 )
 def test_other_numbers_are_refused(value: object, rule: str) -> None:
     refused(WHOLE, {"scale": value}, f"attribute 'scale': {rule}")
+
+
+def test_no_long_integer_is_made_of_a_large_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    # It would have a thousand bits, and take its time.
+    floor, given = math.floor, []
+
+    def watched(number: float) -> int:
+        given.append(number)
+        return floor(number)
+
+    monkeypatch.setattr(math, "floor", watched)
+    clipped = hush.Integer("n", 0, 10, out_of_range="clip")
+    assert [clipped.encode(value) for value in (1e308, -1e308, 7, 7.0)] == [1.0, 0.0, 0.7, 0.7]
+    assert all(abs(number) < 1 << 53 for number in given)
 
 
 def test_a_fraction_is_refused_where_numbers_beyond_are_clipped() -> None:

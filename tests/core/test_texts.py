@@ -149,6 +149,14 @@ def test_the_schema_is_written_out() -> None:
         Text.from_json({**ENGLISH.to_json(), "more": 1})
 
 
+def test_letters_that_happen_to_be_a_word_are_an_alphabet() -> None:
+    values = TWO.to_json() | {"alphabet": "english", "code": ["3" * 8], "length": 2}
+    text = Text.from_json(values)
+    assert text.to_json() == values
+    assert text.normal("nZs!") == "ns"
+    assert text.encode("nh") == 0b001_110 << (text.bits - 6)
+
+
 def test_a_prefix_is_mixed_chunk_by_chunk() -> None:
     schema = hush.Schema([TWO])
     code = TWO.encode("ab")

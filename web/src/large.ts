@@ -6,7 +6,7 @@
  */
 import { geometry } from "./channels/geometry.js";
 import { kinds } from "./channels/index.js";
-import { ensure, PlanError } from "./errors.js";
+import { CollectorError, ensure, HushError, PlanError } from "./errors.js";
 import { digits, type Fields, fields, integer, parsed, printable, toHex, utf8 } from "./json.js";
 import { lists, texts } from "./schema.js";
 import { RULES } from "./texts.js";
@@ -16,6 +16,8 @@ Object.assign(texts, RULES);
 
 const MAX_LISTED = 2 ** 22 - 2;
 const MAX_BYTES = 2 ** 28;
+const MAX_LINE = 4 * 256 + 1; // bytes of a value and its line feed
+const PART = 2 ** 20; // bytes of a list that may take as long as another answer
 const RESERVED = new Set(["(missing)", "(other)"]);
 
 /** What a plan says of a long list. */
@@ -64,19 +66,72 @@ export async function addList(named: Named, text: Uint8Array<ArrayBuffer>): Prom
 /** How lists are asked for: with a token if the collector wants one, and by another `fetch` than the browser's. */
 export interface Asking {
   readonly token?: string | undefined;
+  /** How long the beginning of a list may take, and each further megabyte, in milliseconds. */
+  readonly timeout?: number;
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
 /** Gets the lists of a plan that are not known yet, from the collector at this address. */
 export async function fetchLists(text: string | Uint8Array, collector: string | URL, how: Asking = {}): Promise<void> {
-  const { token, fetch = (url, init) => globalThis.fetch(url, init) } = how;
+  const { token, timeout = 10_000, fetch = (url, init) => globalThis.fetch(url, init) } = how;
   const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   for (const named of listsOf(text)) {
     if (lists.has(keyOf(named))) continue;
     const base = String(collector).replace(/\/?$/, "/");
-    const url = new URL(`lists/${named.sha256}`, base);
-    const response = await fetch(url.href, { credentials: "omit", redirect: "error", referrerPolicy: "no-referrer", headers });
-    ensure(response.ok, `the list ${named.name} could not be fetched`);
-    await addList(named, new Uint8Array(await response.arrayBuffer()));
+    const { href } = new URL(`lists/${named.sha256}`, base);
+    const failed = `the list ${named.name} could not be fetched`;
+    const ask = async (signal: AbortSignal): Promise<ReadableStream<Uint8Array<ArrayBuffer>> | null> => {
+      const response = await fetch(href, { credentials: "omit", redirect: "error", referrerPolicy: "no-referrer", headers, signal });
+      ensure(response.ok, failed, CollectorError);
+      return response.body;
+    };
+    try {
+      await addList(named, await read(ask, Math.min(MAX_LINE * named.count, MAX_BYTES), timeout));
+    } catch (error) {
+      throw error instanceof HushError ? error : new CollectorError(`${failed}: ${(error as Error).name}`);
+    }
+  }
+}
+
+/**
+ * Reads an answer as it comes, and gives up when it is longer than it may be, or late. A list may be long where networks
+ * are slow, so each part of it has its own time.
+ */
+async function read(
+  ask: (signal: AbortSignal) => Promise<ReadableStream<Uint8Array<ArrayBuffer>> | null>,
+  most: number,
+  timeout: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const control = new AbortController();
+  const late = new Promise<never>((_, fail) => {
+    control.signal.onabort = () => fail(control.signal.reason);
+  });
+  let [size, next, end] = [0, 0, 0];
+  let clock: ReturnType<typeof setTimeout> | undefined;
+  const wait = (): void => {
+    clearTimeout(clock);
+    clock = setTimeout(() => control.abort(new DOMException("", "TimeoutError")), timeout);
+    end = Date.now() + timeout;
+  };
+  wait();
+  let reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined;
+  try {
+    // A `fetch` of the app may know nothing of signals, so they are waited for here as well.
+    reader = (await Promise.race([ask(control.signal), late]))?.getReader();
+    const parts: Uint8Array<ArrayBuffer>[] = [];
+    for (let part; (part = (await Promise.race([reader?.read(), late]))?.value); parts.push(part)) {
+      ensure((size += part.length) <= most, "the list is longer than the plan says", CollectorError);
+      if (Date.now() > end) control.abort(new DOMException("", "TimeoutError")); // parts that are here let no clock ring
+      control.signal.throwIfAborted();
+      if (size < next) continue;
+      next = size + PART;
+      wait();
+    }
+    return new Uint8Array(await new Blob(parts).arrayBuffer());
+  } finally {
+    clearTimeout(clock);
+    late.catch(() => undefined);
+    control.abort();
+    void reader?.cancel().catch(() => undefined);
   }
 }

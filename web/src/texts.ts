@@ -178,22 +178,28 @@ function textCode(text: Text, value: unknown, fail: (rule: string) => never): In
   if (given.length > 4096 && [...given].length > 4096) fail("must be a string of at most 4096 characters");
   const [looked] = pointsOf(given, LOOK * text.length);
   if (looked.reduce((half, point) => half | Number((point & 0xfffff800) === 0xd800), 0)) fail("must not hold half of a pair of surrogates, which is no character");
+  const [code] = coded(text, normal(text, given));
+  return (value === null ? null : code) as unknown as Input;
+}
+
+/** Returns the bits of a text in its normal form as a bigint, and how many its words have, of which some may be cut. */
+function coded(text: Text, found: [Uint32Array, number]): [bigint, number] {
   const { words } = TABLES.get(text)!;
   const end = words[0]!.length - 1;
   const bits = new Uint8Array(text.bits + 1);
-  let [row, going, at] = [text.alphabet === null ? 0 : words.length - 1, 1, 0];
-  for (const symbol of symbolsOf(text, end, normal(text, given))) {
+  let [row, going, at, whole] = [text.alphabet === null ? 0 : words.length - 1, 1, 0, 0];
+  for (const symbol of symbolsOf(text, end, found)) {
     const [word, length, next] = words[row]![symbol]!;
     for (let bit = 0; bit < MAX_WORD; bit++) {
       const used = going & Number(bit < length) & Number(at < text.bits);
       bits[at]! |= used & (word >> (MAX_WORD - 1 - bit));
       at += used;
     }
+    whole += going * length;
     going &= Number(symbol !== end);
     row = next;
   }
-  const code = BigInt(`0b${bits.subarray(0, text.bits).join("")}`);
-  return (value === null ? null : code) as unknown as Input;
+  return [BigInt(`0b${bits.subarray(0, text.bits).join("")}`), whole];
 }
 
 /** Returns the function from a code to the point of its first bits. */
@@ -217,11 +223,12 @@ function prefix(text: Text, chunks: readonly number[], points: number): (code: I
 
 /** Returns the function from a code to the place of a listed text, behind which come all others, and missing ones. */
 function among(text: Text, values: readonly string[]): (code: Input) => number {
-  const fail = (): never => ensure(false, "a listed text must be a string") as never;
   const codes = values.map((value) => {
     const [points, count] = normal(text, value);
     ensure(String.fromCodePoint(...points.subarray(0, count)) === value, "a listed text must be in its normal form");
-    return textCode(text, value, fail) as unknown as bigint;
+    const [code, bits] = coded(text, [points, count]);
+    ensure(bits <= text.bits, "a listed text must be whole: its code must not be cut");
+    return code;
   });
   ensure(new Set(codes).size === codes.length, "listed texts must differ");
   const order = [...codes.keys()].sort((i, j) => Number(codes[i]! > codes[j]!) - Number(codes[i]! < codes[j]!));

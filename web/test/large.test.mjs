@@ -46,7 +46,9 @@ test("lists are fetched from the collector, once, and checked", async (t) => {
   let answer = new Response(good.slice(1));
   t.mock.method(globalThis, "fetch", async (url, options) => {
     asked.push(String(url));
-    assert.deepEqual(options, { credentials: "omit", redirect: "error", referrerPolicy: "no-referrer", headers: {} });
+    const { signal, ...others } = options;
+    assert.ok(signal instanceof AbortSignal);
+    assert.deepEqual(others, { credentials: "omit", redirect: "error", referrerPolicy: "no-referrer", headers: {} });
     return answer;
   });
   await assert.rejects(large.fetchLists(text, "https://example.org/hush"), /its hash is another one/);
@@ -99,6 +101,69 @@ test("a list that is known does not keep the next one from being fetched", async
   const fetch = async (url) => (asked.push(url), new Response(text));
   await large.fetchLists(naming(file.good[1].list, next), "https://example.org", { fetch });
   assert.deepEqual(asked, [`https://example.org/lists/${next.sha256}`]);
+});
+
+/** A list that comes in parts of 64 KiB, as long as it is read, with pauses between them. */
+function endless(most, pause = 0) {
+  const found = { read: 0, cancelled: false };
+  found.stream = new ReadableStream({
+    async pull(control) {
+      if (pause) await new Promise((resolve) => setTimeout(resolve, pause));
+      found.read += 2 ** 16;
+      if (found.read > most) control.close();
+      else control.enqueue(new Uint8Array(2 ** 16).fill(0x61));
+    },
+    cancel() {
+      found.cancelled = true;
+    },
+  });
+  return found;
+}
+
+test("a list that is longer than its lines may be is not read to its end", async () => {
+  const named = { count: 200, name: "endless.txt", sha256: "0".repeat(64) };
+  const found = endless(2 ** 26);
+  const fetch = async () => new Response(found.stream);
+  await assert.rejects(large.fetchLists(naming(named), "https://example.org", { fetch }), /longer than the plan says/);
+  assert.ok(found.read <= 2 ** 19 && found.cancelled); // 200 lines of 1025 bytes, and what was under way
+  // A list that is as long as it may be is read.
+  const text = new TextEncoder().encode(`${"\u{1f600}".repeat(256)}\n`);
+  const whole = { count: 1, name: "wide.txt", sha256: await sha256(text) };
+  assert.equal(text.length, 1025);
+  await large.fetchLists(naming(whole), "https://example.org", { fetch: async () => new Response(text) });
+});
+
+test("a list that does not come, or stops coming, is given up", async () => {
+  const named = { count: 4194302, name: "late.txt", sha256: "0".repeat(64) };
+  const never = () => new Promise(() => undefined);
+  const stopped = async () => new Response(new ReadableStream({ start: (control) => control.enqueue(new Uint8Array(9)) }));
+  let signal;
+  for (const way of [never, stopped, async () => new Response(endless(2 ** 28, 5).stream)]) {
+    const fetch = (_, init) => ((signal = init.signal), way());
+    const start = Date.now();
+    const failure = await large.fetchLists(naming(named), "https://example.org", { fetch, timeout: 50 }).catch((error) => error);
+    assert.ok(failure instanceof hush.CollectorError, String(failure));
+    assert.match(failure.message, /the list late.txt could not be fetched: TimeoutError/);
+    assert.ok(signal.aborted && Date.now() - start < 5000);
+  }
+  const refused = async () => Promise.reject(new TypeError("secret"));
+  await assert.rejects(large.fetchLists(naming(named), "https://example.org", { fetch: refused }), /could not be fetched: TypeError$/);
+});
+
+test("a slow list is read if each megabyte comes in time", async () => {
+  const text = new TextEncoder().encode(Array.from({ length: 2 ** 16 }, (_, i) => `${i}`.padStart(63, "x")).join("\n") + "\n"); // 4 MiB
+  const named = { count: 2 ** 16, name: "slow.txt", sha256: await sha256(text) };
+  let at = 0;
+  const stream = new ReadableStream({
+    async pull(control) {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      if (at === text.length) return control.close();
+      control.enqueue(text.slice(at, (at += 2 ** 20)));
+    },
+  });
+  const fetch = async () => new Response(stream);
+  await large.fetchLists(naming(named), "https://example.org", { fetch, timeout: 1000 });
+  assert.ok(hush.lists.has(JSON.stringify(named)));
 });
 
 /** The text of a plan that asks for one of some numbered categories by a geometry channel. */
@@ -158,4 +223,39 @@ test("the rules of a geometry end where they end in Python", async () => {
   const even = ((1n << 64n) * 3n) / 7n;
   await assert.rejects(Plan.parse(asking(2, 3, 7, even)), /favour the truth/);
   assert.ok(await Plan.parse(asking(2, 3, 7, even + 1n)));
+});
+
+/** Adds a long list of random values, and returns it with a schema of one attribute that has them. */
+async function longList(count) {
+  const values = Array.from({ length: count }, (_, i) => `${Math.random().toString(36).slice(2, 12)}-${i}`);
+  const text = new TextEncoder().encode(`${values.join("\n")}\n`);
+  const named = { count, name: "long.txt", sha256: await sha256(text) };
+  await large.addList(named, text);
+  return [values, [{ kind: "categorical", name: "c", optional: true, other: true, values: named }]];
+}
+
+// One hash of 27 bits would have to be drawn anew some e^37 times until no two of these values had the same.
+// tests/web/test_long_lists.py asks for more.
+const COUNT = Number(process.env.HUSH_WEB_LISTED ?? 100_000);
+
+test("a table of many values is made at once, and finds all of them", { timeout: 300_000 }, async () => {
+  const [values, json] = await longList(COUNT);
+  const schema = hush.readSchema(json);
+  for (let i = 0; i < COUNT; i += Math.ceil(COUNT / 1000)) assert.deepEqual(hush.encode(schema, { c: values[i] }), [i]);
+  assert.deepEqual(hush.encode(schema, { c: values.at(-1) }), [COUNT - 1]);
+  assert.deepEqual(hush.encode(schema, { c: "another" }), [COUNT]);
+  assert.deepEqual(hush.encode(schema, {}), [COUNT + 1]);
+});
+
+test("making a table ends, whatever is drawn", async (t) => {
+  const schema = [{ kind: "categorical", name: "c", optional: false, values: ["one", "two", "three"] }];
+  let drawn = 0;
+  const tries = t.mock.method(crypto, "getRandomValues", (words) => {
+    if (++drawn > 100) throw new Error("it goes on");
+    return words.fill(0); // all texts have the same hash
+  });
+  assert.throws(() => hush.readSchema(schema), PlanError);
+  assert.equal(drawn, 9);
+  tries.mock.restore();
+  assert.equal(hush.readSchema(schema).length, 1);
 });

@@ -69,6 +69,15 @@ test("bad views of texts are refused", async () => {
     await assert.rejects(planOf(attribute, view, view.points ?? 3), PlanError, why);
 });
 
+test("a listed text is whole if its code has as many bits as the text, and no more", async () => {
+  // Letters and the end take 3 bits each. A text of as many letters as count has no end.
+  const letters = { ...file.bad_attributes[0].attribute, alphabet: "abcdefg", code: ["3".repeat(8)], length: 3 };
+  const listing = (values, bits) => planOf({ ...letters, bits }, { kind: "among", of: ["word"], values }, values.length + 1);
+  for (const [bits, value] of [[8, "g"], [9, "gg"], [9, "ggg"], [12, "ggg"]]) await listing(["", value], bits);
+  for (const [bits, value] of [[8, "gg"], [8, "ggg"]])
+    await assert.rejects(listing(["", value], bits), (error) => error instanceof PlanError && /must be whole/.test(error.message));
+});
+
 const plain = { ...file.bad_attributes[0].attribute, length: 4 }; // of a and b, in ten bits
 const asked = { kind: "prefix", of: ["word"], chunks: [5], points: 7 };
 const wide = Array.from({ length: 256 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join("");
@@ -146,9 +155,10 @@ test("listed texts are found, in whatever order and however many", async () => {
   const two = await planOf({ ...plain, code: ["222"], bits: 128 }, among(["", "a"]), 3); // the empty text has the first bit
   assert.deepEqual(["", "a", "b", "ab"].map((word) => two.inputsOf(0, two.encode({ word }))[0]), [0, 1, 2, 2]);
   for (const other of ["A", "a ", " a", "c", "ababa"]) await refused(plain, among([other]), 2, /^a listed text must be in its normal form$/);
+  await refused(plain, among(["ab", "ab"]), 3, /^listed texts must differ$/);
   // Texts whose first bits are the same cannot be told apart.
-  const short = { ...plain, code: ["888"], bits: 8 };
-  await refused(short, among(["aa", "ab"]), 3, /^listed texts must differ$/);
+  const short = { ...plain, code: ["888"], bits: 16 };
+  await refused(short, among(["aa", "ab"]), 3, /^a listed text must be whole/);
   assert.ok(await planOf(short, among(["a", "b"]), 3));
 });
 

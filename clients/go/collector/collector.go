@@ -4,13 +4,14 @@ package collector
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -127,7 +128,7 @@ func (c *Client) ask(ctx context.Context, method, path, kind string, body []byte
 			return answer, err
 		}
 		// Devices that failed together do not all come back together.
-		pause := wait/2 + time.Duration(rand.Int63n(int64(wait)))
+		pause := wait/2 + part(wait)
 		if after > 0 {
 			pause = after
 		}
@@ -138,6 +139,15 @@ func (c *Client) ask(ctx context.Context, method, path, kind string, body []byte
 			wait = longestPause
 		}
 	}
+}
+
+// part is a random part of a time. Before Go 1.20, math/rand deals the same numbers on every device.
+func part(whole time.Duration) time.Duration {
+	var word [8]byte
+	if _, err := rand.Read(word[:]); err != nil {
+		return whole / 2 // drawing a report will say so
+	}
+	return time.Duration(binary.BigEndian.Uint64(word[:]) % uint64(whole))
 }
 
 // once makes a request. If it fails it also says how long the collector wants to be left alone.
@@ -180,13 +190,17 @@ func again(status int) bool {
 	return false
 }
 
-// retryAfter is the header in seconds; a date, which the specification does not have, is ignored.
+// retryAfter is the header in seconds, at most the longest pause: a collector cannot make a device wait for years. A date,
+// which the specification does not have, is ignored.
 func retryAfter(response *http.Response) time.Duration {
 	seconds, err := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 31)
 	if err != nil {
 		return 0
 	}
-	return time.Duration(seconds) * time.Second
+	if wait := time.Duration(seconds) * time.Second; wait < longestPause {
+		return wait
+	}
+	return longestPause
 }
 
 // refusal reads a problem document. What it says is shown to people, so it keeps to printable text.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -414,5 +416,55 @@ func TestTwoAtOnce(t *testing.T) {
 	group.Wait()
 	if len(ids) != 1 || drawn != 1 {
 		t.Errorf("%d reports, drawn %d times", len(ids), drawn)
+	}
+}
+
+// pausesOf has the pauses of a device whose collector fails a few times, with a header if it is not empty.
+func pausesOf(t *testing.T, after string) []time.Duration {
+	t.Helper()
+	s, c, id := start(t)
+	failures := 0
+	s.misbehave = func(_ int, w http.ResponseWriter) bool {
+		if failures++; failures > 5 {
+			return false
+		}
+		if after != "" {
+			w.Header().Set("Retry-After", after)
+		}
+		problem(w, 503, "busy", "later")
+		return true
+	}
+	if _, err := c.Plan(context.Background(), id); err != nil || len(s.pauses) != 5 {
+		t.Fatal(s.pauses, err)
+	}
+	return s.pauses
+}
+
+func TestACollectorMayAskForAMinuteAtMost(t *testing.T) {
+	for after, want := range map[string]time.Duration{"59": 59 * time.Second, "60": time.Minute, "61": time.Minute, "2147483647": time.Minute} {
+		for _, pause := range pausesOf(t, after) {
+			if pause != want {
+				t.Errorf("after %s seconds: %v", after, pause)
+			}
+		}
+	}
+	for _, after := range []string{"0", "-1", "1e9", "soon", "99999999999999999999"} {
+		if pause := pausesOf(t, after)[0]; pause < firstPause/2 || pause > 2*firstPause {
+			t.Errorf("after %s: %v", after, pause)
+		}
+	}
+}
+
+func TestDevicesDoNotPauseAlike(t *testing.T) {
+	rand.Seed(1) // as it is in every process, before Go 1.20
+	one := pausesOf(t, "")
+	rand.Seed(1)
+	if other := pausesOf(t, ""); fmt.Sprint(one) == fmt.Sprint(other) {
+		t.Errorf("two devices that failed together come back together: %v", one)
+	}
+	for i, pause := range one {
+		if wait := firstPause << i; pause < wait/2 || pause >= wait*3/2 {
+			t.Errorf("pause %d: %v", i, pause)
+		}
 	}
 }

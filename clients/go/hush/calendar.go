@@ -21,13 +21,16 @@ func dayOf(text string) (float64, bool) {
 
 // secondOf is the number of seconds from midnight to a time of day, written as 15:04 or 15:04:05.
 func secondOf(text string) (int, bool) {
-	if len(text) == len("00:00") {
-		text += ":00"
-	}
-	if !shaped(text, "00:00:00") {
+	filled := [8]byte{5: ':', '0', '0'} // one without seconds takes the same steps
+	if len(text) != len("00:00") && len(text) != len(filled) {
 		return 0, false
 	}
-	hour, minute, second := digits(text[0:2]), digits(text[3:5]), digits(text[6:8])
+	copy(filled[:], text)
+	whole := string(filled[:])
+	if !shaped(whole, "00:00:00") {
+		return 0, false
+	}
+	hour, minute, second := digits(whole[0:2]), digits(whole[3:5]), digits(whole[6:8])
 	return 3600*hour + 60*minute + second, hour < 24 && minute < 60 && second < 60
 }
 

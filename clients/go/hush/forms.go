@@ -2,7 +2,6 @@ package hush
 
 import (
 	_ "embed"
-	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,39 +13,130 @@ import (
 //go:embed forms.txt
 var formTable string
 
-type forms struct {
-	parts   map[rune][2]rune // the second one is 0 if there is one part
-	joined  map[[2]rune]rune
-	classes map[rune]byte
+const (
+	mostParts    = 4 // of a character that is taken apart
+	codePoints   = 0x110000
+	dottedI      = codePoints // no character: stands for the two small letters of İ
+	sigma        = 'Σ'
+	lastSigma    = 'ς'
+	page         = 256
+	ignoredMarks = "'.:^`\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a" // by case
+)
+
+// form is what lowering and composing must know of a character. Other characters are given by their distance from it, so
+// that the many without anything special share one form.
+type form struct {
+	class          byte   // by which marks are ordered
+	cased, ignored byte   // 1 if it has a case, and if case ignores it
+	count          byte   // how many parts it has when it is taken apart
+	row, column    uint16 // its place in the table of joined pairs, as the first and as the second of them; 0: it has none
+	small          rune   // the distance to its small letter
+	parts          [mostParts]rune
 }
+
+// forms finds the form of a character by its bytes: no step depends on which one it is.
+type forms struct {
+	pages   [codePoints/page + 1]uint16
+	places  [][page]uint16
+	all     []form
+	joined  []rune // by row and column; 0: they are not joined
+	columns int
+}
+
+func (f *forms) of(r rune) *form { return &f.all[f.places[f.pages[r/page]][r%page]] }
 
 var (
 	readForms sync.Once
-	known     forms
+	known     *forms
 )
 
+// formsOf has the table of all characters. Plans with texts call it when they are read, so that no text waits for it.
 func formsOf() *forms {
-	readForms.Do(func() {
-		known = forms{map[rune][2]rune{}, map[[2]rune]rune{}, map[rune]byte{}}
-		for _, line := range strings.Split(strings.TrimSpace(formTable), "\n") {
-			items := strings.Split(line, " ")
-			if ends := strings.Split(items[0], "-"); len(ends) == 2 {
-				for r := codePoint(ends[0]); r <= codePoint(ends[1]); r++ {
-					known.classes[r] = byte(codePoint(items[1]))
-				}
-				continue
-			}
-			whole, pair := codePoint(items[0]), [2]rune{codePoint(items[1])}
-			if len(items) > 2 {
-				pair[1] = codePoint(items[2])
-			}
-			known.parts[whole] = pair
-			if len(items) > 3 {
-				known.joined[pair] = whole
-			}
+	readForms.Do(func() { known = madeForms(strings.Split(strings.TrimSpace(formTable), "\n")) })
+	return known
+}
+
+func madeForms(lines []string) *forms {
+	found, parts, joined := map[rune]*form{}, map[rune][]rune{}, map[[2]rune]rune{}
+	at := func(r rune) *form {
+		if found[r] == nil {
+			found[r] = &form{count: 1}
 		}
-	})
-	return &known
+		return found[r]
+	}
+	for _, line := range lines {
+		items := strings.Split(line, " ")
+		if ends := strings.Split(items[0], "-"); len(ends) == 2 {
+			for r := codePoint(ends[0]); r <= codePoint(ends[1]); r++ {
+				at(r).class = byte(codePoint(items[1]))
+			}
+			continue
+		}
+		whole := codePoint(items[0])
+		parts[whole] = []rune{codePoint(items[1])}
+		if len(items) > 2 {
+			parts[whole] = append(parts[whole], codePoint(items[2]))
+		}
+		if len(items) > 3 {
+			joined[[2]rune{parts[whole][0], parts[whole][1]}] = whole
+		}
+	}
+	var apart func(r rune) []rune
+	apart = func(r rune) []rune {
+		if parts[r] == nil {
+			return []rune{r}
+		}
+		return append(apart(parts[r][0]), parts[r][1:]...) // the second part has no parts
+	}
+	take := func(r rune, parts []rune) {
+		for i, part := range parts {
+			at(r).parts[i] = part - r
+		}
+		at(r).count = byte(len(parts))
+	}
+	for whole := range parts {
+		take(whole, apart(whole))
+	}
+	for r, small := range smallLetters() {
+		at(r).small = small - r
+	}
+	take(dottedI, []rune{'i', '\u0307'})
+	for _, table := range []*unicode.RangeTable{unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Uppercase, unicode.Other_Lowercase, cased14} {
+		each(table, func(r rune) { at(r).cased = 1 })
+	}
+	for _, table := range []*unicode.RangeTable{unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk, ignored14} {
+		each(table, func(r rune) { at(r).ignored = 1 })
+	}
+	at(0x1734).ignored = 0 // Unicode 14 took it out of the marks
+	for _, r := range ignoredMarks {
+		at(r).ignored = 1
+	}
+	rows, columns := 1, 1
+	for pair := range joined {
+		if one := at(pair[0]); one.row == 0 {
+			one.row, rows = uint16(rows), rows+1
+		}
+		if other := at(pair[1]); other.column == 0 {
+			other.column, columns = uint16(columns), columns+1
+		}
+	}
+	f := &forms{places: make([][page]uint16, 1), all: []form{{count: 1}}, joined: make([]rune, rows*columns), columns: columns}
+	for pair, whole := range joined {
+		f.joined[int(at(pair[0]).row)*columns+int(at(pair[1]).column)] = whole
+	}
+	numbers := map[form]uint16{f.all[0]: 0}
+	for r, one := range found {
+		number, ok := numbers[*one]
+		if !ok {
+			number = uint16(len(f.all))
+			numbers[*one], f.all = number, append(f.all, *one)
+		}
+		if f.pages[r/page] == 0 {
+			f.pages[r/page], f.places = uint16(len(f.places)), append(f.places, [page]uint16{})
+		}
+		f.places[f.pages[r/page]][r%page] = number
+	}
+	return f
 }
 
 // codePoint reads a number of the table, which is part of this package.
@@ -58,124 +148,33 @@ func codePoint(text string) rune {
 	return rune(number)
 }
 
-// Hangul syllables are a first consonant, a vowel, and maybe a last consonant, all of them numbered in order.
-const (
-	syllable, lead, vowel, tail = 0xac00, 0x1100, 0x1161, 0x11a7
-	leads, vowels, tails        = 19, 21, 28
-	syllables                   = leads * vowels * tails
-)
-
-// composed is Unicode's normal form C: characters are taken apart, marks are put in their order, and what can be joined is.
-// How long that takes depends on the marks of a text.
-func composed(text []rune) []rune {
-	f := formsOf()
-	var apart []rune
-	for _, r := range text {
-		apart = f.decompose(apart, r)
-	}
-	for start := 0; start < len(apart); {
-		end := start + 1
-		if f.classes[apart[start]] != 0 {
-			for end < len(apart) && f.classes[apart[end]] != 0 {
-				end++
-			}
-			marks := apart[start:end]
-			sort.SliceStable(marks, func(i, j int) bool { return f.classes[marks[i]] < f.classes[marks[j]] })
+// smallLetters has the small letters of all capital ones. That of İ is two.
+func smallLetters() map[rune]rune {
+	found := map[rune]rune{'İ': dottedI}
+	add := func(r rune) {
+		if small := lower14(r); small != r && r != 'İ' {
+			found[r] = small
 		}
-		start = end
 	}
-	return f.compose(apart)
-}
-
-func (f *forms) decompose(found []rune, r rune) []rune {
-	if s := r - syllable; s >= 0 && s < syllables {
-		found = append(found, lead+s/(vowels*tails), vowel+s%(vowels*tails)/tails)
-		if s%tails != 0 {
-			found = append(found, tail+s%tails)
+	for _, cases := range unicode.CaseRanges {
+		for r := rune(cases.Lo); r <= rune(cases.Hi); r++ {
+			add(r)
 		}
-		return found
 	}
-	parts, ok := f.parts[r]
-	if !ok {
-		return append(found, r)
-	}
-	found = f.decompose(found, parts[0])
-	if parts[1] != 0 {
-		found = append(found, parts[1]) // the second part has no parts
-	}
+	each(unicode14, add)
 	return found
 }
 
-// compose joins each character with the last starter before it, unless a mark of the same or a higher class is between them.
-func (f *forms) compose(apart []rune) []rune {
-	found := make([]rune, 0, len(apart))
-	starter, before := -1, byte(0)
-	for _, r := range apart {
-		class := f.classes[r]
-		if starter >= 0 && (len(found) == starter+1 || before < class) {
-			if whole, ok := f.join(found[starter], r); ok {
-				found[starter] = whole
-				continue
-			}
-		}
-		if class == 0 {
-			starter = len(found)
-		}
-		before = class
-		found = append(found, r)
-	}
-	return found
-}
-
-func (f *forms) join(one, other rune) (rune, bool) {
-	if l, v := one-lead, other-vowel; l >= 0 && l < leads && v >= 0 && v < vowels {
-		return syllable + (l*vowels+v)*tails, true
-	}
-	if s, t := one-syllable, other-tail; s >= 0 && s < syllables && s%tails == 0 && t > 0 && t < tails {
-		return one + t, true
-	}
-	whole, ok := f.joined[[2]rune{one, other}]
-	return whole, ok
-}
-
-// lowered maps to lower case by Unicode's full mapping, without a language. One character becomes two, and a sigma at the
-// end of a word is another letter.
-func lowered(text []rune) []rune {
-	found := make([]rune, 0, len(text)+1)
-	for i, r := range text {
-		switch {
-		case r == 'İ':
-			found = append(found, 'i', '\u0307')
-		case r == 'Σ' && lastOfWord(text, i):
-			found = append(found, 'ς')
-		default:
-			found = append(found, lower14(r))
+// each calls a function for every character of a table.
+func each(table *unicode.RangeTable, call func(r rune)) {
+	for _, some := range table.R16 {
+		for r := rune(some.Lo); r <= rune(some.Hi); r += rune(some.Stride) {
+			call(r)
 		}
 	}
-	return found
-}
-
-// lastOfWord says whether a cased letter comes before a place and none after it, apart from characters that case ignores.
-func lastOfWord(text []rune, at int) bool {
-	before := at - 1
-	for before >= 0 && caseIgnored(text[before]) {
-		before--
+	for _, some := range table.R32 {
+		for r := rune(some.Lo); r <= rune(some.Hi); r += rune(some.Stride) {
+			call(r)
+		}
 	}
-	after := at + 1
-	for after < len(text) && caseIgnored(text[after]) {
-		after++
-	}
-	return before >= 0 && cased(text[before]) && !(after < len(text) && cased(text[after]))
-}
-
-func cased(r rune) bool {
-	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Uppercase, unicode.Other_Lowercase, cased14)
-}
-
-func caseIgnored(r rune) bool {
-	if strings.ContainsRune("'.:^`\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a", r) {
-		return true
-	}
-	// Unicode 14 took U+1734 out of the marks.
-	return r != 0x1734 && unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk, ignored14)
 }

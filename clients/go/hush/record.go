@@ -87,8 +87,6 @@ func (a *attribute) encode(value any) (input, error) {
 		return a.encodeChoices(value)
 	case a.text != nil:
 		return a.encodeText(value)
-	case a.numeric() && value == nil:
-		return input{missing: 1}, nil
 	case a.numeric():
 		return a.encodeNumber(value)
 	default:
@@ -96,15 +94,22 @@ func (a *attribute) encode(value any) (input, error) {
 	}
 }
 
+// encodeNumber takes the same steps for a missing number, date or time: its lower bound stands in.
 func (a *attribute) encodeNumber(value any) (input, error) {
+	gone := absent(value)
+	if value == nil {
+		value = a.standIn
+	}
+	var v float64
+	ok := true
 	if a.date || a.step > 0 {
-		count, err := a.count(value)
-		if err != nil {
+		var err error
+		if v, err = a.count(value); err != nil {
 			return input{}, err
 		}
-		value = count
+	} else {
+		v, ok = readAnyway(value, asFloat)
 	}
-	v, ok := asFloat(value)
 	if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
 		return input{}, errors.New("it must be a finite number, not text and not a boolean")
 	}
@@ -118,7 +123,7 @@ func (a *attribute) encodeNumber(value any) (input, error) {
 		return input{}, fmt.Errorf("it must lie between %s and %s", a.written(a.low), a.written(a.high))
 	}
 	u := (v - a.low) / (a.high - a.low)
-	return input{u: math.Abs(u)}, nil // -0.0 - 0.0 is -0.0, and samplers compare bits
+	return input{u: math.Abs(u), missing: gone}, nil // -0.0 - 0.0 is -0.0, and samplers compare bits
 }
 
 // encodeCategory compares the value with all categories, and does not stop at the right one. A missing value is compared
@@ -126,7 +131,7 @@ func (a *attribute) encodeNumber(value any) (input, error) {
 func (a *attribute) encodeCategory(value any) (input, error) {
 	index, found := 0, uint64(0)
 	text, isText := value.(string)
-	number, isNumber := exactInteger(value)
+	number, isNumber := readAnyway(value, exactInteger)
 	if a.boolean {
 		var truth bool
 		if truth, isNumber = value.(bool); truth {
@@ -163,16 +168,13 @@ func (a *attribute) encodeCategory(value any) (input, error) {
 
 // encodeChoices takes as many steps for a short list as for a long one, and compares each value with all.
 func (a *attribute) encodeChoices(value any) (input, error) {
-	held, ok := asTexts(value)
-	if !ok || len(held) > a.most {
+	held, count, ok := asTexts(value, a.most)
+	if !ok {
 		return input{}, fmt.Errorf("it must be a list of at most %d texts", a.most)
 	}
 	marks, repeated := make([]byte, len(a.texts)), uint64(0)
-	for i := 0; i < a.most; i++ {
-		text, here, found := "", uint64(0), uint64(0)
-		if i < len(held) {
-			text, here = held[i], 1
-		}
+	for i, text := range held {
+		here, found := less(uint64(i), uint64(count)), uint64(0)
 		if len(text) > longestText*4 {
 			text = "" // it is none of the values, and neither is this one, unless it was declared
 			found, here = 2, 0
@@ -204,25 +206,32 @@ func absent(value any) uint64 {
 	return 0
 }
 
-// asTexts is a list of texts, as JSON or Go has it; a missing one is empty.
-func asTexts(value any) ([]string, bool) {
-	switch value := value.(type) {
-	case nil:
-		return nil, true
-	case []string:
-		return value, true
-	case []any:
-		found := make([]string, len(value))
-		for i, item := range value {
-			text, ok := item.(string)
-			if !ok {
-				return nil, false
-			}
-			found[i] = text
+// asTexts is a list of at most some texts, as JSON or Go has it, with empty texts behind, and how many they are. A missing
+// list is empty.
+func asTexts(value any, most int) ([]string, int, bool) {
+	found := make([]string, most)
+	texts, isTexts := value.([]string)
+	items, isItems := value.([]any)
+	good := (isTexts || isItems || value == nil) && len(texts) <= most && len(items) <= most
+	for i := range found {
+		if i < len(texts) {
+			found[i] = texts[i]
 		}
-		return found, true
+		if i < len(items) {
+			text, isText := items[i].(string)
+			found[i], good = text, good && isText
+		}
 	}
-	return nil, false
+	return found, len(texts) + len(items), good
+}
+
+// readAnyway reads a number, and an example if it is none that JSON has: a number of Go, or a missing one, takes no less
+// time than one that is still to be read.
+func readAnyway[T any](value any, read func(value any) (T, bool)) (T, bool) {
+	if _, written := value.(json.Number); !written {
+		read(json.Number("0"))
+	}
+	return read(value)
 }
 
 // asFloat is the nearest float64 of a number.

@@ -3,8 +3,10 @@ package hush
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 )
 
 const (
@@ -32,6 +34,7 @@ type attribute struct {
 	integers  []uint64   // the categories, if they are integers: in two's complement
 	texts     [][32]byte // the categories, if they are text: see textKey
 	most      int        // how many of the texts a person holds at most, if they are choices; else 0
+	standIn   any        // what is encoded in place of a missing number: its lower bound, as a record has it
 	text      *wording   // how it becomes bits, if it is a text that no list has
 	points    int        // the categories, if a view made them and they have no names
 }
@@ -156,6 +159,14 @@ func readAttribute(value any) (*attribute, error) {
 		a.text = readWording(f)
 	default:
 		return nil, fmt.Errorf(`must be an object whose kind is "numeric", "integer", "date", "time", "categorical", "boolean", "choices" or "text"`)
+	}
+	if a.numeric() {
+		switch a.standIn = json.Number(formatFloat(a.low)); {
+		case a.date || a.step > 0:
+			a.standIn = a.written(a.low)
+		case a.whole:
+			a.standIn = json.Number(strconv.FormatInt(int64(a.low), 10))
+		}
 	}
 	a.name, a.optional = f.text("name"), f.boolean("optional")
 	f.rule(printable(a.name, 1, longestName), "name must have 1 to %d printable characters", longestName)

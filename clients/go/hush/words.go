@@ -13,7 +13,6 @@ const (
 	longestWord = 24 // bits of one symbol
 	mostText    = 4096
 	lookedAt    = 4 // characters that are looked at, for each that counts
-	spaces      = " \t\n\r"
 	mostChunks  = 32
 	widestChunk = 24
 	mostAmong   = 4095
@@ -25,8 +24,10 @@ type wording struct {
 	length, bits int
 	alphabet     []rune // nil: symbols are bytes
 	lower        bool
-	words        [][]word // by row and symbol
-	start        int      // the row of the first symbol
+	words        [][]word         // by row and symbol
+	start        int              // the row of the first symbol
+	place        func(r rune) int // that of a character in the alphabet, or -1
+	normaliser   *normaliser
 }
 
 type word struct {
@@ -47,7 +48,7 @@ func (c code) after(drop int) uint64 {
 }
 
 func readWording(f *fields) *wording {
-	w := &wording{length: f.size("length", 1, longestPart), bits: f.size("bits", 8, mostBits)}
+	w := &wording{length: f.size("length", 1, longestPart), bits: f.size("bits", 8, mostBits), normaliser: newNormaliser()}
 	rule := f.text("case")
 	f.rule(rule == "lower" || rule == "keep", `case must be "lower" or "keep"`)
 	w.lower = rule == "lower"
@@ -65,6 +66,7 @@ func readWording(f *fields) *wording {
 	if w.alphabet != nil {
 		w.start = len(rows) - 1
 	}
+	w.place = placesOf(w.alphabet)
 	return w
 }
 
@@ -76,12 +78,8 @@ func (w *wording) readAlphabet(f *fields) {
 	}
 	known := map[rune]bool{}
 	for _, r := range text {
-		one := []rune{r}
-		if w.lower {
-			one = lowered(one)
-		}
-		one = composed(one)
-		f.rule(len(one) == 1 && one[0] == r && !known[r], "the characters of the alphabet must differ, and be their own normal forms")
+		one, count := w.normaliser.formC([]rune{r}, 1, w.lower)
+		f.rule(count == 1 && one[0] == r && !known[r], "the characters of the alphabet must differ, and be their own normal forms")
 		known[r] = true
 		w.alphabet = append(w.alphabet, r)
 	}
@@ -131,58 +129,116 @@ func (w *wording) row(row, rows, symbol int) int {
 	return 3
 }
 
-// normal is the part of a text that counts, in its normal form. The first characters must be valid.
-func (w *wording) normal(text string) []rune {
-	seen := firstRunes([]rune(text), lookedAt*w.length)
-	if w.lower {
-		seen = lowered(seen)
-	}
-	seen = firstRunes(composed(seen), lookedAt*w.length)
-	if w.alphabet != nil {
-		kept := make([]rune, 0, len(seen))
-		for _, r := range seen {
-			if place, inside := w.place(r); inside == 1 {
-				kept = append(kept, w.alphabet[place])
-			}
+// placesOf finds characters of an alphabet by the bytes of their numbers: no step depends on which one it is.
+func placesOf(letters []rune) func(r rune) int {
+	var pages [codePoints / page]uint16
+	places := make([][page]int16, 1, 2)
+	for place, r := range letters {
+		if pages[r/page] == 0 {
+			pages[r/page], places = uint16(len(places)), append(places, [page]int16{})
 		}
-		seen = kept
+		places[pages[r/page]][r%page] = int16(place + 1)
 	}
-	counts := firstRunes([]rune(strings.Trim(string(seen), spaces)), w.length)
-	return []rune(strings.TrimRight(string(counts), spaces))
+	return func(r rune) int { return int(places[pages[r/page]][r%page]) - 1 }
 }
 
-func firstRunes(text []rune, count int) []rune { return text[:least(count, len(text))] }
-
-// place is that of a character in the alphabet. It is compared with all.
-func (w *wording) place(r rune) (int, uint64) {
-	place, inside := 0, uint64(0)
-	for i, letter := range w.alphabet {
-		equal := same(uint64(r), uint64(letter))
-		place, inside = choose(equal, i, place), inside|equal
+// normal is the part of a text that counts, in its normal form with zeros behind, and how many characters that is. Whatever
+// the text, it takes the same steps: characters that are not there are lowered, composed and looked up too.
+func (w *wording) normal(text []rune, held int) ([]rune, int) {
+	seen := len(text)
+	formed, all := w.normaliser.formC(text, held, w.lower)
+	kept, count := make([]rune, seen+1), 0
+	for i, r := range formed[:seen] {
+		in := less(uint64(i), uint64(all))
+		if w.alphabet != nil {
+			in &= 1 - uint64(w.place(r))>>63
+		}
+		kept[count] = r
+		count += int(in)
 	}
-	return place, inside
+	first, leading, last := 0, uint64(1), 0
+	for i, r := range kept[:seen] {
+		leading &= isSpace(r) & less(uint64(i), uint64(count))
+		first += int(leading)
+	}
+	found := make([]rune, w.length)
+	for i := range found {
+		r, here := kept[least(first+i, seen)], less(uint64(first+i), uint64(count))
+		found[i] = r
+		last = choose(here&(1-isSpace(r)), i+1, last)
+	}
+	for i := range found {
+		found[i] &= -rune(less(uint64(i), uint64(last)))
+	}
+	return found, last
+}
+
+func isSpace(r rune) uint64 {
+	x := uint64(r)
+	return same(x, ' ') | same(x, '\t') | same(x, '\n') | same(x, '\r')
+}
+
+// runes are the characters of a text that are looked at, with zeros behind, how many they are, and whether they are valid
+// UTF-8. It takes the same steps for all texts.
+func (w *wording) runes(text string) (found []rune, count int, valid bool) {
+	found = make([]rune, lookedAt*w.length)
+	raw := make([]byte, utf8.UTFMax*(len(found)+1))
+	given := copy(raw[:utf8.UTFMax*len(found)], text)
+	at, bad := 0, uint64(0)
+	for i := range found {
+		count += int(less(uint64(at), uint64(given)))
+		lead := uint64(raw[at])
+		// How many bytes more it has is how many of these bounds its first one reaches.
+		more := int(1-less(lead, 0xc0)) + int(1-less(lead, 0xe0)) + int(1-less(lead, 0xf0))
+		r := lead & [utf8.UTFMax]uint64{0x7f, 0x1f, 0x0f, 0x07}[more]
+		bad |= same(lead&0xc0, 0x80) | less(0xf7, lead)
+		for j := 1; j < utf8.UTFMax; j++ {
+			used, next := 1-less(uint64(more), uint64(j)), uint64(raw[at+j])
+			bad |= used & (1 - same(next&0xc0, 0x80))
+			r = choose(used, r<<6|next&0x3f, r)
+		}
+		bad |= less(r, [utf8.UTFMax]uint64{0, 0x80, 0x800, 0x10000}[more]) | less(codePoints-1, r) | same(r>>11, 0xd800>>11)
+		found[i] = rune(r)
+		at += 1 + more
+	}
+	return found, count, bad == 0
+}
+
+// symbols are those of a text in its normal form, as many as it can have, with ends behind.
+func (w *wording) symbols(text []rune, count int) []int {
+	end := len(w.words[0]) - 1
+	if w.alphabet != nil {
+		found := make([]int, w.length)
+		for i, r := range text {
+			place := w.place(r) // also behind the end
+			found[i] = choose(less(uint64(i), uint64(count)), place, end)
+		}
+		return found
+	}
+	found, at := make([]int, utf8.UTFMax*(w.length+1)), 0
+	for i, r := range text {
+		here, point := less(uint64(i), uint64(count)), uint64(r)
+		more := int(less(0x7f, point) + less(0x7ff, point) + less(0xffff, point))
+		for j := 0; j < utf8.UTFMax; j++ {
+			used := here & (1 - less(uint64(more), uint64(j)))
+			rest := point >> (6 * ((more - j) & 3)) // of a byte that is not used it is not kept
+			first := [utf8.UTFMax]uint64{0, 0xc0, 0xe0, 0xf0}[more] | rest
+			symbol := choose(same(uint64(j), 0), first, 0x80|rest&0x3f)
+			found[at] = choose(used, int(symbol), end)
+			at += int(used)
+		}
+	}
+	for i := range found {
+		found[i] = choose(less(uint64(i), uint64(at)), found[i], end)
+	}
+	return found[:utf8.UTFMax*w.length]
 }
 
 // code is that of a text in its normal form, and how many bits its words have. As many symbols are looked up for every text,
 // and each takes as many steps; what comes behind the end is not kept.
-func (w *wording) code(text []rune) (code, int) {
-	var symbols []int
-	slots, end := w.length, len(w.words[0])-1
-	if w.alphabet != nil {
-		for _, r := range text {
-			place, _ := w.place(r)
-			symbols = append(symbols, place)
-		}
-	} else {
-		slots *= 4
-		for _, b := range []byte(string(text)) {
-			symbols = append(symbols, int(b))
-		}
-	}
-	for len(symbols) < slots {
-		symbols = append(symbols, end)
-	}
-	bits, at, row, going := make([]byte, slots*longestWord+1), 0, w.start, 1
+func (w *wording) code(text []rune, count int) (code, int) {
+	symbols, end := w.symbols(text, count), len(w.words[0])-1
+	bits, at, row, going := make([]byte, len(symbols)*longestWord+1), 0, w.start, 1
 	for _, symbol := range symbols {
 		found := w.words[row][symbol]
 		for i := 0; i < longestWord; i++ {
@@ -206,18 +262,15 @@ func (a *attribute) encodeText(value any) (input, error) {
 	if !ok && value != nil {
 		return input{}, errors.New("it must be text")
 	}
-	if len(text) > mostText*4 || utf8.RuneCountInString(text) > mostText {
+	// The characters of a text that may be too long are counted: others have fewer bytes.
+	if len(text) > mostText && (len(text) > mostText*utf8.UTFMax || utf8.RuneCountInString(text) > mostText) {
 		return input{}, fmt.Errorf("it must be text of at most %d characters", mostText)
 	}
-	seen := 0
-	for i := 0; i < len(text) && seen < lookedAt*a.text.length; seen++ {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if r == utf8.RuneError && size == 1 {
-			return input{}, errors.New("it must be valid UTF-8")
-		}
-		i += size
+	seen, held, valid := a.text.runes(text)
+	if !valid {
+		return input{}, errors.New("it must be valid UTF-8")
 	}
-	c, _ := a.text.code(a.text.normal(text))
+	c, _ := a.text.code(a.text.normal(seen, held))
 	gone := absent(value)
 	return input{code: code{choose(gone, 0, c.high), choose(gone, 0, c.low)}, missing: gone}, nil
 }
@@ -288,8 +341,10 @@ func (f *fields) among(schema []*attribute) *view {
 		if f.err != nil {
 			break
 		}
-		found, bits := a.text.code(a.text.normal(text))
-		f.rule(string(a.text.normal(text)) == text && bits <= a.text.bits, "attribute %q: a listed text must be whole, and in its normal form", a.name)
+		seen, held, _ := a.text.runes(text)
+		normal, count := a.text.normal(seen, held)
+		found, bits := a.text.code(normal, count)
+		f.rule(string(normal[:count]) == text && bits <= a.text.bits, "attribute %q: a listed text must be whole, and in its normal form", a.name)
 		f.rule(!known[found], "attribute %q: the codes of listed texts must differ", a.name)
 		known[found] = true
 		codes = append(codes, found)

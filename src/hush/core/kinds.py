@@ -7,7 +7,6 @@ any randomness is drawn.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -103,7 +102,7 @@ class Integer(Numeric):
 
     def _number(self, value: object) -> float:
         number = super()._number(value)
-        if number != math.floor(number):
+        if not number.is_integer():  # and no long integer is made of a large number, which would take its time
             raise RecordError(f"attribute {self.name!r}: {NOT_WHOLE}")
         return number
 

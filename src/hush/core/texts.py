@@ -167,16 +167,29 @@ class Text:
         bits: int | None = None,
         optional: bool = False,
     ) -> None:
+        if alphabet == "english":
+            from hush.core.letters import CODE, LETTERS
+
+            alphabet, code = LETTERS, CODE if code is None else code
+        self._declare(name, length, alphabet, case, code, bits, optional)
+
+    def _declare(
+        self,
+        name: str,
+        length: int,
+        alphabet: str | None,
+        case: str,
+        code: Sequence[str] | None,
+        bits: int | None,
+        optional: bool,
+    ) -> None:
+        """Check everything, and make the tables. An alphabet of the letters of "english" is one as any other."""
         check_name(name)
         check_flag(optional, name)
         if type(length) is not int or not 1 <= length <= MAX_LENGTH:
             raise SchemaError(f"attribute {name!r}: length must be a whole number from 1 to {MAX_LENGTH}")
         if case not in CASES:
             raise SchemaError(f'attribute {name!r}: case must be "lower" or "keep"')
-        if alphabet == "english":
-            from hush.core.letters import CODE, LETTERS
-
-            alphabet, code = LETTERS, CODE if code is None else code
         self._check_alphabet(name, alphabet, case)
         symbols = (BYTES if alphabet is None else len(alphabet)) + 1
         if code is None:
@@ -380,9 +393,12 @@ class Text:
         """Read an attribute back, strictly."""
         names = ("kind", "name", "length", "alphabet", "case", "code", "bits", "optional")
         _, name, length, alphabet, case, code, bits, optional = codec.fields(value, names, SchemaError, "a text")
-        if alphabet == "english" or type(bits) is not int:
-            raise SchemaError(f"attribute {name!r}: the alphabet and the bits of a text must be written out")
-        return cls(name, length, alphabet, case, tuple(codec.listed(code, SchemaError, "the code")), bits, optional)
+        if type(bits) is not int:
+            raise SchemaError(f"attribute {name!r}: the bits of a text must be written out")
+        found = cls.__new__(cls)
+        rows = tuple(codec.listed(code, SchemaError, "the code"))
+        cls._declare(found, name, length, alphabet, case, rows, bits, optional)
+        return found
 
 
 def usual_bits(code: Sequence[str], length: int, bytes_: bool) -> int:
