@@ -23,7 +23,7 @@ def modules() -> str:
         rows.append([*_row(f"`{name}`", *numbers), "older than the source" if name in old else "present"])
     rows += [[f"`{name}`", *[""] * 5, state] for name, state in old.items() if name not in kept()]
     return table(
-        ["module", "changes", "noticed", "share", "equivalent", "others", "of which source"],
+        ["module", "changes", "noticed", "share", "equivalent", "others", "source"],
         [*rows, [*_row("**together**", *total), f"{len(rows) - len(old)} of {len(rows)} present"]],
     )
 

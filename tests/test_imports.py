@@ -195,6 +195,7 @@ def test_a_role_loads_only_its_own_code(use: str, absent: list[str]) -> None:
 CONTRACTS: list[dict[str, Any]] = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["tool"]["importlinter"][
     "contracts"
 ]
+LAYERED = [item for item in CONTRACTS if item["type"] == "layers"]
 
 
 def test_every_room_is_under_the_contracts() -> None:
@@ -202,18 +203,14 @@ def test_every_room_is_under_the_contracts() -> None:
     rooms = {path.parent.name for path in (SOURCE / "hush").glob("*/__init__.py")} | {"errors"}
     seeded = next(item for item in CONTRACTS if item.get("forbidden_modules") == ["hush.testing"])
     assert {name.removeprefix("hush.") for name in seeded["source_modules"]} == rooms
-    layered = [item for item in CONTRACTS if item["type"] == "layers"]
-    assert all(item.get("exhaustive") for item in layered)
-    assert {
-        "hush",
-        "hush.core",
-        "hush.device",
-        "hush.server",
-        "hush.planning",
-        "hush.collector",
-        "hush.collector.http",
-        "hush.relay",
-    } <= {container for item in layered for container in item["containers"]}
+    assert all(item.get("exhaustive") for item in LAYERED)
+    assert {container for item in LAYERED for container in item["containers"]} == {
+        ".".join(path.parent.relative_to(SOURCE).parts) for path in (SOURCE / "hush").rglob("__init__.py")
+    }
+    adapters = next(item for item in CONTRACTS if "torch" in item.get("forbidden_modules", ()))
+    learn = {f"hush.learn.{path.stem}" for path in (SOURCE / "hush/learn").glob("*.py") if path.stem != "__init__"}
+    rooms = {f"hush.{room}" for room in rooms if room != "learn"}
+    assert {*adapters["source_modules"]} == rooms | learn - {"hush.learn.flower", "hush.learn.torch"}
 
 
 def test_no_import_hides_from_the_contracts() -> None:
@@ -257,30 +254,66 @@ PLANTED = {
     "between stores": ("collector/stores/base.py", "from hush.collector.stores import opening", "Stores: opened above"),
     "circle": ("batch/native.py", "from hush.batch import engine", "No circles"),
     "seeded words": ("batch/keystream.py", "from hush import testing", "Nothing in production"),
+    "flower": ("learn/live.py", "import flwr", "Flower and PyTorch"),
+    "pytorch": ("batch/native.py", "def late():\n    import torch", "Flower and PyTorch"),
+    "adapter": ("learn/models.py", "from hush.learn import torch", "Flower and PyTorch"),
     "generator": ("core/coins.py", "import random", "Devices and servers need"),
     "new room": ("extra/__init__.py", '"""A room that has no place."""', "Rooms import downwards only"),
     "new file": ("core/extra.py", '"""A file that has no place."""', "Core: what both"),
 }
 
 
-@pytest.mark.parametrize("kind", ["nothing", *PLANTED])
-def test_a_wrong_import_breaks_a_contract(kind: str, tmp_path: Path) -> None:
-    """Each kind is planted into a copy of the source; without one all contracts are kept."""
-    copy = tmp_path / "src" / "hush"
+def lint(folder: Path, *planted: tuple[str, str]) -> subprocess.CompletedProcess[str]:
+    """Check the contracts on a copy of the source, with a line added to each of these files."""
+    copy = folder / "src" / "hush"
     shutil.copytree(SOURCE / "hush", copy, ignore=shutil.ignore_patterns("__pycache__", "static"))
-    shutil.copy(SOURCE.parent / "pyproject.toml", tmp_path)
-    if kind != "nothing":
-        file, line, _ = PLANTED[kind]
+    shutil.copy(SOURCE.parent / "pyproject.toml", folder)
+    for file, line in planted:
         (copy / file).parent.mkdir(exist_ok=True)
         with (copy / file).open("a") as out:
             out.write(f"\n{line}\n")
-    env = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
+    env = os.environ | {"PYTHONPATH": str(folder / "src")}
     code = "from importlinter.cli import lint_imports; import sys; sys.exit(lint_imports(no_cache=True))"
     command = [sys.executable, "-c", code]
-    result = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)  # noqa: S603
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)  # noqa: S603
+
+
+def broken(result: subprocess.CompletedProcess[str]) -> set[str]:
+    """Return the names of the contracts that are broken."""
     text = " ".join(result.stdout.split())
+    return {item["name"] for item in CONTRACTS if re.search(rf"{re.escape(item['name'])} ?BROKEN", text)}
+
+
+@pytest.mark.parametrize("kind", ["nothing", *PLANTED])
+def test_a_wrong_import_breaks_a_contract(kind: str, tmp_path: Path) -> None:
+    """Each kind is planted into a copy of the source; without one all contracts are kept."""
     if kind == "nothing":
+        result = lint(tmp_path)
         assert result.returncode == 0, result.stdout
         return
+    file, line, name = PLANTED[kind]
+    result = lint(tmp_path, (file, line))
     assert result.returncode == 1, result.stdout + result.stderr
-    assert re.search(rf"{re.escape(PLANTED[kind][2])}[^.]*? BROKEN", text), result.stdout
+    assert any(contract.startswith(name) for contract in broken(result)), result.stdout
+
+
+def test_a_wrong_import_of_a_new_file_breaks_a_contract_in_every_room(tmp_path: Path) -> None:
+    """No room takes a file that has no place there."""
+    files = [f"{item['containers'][0].replace('.', '/')}/extra.py".removeprefix("hush/") for item in LAYERED]
+    result = lint(tmp_path, *((file, '"""A file that has no place."""') for file in files))
+    assert broken(result) == {item["name"] for item in LAYERED}, result.stdout
+
+
+def test_a_wrong_import_from_the_lowest_floor_breaks_a_contract_in_every_room(tmp_path: Path) -> None:
+    """The lowest file of each room imports the highest; the contract of the room lists that import."""
+    planted, wrong = [], {}
+    for item in LAYERED:
+        room, top, low = item["containers"][0], item["layers"][0].split(" ")[0], item["layers"][-1].split(" ")[-1]
+        if room != "hush":  # planted above; here every other chain would go through it
+            file = f"{room}.{low}".removeprefix("hush.").replace(".", "/") + ".py"
+            planted.append((file, f"from {room} import {top}"))
+            wrong[item["name"]] = f"{room}.{low} -> {room}.{top} (l."
+    result = lint(tmp_path, *planted)
+    sections = re.split(r"\n([^\n]+)\n-{4,}\n", result.stdout)
+    found = {name: " ".join(text.split()) for name, text in zip(sections[1::2], sections[2::2], strict=True)}
+    assert [name for name, chain in wrong.items() if chain not in found.get(name, "")] == [], result.stdout

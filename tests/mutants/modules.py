@@ -309,10 +309,10 @@ MODULES = (
         Module(f"device/{name}", (f"tests/device/test_{test}.py",))
         for name, test in {
             "batches": "delivery",
-            "books": "books",
             "delivery": "delivery",
             "published": "published",
             "receipts": "receipts",
+            "remembering": "remembering",
             "tickets": "tickets",
             "trainings": "trainings",
         }.items()

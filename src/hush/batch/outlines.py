@@ -86,7 +86,7 @@ class Column:
 
     @property
     def suggestion(self) -> str:
-        """What is suggested, in a few words."""
+        """The suggestion, in a few words."""
         if self.reason:
             return f"left out: {self.reason}"
         if self.number:
@@ -136,7 +136,7 @@ class Column:
 
     @property
     def usable(self) -> bool:
-        """Whether `attribute` can make one: a text of which nearly every person has another is none."""
+        """Whether `attribute` can make an attribute of it: not of a text that differs for nearly every person."""
         return (
             self.number
             or self.kind in (BOOLEAN, Time.kind)
@@ -270,7 +270,7 @@ def _texts(names: Iterable[str]) -> Schema:
 
 
 class _Look:
-    """What is known of a column after some of its rows."""
+    """Facts about a column, collected from some of its rows."""
 
     def __init__(self, texts: bool) -> None:
         self._from_text = texts

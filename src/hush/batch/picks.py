@@ -87,7 +87,7 @@ def member_look(scene: Any) -> None:
 
 @compiled
 def picks_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Sets of values and blanks, of which a person holds some.
+    """Sets of values and blanks; a person holds some of them.
 
     Which of the held items are in the set is one word, `own`, as nobody holds more than 64. `others` are those among
     the items that are not held. Then every item takes the next bit of one of the two.

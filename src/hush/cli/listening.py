@@ -66,7 +66,7 @@ def connections(command: F) -> F:
 
 
 def check_rate(rate: float) -> None:
-    """Refuse a rate that is none."""
+    """Refuse a rate that is negative, not a number or too large."""
     if not 0 <= rate < 1e9:
         raise Refused("--rate must be a number of reports per second, or 0")
 

@@ -128,7 +128,7 @@ def _trainings_in(path: str) -> list[Training]:
         text = Path(path).read_bytes()
         value = codec.load(text, PlanError)
     except (OSError, InputError):
-        return []  # whoever reads it as a plan says why
+        return []  # reading it as a plan fails with the reason
     if not isinstance(value, dict) or "training" not in value:
         return []
     if "wishes" in value:
@@ -202,9 +202,7 @@ def add_training(store: Store, spec: str) -> None:
         text = Path(spec).read_bytes()
     if text:
         if not is_course(text):
-            raise Refused(
-                "--training is the file of a course, and this is none; a first round needs its people: ROUND.json=10000"
-            )
+            raise Refused("--training takes the file of a course, or a first round with its people: ROUND.json=10000")
         _add_course(store, Course.from_json(text))
         return
     name, _, people = spec.rpartition("=")

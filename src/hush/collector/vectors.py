@@ -139,7 +139,7 @@ def _wide(counts: Array) -> Sparse | array[int]:
 
 
 def plus(one: Array, two: Array) -> Array:
-    """Return the sum of two vectors of one plan, of which any may count own reports."""
+    """Return the sum of two vectors of one plan; either may count own reports."""
     if len(one) < len(two):
         one, two = two, one
     total: Array = one.copy()

@@ -13,8 +13,9 @@ remembers the report for as long as it runs (`hush.device.answered`). Only the s
 With a relay, the device seals the report for the collector's key and sends it to the relay, which mixes it with others.
 The device fetches plans from the relay too, so the collector never hears of it. A second try sends the same bytes.
 
-Each part of the work has its own module beside this one: `published` fetches plans, `books` chooses where answers are
-remembered, `tickets` fetches questions, `delivery` and `batches` send reports, and `trainings` takes part in trainings.
+Each part of the work has its own module beside this one: `published` fetches plans, `remembering` chooses where answers
+are remembered, `tickets` fetches questions, `delivery` and `batches` send reports, and `trainings` takes part in
+trainings.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from hush.core.sealing import CollectorKey
 from hush.device.answered import Person
 from hush.device.asking import Asked
 from hush.device.batches import send_batch, send_sealed_batch
-from hush.device.books import Book, choose_book
 from hush.device.delivery import TICKETED, Delivery, Relayed
 from hush.device.ledger import Ledger
 from hush.device.network import REPORT, Server
 from hush.device.published import Published
 from hush.device.randomise import randomise
 from hush.device.receipts import Receipt, SealedReceipt, receipt
+from hush.device.remembering import Book, choose_book
 from hush.device.series import Series
 from hush.device.tickets import fetch_ticket, needs_ticket, ticket_of
 from hush.errors import InputError, LedgerError, PlanError

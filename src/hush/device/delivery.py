@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from hush.core.report import Report
 from hush.core.sealing import CollectorKey
-from hush.device.books import Book
 from hush.device.network import OCTETS, REPORT, Server
 from hush.device.receipts import Receipt, receipt, relay_receipt
+from hush.device.remembering import Book
 from hush.device.sealing import seal
 from hush.errors import InputError
 

@@ -7,8 +7,8 @@ from hush.core.dealing import SIGNATURE_SIZE
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE
 from hush.device.asking import Asked
-from hush.device.books import Book
 from hush.device.network import Server
+from hush.device.remembering import Book
 from hush.errors import CollectorError, LedgerError
 
 

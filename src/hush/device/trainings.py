@@ -12,10 +12,10 @@ from hush.core.training.checks import Asked, Check
 from hush.core.training.courses import Course
 from hush.core.training.stages import Phase, Stage, phase_from_json
 from hush.core.training.training import Training
-from hush.device.books import Book
 from hush.device.gradient import gradient, held_out
 from hush.device.network import Server
 from hush.device.pilot import pilot
+from hush.device.remembering import Book
 from hush.errors import BudgetError, CollectorError
 
 

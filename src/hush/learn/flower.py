@@ -60,7 +60,7 @@ Next = Callable[[Message, Any], Message]
 
 @lru_cache(maxsize=64)
 def vector_plan(epsilon: float, weights: int, title: str) -> Plan:
-    """Return the plan of a vector with so many weights: one question about its rotated direction."""
+    """Return the plan of a vector with this many weights: one question about its rotated direction."""
     cost, schema = cost_of(epsilon), gradient_schema(padded(weights))
     return Plan(schema, cost, 1, (Question(schema.names, direction(cost, len(schema))),), title=title)
 
@@ -97,7 +97,7 @@ class HushMod:
         self._title, self._radius, self._epsilon, self._ledger = title, float(radius), float(epsilon), ledger
 
     def people_needed(self, weights: int) -> int:
-        """Return about how many people a training of so many weights takes: 1500 C d."""
+        """Return about how many people a training of this many weights needs: 1500 C d."""
         return people_needed(self._epsilon, weights)
 
     def __call__(self, msg: Message, context: Any, call_next: Next) -> Message:

@@ -5,7 +5,7 @@ one on, prefixes whose point stands out are kept, extended by all values of the 
 points of the next question. A prefix is kept if it exceeds a threshold that lets about 40 empty ones pass; the
 questions after it leave few of these.
 
-**What is false.** Some texts that are found at the end are held by nobody. The last question asks for the whole text by
+**False finds.** Some texts that are found at the end are held by nobody. The last question asks for the whole text by
 another hash, and no choice depended on it. So it tests each text that was found: how likely is a count like this one if
 nobody holds it? The procedure of Benjamini and Hochberg (1995) decides which texts to return. On average at most
 `false` of those are held by nobody, up to texts that share a point by chance with one that many hold: about one in a

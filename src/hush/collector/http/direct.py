@@ -88,7 +88,7 @@ def found(collector: Collector, scope: Any) -> tuple[Plan, str] | None:
 
 
 class Head(NamedTuple):
-    """What is known of a head that was taken before."""
+    """A head that was read before, with what it says."""
 
     plan: Plan
     kind: str

@@ -32,7 +32,7 @@ class FrequentDocument(msgspec.Struct):
     `reports`: those of the plan, and of the plan `second` if one is named. `others`: the share of people who hold none
     of the texts. `missing`: that of people without a text; null if the plan has none. `floor`: the share that a text
     needs to be found in about every second collection. `liars`: how many people must lie together to add a text of
-    their choice. What nobody has answered yet is null.
+    their choice. A number is null until somebody has answered its question.
     """
 
     plan: str

@@ -134,7 +134,7 @@ def is_here(address: str) -> bool:
 
 
 def _plain(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Read an address; None if the text is none. An IPv6 socket that takes IPv4 too writes it as ::ffff:a.b.c.d."""
+    """Read an address; None for any other text. An IPv6 socket that takes IPv4 too writes it as ::ffff:a.b.c.d."""
     try:
         whole = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

@@ -42,7 +42,7 @@ def noise_of(epsilon: float, dimensions: int) -> float:
 
 
 def people_needed(epsilon: float, dimensions: int) -> int:
-    """Return about how many people a training of so many weights takes: 1500 c d, for the noise c of the channel.
+    """Return about how many people a training of this many weights needs: 1500 c d, for the noise c of the channel.
 
     A round of b people sees a gradient of length s with noise of length R sqrt(c d/b). If gradients are clipped to
     R = 5 s, and there are 60 rounds, noise and gradient are equally long at 5^2 * 60 = 1500 times c d. With fewer

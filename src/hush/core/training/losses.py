@@ -48,7 +48,7 @@ REACH = 64.0
 TERMS, SQUARINGS = 18, 6
 LOG_TERMS = 18
 SMALLEST = 1e-150
-"""What is smaller counts as 0 before it is squared: processors are slow with squares that are subnormal."""
+"""Smaller numbers count as 0 before they are squared: processors are slow with subnormal squares."""
 
 
 def exponential(x: float) -> float:

@@ -16,7 +16,6 @@ from hush.core.channels import Cells, Rows, Subset, Unary
 from hush.core.looking import View
 from hush.core.plan import Plan
 from hush.core.schema import Categorical, Numeric
-from hush.core.views import Bands, Value
 from hush.errors import EstimateError
 from hush.server.relations.sets import Counted, Sums, counted, sums
 from hush.server.tally import Tally
@@ -140,19 +139,6 @@ def _shape(plan: Plan, index: int, view: View, size: int) -> tuple[int, bool] | 
     if isinstance(channel, Cells) and len(channel.sizes) == 2 and None not in channel.sizes:
         return channel.cells // size, place == 0
     return None
-
-
-def grouping(plan: Plan, attribute: str, index: int | None = None) -> View:
-    """Return the view through which a plan groups people by an attribute: its categories, or its bands."""
-    field = plan.schema[attribute]
-    if isinstance(field, Categorical):
-        return Value(attribute)
-    for place, question in enumerate(plan.questions):
-        if index in (None, place):
-            for view in question.views:
-                if isinstance(view, Bands) and view.attribute == attribute and len(question.views) > 1:
-                    return view
-    raise EstimateError(f"attribute {attribute!r}: the plan has no bands of it in a relation")
 
 
 def is_number(plan: Plan, attribute: str) -> bool:

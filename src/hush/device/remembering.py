@@ -1,4 +1,4 @@
-"""Books: where a client remembers what it has answered, so that the same plan gets the same report again."""
+"""Where a client remembers its answers, so that the same plan gets the same report again: a ledger, or this process."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 
 import hush
 from hush.device.answered import Person
-from hush.device.books import choose_book
+from hush.device.remembering import choose_book
 from hush.errors import LedgerError
 
 
