@@ -115,17 +115,19 @@ notices: $(READY)  ## Write anew the licences of the charts that collectors serv
 screenshots: $(READY) $(READY_WEB)  ## Test the pages in Chromium, and keep the pictures for the documents
 	HUSH_SCREENSHOTS=docs/images $(BIN)/python -m pytest -q tests/browser
 
-bench: $(READY)  ## Measure speed, as ratios within one run (minutes; KEEP=--keep: for the documents too)
+# What is kept for the documents goes up to 10^8 values and 4 million people; a look at the speed does without.
+bench: $(READY)  ## Measure speed, as ratios within one run (minutes; KEEP=--keep: for the documents, with the largest sizes)
 	$(BIN)/python benchmarks/scalar.py
 	$(BIN)/python benchmarks/design.py
 	$(BIN)/python benchmarks/cold.py $(KEEP)
-	$(BIN)/python benchmarks/batch.py $(KEEP)
+	$(BIN)/python benchmarks/batch.py $(if $(KEEP),--full) $(KEEP)
 	$(BIN)/python benchmarks/stages.py $(KEEP)
 	$(BIN)/python benchmarks/peers.py $(KEEP)
-	$(BIN)/python benchmarks/learn.py $(KEEP)
+	$(BIN)/python benchmarks/learn.py $(if $(KEEP),--full) $(KEEP)
 	$(BIN)/python benchmarks/live.py $(KEEP)
 	$(BIN)/python benchmarks/collector.py $(KEEP)
 	$(BIN)/python benchmarks/engines.py
+	$(BIN)/python docs/speed_targets.py
 
 limit: $(READY)  ## Compute the least variance that any unbiased mechanism can have (minutes)
 	$(BIN)/python experiments/limit.py

@@ -12,6 +12,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,10 @@ from measure import ROOT, Action, copying, machine, progress, race, words_per_pe
 import hush
 import hush.batch
 from hush.batch.keystream import SPARE, Keystream
+from hush.core.channels import Channel
+from hush.core.design.groups import rows as by_groups
+from hush.core.design.joint import table
+from hush.core.plan import Question
 from hush.core.schema import MAX_CATEGORIES
 
 sys.path.append(str(ROOT / "docs"))
@@ -33,13 +38,16 @@ import speed_tables  # a neighbour, not a part of the package
 NUMERIC = ("piecewise", "duchi", "hybrid", "minimax")
 CATEGORICAL = (("grr", 16), ("grr", 64), ("subset", 16), ("subset", 64), ("oue", 64))
 LONG = (("geometry", 4096), ("geometry", 1_000_000))
+RESPONSE = 64  # categories of the randomised response beside points
+CELLS = ((5, 6), (8, 8))  # categories of two attributes in one table
+GROUPS = 16  # categories beside a number
 SIZES = (100_000, 1_000_000, 10_000_000)
 FULL = 100_000_000
 PEOPLE = 1_000_000
 WORDS = 1 << 16
 COUNTED = 4000  # people whose words are counted on the scalar path
 MIXED = {"minimax + subset": ("minimax", "subset"), "piecewise + grr": ("piecewise", "grr")}
-SECTIONS = ("numeric", "categorical", "records", "tallies", "whole")
+SECTIONS = ("numeric", "categorical", "joint", "records", "tallies", "whole")
 Row = dict[str, Any]
 
 
@@ -93,9 +101,57 @@ def categorical(repeats: int) -> list[Row]:
             "checked_ns": partial(hush.batch.randomise, plan, {"x": column}, threads=1),
             "tally_ns": partial(hush.batch.tally, plan, reports, threads=1),
         }
+        if (channel, size) in LONG:
+            actions["response_ns"] = _response()
         words = words_per_person(plan, [{"x": x} for x in column[:COUNTED].tolist()])
         row = {"channel": channel, "size": size, "epsilon": 1.0, "n": PEOPLE, "words": words}
         rows.append(row | measured(actions, PEOPLE, repeats))
+    return rows
+
+
+def _response() -> Action:
+    """Return randomised response for a column, in turns with which points are measured."""
+    plan = hush.design(hush.Schema([hush.Categorical("x", list(range(RESPONSE)))]), 1.0, categorical="grr")
+    encoded = hush.batch.encode(plan, {"x": np.random.default_rng().integers(0, RESPONSE, PEOPLE)})
+    return partial(hush.batch.randomise, plan, encoded, threads=1)
+
+
+def joint(repeats: int) -> list[Row]:
+    """Two columns in one question: a table of two categories (cells), and a number by a category (rows)."""
+    rows, made_up, one = [], np.random.default_rng(), Fraction(1)
+    cases: list[tuple[str, list[hush.Categorical | hush.Numeric], Channel]] = [
+        (
+            f"`cells`, {a} x {b}",
+            [hush.Categorical("a", list(range(a))), hush.Categorical("b", list(range(b)))],
+            table(one, (a, b)),
+        )
+        for a, b in CELLS
+    ]
+    grouped: list[hush.Categorical | hush.Numeric] = [
+        hush.Categorical("a", list(range(GROUPS))),
+        hush.Numeric("b", 0, 100),
+    ]
+    cases.append((f"`rows`, {GROUPS} and a number", grouped, by_groups(one, GROUPS)))
+    for name, attributes, channel in cases:
+        progress(name)
+        plan = hush.Plan(hush.Schema(attributes), one, 1, (Question(["a", "b"], channel),))
+        columns: dict[str, Any] = {
+            item.name: made_up.uniform(0, 100, PEOPLE)
+            if isinstance(item, hush.Numeric)
+            else made_up.integers(0, len(item.labels), PEOPLE)
+            for item in attributes
+        }
+        encoded = hush.batch.encode(plan, columns)
+        reports = hush.batch.randomise(plan, encoded, threads=1)
+        actions: dict[str, Action] = {
+            "ns": partial(hush.batch.randomise, plan, encoded, threads=1),
+            "checked_ns": partial(hush.batch.randomise, plan, columns, threads=1),
+            "tally_ns": partial(hush.batch.tally, plan, reports, threads=1),
+        }
+        words = words_per_person(
+            plan, [{name: column[i].item() for name, column in columns.items()} for i in range(COUNTED)]
+        )
+        rows.append({"channel": name, "n": PEOPLE, "words": words} | measured(actions, PEOPLE, repeats))
     return rows
 
 
@@ -166,6 +222,7 @@ def main() -> None:
     ways: dict[str, Callable[[], list[Row]]] = {
         "numeric": partial(numeric, options.full, options.repeats),
         "categorical": partial(categorical, options.repeats),
+        "joint": partial(joint, options.repeats),
         "records": partial(records, options.repeats),
         "tallies": partial(tallies, options.repeats),
         "whole": partial(whole, options.full),

@@ -10,7 +10,8 @@ import sys
 import time
 from fractions import Fraction
 from operator import mul
-from pathlib import Path
+
+from measure import machine, write
 
 from hush.core.design.minimax import minimax
 
@@ -41,16 +42,16 @@ def yardstick() -> float:
 
 
 def main() -> None:
-    """Measure, print a table, and write it to benchmarks/results."""
+    """Measure, print a table, and write the figures to benchmarks/results."""
+    where, rows = machine(), []
     unit = yardstick()
     lines = ["| epsilon | cells | seconds | ratio to a million multiplications |", "|---:|---:|---:|---:|"]
     for epsilon, size in CASES:
         taken = seconds(epsilon, size)
         lines.append(f"| {epsilon} | {size} | {taken:.3f} | {taken / unit:.1f} |")
+        rows.append({"epsilon": epsilon, "cells": size, "seconds": taken, "ratio": taken / unit})
     text = "\n".join([f"Python {sys.version.split()[0]}, best of {REPEATS}, processor time.", "", *lines, ""])
-    folder = Path(__file__).parent / "results"
-    folder.mkdir(exist_ok=True)
-    (folder / "design.md").write_text(text)
+    write("design", {"machine": where, "rows": rows}, False)
     print(text)
 
 

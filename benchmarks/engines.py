@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from measure import machine
 
 from hush import Categorical, Numeric, Plan, Schema, Tally, design
 from hush.batch.reports import report_schema
@@ -210,8 +211,11 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=10_000_000, help="rows with a set")
     parser.add_argument("--docs", action="store_true", help="also write what docs/scale.md shows")
     options = parser.parse_args()
+    start, where = time.monotonic(), machine()
     with tempfile.TemporaryDirectory() as folder:
-        text = json.dumps(measure(options.symbols, options.sets, Path(folder)), indent=1) + "\n"
+        results = measure(options.symbols, options.sets, Path(folder))
+    results |= {"machine": where, "wall_s": round(time.monotonic() - start, 1)}
+    text = json.dumps(results, indent=1) + "\n"
     (FOLDER / "results").mkdir(exist_ok=True)
     (FOLDER / "results" / "engines.json").write_text(text)
     if options.docs:

@@ -113,9 +113,16 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "libraries": {name: importlib.metadata.version(name) for name in LIBRARIES},
+        "libraries": {name: version for name in LIBRARIES if (version := _version(name))},
         "load": round(os.getloadavg()[0], 2),
     }
+
+
+def _version(library: str) -> str | None:
+    try:
+        return importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:  # the engines' environment does without some
+        return None
 
 
 def _processor() -> str:
@@ -128,8 +135,11 @@ def _processor() -> str:
 
 
 def write(name: str, results: Mapping[str, Any], keep: bool) -> None:
-    """Write results as JSON: into benchmarks/results, and if they are to be kept for the documents, there too."""
-    text = json.dumps(results, indent=1) + "\n"
+    """Write results as JSON: into benchmarks/results, and if they are to be kept for the documents, there too.
+
+    They say how long it took by the clock since the start, unless they say so already.
+    """
+    text = json.dumps({"wall_s": round(time.monotonic() - _started, 1), **results}, indent=1) + "\n"
     for folder in (RESULTS, MEASURED) if keep else (RESULTS,):
         folder.mkdir(exist_ok=True)
         (folder / f"{name}.json").write_text(text, encoding="utf-8")

@@ -10,7 +10,8 @@ import json
 import sys
 import timeit
 from collections.abc import Callable
-from pathlib import Path
+
+from measure import machine, write
 
 from hush import Categorical, Numeric, Report, Schema, Tally, design, estimate, randomise
 
@@ -36,7 +37,8 @@ def microseconds(action: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Measure, print a table, and write it to benchmarks/results."""
+    """Measure, print a table, and write the figures to benchmarks/results."""
+    where = machine()
     yardstick = microseconds(lambda: json.dumps(RECORD))
     rows = [("json.dumps of the record (yardstick)", yardstick)]
     for name, options in CASES.items():
@@ -54,9 +56,8 @@ def main() -> None:
     lines = [f"| {'what':<58} | microseconds | ratio |", f"|{'-' * 60}|-------------:|------:|"]
     lines += [f"| {name:<58} | {time:12.2f} | {time / yardstick:5.2f} |" for name, time in rows]
     text = "\n".join([f"Python {sys.version.split()[0]}, best of {REPEATS} times {LOOPS} calls.", "", *lines, ""])
-    folder = Path(__file__).parent / "results"
-    folder.mkdir(exist_ok=True)
-    (folder / "scalar.md").write_text(text)
+    found = {name: {"microseconds": time, "ratio": time / yardstick} for name, time in rows}
+    write("scalar", {"machine": where, "rows": found}, False)
     print(text)
 
 

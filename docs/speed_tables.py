@@ -41,6 +41,7 @@ def heading(results: Results) -> str:
     return (
         f"Command: `{results['command']}`. Machine: {m['processor']}, {m['cores']} cores, {m['system']}; "
         f"Python {m['python']}, {libraries}. Load when it began: {m['load']}."
+        + (f" It took {results['wall_s'] / 60:.0f} minutes." if "wall_s" in results else "")
     )
 
 
@@ -94,6 +95,25 @@ def categorical(results: Results) -> str:
                 number(row["tally_ns"]),
             ]
         )
+    return table(head, rows)
+
+
+def joint(results: Results) -> str:
+    """Two columns in one question."""
+    if "joint" not in results:
+        return "The kept run does not have these rows yet."
+    head = ["channel", "ns per user", "with checks", "words", "own work, in words", "tally, ns per user"]
+    rows = [
+        [
+            row["channel"],
+            number(row["ns"]),
+            number(row["checked_ns"]),
+            f"{row['words']:.2f}",
+            number(row["ns"] / row["word_ns"] - row["words"]),
+            number(row["tally_ns"]),
+        ]
+        for row in results["joint"]
+    ]
     return table(head, rows)
 
 
@@ -219,6 +239,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "numeric": _of("batch", numeric),
     "flatness": _of("batch", flatness),
     "categorical": _of("batch", categorical),
+    "joint": _of("batch", joint),
     "records": _of("batch", records),
     "tallies": _of("batch", tallies),
     "whole": _of("batch", whole),

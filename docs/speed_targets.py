@@ -6,14 +6,17 @@ engine's to meet. The numbers decide which, so that a slow keystream is not an e
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from speed_tables import Results, Row, kept, number, table
+from speed_tables import MEASURED, Results, Row, kept, number, table
 
 COPY_LIMIT = 5.0
 MINIMAX_LIMIT = 7.0
 WORK_LIMIT = 2.0
+RESPONSE_LIMIT = 10.0
+THREADS_LIMIT = 1.8  # "near twice"
 PACKAGES = ("multi-freq-ldpy", "pure-ldp")
 NOISE = 0.1  # by which runs of the same code were seen to differ
 
@@ -65,7 +68,9 @@ def _of_copy(results: Results, limit: float, *channels: str) -> Target:
 def _own_work(rows: Sequence[Row]) -> Target:
     """Judge the most work beside the keystream that a channel has for one value, in words."""
     ratio = max((row["ns"] - _words_ns(row)) / row["word_ns"] for row in rows)
-    name = f"`{rows[0]['channel']}`" + (f", K = {rows[0]['size']}" if "size" in rows[0] else "")
+    name = rows[0]["channel"]
+    name = name if name.startswith("`") else f"`{name}`"
+    name += f", K = {rows[0]['size']}" if "size" in rows[0] else ""
     return Target(f"{name}: own work at most the price of {WORK_LIMIT:g} words", WORK_LIMIT, False, ratio, None)
 
 
@@ -85,6 +90,23 @@ def _gains(batch: Results, others: Results, channel: str, limit: float, peers: S
         yield Target(text, limit, True, worst["ns"] / worst["hush_ns"], worst["ns"] / words[worst["size"]])
 
 
+def _of_response(row: Row, response_ns: float) -> Target:
+    """Judge points of a long list as a ratio to randomised response with 64 categories."""
+    text = f"`{row['channel']}`, K = {row['size']:,}: at most {RESPONSE_LIMIT:g} times `grr`, K = 64"
+    beside = row.get("response_ns", response_ns)  # in turns with it, if the run has that
+    return Target(text, RESPONSE_LIMIT, False, row["ns"] / beside, _words_ns(row) / beside)
+
+
+def _threads(batch: Results) -> Iterator[Target]:
+    """Judge how much faster two threads count, by the clock."""
+    walls = {(row["design"], row["threads"]): row["wall_ns"] for row in batch["tallies"]}
+    for design, threads in walls:
+        if threads == 2:
+            gain = walls[design, 1] / walls[design, 2]
+            text = f"tally, {design}: two threads at least {THREADS_LIMIT:g} times as fast as one"
+            yield Target(text, THREADS_LIMIT, True, gain, None)
+
+
 def judged(batch: Results, others: Results) -> list[Target]:
     """Return every target."""
     categorical = {(row["channel"], row["size"]): row for row in batch["categorical"]}
@@ -99,13 +121,16 @@ def judged(batch: Results, others: Results) -> list[Target]:
     rows.append(Target("`subset`, K = 64: at most 40 ns per user", 40.0, False, sets["ns"], _words_ns(sets)))
     rows += [_own_work(_numeric_rows(batch, name)) for name in ("piecewise", "duchi", "hybrid", "minimax")]
     rows += [_own_work([categorical[key]]) for key in (("grr", 64), ("subset", 64), ("oue", 64))]
+    rows += [_own_work([row]) for row in batch.get("joint", ())]
+    grr = categorical["grr", 64]["ns"]
+    rows += [_of_response(row, grr) for row in batch["categorical"] if row["channel"] == "geometry"]
     for row in batch["records"]:
         text = f"records, {row['design']}: at least 20 million per second and core"
         rows.append(Target(text, 20.0, True, 1e3 / row["ns"], 1e3 / _words_ns(row)))
     for row in batch["tallies"]:
         if row["threads"] == 1 and "subset" not in row["design"]:
             rows.append(Target(f"tally of symbols, {row['design']}: at most 2 ns per row", 2.0, False, row["ns"], None))
-    return rows
+    return [*rows, *_threads(batch)]
 
 
 def targets(batch: Results, others: Results) -> str:
@@ -150,7 +175,17 @@ def reasons(batch: Results, others: Results) -> str:
     return "\n\n".join(said)
 
 
+def latest(name: str) -> Results:
+    """Return the latest run of a benchmark, or the kept one if there is none."""
+    path = MEASURED.parent.parent / "benchmarks" / "results" / f"{name}.json"
+    found: Results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else kept(name)
+    return found
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "targets": lambda: targets(kept("batch"), kept("peers")),
     "reasons": lambda: reasons(kept("batch"), kept("peers")),
 }
+
+if __name__ == "__main__":  # the end of `make bench`
+    print(targets(latest("batch"), latest("peers")))

@@ -12,8 +12,10 @@ import pyarrow as pa
 import pytest
 
 from hush import Categorical, Plan, ReportError, Schema, Tally, batch, design
+from hush.batch import counting
 from hush.batch.counters import FULL, GROUP, carry
 from hush.batch.counting import Counts
+from hush.batch.piles import MOST, ROUND, STEP
 from hush.batch.reports import report_schema, row_arrays
 from hush.core.design.categorical import grr, oue, subset
 from hush.core.plan import Question
@@ -262,3 +264,117 @@ def test_sets_are_refused_as_the_alphabet_says(size: int) -> None:
         assert good is expected
         seen[good] += 1
     assert min(seen.values()) > 20
+
+
+PILES = plan_of(oue(ONE, 64), oue(ONE, 10), grr(ONE, 3), subset(ONE, 20), grr(ONE, 64), grr(ONE, 65), grr(ONE, 2))
+
+
+def drawn_rows(plan: Plan, count: int, seed: int) -> tuple[Any, Any]:
+    """Return good rows of random questions."""
+    generator = np.random.default_rng(seed)
+    attribute = generator.integers(0, len(plan.questions), count).astype(np.int16)
+    output = np.zeros(count, dtype=np.int64)
+    for index, question in enumerate(plan.questions):
+        here, alphabet = np.flatnonzero(attribute == index), question.channel.alphabet
+        if not hasattr(alphabet, "weight"):
+            output[here] = generator.integers(0, alphabet.size, len(here))
+        elif alphabet.weight is None:
+            words = generator.integers(0, 1 << 64, len(here), dtype=np.uint64) >> np.uint64(64 - alphabet.size)
+            output[here] = words.view(np.int64)
+        else:
+            order = generator.random((len(here), alphabet.size)).argsort(axis=1) < alphabet.weight
+            output[here] = order @ (1 << np.arange(alphabet.size))
+    return attribute, output
+
+
+def counted(plan: Plan, attribute: Any, output: Any) -> list[list[int]]:
+    """Count rows in the plainest way."""
+    found = []
+    for index, question in enumerate(plan.questions):
+        mine, alphabet = output[attribute == index], question.channel.alphabet
+        if hasattr(alphabet, "weight"):
+            found.append(
+                [int((mine.view(np.uint64) >> np.uint64(i) & np.uint64(1)).sum()) for i in range(alphabet.size)]
+            )
+        else:
+            found.append(np.bincount(mine, minlength=alphabet.size).tolist())
+    return found
+
+
+@pytest.mark.parametrize("order", ["drawn", "sorted", "backwards"])
+def test_piles_are_counted_beyond_their_planes(order: str) -> None:
+    """Batches end anywhere. Sets of all members fill the upright counters, and so does a symbol that never changes."""
+    attribute, output = drawn_rows(PILES, (FULL + 20) * ROUND * len(PILES.questions), 1)
+    output[attribute == 1] = (1 << 10) - 1
+    output[attribute == 6] = 1
+    if order != "drawn":
+        places = np.argsort(attribute, kind="stable")[:: 1 if order == "sorted" else -1]
+        attribute, output = attribute[places], output[places]
+    expected = counted(PILES, attribute, output)
+    counts = Counts(PILES)
+    for piece in np.array_split(np.arange(len(attribute)), [1, 5, 5 + STEP, 9 + 3 * STEP, 70_001]):
+        counts.add(attribute[piece], np.empty(0, np.int16), output[piece])
+    assert counts._piled
+    found = counts.tally()
+    assert found.counts == expected
+    assert found.answered == np.bincount(attribute).tolist()
+    assert counts.drain().tolist() == [
+        len(attribute),
+        *found.answered,
+        *(count for vector in expected for count in vector),
+    ]
+    assert not counts.drain().any()
+    schema = report_schema(PILES)
+    reports = pa.table([pa.array(attribute), pa.array(output)], schema=schema)
+    assert batch.tally(PILES, reports, threads=3).counts == expected
+    assert batch.tally(PILES, reports.to_batches(max_chunksize=5000), threads=2).counts == expected
+
+
+@pytest.mark.parametrize("place", [0, 1, STEP - 1, STEP, 3 * STEP, 5 * STEP - 1])
+@pytest.mark.parametrize("alike", [False, True])
+def test_bad_rows_on_piles_are_counted_by_question_and_rule(place: int, alike: bool) -> None:
+    attribute, output = drawn_rows(PILES, 5 * STEP, place)
+    bad = [
+        (7, 0, "reports: a question that is not in the plan (1 rows)"),
+        (-1, 0, "reports: a question that is not in the plan (1 rows)"),
+        (1, 1 << 10, "attribute 'c1': a member that does not exist (1 rows)"),
+        (2, 3, "attribute 'c2': a symbol outside the alphabet (1 rows)"),
+        (2, 64, "attribute 'c2': a symbol outside the alphabet (1 rows)"),
+        (2, -1, "attribute 'c2': a symbol outside the alphabet (1 rows)"),
+        (3, 1, f"attribute 'c3': {TWO} (1 rows)"),
+        (4, 64, "attribute 'c4': a symbol outside the alphabet (1 rows)"),
+        (5, 65, "attribute 'c5': a symbol outside the alphabet (1 rows)"),
+        (6, -2, "attribute 'c6': a symbol outside the alphabet (1 rows)"),
+    ]
+    for index, word, message in bad:
+        mine, words = attribute.copy(), output.copy()
+        if alike:
+            mine, words = np.full_like(attribute, 5), np.full_like(output, 64)
+        mine[place], words[place] = index, word
+        counts = Counts(PILES)
+        counts.add(mine, np.empty(0, np.int16), words)
+        with pytest.raises(ReportError) as caught:
+            counts.tally()
+        assert str(caught.value) == message
+        with pytest.raises(ReportError):
+            counts.drain()
+        assert not counts.drain().any()
+
+
+def test_piles_and_rows_one_by_one_count_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few questions of one part have piles, too many have none, and so has a single one."""
+    attribute, output = drawn_rows(PILES, 10_000, 3)
+    monkeypatch.setattr(counting, "MOST", len(PILES.questions) - 1)
+    counts = Counts(PILES)
+    counts.add(attribute, np.empty(0, np.int16), output)
+    assert not counts._piled
+    assert counts.tally().counts == counted(PILES, attribute, output)
+    assert len(PILES.questions) <= MOST
+    assert not Counts(WORDS)._piled
+    assert not Counts(WIDE)._piled
+    monkeypatch.setattr(counting, "MAX_ROOM", 7)
+    assert Counts(SYMBOLS)._piled
+    attribute, output = drawn_rows(SYMBOLS, 5000, 4)
+    counts = Counts(SYMBOLS)
+    counts.add(attribute, np.empty(0, np.int16), output.astype(np.int16))
+    assert counts.tally().counts == counted(SYMBOLS, attribute, output)

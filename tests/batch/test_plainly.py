@@ -41,6 +41,8 @@ def no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hush.batch.counting.count_rows", refuse)
     monkeypatch.setattr("hush.batch.counting.count_symbols", refuse)
     monkeypatch.setattr("hush.batch.counting.empty_planes", refuse)
+    monkeypatch.setattr("hush.batch.counting.pile_rows", refuse)
+    monkeypatch.setattr("hush.batch.counting.empty_piles", refuse)
     monkeypatch.setattr("hush.batch.columns._from_table", refuse)
 
 

@@ -59,6 +59,8 @@ __all__ = [
     "tally",
 ]
 
+MAX_SHARE = 1 << 19  # rows of a table that a thread counts in one piece of work
+
 
 def __getattr__(name: str) -> object:
     if name == "files":  # loaded when it is first used: most tables are in memory
@@ -133,22 +135,34 @@ def tally(plan: Plan, reports: Any, *, threads: int | None = None) -> Tally:
     workers = 1 if max(parts(plan)) > 1 else thread_count(threads)
     idle = [Counts(plan) for _ in range(workers)]
 
-    def work(batch: pa.RecordBatch) -> None:
-        arrays = row_arrays(plan, batch)
+    def work(some: list[pa.RecordBatch]) -> None:
+        arrays = [row_arrays(plan, batch) for batch in some]
         counts = idle.pop()
-        counts.add(*arrays)
+        for found in arrays:
+            counts.add(*found)
         idle.append(counts)
 
-    for _ in in_order(work, _cut(batches) if workers > 1 else batches, workers):
+    rows = reports.num_rows // (4 * workers) if isinstance(reports, pa.Table) else 0
+    pieces = _shared(batches, min(max(rows, CHUNK), MAX_SHARE)) if workers > 1 else ([batch] for batch in batches)
+    for _ in in_order(work, pieces, workers):
         pass
     return total(idle)
 
 
-def _cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Cut large batches, so that there is work for every thread."""
+def _shared(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[list[pa.RecordBatch]]:
+    """Cut large batches and join small ones, so that there is work for every thread, in pieces worth a thread."""
+    held: list[pa.RecordBatch] = []
+    rows = 0
     for batch in batches:
-        for start in range(0, batch.num_rows, CHUNK):
-            yield batch.slice(start, CHUNK)
+        for start in range(0, batch.num_rows, size):
+            piece = batch.slice(start, size)
+            if held and rows + piece.num_rows > size:
+                yield held
+                held, rows = [], 0
+            held.append(piece)
+            rows += piece.num_rows
+    if held:
+        yield held
 
 
 def collect(plan: Plan, data: Any, *, threads: int | None = None, count_bad_rows: bool = False) -> Tally:

@@ -146,36 +146,36 @@ def empty_planes(
 
 
 @inlined
-def add_lanes(planes: Array, words: Array) -> None:
-    """Do the same as `add_group` for many upright counters side by side, the lanes. Words and planes take turns."""
-    for lane in range(LANES):
+def add_lanes(planes: Array, words: Array, lanes: int) -> None:
+    """Do the same as `add_group` for several upright counters side by side, the lanes. Words and planes take turns."""
+    for lane in range(lanes):
         plane, w = shifted(planes, lane), shifted(words, lane)
-        twos_a, one = carry(plane[0], w[0], w[LANES])
-        twos_b, one = carry(one, w[2 * LANES], w[3 * LANES])
-        fours_a, two = carry(plane[LANES], twos_a, twos_b)
-        twos_a, one = carry(one, w[4 * LANES], w[5 * LANES])
-        twos_b, one = carry(one, w[6 * LANES], w[7 * LANES])
+        twos_a, one = carry(plane[0], w[0], w[lanes])
+        twos_b, one = carry(one, w[2 * lanes], w[3 * lanes])
+        fours_a, two = carry(plane[lanes], twos_a, twos_b)
+        twos_a, one = carry(one, w[4 * lanes], w[5 * lanes])
+        twos_b, one = carry(one, w[6 * lanes], w[7 * lanes])
         fours_b, two = carry(two, twos_a, twos_b)
-        eights, four = carry(plane[2 * LANES], fours_a, fours_b)
-        plane[0], plane[LANES], plane[2 * LANES] = one, two, four
+        eights, four = carry(plane[2 * lanes], fours_a, fours_b)
+        plane[0], plane[lanes], plane[2 * lanes] = one, two, four
         for level in range(3, PLANES):
-            held = plane[LANES * level]
-            plane[LANES * level] = held ^ eights
+            held = plane[lanes * level]
+            plane[lanes * level] = held ^ eights
             eights &= held
 
 
 @inlined
-def read_lanes(planes: Array, counts: Array, size: int) -> None:
+def read_lanes(planes: Array, counts: Array, size: int, lanes: int) -> None:
     """Add the counters of all lanes to plain counts, and clear them."""
     for i in range(size):
         shift, total = np.uint64(i), ZERO
         for level in range(PLANES):
             ones_here = ZERO
-            for lane in range(LANES):
-                ones_here += (planes[LANES * level + lane] >> shift) & ONE
+            for lane in range(lanes):
+                ones_here += (planes[lanes * level + lane] >> shift) & ONE
             total += ones_here << np.uint64(level)
         counts[i] += np.int64(total)
-    for i in range(PLANES * LANES):
+    for i in range(PLANES * lanes):
         planes[i] = ZERO
 
 
@@ -208,13 +208,13 @@ def count_words(
     done = filled = 0
     if len(output) >= MANY:
         while done + GROUP * LANES <= len(output):
-            add_lanes(wide, shifted(words, done))
+            add_lanes(wide, shifted(words, done), LANES)
             done += GROUP * LANES
             filled += 1
             if filled == FULL:
-                read_lanes(wide, found, size)
+                read_lanes(wide, found, size, LANES)
                 filled = 0
-        read_lanes(wide, found, size)
+        read_lanes(wide, found, size, LANES)
     while done + GROUP <= len(output):
         add_group(upright, shifted(words, done))
         done += GROUP
@@ -232,14 +232,15 @@ def count_words(
 def find_bad(words: Array, rows: int, size: int, weight: int, mask: Array) -> Any:
     """Return how many sets have a member that does not exist, and how many are no sets of the plan."""
     bad_spare = bad_set = 0
-    if size < 64:
-        spare = ALL << np.uint64(size)
-        for i in range(rows):
-            bad_spare += np.uint64(words[i]) & spare != ZERO
+    spare = ALL << np.uint64(size) if size < 64 else ZERO
     if weight >= 0:
         for i in range(rows):
             word = np.uint64(words[i])
+            bad_spare += word & spare != ZERO
             bad_set += (ones(word) != weight) | twice(word, mask)
+    elif size < 64:
+        for i in range(rows):
+            bad_spare += np.uint64(words[i]) & spare != ZERO
     return bad_spare, bad_set
 
 

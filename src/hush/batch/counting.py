@@ -29,6 +29,7 @@ from hush.batch.counters import (
     empty_planes,
     find_faults,
 )
+from hush.batch.piles import ABREAST, MOST, ROOM, empty_piles, pile_rows
 from hush.core.channels import Grouped, Points, Subsets
 from hush.core.columnar import WORD_BITS, named, parts, pieces
 from hush.core.plan import Plan
@@ -55,7 +56,8 @@ class Counts:
         self._weights = np.array([_weight(alphabet) for alphabet in alphabets], dtype=np.int64)
         self._bits = max(int(size) - 1 for size in self._sizes).bit_length()
         sets = bool((self._weights != SYMBOL).any())
-        self._mixed = sets or len(alphabets) << self._bits > MAX_ROOM  # then rows are checked one by one
+        self._mixed = sets or len(alphabets) << self._bits > MAX_ROOM  # then rows are checked by question
+        self._piled = self._mixed and int(self._rows.max()) == 1 and 1 < len(alphabets) <= MOST
         held = np.where(self._weights == SYMBOL, 0, self._rows)
         self._slots = np.cumsum(held) - held
         slots = int(held.sum())
@@ -81,12 +83,17 @@ class Counts:
         for row, numbers in enumerate((self._sizes, self._starts, self._rows, self._weights, self._slots)):
             self._plan[row, : len(numbers)] = numbers
         self._room = np.zeros((2, slots), dtype=np.int64)
+        self._heights = np.zeros(len(alphabets), dtype=np.int64)
+        self._rounds = np.zeros(len(alphabets), dtype=np.int64)
+        self._piles = np.zeros(0, dtype=np.uint64)
+        self._abreast = np.zeros(0, dtype=np.uint64)
         self._size = 1 + len(alphabets) + int(self._starts[-1])
 
     def add(self, attribute: Array, part: Array, output: Array) -> None:
         """Count rows. `part` is empty where the format has no such column."""
         done = 0
-        if plainly.few(len(attribute), count_rows if self._mixed else count_symbols):
+        kernel = pile_rows if self._piled else count_rows if self._mixed else count_symbols
+        if plainly.few(len(attribute), kernel):
             plainly.count_rows(
                 attribute,
                 part,
@@ -102,6 +109,12 @@ class Counts:
                 self._open,
                 self._faults,
             )
+            return
+        if self._piled:
+            if not len(self._piles):  # a vector of a small batch needs none
+                self._piles = np.zeros(len(self._sizes) * ROOM, dtype=np.uint64)
+                self._abreast = np.zeros(len(self._sizes) * PLANES * ABREAST, dtype=np.uint64)
+            pile_rows(attribute, output, *self._heaped())
             return
         if self._weights[0] != SYMBOL and len(self._sizes) == 1 and not len(part) and not attribute.any():
             done = count_words(
@@ -143,6 +156,20 @@ class Counts:
         if count_symbols(attribute, output, len(self._sizes), self._bits, self._symbols):
             find_faults(attribute, output, len(self._sizes), self._bits, self._faults)
 
+    def _heaped(self) -> tuple[Array, ...]:
+        """Return the plan, and everything that counting on piles changes."""
+        return (
+            self._plan,
+            self._masks,
+            self._piles,
+            self._heights,
+            self._rounds,
+            self._abreast,
+            self._counts[0],
+            self._answered,
+            self._faults,
+        )
+
     def whole(self, attribute: Array, part: Array, output: Array) -> Array | None:
         """Return the vector of one batch, as `add` and `drain` would, or None if they would find a fault.
 
@@ -165,7 +192,7 @@ class Counts:
         return vector if good else None
 
     def _read_out(self) -> None:
-        """Move the counts of symbols and of the upright counters into plain counters."""
+        """Move the counts of symbols, of piles and of the upright counters into plain counters."""
         if not self._mixed:
             room = self._symbols.sum(axis=0, dtype=np.int64).reshape(len(self._sizes), -1)
             for index, size in enumerate(self._sizes.tolist()):
@@ -174,6 +201,10 @@ class Counts:
                 self._faults[index, OUTSIDE] += room[index, size:].sum()  # counts of symbols outside the alphabet
             self._symbols[:] = 0
             self._held = 0
+        if self._piled:
+            if self._heights.any() or self._rounds.any():
+                empty_piles(*self._heaped())
+            return
         if len(self._planes) and (self._fills.any() or self._groups.any() or not plainly.few(0, empty_planes)):
             empty_planes(
                 self._weights,
@@ -214,7 +245,8 @@ class Counts:
         finally:
             for array in (self._counts, self._answered, self._faults, self._open, self._fills, self._groups):
                 array[:] = 0
-            self._planes[:] = 0
+            for array in (self._planes, self._heights, self._rounds, self._abreast):
+                array[:] = 0
             self._symbols[:] = 0
             self._held = 0
 
