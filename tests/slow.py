@@ -144,6 +144,7 @@ SLOW: dict[str, str] = {
     "test_reveals.py::test_a_restart_shows_nothing_more": "restarts collectors",
     "test_reveals.py::test_several_processes": "lets processes read at once",
     "test_stalls.py": "looks for pauses of the loop",
+    "test_haproxy.py": "starts a proxy in front of collectors",
     "test_starting.py::test_collectors_without": "starts collectors that are not prepared",
     "test_starting.py::test_first_requests": "starts a collector and asks for everything",
     "test_streams.py::test_nobody_has_all_of_them": "opens as many streams as there may be",
