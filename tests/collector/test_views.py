@@ -18,7 +18,7 @@ import pytest
 
 import hush
 from hush.collector import formats
-from hush.collector.http import statements
+from hush.collector.http import charts, statements
 from hush.collector.http.problems import KINDS
 from hush.collector.http.security import hashed
 from hush.core.exact import exp_bounds
@@ -186,12 +186,21 @@ def test_charts_are_those_of_the_library(served: Served) -> None:
 
 
 def test_charts_say_what_they_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("hush.plots.panels", raising=False)
-    monkeypatch.setitem(sys.modules, "hush.plots.panels", None)
+    charts.made.cache_clear()
+    monkeypatch.setitem(sys.modules, "altair", None)
     with serving(tmp_path) as served:
         response = served.client.get("/charts")
         assert kind(response) == "not-found"
         assert "pip install" in response.json()["detail"]
+
+
+def test_charts_that_cannot_be_made_are_an_error_of_the_collector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    charts.made.cache_clear()
+    monkeypatch.setattr(charts, "_CHARTS", "raise SystemExit(1)")
+    with serving(tmp_path) as served:
+        assert kind(served.client.get("/charts")) == "failed"
 
 
 @pytest.mark.parametrize(

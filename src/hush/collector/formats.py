@@ -26,13 +26,14 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from hush.batch.binary import ids_of, piece_of, rows_of
+from hush.batch.binary import ids_of, rows_of
 from hush.batch.counting import Counts
 from hush.batch.plainly import kernels_only
 from hush.batch.reports import check_schema, report_schema, row_arrays
 from hush.collector.submissions import Batch, Form, Single
 from hush.collector.vectors import layout_of
 from hush.core import codec
+from hush.core.channels import Grouped, Output, Subsets
 from hush.core.columnar import parts
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE, MAX_TEXT, TAG_SIZE, VERSION, Report, sizes
@@ -174,21 +175,48 @@ def batch(plan: Plan, kind: str, body: bytes, id_: bytes | None, check_ids: bool
     return found
 
 
-def prepare(plan: Plan) -> None:
-    """Compile the code for batches of a plan, so that the first one need not wait."""
-    kinds = [kind.newbyteorder("=") for kind in _types(plan).values()]
-    columns = [np.empty(0, dtype=kind) for kind in kinds]
-    counts = Counts(plan)
-    part = columns[1] if len(columns) > 2 else NO_PARTS
-    counts.whole(columns[0], part, columns[-1])
-    with kernels_only():
-        for rows in (columns[-1], piece_of(plan, b"", 0)[0].output):
-            counts.add(columns[0], part, rows)
-            counts.drain()
+def prepare(plan: Plan, *, ids: bool = False) -> None:
+    """Read a batch of every kind once, so that the first one of a plan finds all code compiled and loaded.
+
+    Numba compiles a kernel anew for every type of array that it is called with, which takes seconds. So this goes the
+    way of real batches, with the rows of a report that nobody sent.
+    """
+    data = _example(plan).encode()
+    rows = next(rows_of(plan, data))
+    columns = {
+        "attribute": rows.attribute,
+        "part": rows.part,
+        "output": rows.output,
+        "report": [bytes(ID_SIZE)] * len(rows.output),
+    }
+    schema = report_schema(plan, ids=ids)
+    table = pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, report_schema(plan)) as writer:
-        writer.write_batch(pa.record_batch([pa.array(column) for column in columns], schema=report_schema(plan)))
-    list(_pieces(plan, sink.getvalue().to_pybytes()))
+    with pa.ipc.new_stream(sink, schema) as writer:
+        writer.write_table(table)
+    with kernels_only():
+        arrow(plan, sink.getvalue().to_pybytes(), bytes(ID_SIZE), ids)
+        if not ids:
+            packed(plan, pack(plan, table, bytes(ID_SIZE)))
+        reports(plan, bytes(ID_SIZE) + data, ids)
+        wrong = np.full_like(rows.output, -1)  # a fault is counted by kernels of its own
+        for output in (wrong, wrong.astype(_output(plan))):
+            with suppress(ReportError), _counting(plan) as counts:
+                counts.add(rows.attribute, rows.part if max(parts(plan)) > 1 else NO_PARTS, output)
+                counts.drain()
+
+
+def _example(plan: Plan) -> Report:
+    """Return a report that has the first output of each of the first questions."""
+    answers: list[tuple[int, Output]] = []
+    for index, question in enumerate(plan.questions[: plan.k]):
+        alphabet = question.channel.alphabet
+        if isinstance(alphabet, Subsets):
+            step = alphabet.group if isinstance(alphabet, Grouped) else 1
+            answers.append((index, tuple(range(0, step * (alphabet.weight or 0), step))))
+        else:
+            answers.append((index, 0))
+    return Report(plan, bytes(ID_SIZE), tuple(answers))
 
 
 def arrow(plan: Plan, body: bytes, id_: bytes, check_ids: bool) -> Batch:
@@ -202,11 +230,11 @@ def arrow(plan: Plan, body: bytes, id_: bytes, check_ids: bool) -> Batch:
             if check_ids:
                 ids += _ids(piece)
         if len(pieces) == 1:
-            vector = _counted(plan, *row_arrays(plan, pieces[0]))
+            vector = _counted(plan, *_arrays(plan, pieces[0]))
         else:
             with _counting(plan) as counts:
                 for piece in pieces:
-                    counts.add(*row_arrays(plan, piece))
+                    counts.add(*_arrays(plan, piece))
                 vector = counts.drain()
     except ReportError:
         raise
@@ -216,6 +244,18 @@ def arrow(plan: Plan, body: bytes, id_: bytes, check_ids: bool) -> Batch:
     if check_ids and (len(ids) != vector[0] or len(set(ids)) != len(ids)):
         raise ReportError("every report of a batch has an id of its own, in all of its rows, one after the other")
     return Batch(plan, id_, vector, Form.ARROW, body, tuple(ids))
+
+
+def _arrays(plan: Plan, piece: pa.RecordBatch) -> tuple[Array, Array, Array]:
+    """Return the columns of a record batch as the kernels were compiled for them: see `_columns`.
+
+    Senders may choose integers of another size. Numbers that do not fit the plan's are no outputs.
+    """
+    attribute, part, output = row_arrays(plan, piece)
+    kind = _output(plan)
+    if output.dtype.itemsize > kind.itemsize:
+        output = np.where((output >= 0) & (output <= np.iinfo(kind).max), output, -1)
+    return attribute.copy(), part.copy(), output.astype(kind)
 
 
 def _pieces(plan: Plan, body: bytes) -> Iterator[pa.RecordBatch]:
@@ -348,11 +388,15 @@ def _rows(body: bytes) -> int:
 
 
 def _columns(plan: Plan, body: bytes, rows: int) -> dict[str, Array]:
-    """Return packed columns as arrays: views of the body, if this machine has its byte order."""
+    """Return packed columns as arrays.
+
+    They are copies: for arrays that cannot be written to, as a view of the body is, Numba would compile all kernels
+    again.
+    """
     found, start = {}, HEADER
     for name, kind in _types(plan).items():
         column = np.frombuffer(body, dtype=kind, count=rows, offset=start)
-        found[name] = column.astype(kind.newbyteorder("="), copy=False)
+        found[name] = column.astype(kind.newbyteorder("="))
         start += rows * kind.itemsize
     return found
 
@@ -370,6 +414,11 @@ def pack(plan: Plan, table: pa.Table, id_: bytes) -> bytes:
 @lru_cache(maxsize=256)
 def _types(plan: Plan) -> dict[str, np.dtype[Any]]:
     return {field.name: np.dtype(field.type.to_pandas_dtype()).newbyteorder("<") for field in report_schema(plan)}
+
+
+def _output(plan: Plan) -> np.dtype[Any]:
+    """Return the type of the column 'output', in the byte order of this machine."""
+    return _types(plan)["output"].newbyteorder("=")
 
 
 def reports(plan: Plan, body: bytes, check_ids: bool) -> Batch:

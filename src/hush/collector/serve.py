@@ -7,6 +7,7 @@ The time for this is bounded, even if something hangs: all acknowledged reports 
 from __future__ import annotations
 
 import errno
+import gc
 import ipaddress
 import logging
 import os
@@ -42,10 +43,13 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self.bounds, self._ready = bounds, ready
         self.last: threading.Timer | None = None
+        self.alone = False  # whether the process has no other purpose
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then say so."""
         await super().startup(sockets)
+        if self.alone:
+            _settle()
         if self._ready is not None and sockets:
             host, port = sockets[0].getsockname()[:2]
             self._ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
@@ -178,10 +182,21 @@ def run_server(server: _Server, host: str, port: int) -> None:
     sys.setswitchinterval(SWITCH)
     server.last = threading.Timer(GRACE + LAST, _give_up)
     server.last.daemon = True
+    server.alone = True
     try:
         server.run([listen(host, port)])
     finally:
         server.last.cancel()
+
+
+def _settle() -> None:
+    """Let Python never look again at what is loaded now, as it stays.
+
+    Python looks through all objects for garbage from time to time, and everything else waits for that: 100 ms for the
+    modules and kernels of a collector, in the loop more often than not.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _give_up() -> None:

@@ -91,6 +91,7 @@ class Collector:
         logs.bound()
         self.desk.open(self.store)
         await self._visible.begin()
+        await asyncio.to_thread(self._preparing.load)
         tasks = [asyncio.create_task(work) for work in (self._preparing.run(), self.pilots.run())]
         try:
             yield
@@ -122,8 +123,11 @@ class Collector:
     async def openapi_document(self, request: Request) -> Response:
         """Answer with the description of this interface."""
         if not self._openapi:
-            self._openapi = json.dumps(openapi(self.endpoints, self.settings.open)).encode()
+            self._openapi = await asyncio.to_thread(self._described)
         return Response(self._openapi, media_type="application/json")
+
+    def _described(self) -> bytes:
+        return json.dumps(openapi(self.endpoints, self.settings.open)).encode()
 
 
 def make_app(store: Store, settings: Settings | None = None) -> Starlette:

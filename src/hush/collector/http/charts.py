@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import subprocess
+from functools import lru_cache
+from importlib.util import find_spec
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hush.collector.http import apart
 from hush.collector.http.documents import Charts
 from hush.collector.http.endpoints import endpoint
 from hush.collector.http.problems import Refused
 from hush.collector.http.responses import as_json
 from hush.collector.http.visible import Visible
+
+_CHARTS = """
+import json
+from hush.plots import panels
+print(json.dumps({"charts": panels.named(), "themes": {"light": panels.theme("light"), "dark": panels.theme("dark")}}))
+"""
+
+
+@lru_cache(maxsize=1)
+def made() -> bytes:
+    """Return the specifications of all charts. They need Altair, which takes a second to load."""
+    if find_spec("altair") is None:
+        raise Refused("not-found", "charts need: pip install 'hush-ldp[plot]'")
+    return msgspec.json.encode(msgspec.json.decode(apart.output_of(_CHARTS), type=Charts))
 
 
 class ChartHandlers:
@@ -22,16 +41,8 @@ class ChartHandlers:
     @endpoint("GET", "/charts", "Specifications of the dashboard's charts", role="read", answers=Charts)
     async def charts(self, request: Request) -> Response:
         """Answer with the specifications of all charts."""
-
-        def make() -> bytes:
-            from hush.plots import panels  # with Altair, which takes a second to load
-
-            return msgspec.json.encode(
-                Charts(panels.named(), {"light": panels.theme("light"), "dark": panels.theme("dark")})
-            )
-
         try:
-            text = await self._shared.get("charts", 0, make)
-        except ModuleNotFoundError:
-            raise Refused("not-found", "charts need: pip install 'hush-ldp[plot]'") from None
+            text = await self._shared.get("charts", 0, made)
+        except (OSError, subprocess.SubprocessError):
+            raise Refused("failed", "the charts could not be made") from None
         return as_json(text, headers={"Cache-Control": "no-cache"})

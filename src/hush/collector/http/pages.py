@@ -12,7 +12,6 @@ import gzip
 import hashlib
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +23,7 @@ from importlib.util import find_spec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hush.collector.http import requests
+from hush.collector.http import apart, requests
 from hush.collector.http.endpoints import Endpoint
 from hush.collector.http.problems import Refused
 from hush.collector.opening import Opener
@@ -58,7 +57,7 @@ POLICY = {
 VEGA = "vega.js"
 # Minifying removed all notices from the bundle. They must be passed on with it.
 NOTICE = b"/*! Vega, Vega-Lite, Vega-Embed, D3 and others; authors and licences: /pages/notices.txt */\n"
-BUNDLING, REMEMBERED = 120, 60  # seconds
+REMEMBERED = 60  # seconds
 
 
 @dataclass(frozen=True)
@@ -94,11 +93,7 @@ def vega() -> File:
     """Return Vega-Lite for browsers, from vl-convert. This takes seconds."""
     if find_spec("vl_convert") is None:
         raise Refused("not-found", "charts need: pip install 'hush-ldp[plot]'")
-    # In a process of its own, as no other thread of this one could run meanwhile; -P, as nothing in the current
-    # folder may be imported.
-    command = [sys.executable, "-P", "-c", _BUNDLE]
-    done = subprocess.run(command, capture_output=True, check=True, timeout=BUNDLING)  # noqa: S603
-    return _file(VEGA, NOTICE + done.stdout)
+    return _file(VEGA, NOTICE + apart.output_of(_BUNDLE))
 
 
 class Bundle:

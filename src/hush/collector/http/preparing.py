@@ -1,9 +1,15 @@
-"""Work done at the start, so that no request waits for it: the end of a round, and compiled code for batches."""
+"""Work done at the start, so that no request waits for it, nor for others that do.
+
+Loading a module or a compiled kernel holds Python's global lock for tens of milliseconds, and compiling a kernel takes
+seconds. So both are done before the collector listens (`load`). What only computes, in turns with the loop, follows
+while it listens (`run`): the end of a round.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from importlib import import_module
 
 from hush.collector import formats
 from hush.collector.settings import ROLES, Settings
@@ -13,6 +19,8 @@ from hush.core.plan import Plan
 from hush.core.training.stages import Phase
 
 logger = logging.getLogger("hush.collector")
+
+READERS = ("hush.planning.audits.words",)  # modules that other commands load only when they need them
 
 
 class Preparing:
@@ -27,21 +35,29 @@ class Preparing:
         """Return whether small batches of a plan are read within the loop."""
         return plan.id in self._plans
 
+    def load(self) -> None:
+        """Load everything that a first batch or a first reader needs: seconds, and once on a machine some more."""
+        try:
+            for name in READERS:
+                import_module(name)
+            for held in self._store.plans():
+                self.plan(held.plan)
+        except Exception:
+            logger.exception("the first readers and batches will take longer")
+
     async def run(self) -> None:
-        """Prepare the current rounds, then all plans if anybody may send batches."""
+        """Prepare the current rounds."""
         try:
             for name in await asyncio.to_thread(self._store.trainings):
                 live = await asyncio.to_thread(self._store.live, name)
                 self._rounds.append(live.round)
                 await asyncio.to_thread(bookkeeping.prepare, live.round, live.course)
-            for held in await asyncio.to_thread(self._store.plans):
-                await asyncio.to_thread(self.plan, held.plan)
         except Exception:
-            logger.exception("the first rounds and batches will take longer")
+            logger.exception("the first rounds will take longer")
 
     def plan(self, plan: Plan) -> None:
-        """Prepare a plan, if anybody may send batches. It takes seconds."""
+        """Prepare a plan, if anybody may send batches. The first of its kind takes seconds."""
         roles = {role for role in ROLES if self._settings.tokens.get(role)} | set(self._settings.open)
         if {"submit-batch", "admin"} & roles and not self._settings.tickets and plan.id not in self._plans:
-            formats.prepare(plan)
+            formats.prepare(plan, ids=self._settings.check_ids)
             self._plans.add(plan.id)
