@@ -21,7 +21,7 @@ export interface Entry {
   readonly report: Uint8Array;
   /** The signature of the ticket under which the report was drawn. */
   readonly ticket?: string;
-  /** The training that it was drawn for: the beginning of the titles of all its plans. */
+  /** The name of the training that it was drawn for. */
   readonly once?: string;
   /** The report as it goes to a relay: sealed for the owner of the key (64 hexadecimal digits). */
   readonly sealed?: { readonly key: string; readonly bytes: Uint8Array };

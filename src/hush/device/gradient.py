@@ -1,7 +1,8 @@
 """The device's part in a training: one private gradient, or one private loss.
 
-**Each person answers once.** With a ledger, a second report for the same training is refused, whatever its round; a
-second request for the same round returns the report that was sent.
+**Each person answers once.** With a ledger, a second report for the same training is refused, whatever its round or
+its seed; a second request for the same round returns the report that was sent. A training is known by its name
+(`hush.core.training.names`): the server chooses the seed, and would get another report for each.
 
 **Refusals.** A record must fit the training's schema, and a label its declaration, before anything is drawn or spent.
 Nothing else that a server sends (weights, coordinates, centre, scale, radius) decides whether a person answers.
@@ -37,6 +38,7 @@ from hush.core.training.checks import Check
 from hush.core.training.directions import kept, pointed
 from hush.core.training.labels import target
 from hush.core.training.maps import zeroed
+from hush.core.training.names import plans_under
 from hush.core.training.rotations import rotate
 from hush.core.training.rounds import Round, check_open
 from hush.core.training.training import VECTOR, Training, dot, flushed
@@ -56,8 +58,8 @@ def gradient(
 
     `record` and `label` must fit the training (`Training.schema`, `Training.label`), or are refused before anything is
     drawn. With a ledger, the person answers once in a training, never spends more than the ledger's cap, and accepts no
-    other schema or label under the same title. Without one, every call draws anew and costs the epsilon of the training
-    again. `Client.train` remembers what it has sent.
+    other schema, label or seed under the same title. Without one, every call draws anew and costs the epsilon of the
+    training again. `Client.train` remembers what it has sent.
     """
     check_open(round)
     return answer_once(round.training, round.plan, partial(gradient_record, round), record, label, ledger)
@@ -139,11 +141,12 @@ def answer_once(
     if ledger is None:
         return randomise(plan, make(record, label))
     description = keep(training, ledger)
+    once = plans_under(training.name)
     if isinstance(ledger, Ledger):
-        return ledger.randomise(plan, make(record, label), once=training.family)
+        return ledger.randomise(plan, make(record, label), once=once)
     held = training.schema.read(record)
     own = [description, *training.schema.encode(held), training.label.encode(label)]
-    return ledger.randomise(plan, make(held, label), once=training.family, own=own)
+    return ledger.randomise(plan, make(held, label), once=once, own=own)
 
 
 def keep(training: Training, ledger: Ledger | Person) -> str:
