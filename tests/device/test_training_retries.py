@@ -125,14 +125,24 @@ def test_another_seed_gets_no_other_report(first: int, kept: bool, tmp_path: Any
         assert again(other, {"c": "red"}, "yes", book) != report  # another name is another training
 
 
+@pytest.mark.parametrize("swapped", [True, False])
 @pytest.mark.parametrize("kept", [True, False])
-def test_a_name_that_fits_two_titles_gets_one_report(kept: bool, tmp_path: Any) -> None:
-    """`h (class 1)` is class 1 of the title `h`, or a title of its own: the server chooses."""
+def test_a_name_that_fits_two_titles_has_one_description_and_one_report(
+    kept: bool, swapped: bool, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`h (class 1)` is class 1 of the title `h`, or a title of its own: the server chooses, and once only."""
     book = hush.Ledger(tmp_path / "ledger.db", cap=9) if kept else Person()
-    two = course(title=f"name {next(numbers)} (class 1)")
-    name = two.title.removesuffix(" (class 1)")
-    one = course(title=name, label=Categorical("y", ["no", "yes", "perhaps"]), against=0)
+    title = f"name {next(numbers)}"
+    one = course(title=title, label=Categorical("y", ["no", "yes", "perhaps"]), against=0)
+    two = course(title=f"{title} (class 1)")
     assert one.name == two.name
-    gradient(first_round(one), {"c": "red"}, "yes", book)
-    with pytest.raises((hush.BudgetError, hush.LedgerError)):
-        gradient(first_round(two), {"c": "red"}, "yes", book)
+    first, other = (first_round(own) for own in ((two, one) if swapped else (one, two)))
+    with pytest.raises(hush.RecordError):
+        gradient(first, {"c": "pink"}, "yes", book)  # the first description is kept, though nobody answered
+    for colour in ("red", "pink"):
+        with pytest.raises(hush.LedgerError, match="other features or another label"):
+            gradient(other, {"c": colour}, "yes", book)
+    gradient(first, {"c": "red"}, "yes", book)
+    monkeypatch.setattr(gradients, "keep", lambda training, ledger: "")
+    with pytest.raises(hush.BudgetError, match="one only"):
+        gradient(other, {"c": "red"}, "yes", book)

@@ -36,7 +36,7 @@ export interface Book {
   readonly entries: readonly Entry[];
   /** The questions that were drawn first, by the ids of plans. */
   readonly asked?: Readonly<Record<string, Asked>>;
-  /** The hash of the schema and the label of each training, by its title. */
+  /** The hash of the schema and the label of each training, by its title: its name without classes at the end. */
   readonly trainings?: readonly { readonly title: string; readonly description: string }[];
 }
 

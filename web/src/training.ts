@@ -95,10 +95,11 @@ async function phasesOf(way: Way, expected: Expected, check: boolean): Promise<P
 }
 
 /**
- * Keeps the schema, the label and the map of a training under its title, or refuses others: before the record is read, and for
+ * Keeps the schema, the label and the map of a training under its subject, or refuses others: before the record is read, and for
  * any record. A server that could change them would learn from refusals where a value lies.
  */
-async function keep(ledger: Ledger, { title, values }: Training): Promise<void> {
+async function keep(ledger: Ledger, { name, values }: Training): Promise<void> {
+  const title = subject(name);
   const text = new TextEncoder().encode(canonical([values["schema"], values["label"], ...(values["map"] ? [values["map"]] : [])]));
   const description = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", text)));
   await ledger.store.update((book) => {

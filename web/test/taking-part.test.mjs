@@ -114,6 +114,20 @@ test("a name that fits two titles has one report", async () => {
   assert.equal((await ledger.entries()).length, 2);
 });
 
+test("a name that fits two titles has one description, though nobody answered", async () => {
+  const { training: one } = JSON.parse(CLASS.phase);
+  const name = `${one.title} (class 2)`;
+  const other = reseeded(ROUND, "b", name);
+  for (const [first, second, person] of [[CLASS.phase, other, { record, label }], [other, CLASS.phase, CLASS.good[0]]]) {
+    let now = first;
+    const { client, ledger } = await browser(() => now);
+    await assert.rejects(client.train(name, {}, "nothing"), RecordError); // the description is kept
+    now = second;
+    for (const given of [person.record, {}]) await assert.rejects(client.train(name, given, person.label), LedgerError);
+    assert.equal((await ledger.entries()).length, 0);
+  }
+});
+
 test("of a training whose name looks like a seed of this one, nothing is sent to this one", async () => {
   for (const post of [counted, () => json({}, 503)]) {
     let now = reseeded(ROUND, "s", "who buys [x]");

@@ -67,18 +67,18 @@ func (c *Client) takePart(ctx context.Context, expected *hush.Expected, heldOut 
 	return receipt, nil
 }
 
-// describe keeps the schema and the label of a training under its title, or refuses others: before the record is read.
+// describe keeps the schema and the label of a training under its subject, or refuses others: before the record is read.
 func (l *Ledger) describe(training *hush.Training) error {
 	return l.change(func(content *kept) error {
-		hash := sha256.Sum256(training.Description())
+		hash, subject := sha256.Sum256(training.Description()), hush.Subject(training.Name())
 		found := hex.EncodeToString(hash[:])
-		if known, ok := content.Trainings[training.Title()]; ok && known != found {
+		if known, ok := content.Trainings[subject]; ok && known != found {
 			return errors.New("ledger: this training had other features or another label when this device first saw it")
 		}
 		if content.Trainings == nil {
 			content.Trainings = map[string]string{}
 		}
-		content.Trainings[training.Title()] = found
+		content.Trainings[subject] = found
 		return nil
 	})
 }

@@ -370,3 +370,29 @@ func TestOfATrainingWhoseNameLooksLikeASeedNothingIsSent(t *testing.T) {
 		t.Errorf("%d reports: %v", len(s.bodies), err)
 	}
 }
+
+func TestANameThatFitsTwoTitlesHasOneDescription(t *testing.T) {
+	s, c, record, label := trained(t)
+	ledger := newLedger(t, "9")
+	name := "Wege \u2602 (class 2)" // class 2 of its title, or a title of its own: the server chooses
+	own := strings.NewReplacer(`"title":"who buys"`, `"title":"`+name+`"`, "who buys [", name+" [").Replace(s.round)
+	s.round = readVector(t, "training-classes.json").Phase
+	train := func() error {
+		_, err := c.Train(context.Background(), hush.Named(name), record, label, ledger)
+		return err
+	}
+	if err := train(); err == nil || strings.Contains(err.Error(), "ledger") { // the record does not fit
+		t.Fatal(err)
+	}
+	s.round = own
+	if err := train(); err == nil || !strings.Contains(err.Error(), "other features or another label") {
+		t.Error(err)
+	}
+	ledger = newLedger(t, "9")
+	if err := train(); err != nil {
+		t.Error(err)
+	}
+	if len(s.bodies) != 1 {
+		t.Errorf("%d reports were sent", len(s.bodies))
+	}
+}

@@ -9,8 +9,9 @@ Nothing else that a server sends (weights, coordinates, centre, scale, radius) d
 
 **The description is kept.** A device whose record does not fit must refuse, and a server can notice that. A server that
 could describe a training one way today and another way tomorrow would find a number by bisection, from the days on
-which the device is silent. So a ledger keeps the schema and the label that it first saw under a title, before it reads
-the record. From then on the device refuses other bounds or classes under this title, in any round and for any record.
+which the device is silent. So a ledger keeps the schema and the label that it first saw under a name (without classes
+at its end), before it reads the record. From then on the device refuses other bounds or classes under this name, in any
+round and for any record.
 
 **Gradients.** With `gradient="vector"` (the default) a gradient g is clipped to length R and rotated in public to Qg.
 The record holds |g|/R times the signs of the largest coordinates of Qg, and 0 for the others; the corners channel
@@ -38,7 +39,7 @@ from hush.core.training.checks import Check
 from hush.core.training.directions import kept, pointed
 from hush.core.training.labels import target
 from hush.core.training.maps import zeroed
-from hush.core.training.names import plans_under
+from hush.core.training.names import plans_under, subject
 from hush.core.training.rotations import rotate
 from hush.core.training.rounds import Round, check_open
 from hush.core.training.training import VECTOR, Training, dot, flushed
@@ -150,7 +151,7 @@ def answer_once(
 
 
 def keep(training: Training, ledger: Ledger | Person) -> str:
-    """Keep the schema, the label and the map of a training, or refuse them if others are kept under its title.
+    """Keep the schema, the label and the map of a training, or refuse them if others are kept under its name.
 
     Return the hash of them.
 
@@ -160,7 +161,7 @@ def keep(training: Training, ledger: Ledger | Person) -> str:
     if training.map is not None:
         wanted.append(training.map.to_json())
     description = hashlib.sha256(codec.dump(wanted).encode()).hexdigest()
-    if ledger.described(training.title, description) != description:
+    if ledger.described(subject(training.name), description) != description:
         raise LedgerError(
             f"the training {training.title!r} had other features or another label when this device first saw it; "
             "a training with a changed description needs another title"
