@@ -239,6 +239,29 @@ def test_a_record_is_checked_by_the_pilot_before_the_collector_is_asked(monkeypa
     assert parts.collector.calls == []
 
 
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("plan", [PILOT, SECOND])
+def test_the_pilot_decides_whether_a_record_fits_though_questions_were_drawn_of_another_plan(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, plan: hush.Plan, kept: bool
+) -> None:
+    """The second plan alone would clip the income: the collector would learn from a report that it is no larger."""
+    book: dict[str, Any] = {"ledger": hush.Ledger(tmp_path / "ledger", cap=8.0)} if kept else {}
+    parts = Parts(monkeypatch, named(plan), *([text(plan)] if plan is SECOND else []), **book)
+    asked = parts.client.questions(PILOT, follow=True)
+    assert asked is not None
+    assert asked.plan == plan
+    assert "income" in [attribute.name for attribute in asked.attributes]
+    before = len(parts.paths)
+    for method in (parts.client.answer, parts.client.answer_ticket):
+        with pytest.raises(RecordError, match="income"):
+            method(PILOT, {"income": 2e7, "region": "south"}, follow=True)
+    assert parts.paths[before:] == []
+    first = parts.client.answer(PILOT, {"income": 9e6, "region": "south"}, follow=True)
+    if kept:  # the kept report, unread
+        assert parts.client.answer(PILOT, {"income": 2e7}, follow=True).id == first.id
+
+
+
 def test_without_a_book_the_current_plan_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = Parts(monkeypatch, named(SECOND), text(SECOND), named(PILOT))
     for plan in (SECOND, PILOT):
