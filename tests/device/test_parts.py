@@ -139,6 +139,7 @@ def test_what_does_not_go_through_a_relay(monkeypatch: pytest.MonkeyPatch) -> No
         "a report with a ticket": lambda: client.answer_ticket(PLAN, RECORD),
         "a report with a ticket, which names it,": lambda: client.questions(PLAN, ticket=True),
         "a batch of plain reports": lambda: client.submit_batch(PLAN, b"", bytes(16), "a/b"),
+        "a round": lambda: client.round("t"),
         "a gradient": lambda: client.train("t", FEATURES, 1, epsilon=4.0),
         "a batch of gradients": lambda: client.submit_training_batch(ROUND, b"", bytes(16), "a/b"),
     }

@@ -218,6 +218,7 @@ class Client:
         """Return the current round of a training, or the current stage of its pilot, checked."""
         from hush.device.trainings import fetch_phase
 
+        self._delivery.require_direct("a round")  # the collector would hear of the device
         return fetch_phase(self._server, training)
 
     def train(
