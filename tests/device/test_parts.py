@@ -262,7 +262,6 @@ def test_the_pilot_decides_whether_a_record_fits_though_questions_were_drawn_of_
         assert parts.client.answer(PILOT, {"income": 2e7}, follow=True).id == first.id
 
 
-
 def test_without_a_book_the_current_plan_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = Parts(monkeypatch, named(SECOND), text(SECOND), named(PILOT))
     for plan in (SECOND, PILOT):
