@@ -18,6 +18,7 @@ from spec.batches import sealed_batches
 from spec.good import good
 from spec.listings import listings
 from spec.maps import arithmetic as maps
+from spec.names import names
 from spec.plans import plans
 from spec.refused_channels import bad_channels
 from spec.refused_phases import bad_phases
@@ -57,6 +58,7 @@ def files() -> dict[str, dict[str, Any]]:
             "bad-phases": bad_phases(),
             "rotations": arithmetic(),
             "maps": maps(),
+            "names": names(),
             "bad-plans": bad_plans(),
             "bad-channels": bad_channels(),
             "bad-views": bad_views(),

@@ -112,6 +112,20 @@ def texts() -> dict[str, Any]:
         "one row for Unicode": {"alphabet": None},
         "the name of an alphabet": {"alphabet": "english"},
     }
+    wide: dict[str, Any] = {
+        **plain,
+        "alphabet": "".join(map(chr, range(0x4E00, 0x4E00 + 255))),
+        "code": ["8" * 256],
+    }
+    most = {"attribute": wide, "times": 2, "rows": 256}  # exactly as many digits as a schema may have
+    unicode = {**plain, "alphabet": None, "code": ["9" * 257]}
+    schemas = [
+        {"fits": True, "texts": [most]},
+        {"fits": False, "texts": [most, {"attribute": plain, "times": 1, "rows": 1}]},
+        {"fits": True, "texts": [{"attribute": unicode, "times": 127, "rows": 4}]},
+        {"fits": False, "texts": [{"attribute": unicode, "times": 128, "rows": 4}]},
+        {"fits": False, "texts": [{"attribute": unicode, "times": 1024, "rows": 4}]},
+    ]
     return {
         "about": "texts: codes, and points of prefixes of these chunks, each for these points; see spec/wire.md",
         "chunks": [list(chunks) for chunks in CHUNKS],
@@ -121,4 +135,5 @@ def texts() -> dict[str, Any]:
         "good_views": [prefix, among],
         "bad_views": [{"why": why, "view": view} for why, view in refused.items()],
         "bad_attributes": [{"why": why, "attribute": {**plain, **change}} for why, change in changes.items()],
+        "schemas": schemas,
     }

@@ -7,6 +7,7 @@ import random
 import unicodedata
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -253,6 +254,34 @@ def test_the_table_of_the_go_client_is_that_of_unicode() -> None:
 def _run(ends: str) -> range:
     first, last = (int(end, 16) for end in ends.split("-"))
     return range(first, last + 1)
+
+
+def test_all_texts_of_a_schema_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And before any table is made: a server could otherwise have a device fill gigabytes with the words of a plan."""
+    from spec.texts import texts
+
+    made = list[str]()
+    build = Text.from_json
+    monkeypatch.setattr(Text, "from_json", lambda value: made.append(value["name"]) or build(value))  # type: ignore[func-returns-value]
+    fits = []
+    for case in texts()["schemas"]:
+        items: list[dict[str, Any]] = []
+        for one in case["texts"]:
+            (row,) = one["attribute"]["code"]
+            for _ in range(one["times"]):
+                items.append({**one["attribute"], "name": f"t{len(items)}", "code": [row] * one["rows"]})
+        made.clear()
+        fits.append(case["fits"])
+        if case["fits"]:
+            found = hush.Schema.from_json(items)
+            assert len(found) == len(items) == len(made)
+            with pytest.raises(SchemaError, match="at most 131072 digits together"):
+                hush.Schema([*found.attributes, Text("more")])
+        else:
+            with pytest.raises(SchemaError, match="at most 131072 digits together"):
+                hush.Schema.from_json(items)
+            assert not made
+    assert fits == [True, False, True, False, False]
 
 
 def test_the_vectors_are_those_of_the_specification() -> None:

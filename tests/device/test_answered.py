@@ -186,6 +186,19 @@ def test_trainings_are_not_a_way_around() -> None:
         assert len(set(server.bodies)) == 12
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_seeds_are_not_a_way_around(kept: bool, tmp_path: Path) -> None:
+    """A server that sends another seed after each failure has one report, and hears nothing more."""
+    ledger = hush.Ledger(tmp_path / "ledger", cap=100) if kept else None
+    server, label = Hostile(), hush.Categorical("y", [0, 1])
+    with faking(server) as url:
+        for seed in ("a", "b", "b]: ", "c"):
+            server.round = first_round(Training("seeds", "logistic", POINT, label, 4.0, 3, 1.0, seed=seed))
+            with pytest.raises(CollectorError if seed == "a" else hush.BudgetError):
+                collector(url, ledger=ledger).train("seeds", {"a": 0.5, "b": 0.5}, 1, epsilon=4.0)
+    assert len(server.bodies) == 1
+
+
 def test_a_server_describes_a_training_once_in_a_process() -> None:
     """Without a ledger too: other bounds under the same title are refused before the record is looked at."""
     server = Hostile()

@@ -139,6 +139,7 @@ def test_what_does_not_go_through_a_relay(monkeypatch: pytest.MonkeyPatch) -> No
         "a report with a ticket": lambda: client.answer_ticket(PLAN, RECORD),
         "a report with a ticket, which names it,": lambda: client.questions(PLAN, ticket=True),
         "a batch of plain reports": lambda: client.submit_batch(PLAN, b"", bytes(16), "a/b"),
+        "a round": lambda: client.round("t"),
         "a gradient": lambda: client.train("t", FEATURES, 1, epsilon=4.0),
         "a batch of gradients": lambda: client.submit_training_batch(ROUND, b"", bytes(16), "a/b"),
     }
@@ -237,6 +238,28 @@ def test_a_record_is_checked_by_the_pilot_before_the_collector_is_asked(monkeypa
             with pytest.raises(RecordError):
                 method(PILOT, {"income": 2e7, "region": "south"}, follow=True, fresh=fresh)
     assert parts.collector.calls == []
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("plan", [PILOT, SECOND])
+def test_the_pilot_decides_whether_a_record_fits_though_questions_were_drawn_of_another_plan(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, plan: hush.Plan, kept: bool
+) -> None:
+    """The second plan alone would clip the income: the collector would learn from a report that it is no larger."""
+    book: dict[str, Any] = {"ledger": hush.Ledger(tmp_path / "ledger", cap=8.0)} if kept else {}
+    parts = Parts(monkeypatch, named(plan), *([text(plan)] if plan is SECOND else []), **book)
+    asked = parts.client.questions(PILOT, follow=True)
+    assert asked is not None
+    assert asked.plan == plan
+    assert "income" in [attribute.name for attribute in asked.attributes]
+    before = len(parts.paths)
+    for method in (parts.client.answer, parts.client.answer_ticket):
+        with pytest.raises(RecordError, match="income"):
+            method(PILOT, {"income": 2e7, "region": "south"}, follow=True)
+    assert parts.paths[before:] == []
+    first = parts.client.answer(PILOT, {"income": 9e6, "region": "south"}, follow=True)
+    if kept:  # the kept report, unread
+        assert parts.client.answer(PILOT, {"income": 2e7}, follow=True).id == first.id
 
 
 def test_without_a_book_the_current_plan_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,16 +22,14 @@ from hush.device.pilot import pilot
 from hush.server.step import first_round
 
 COLOURS = ["red", "green", "blue"]
-seeds = count()
+numbers = count()
 
 
 def course(**changes: Any) -> Training:
     """A training that no other test has answered."""
-    given: dict[str, Any] = {"loss": "hinge", "intercept": False, "seed": f"retry {next(seeds)}"} | changes
-    label = Categorical("y", ["no", "yes"])
-    return Training(
-        "retries", schema=Schema([Categorical("c", COLOURS)]), label=label, epsilon=1.0, rounds=3, step=1.0, **given
-    )
+    given: dict[str, Any] = {"title": f"retry {next(numbers)}", "loss": "hinge", "intercept": False}
+    given |= {"label": Categorical("y", ["no", "yes"])} | changes
+    return Training(schema=Schema([Categorical("c", COLOURS)]), epsilon=1.0, rounds=3, step=1.0, **given)
 
 
 def answers(colour: str) -> Iterator[tuple[hush.Report, hush.Report]]:
@@ -84,9 +82,8 @@ def test_another_person_is_still_refused() -> None:
 def test_a_plan_of_two_descriptions_is_refused_to_everybody() -> None:
     """Two titles and seeds may give one title of a plan. The description is public, so all refuse the second."""
     for colour in COLOURS:
-        seed = f"retry {next(seeds)}"
-        one = course(seed=f"x]: b [{seed}")
-        two = replace(one, title=f"{one.title} [x]: b", seed=seed, schema=Schema([Categorical("c", [*COLOURS[::-1]])]))
+        one = course(seed="x]: b [s")
+        two = replace(one, title=f"{one.title} [x]: b", seed="s", schema=Schema([Categorical("c", [*COLOURS[::-1]])]))
         assert one.family == two.family
         check = check_of(first_round(one))
         held_out(check, {"c": colour}, "yes", Person())
@@ -102,3 +99,50 @@ def test_a_ledger_needs_no_values(tmp_path: Any) -> None:
         for weights in ((0.0, 0.0), (1.0, 0.0))
     ]
     assert reports[0] == reports[1]
+
+
+def phases(own: Training) -> tuple[tuple[Any, Any], ...]:
+    """A round, a check and a stage of a training, each with the function that answers it."""
+    round_ = first_round(own)
+    stage = Stage(own, "shares", (), stage_plan(own, "shares"))
+    return (gradient, round_), (held_out, check_of(round_)), (pilot, stage)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("first", range(3))
+def test_another_seed_gets_no_other_report(first: int, kept: bool, tmp_path: Any) -> None:
+    """Whatever was answered first. A server chooses the seed, and one that fails on purpose could go on choosing."""
+    book = hush.Ledger(tmp_path / "ledger.db", cap=9) if kept else Person()
+    own = course(seed="a")
+    ask, phase = phases(own)[first]
+    report = ask(phase, {"c": "red"}, "yes", book)
+    for seed in ("b", "a]: ", "a] [b"):
+        for again, other in phases(replace(own, seed=seed)):
+            with pytest.raises(hush.BudgetError, match="one only"):
+                again(other, {"c": "red"}, "yes", book)
+    assert ask(phase, {"c": "red"}, "yes", book) == report
+    for again, other in phases(course())[:1]:
+        assert again(other, {"c": "red"}, "yes", book) != report  # another name is another training
+
+
+@pytest.mark.parametrize("swapped", [True, False])
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_name_that_fits_two_titles_has_one_description_and_one_report(
+    kept: bool, swapped: bool, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`h (class 1)` is class 1 of the title `h`, or a title of its own: the server chooses, and once only."""
+    book = hush.Ledger(tmp_path / "ledger.db", cap=9) if kept else Person()
+    title = f"name {next(numbers)}"
+    one = course(title=title, label=Categorical("y", ["no", "yes", "perhaps"]), against=0)
+    two = course(title=f"{title} (class 1)")
+    assert one.name == two.name
+    first, other = (first_round(own) for own in ((two, one) if swapped else (one, two)))
+    with pytest.raises(hush.RecordError):
+        gradient(first, {"c": "pink"}, "yes", book)  # the first description is kept, though nobody answered
+    for colour in ("red", "pink"):
+        with pytest.raises(hush.LedgerError, match="other features or another label"):
+            gradient(other, {"c": colour}, "yes", book)
+    gradient(first, {"c": "red"}, "yes", book)
+    monkeypatch.setattr(gradients, "keep", lambda training, ledger: "")
+    with pytest.raises(hush.BudgetError, match="one only"):
+        gradient(other, {"c": "red"}, "yes", book)

@@ -111,7 +111,10 @@ export class Client {
     const ledger = this.#ledger();
     if (await ledger.entry(plan)) return false; // and no other ticket, which would deal other questions
     const asked = (await ledger.asked())[plan.id];
-    plan.encode(record, asked && askedBy(plan, asked.id));
+    // Whether a record fits is decided by the pilot too, and never by a range alone that the collector chose.
+    const pilot = this.#plans.get(plan.after!);
+    for (const one of pilot && follows(plan, pilot) ? [pilot, plan] : [plan])
+      one.encode(record, asked && askedBy(plan, asked.id));
     return ledger.draw(plan, record, asked ?? (await this.#ticket(plan)), this.#followed.has(plan));
   }
 

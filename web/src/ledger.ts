@@ -19,6 +19,12 @@ export interface LedgerOptions {
   readonly store?: Store;
 }
 
+/** A training, in which a device takes part once: its name, and whether a plan with some title belongs to it. */
+export interface Once {
+  readonly name: string;
+  has(title: string): boolean;
+}
+
 /**
  * The answers of this device. A plan has one report for good: two of one record cost twice the epsilon, averaging
  * many reveals it, and a choice among them undoes the promise altogether. So nothing here forgets a report or draws
@@ -58,9 +64,9 @@ export class Ledger {
    * Draws the report to a plan and keeps it, unless one is kept: then this record is ignored. Returns whether this call
    * drew the report. A plan that would take the total above the cap is a BudgetError, and nothing is drawn. So is, with
    * `follow`, a plan if another one of the same pilot was answered: two tabs may have been sent to two plans. With `once`,
-   * nothing is drawn if a report is kept to any plan whose title begins so: all plans of a training have one such beginning.
+   * the report is kept as that of a training, unless one is kept to any plan with a title that belongs to it.
    */
-  async draw(plan: Plan, record: PersonRecord, ticket?: Ticket, follow = false, once?: string): Promise<boolean> {
+  async draw(plan: Plan, record: PersonRecord, ticket?: Ticket, follow = false, once?: Once): Promise<boolean> {
     return (await this.#draw(plan, record, ticket, follow, once)).fresh;
   }
 
@@ -129,7 +135,7 @@ export class Ledger {
     record: PersonRecord,
     ticket?: Ticket,
     follow = false,
-    once?: string,
+    once?: Once,
   ): Promise<{ report: Report; fresh: boolean }> {
     let report: Report | undefined;
     let fresh = false;
@@ -137,7 +143,7 @@ export class Ledger {
       const { entries } = book;
       const stored = entries.find((entry) => entry.plan === plan.id);
       if (stored) report = Report.decode(plan, stored.report);
-      if (report || (once && entries.some(({ title }) => title.startsWith(once)))) return undefined;
+      if (report || (once && entries.some(({ title }) => once.has(title)))) return undefined;
       affordable(plan, book, follow);
       const { id, signature } = book.asked?.[plan.id] ?? ticket ?? {};
       report = id ? (signature ? answerTicket : answerAsked)(plan, record, id) : randomise(plan, record);
@@ -149,7 +155,7 @@ export class Ledger {
         epsilon: plan.epsilon,
         report: report.encode(),
         ...(signature && { ticket: signature }),
-        ...(once && { once }),
+        ...(once && { once: once.name }),
         state: "drawn",
       };
       return { entries: [...entries, entry] };

@@ -138,7 +138,9 @@ export const categories = (attribute: Categorical | Choices | Text): number =>
 
 /** Reads a schema, strictly. */
 export function readSchema(value: unknown): readonly Attribute[] {
-  const attributes = listed(value, "schema").map(readAttribute);
+  const all = listed(value, "schema");
+  texts.limit?.(all);
+  const attributes = all.map(readAttribute);
   ensure(attributes.length >= 1 && attributes.length <= 1024, "schema must have 1 to 1024 attributes");
   ensure(new Set(attributes.map(({ name }) => name)).size === attributes.length, "names must differ");
   return attributes;

@@ -21,7 +21,7 @@ export interface Entry {
   readonly report: Uint8Array;
   /** The signature of the ticket under which the report was drawn. */
   readonly ticket?: string;
-  /** The training that it was drawn for: the beginning of the titles of all its plans. */
+  /** The name of the training that it was drawn for. */
   readonly once?: string;
   /** The report as it goes to a relay: sealed for the owner of the key (64 hexadecimal digits). */
   readonly sealed?: { readonly key: string; readonly bytes: Uint8Array };
@@ -36,7 +36,7 @@ export interface Book {
   readonly entries: readonly Entry[];
   /** The questions that were drawn first, by the ids of plans. */
   readonly asked?: Readonly<Record<string, Asked>>;
-  /** The hash of the schema and the label of each training, by its title. */
+  /** The hash of the schema and the label of each training, by its title: its name without classes at the end. */
   readonly trainings?: readonly { readonly title: string; readonly description: string }[];
 }
 

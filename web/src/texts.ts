@@ -24,6 +24,8 @@ export interface Text {
 export interface TextRules {
   /** The fields of attributes and views of their kinds. */
   own: ReadonlyMap<string, readonly string[]>;
+  /** Refuses a schema whose texts are too many, before any table is made. */
+  limit(schema: readonly unknown[]): void;
   check(attribute: Fields): void;
   code(text: Text, value: unknown, fail: (rule: string) => never): Input;
   view(kind: string, found: Fields, of: readonly string[], text: Attribute, place: number): View;
@@ -47,6 +49,13 @@ function mixed(state: bigint, chunk: bigint, level: bigint): bigint {
   x = mask((x ^ (x >> 30n)) * 0xbf58476d1ce4e5b9n);
   x = mask((x ^ (x >> 27n)) * 0x94d049bb133111ebn);
   return x ^ (x >> 31n);
+}
+
+/** Refuses texts whose codes have too many words together: a server would decide how much memory and time they take. */
+function checkCodes(schema: readonly unknown[]): void {
+  const rows = schema.flatMap((one) => (one as Fields | null)?.["code"] ?? []);
+  const digits = rows.reduce((sum: number, row) => sum + (typeof row === "string" ? row.length : 0), 0);
+  ensure(digits <= 2 ** 17, "the codes of all texts of a schema must have at most 131072 digits together");
 }
 
 /** Checks a text of a schema, and makes its tables. */
@@ -272,6 +281,7 @@ export const RULES: TextRules = {
     ["prefix", ["chunks", "points"]],
     ["among", ["values"]],
   ]),
+  limit: checkCodes,
   check: checkText,
   code: textCode,
   view,

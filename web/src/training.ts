@@ -8,6 +8,7 @@ import { BudgetError, CollectorError, ensure, LedgerError } from "./errors.js";
 import { canonical, type Fields, toHex } from "./json.js";
 import type { Ledger } from "./ledger.js";
 import type { PersonRecord } from "./schema.js";
+import type { Entry } from "./stores.js";
 import { answer } from "./training/answers.js";
 import { DECIDED, nameOf, readTraining, type Training } from "./training/description.js";
 import { type Phase, readPhase } from "./training/phase.js";
@@ -66,7 +67,8 @@ export async function train(
     const phase = going[Number(new SystemCoins().below(BigInt(going.length)))]!;
     ensure(phase.training.epsilon <= epsilon, "this training costs more epsilon than was allowed", BudgetError);
     // Another tab may be ahead, in this round or another: then nothing is drawn.
-    await ledger.draw(phase.plan, answer(phase, record, label), undefined, false, training.family);
+    const { name } = phase.training;
+    await ledger.draw(phase.plan, answer(phase, record, label), undefined, false, { name, has: (title) => belongs(title, name) });
   }
   return send(way, ledger, training);
 }
@@ -93,10 +95,11 @@ async function phasesOf(way: Way, expected: Expected, check: boolean): Promise<P
 }
 
 /**
- * Keeps the schema, the label and the map of a training under its title, or refuses others: before the record is read, and for
+ * Keeps the schema, the label and the map of a training under its subject, or refuses others: before the record is read, and for
  * any record. A server that could change them would learn from refusals where a value lies.
  */
-async function keep(ledger: Ledger, { title, values }: Training): Promise<void> {
+async function keep(ledger: Ledger, { name, values }: Training): Promise<void> {
+  const title = subject(name);
   const text = new TextEncoder().encode(canonical([values["schema"], values["label"], ...(values["map"] ? [values["map"]] : [])]));
   const description = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", text)));
   await ledger.store.update((book) => {
@@ -111,9 +114,23 @@ async function keep(ledger: Ledger, { title, values }: Training): Promise<void> 
   });
 }
 
-/** Returns the answer to any plan of a training, if there is one. */
-const answered = async (ledger: Ledger, { family }: Training) =>
-  (await ledger.entries()).find(({ title }) => title.startsWith(family));
+/**
+ * Returns a name of a training without classes at its end. A page names a training, and the collector chooses its seed, and
+ * whether `h (class 1)` is a class of the title `h` or a title: what is drawn for either is the one report of the subject.
+ */
+export const subject = (name: string): string => name.replace(/( \(class \d+\))+$/, "");
+
+/** Returns whether a plan with this title may be one of a training of this name, whatever its seed. */
+export const belongs = (title: string, name: string): boolean => {
+  const own = subject(name);
+  return title.startsWith(own) && /^( \(class \d+\))* \[.*\]: /s.test(title.slice(own.length));
+};
+
+/** Returns the answer to any plan of a training, if there is one: at best one that was drawn for it. */
+async function answered(ledger: Ledger, { name }: Training): Promise<Entry | undefined> {
+  const all = (await ledger.entries()).filter(({ title }) => belongs(title, name));
+  return all.find(({ once }) => once !== undefined && subject(once) === subject(name)) ?? all[0];
+}
 
 /** Returns whether this device has taken part in a training, and how far its report has come. */
 export async function taken(ledger: Ledger, training: Training): Promise<"drawn" | "sending" | "arrived" | undefined> {
@@ -124,16 +141,20 @@ export async function taken(ledger: Ledger, training: Training): Promise<"drawn"
 export async function send(way: Way, ledger: Ledger, training: Training): Promise<Receipt> {
   const entry = await answered(ledger, training);
   ensure(entry, "this device has no answer to this training", LedgerError);
-  const { title, plan, state } = entry;
+  const { title, plan, state, once } = entry;
   const report = Uint8Array.from(entry.report);
-  if (state === "arrived") return { id: toHex(report.subarray(9, 25)), new: false };
-  const found = /^(?:class (\d+), )?(?:(round|loss) (\d+)|(\w+))$/.exec(title.slice(training.family.length));
+  const found = /\]: (?:class \d+, )?(?:(round|loss) (\d+)|(\w+))$/.exec(title);
   // A survey may have such a title. Its report goes its own way, perhaps through a relay, and not this one.
-  ensure(found && entry.once === training.family, "this device has answered another plan under this training's name", BudgetError);
-  const [, number = "0", kind, round, stage] = found;
+  ensure(
+    found && once !== undefined && subject(once) === subject(training.name),
+    "this device has answered another plan under this training's name",
+    BudgetError,
+  );
+  if (state === "arrived") return { id: toHex(report.subarray(9, 25)), new: false };
+  const [, kind, round, stage] = found;
   const place = kind === undefined ? `pilot?stage=${stage}` : `${kind === "loss" ? "losses" : "gradients"}?round=${round}`;
   await ledger.sending({ id: plan });
-  const receipt = await way.post(`${pathOf(nameOf(training.title, Number(number)))}/${place}`, report);
+  const receipt = await way.post(`${pathOf(once)}/${place}`, report);
   await ledger.arrived({ id: plan });
   return receipt;
 }

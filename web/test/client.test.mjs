@@ -551,6 +551,29 @@ test("whoever was asked a second plan of a pilot is not led to another", async (
   assert.deepEqual(Object.keys(await ledger.asked()), [second.id]);
 });
 
+test("the pilot decides whether a record fits, and not the range that a collector chose", async () => {
+  const asked = Object.keys(record).find((name) => pilot.schema.find((one) => one.name === name).kind === "numeric");
+  const beyond = { ...record, [asked]: 7 }; // the pilot refuses it, and the second plan alone would clip it
+  second.encode(beyond);
+  for (const named of [pilot, second]) {
+    for (const first of [false, true]) {
+      const ledger = await ledgerOf(16);
+      const { client, of } = naming({ plan: named.id }, [pilot, second], { ledger });
+      if (first) await client.questions(await client.current(pilot.id));
+      const later = naming({ plan: named.id }, [pilot, second], { ledger }).client; // after a reload
+      for (const one of [client, later]) {
+        await assert.rejects(one.answer(await one.current(pilot.id), beyond), { name: "RecordError" });
+      }
+      assert.equal((await ledger.entries()).length, 0);
+      assert.equal(of("reports").length, 0);
+      if (!first) assert.equal(of("ticket").length, 0);
+      await later.answer(await later.current(pilot.id), record);
+      assert.equal((await later.answer(await later.current(pilot.id), beyond)).new, true); // the kept report, unread
+      assert.deepEqual((await ledger.entries()).map(({ plan }) => plan), [named.id]);
+    }
+  }
+});
+
 test("other answers do not bind a device", async () => {
   const ledger = await ledgerOf(16);
   await ledger.draw(await titled("another"), record);

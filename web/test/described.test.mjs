@@ -36,6 +36,29 @@ const each = (name, values, wanted, width) => values.map((value) => [{ [name]: v
 const category = (name, count, more = {}) => ({ kind: "categorical", name, optional: false, values: Array.from({ length: count }, (_, i) => i), ...more });
 const [number] = BASE.training.schema;
 
+test("no field is repeated, however it is written and wherever it is", async () => {
+  const text = JSON.stringify(BASE);
+  const refused = { name: "PlanError", message: "no field must be repeated" };
+  await trainings.readPhase(text);
+  await trainings.readPhase(new TextEncoder().encode(JSON.stringify(BASE, null, 2)));
+  for (const [from, to] of [
+    ['"hush":4', '"hush":4,"hush":4'],
+    ['"hush":4', '"hush":4 , "\\u0068ush"\n :4'],
+    ['"training":{', '"training":{"seed":"}\\"{",'],
+    ['"schema":[{', '"schema":[{"name":"a",'],
+    ['"plan":{', '"plan":{"title":"",'],
+  ]) {
+    assert.ok(text.includes(from) && JSON.parse(text.replace(from, to)));
+    await assert.rejects(trainings.readPhase(text.replace(from, to)), refused, to);
+    await assert.rejects(trainings.readPhase(new TextEncoder().encode(text.replace(from, to))), refused, to);
+  }
+  // Texts that look like fields are none, and two objects may have the same field.
+  const odd = JSON.parse(text);
+  odd.training.seed = '"seed": {"seed": [';
+  odd.plan.title = odd.plan.title.replace(`[${BASE.training.seed}]`, () => `[${odd.training.seed}]`);
+  await trainings.readPhase(JSON.stringify(odd));
+});
+
 test("settings are held at both ends", async () => {
   await hold([
     ...["title", "seed"].flatMap((name) => [

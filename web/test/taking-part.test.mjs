@@ -5,7 +5,7 @@ import { Pool } from "./hostile.mjs";
 import { hex, hush, small, training, trainingFiles, vectors } from "./words.mjs";
 
 const { BudgetError, Client, CollectorError, Ledger, LedgerError, MemoryStore, PlanError, randomiseFrom, RecordError } = hush;
-const { answer, readPhase, taken } = training;
+const { answer, belongs, readPhase, subject, taken } = training;
 
 const { phase: ROUND, good } = vectors("training-logistic");
 const { record, label } = good[4];
@@ -56,6 +56,94 @@ test("a person takes part once: the report goes to its round, and a second call 
   assert.equal((await ledger.entries()).length, 1);
   assert.equal(await ledger.spent(), "1.0");
   assert.equal(await taken(ledger, (await readPhase(ROUND)).training), "arrived");
+});
+
+/** The same phase with another seed, another title, or both. */
+function reseeded(text, seed, title) {
+  const value = JSON.parse(text);
+  const old = value.training;
+  value.training = { ...old, seed, title: title ?? old.title };
+  value.plan.title = value.plan.title.replace(`${old.title} [${old.seed}]: `, () => `${title ?? old.title} [${seed}]: `);
+  return JSON.stringify(value);
+}
+
+test("a server that fails and sends another seed gets the same report again, from a page that names a training or has it", async () => {
+  for (const [first, check] of [[ROUND, false], [MEANS, false], [CHECK, true]]) {
+    for (const object of [false, true]) {
+      let now = first;
+      const { client, ledger, sent } = await browser(() => now, () => json({}, 503), { cap: 100, attempts: 1 });
+      const take = () => client.train(object ? { training: JSON.parse(now).training } : "who buys", record, label, { check });
+      await assert.rejects(take(), CollectorError);
+      for (const seed of ["b", `${JSON.parse(first).training.seed}]: `, "x] [y", "]: round 3"]) {
+        now = reseeded(first, seed);
+        await assert.rejects(take(), CollectorError);
+      }
+      assert.equal(sent().length, 5);
+      assert.equal(new Set(sent().map(({ path, init }) => `${path} ${hex(init.body)}`)).size, 1);
+      assert.equal((await ledger.entries()).length, 1);
+    }
+  }
+});
+
+test("subjects of names, and the plans that belong to them", () => {
+  const { subjects, plans } = vectors("names");
+  assert.ok(subjects.length > 10 && plans.length > 40);
+  for (const { name, subject: own } of subjects) assert.equal(subject(name), own, name);
+  for (const { name, title, belongs: own } of plans) assert.equal(belongs(title, name), own, title);
+});
+
+test("two tabs with two seeds draw one report", async () => {
+  const store = new MemoryStore();
+  const tabs = [ROUND, reseeded(ROUND, "b"), reseeded(ROUND, "c")].map((text) => browser(() => text, counted, { store, cap: 100 }));
+  await Promise.all(tabs.map(async (tab) => (await tab).client.train("who buys", record, label)));
+  assert.equal((await (await tabs[0]).ledger.entries()).length, 1);
+});
+
+test("a name that fits two titles has one report", async () => {
+  const { training: one } = JSON.parse(CLASS.phase);
+  const name = `${one.title} (class 2)`; // class 2 of its title, or a title of its own: the collector chooses
+  let now = CLASS.phase;
+  const { client, ledger } = await browser(() => now, () => json({}, 503), { cap: 100, attempts: 1 });
+  await assert.rejects(client.train(name, CLASS.good[0].record, CLASS.good[0].label), CollectorError);
+  now = reseeded(ROUND, "b", name);
+  await assert.rejects(client.train(name, record, label));
+  assert.equal((await ledger.entries()).length, 1);
+  // Another name is another training, though it begins alike.
+  now = reseeded(ROUND, "b", `${one.title}!`);
+  await assert.rejects(client.train(`${one.title}!`, record, label), CollectorError);
+  assert.equal((await ledger.entries()).length, 2);
+});
+
+test("a name that fits two titles has one description, though nobody answered", async () => {
+  const { training: one } = JSON.parse(CLASS.phase);
+  const name = `${one.title} (class 2)`;
+  const other = reseeded(ROUND, "b", name);
+  for (const [first, second, person] of [[CLASS.phase, other, { record, label }], [other, CLASS.phase, CLASS.good[0]]]) {
+    let now = first;
+    const { client, ledger } = await browser(() => now);
+    await assert.rejects(client.train(name, {}, "nothing"), RecordError); // the description is kept
+    now = second;
+    for (const given of [person.record, {}]) await assert.rejects(client.train(name, given, person.label), LedgerError);
+    assert.equal((await ledger.entries()).length, 0);
+  }
+});
+
+test("of a training whose name looks like a seed of this one, nothing is sent to this one", async () => {
+  for (const post of [counted, () => json({}, 503)]) {
+    let now = reseeded(ROUND, "s", "who buys [x]");
+    const { client, sent } = await browser(() => now, post, { cap: 100, attempts: 1 });
+    await client.train("who buys [x]", record, label).catch(() => undefined);
+    assert.equal(sent().length, 1);
+    now = ROUND;
+    await assert.rejects(client.train("who buys", record, label), BudgetError);
+    assert.equal(sent().length, 1);
+    // The other way round both are answered, each by its own.
+    const other = await browser((name) => (name === "who buys" ? ROUND : reseeded(ROUND, "s", name)), post, { cap: 100, attempts: 1 });
+    for (const name of ["who buys", "who buys [x]", "who buys"]) await other.client.train(name, record, label).catch(() => undefined);
+    const paths = other.sent().map(({ path }) => path.split("/")[2]);
+    assert.deepEqual(paths.slice(0, 2), ["who%20buys", "who%20buys%20%5Bx%5D"]);
+    assert.deepEqual(paths.slice(2), post === counted ? [] : ["who%20buys"]);
+  }
 });
 
 test("the report of a survey with such a title is not sent to a training", async () => {

@@ -15,10 +15,11 @@ const canonical = (value) =>
       : JSON.stringify(value);
 
 /** A plan that asks about a text by one view, whose answer is nearly always the truth. */
-async function planOf(attribute, view, size) {
+async function planOf(attribute, view, size, more = []) {
   const channel = { kind: "subset", size, weight: 1, threshold: String((1n << 64n) * 99n / 100n) };
   const shell = JSON.parse(vectors("channel-subset").plan);
-  const plan = { ...shell, schema: [attribute], k: 1, epsilon: "16.0", questions: [{ channel, views: [view] }] };
+  const others = more.map(({ name }) => ({ ...view, of: [name] }));
+  const plan = { ...shell, schema: [attribute, ...more], k: 1, epsilon: "16.0", questions: [view, ...others].map((one) => ({ channel, views: [one] })) };
   return Plan.parse(canonical(plan).replace('"epsilon":"16.0"', `"epsilon":${JSON.stringify(shell.epsilon).includes('"') ? '"16.0"' : "16.0"}`));
 }
 
@@ -58,6 +59,19 @@ test("bad values are refused before anything is drawn", async () => {
 test("bad texts of schemas are refused", async () => {
   for (const { why, attribute } of file.bad_attributes)
     await assert.rejects(planOf(attribute, { kind: "prefix", of: ["word"], chunks: [5], points: 7 }, 7), PlanError, why);
+});
+
+test("all texts of a schema are bounded together", async () => {
+  assert.deepEqual(file.schemas.map(({ fits }) => fits), [true, false, true, false, false]);
+  for (const { fits, texts } of file.schemas) {
+    const all = texts.flatMap(({ attribute, times, rows }) =>
+      Array(times).fill({ ...attribute, code: Array(rows).fill(attribute.code[0]) }),
+    );
+    const [first, ...more] = all.map((one, i) => ({ ...one, name: `t${i}` }));
+    const made = planOf(first, { kind: "prefix", of: ["t0"], chunks: [5], points: 7 }, 7, more);
+    if (fits) assert.equal((await made).schema.length, all.length);
+    else await assert.rejects(made, { name: "PlanError", message: /at most 131072 digits together/ });
+  }
 });
 
 test("bad views of texts are refused", async () => {

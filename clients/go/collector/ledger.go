@@ -24,7 +24,7 @@ type Ledger struct {
 type kept struct {
 	Version int              `json:"hush"`
 	Answers map[string]entry `json:"answers"` // by the plan's id
-	// The hash of what decides whether a record fits, by the title of a training.
+	// The hash of what decides whether a record fits, by the subject of a training.
 	Trainings map[string]string `json:"trainings,omitempty"`
 }
 

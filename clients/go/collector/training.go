@@ -16,7 +16,8 @@ import (
 
 const receiptID = 9 // where the id of a binary report begins; it has 16 bytes
 
-// Train takes part in a training, once: in a stage of its pilot, or in a round. Later calls send the same report again. The
+// Train takes part in a training, once: in a stage of its pilot, or in a round. Later calls send the same report again, whatever
+// the round or the seed that the collector sends. The
 // record and the label are checked before anything is drawn. The ledger keeps the description of the training: the device
 // refuses another one under the same title. Of several classes one is drawn, without a look at the record.
 func (c *Client) Train(ctx context.Context, expected *hush.Expected, record hush.Record, label any, ledger *Ledger) (Receipt, error) {
@@ -66,39 +67,44 @@ func (c *Client) takePart(ctx context.Context, expected *hush.Expected, heldOut 
 	return receipt, nil
 }
 
-// describe keeps the schema and the label of a training under its title, or refuses others: before the record is read.
+// describe keeps the schema and the label of a training under its subject, or refuses others: before the record is read.
 func (l *Ledger) describe(training *hush.Training) error {
 	return l.change(func(content *kept) error {
-		hash := sha256.Sum256(training.Description())
+		hash, subject := sha256.Sum256(training.Description()), hush.Subject(training.Name())
 		found := hex.EncodeToString(hash[:])
-		if known, ok := content.Trainings[training.Title()]; ok && known != found {
+		if known, ok := content.Trainings[subject]; ok && known != found {
 			return errors.New("ledger: this training had other features or another label when this device first saw it")
 		}
 		if content.Trainings == nil {
 			content.Trainings = map[string]string{}
 		}
-		content.Trainings[training.Title()] = found
+		content.Trainings[subject] = found
 		return nil
 	})
 }
 
-// gradient is the one report of this device to a training, and where it goes: the one that is kept, whatever its round, or one
-// that is drawn now and is on disk when this returns.
+// gradient is the one report of this device to a training, and where it goes: the one that is kept, whatever its round and its
+// seed, or one that is drawn now and is on disk when this returns.
 func (l *Ledger) gradient(phase *hush.Phase, draw func() (*hush.Report, error)) (place string, body []byte, err error) {
 	err = l.change(func(content *kept) error {
-		plan := phase.Plan()
+		plan, subject, other := phase.Plan(), hush.Subject(phase.Training().Name()), false
 		for id, known := range content.Answers {
-			if id == plan.ID() || strings.HasPrefix(known.Title, phase.Training().Family()) {
-				if known.Place == "" {
-					return errors.New("ledger: a plan of this training was answered by other means than Train, and is answered once")
-				}
-				place = known.Place
-				body, err = hex.DecodeString(known.Report)
-				if err != nil || len(body) < receiptID+16 {
-					return errors.New("ledger: its report for this training cannot be read, and is left as it is")
-				}
-				return nil
+			if id != plan.ID() && !hush.Under(subject, known.Title) {
+				continue
 			}
+			if known.Place == "" || named(known.Place) != subject { // a survey, or a training whose name looks like a seed of this one
+				other = true
+				continue
+			}
+			place = known.Place
+			body, err = hex.DecodeString(known.Report)
+			if err != nil || len(body) < receiptID+16 {
+				return errors.New("ledger: its report for this training cannot be read, and is left as it is")
+			}
+			return nil
+		}
+		if other {
+			return errors.New("ledger: a plan of this training was answered by other means than Train, and is answered once")
 		}
 		if err := exclude(content, plan); err != nil {
 			return err
@@ -116,6 +122,19 @@ func (l *Ledger) gradient(phase *hush.Phase, draw func() (*hush.Report, error)) 
 		return nil
 	})
 	return place, body, err
+}
+
+// named is the subject of the training to which a place belongs; empty if the place is none of a training.
+func named(place string) string {
+	parts := strings.Split(place, "/")
+	if len(parts) != 4 {
+		return ""
+	}
+	name, err := url.PathUnescape(parts[2])
+	if err != nil {
+		return ""
+	}
+	return hush.Subject(name)
 }
 
 // change reads the ledger, changes it and writes it, while nobody else can. It is on disk when this returns.

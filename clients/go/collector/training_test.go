@@ -319,3 +319,80 @@ func TestOneOfSeveralClassesIsDrawn(t *testing.T) {
 		}
 	}
 }
+
+func TestAnotherSeedGetsTheSameReport(t *testing.T) {
+	right := readVector(t, "training-logistic.json").Phase
+	seed := `"seed":"`
+	start := strings.Index(right, seed) + len(seed)
+	own := right[start : start+strings.Index(right[start:], `"`)]
+	for _, held := range []bool{false, true} { // whatever comes first stays
+		s, c, record, label := trained(t)
+		ledger := newLedger(t, "9")
+		take := c.Train
+		if held {
+			take = c.HeldOut
+		}
+		s.down = true
+		round, check := s.round, s.check
+		for _, seed := range []string{own, "b", own + "]: ", "x] [" + own} {
+			change := strings.NewReplacer(`"seed":"`+own+`"`, `"seed":"`+seed+`"`, "who buys ["+own+"]: ", "who buys ["+seed+"]: ")
+			s.round, s.check = change.Replace(round), change.Replace(check)
+			if seed != own && (s.round == round || s.check == check) {
+				t.Fatal("the seed is the same")
+			}
+			for _, again := range []func(context.Context, *hush.Expected, hush.Record, any, *Ledger) (Receipt, error){take, c.Train, c.HeldOut} {
+				if _, err := again(context.Background(), hush.Named("who buys"), record, label, ledger); err == nil {
+					t.Error("nobody was there")
+				}
+			}
+		}
+		if len(s.bodies) != 12 {
+			t.Errorf("%d reports were sent", len(s.bodies))
+		}
+		for i, body := range s.bodies {
+			if body != s.bodies[0] || s.places[i] != s.places[0] {
+				t.Errorf("a second report, to %s", s.places[i])
+			}
+		}
+	}
+}
+
+func TestOfATrainingWhoseNameLooksLikeASeedNothingIsSent(t *testing.T) {
+	s, c, record, label := trained(t)
+	ledger := newLedger(t, "9")
+	right := s.round
+	s.round = strings.NewReplacer(`"title":"who buys"`, `"title":"who buys [x]"`, "who buys [", "who buys [x] [").Replace(right)
+	if _, err := c.Train(context.Background(), hush.Named("who buys [x]"), record, label, ledger); err != nil {
+		t.Fatal(err)
+	}
+	s.round = right
+	if _, err := c.Train(context.Background(), hush.Named("who buys"), record, label, ledger); err == nil || len(s.bodies) != 1 {
+		t.Errorf("%d reports: %v", len(s.bodies), err)
+	}
+}
+
+func TestANameThatFitsTwoTitlesHasOneDescription(t *testing.T) {
+	s, c, record, label := trained(t)
+	ledger := newLedger(t, "9")
+	name := "Wege \u2602 (class 2)" // class 2 of its title, or a title of its own: the server chooses
+	own := strings.NewReplacer(`"title":"who buys"`, `"title":"`+name+`"`, "who buys [", name+" [").Replace(s.round)
+	s.round = readVector(t, "training-classes.json").Phase
+	train := func() error {
+		_, err := c.Train(context.Background(), hush.Named(name), record, label, ledger)
+		return err
+	}
+	if err := train(); err == nil || strings.Contains(err.Error(), "ledger") { // the record does not fit
+		t.Fatal(err)
+	}
+	s.round = own
+	if err := train(); err == nil || !strings.Contains(err.Error(), "other features or another label") {
+		t.Error(err)
+	}
+	ledger = newLedger(t, "9")
+	if err := train(); err != nil {
+		t.Error(err)
+	}
+	if len(s.bodies) != 1 {
+		t.Errorf("%d reports were sent", len(s.bodies))
+	}
+}

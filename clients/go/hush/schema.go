@@ -13,6 +13,7 @@ const (
 	mostAttributes = 1024
 	mostValues     = 4096
 	mostChoices    = 1024
+	mostCodes      = 1 << 17 // of the codes of all texts
 	longestName    = 128
 	longestText    = 256
 	otherName      = "(other)"   // the category of all texts that are not listed
@@ -75,6 +76,9 @@ func readSchema(value any) ([]*attribute, error) {
 	if !ok || len(items) < 1 || len(items) > mostAttributes {
 		return nil, fmt.Errorf("schema must be an array of 1 to %d attributes", mostAttributes)
 	}
+	if err := checkCodes(items); err != nil {
+		return nil, err
+	}
 	var schema []*attribute
 	names := map[string]bool{}
 	for i, item := range items {
@@ -89,6 +93,23 @@ func readSchema(value any) ([]*attribute, error) {
 		schema = append(schema, a)
 	}
 	return schema, nil
+}
+
+// checkCodes refuses texts whose codes have too many words together: a server would decide how much memory and time they take.
+func checkCodes(items []any) error {
+	digits := 0
+	for _, item := range items {
+		values, _ := item.(object)
+		rows, _ := values["code"].([]any)
+		for _, row := range rows {
+			text, _ := row.(string)
+			digits += len(text)
+		}
+	}
+	if digits > mostCodes {
+		return fmt.Errorf("schema: the codes of all texts must have at most %d digits together", mostCodes)
+	}
+	return nil
 }
 
 func readAttribute(value any) (*attribute, error) {

@@ -2,6 +2,7 @@ package hush
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -28,6 +29,46 @@ type textFile struct {
 		Why       string
 		Attribute json.RawMessage
 	} `json:"bad_attributes"`
+	Schemas []struct {
+		Fits  bool
+		Texts []struct {
+			Attribute   map[string]any
+			Times, Rows int
+		}
+	}
+}
+
+func TestAllTextsOfASchemaAreBounded(t *testing.T) {
+	var file textFile
+	load(t, "texts.json", &file)
+	if len(file.Schemas) < 5 {
+		t.Fatal("too few schemas")
+	}
+	for i, case_ := range file.Schemas {
+		items := []map[string]any{}
+		for _, one := range case_.Texts {
+			for n := 0; n < one.Times; n++ {
+				item := map[string]any{}
+				for key, value := range one.Attribute {
+					item[key] = value
+				}
+				code := []any{}
+				for n := 0; n < one.Rows; n++ {
+					code = append(code, one.Attribute["code"].([]any)[0])
+				}
+				item["name"], item["code"] = fmt.Sprintf("t%d", len(items)), code
+				items = append(items, item)
+			}
+		}
+		text, err := json.Marshal(items)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = readSchema(mustRead(t, text))
+		if (err == nil) != case_.Fits || err != nil && !strings.Contains(err.Error(), "131072 digits") {
+			t.Errorf("schema %d: %v", i, err)
+		}
+	}
 }
 
 func mustRead(t *testing.T, text []byte) any {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -76,8 +78,21 @@ func (p *Phase) Place() string {
 	return "gradients?round=" + strconv.Itoa(p.number)
 }
 
-// Family is the beginning of the titles of all plans of the training. A person answers one of these plans.
+// Family is the beginning of the titles of all plans of the training.
 func (t *Training) Family() string { return t.title + " [" + t.seed + "]: " }
+
+var classes = regexp.MustCompile(`( \(class [0-9]+\))*$`)
+
+// Subject is a name of a training without classes at its end. An app names a training, and a server chooses its seed, and whether
+// "h (class 1)" is a class of the title "h" or a title. A person answers one plan of all trainings with the same subject.
+func Subject(name string) string { return name[:classes.FindStringIndex(name)[0]] }
+
+var anySeed = regexp.MustCompile(`^(?s:( \(class [0-9]+\))* \[.*\]: )`)
+
+// Under says whether a plan with this title may be one of a training with this subject, whatever its seed.
+func Under(subject, title string) bool {
+	return strings.HasPrefix(title, subject) && anySeed.MatchString(title[len(subject):])
+}
 
 // Title is the title of the training.
 func (t *Training) Title() string { return t.title }

@@ -61,6 +61,9 @@ __all__ = [
 ]
 
 MAX_ATTRIBUTES = 1024
+MAX_DIGITS = (
+    1 << 17
+)  # of the codes of all texts: their tables take 40 MB and a second in Python, and no server decides more
 
 Input = float | int | None
 """The input of a channel for one attribute. (That of choices is bytes: only their views and channel may look at it.)"""
@@ -77,6 +80,13 @@ def _is_here(attribute: Attribute) -> bool:
     """Tell whether its values are known: a long list may still be missing, which need not matter if nobody asks."""
     values = getattr(attribute, "values", ())
     return not isinstance(values, Listed) or values.here
+
+
+def _check_codes(codes: Iterable[object]) -> None:
+    """Refuse texts whose codes have too many words together."""
+    rows = (row for code in codes if isinstance(code, list | tuple) for row in code)
+    if sum(len(row) for row in rows if isinstance(row, str)) > MAX_DIGITS:
+        raise SchemaError(f"the codes of all texts of a schema have at most {MAX_DIGITS} digits together")
 
 
 @dataclass(frozen=True)
@@ -96,6 +106,7 @@ class Schema:
             raise SchemaError(f"a schema has 1 to {MAX_ATTRIBUTES} attributes")
         if not all(isinstance(attribute, Attribute) for attribute in listed):
             raise SchemaError("a schema is a list of attributes: Numeric, Categorical, Choices and Text")
+        _check_codes(item.code for item in listed if isinstance(item, Text))
         seen: set[str] = set()
         for attribute in listed:
             if attribute.name in seen:
@@ -168,7 +179,9 @@ class Schema:
     def from_json(cls, value: Any) -> Schema:
         """Read a schema back, strictly."""
         attributes: list[Attribute] = []
-        for item in codec.listed(value, SchemaError, "the schema"):
+        items = codec.listed(value, SchemaError, "the schema")
+        _check_codes(item.get("code") for item in items if isinstance(item, dict))  # before any table is made
+        for item in items:
             kind = item.get("kind") if isinstance(item, dict) else None
             if type(kind) is not str or kind not in KINDS:
                 raise SchemaError(f"the kind of an attribute must be one of: {', '.join(KINDS)}")

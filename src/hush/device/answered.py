@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import threading
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -152,7 +153,7 @@ class Person:
         self,
         plan: Plan,
         record: Record,
-        once: str | None = None,
+        once: str | re.Pattern[str] | None = None,
         follow: bool = False,
         own: Sequence[object] | None = None,
     ) -> Report:
@@ -175,7 +176,8 @@ class Person:
             self._exclude(plan)
             if follow and self.answered(plan) is not None:
                 raise BudgetError("another plan of the same pilot has been answered, and one only is answered")
-            if once is not None and any(answer.title.startswith(once) for answer in mine.values()):
+            begins = re.compile(re.escape(once) if isinstance(once, str) else once or "")
+            if once is not None and any(begins.match(answer.title) for answer in mine.values()):
                 remedy = f"; if it was another person: {_REMEDY}" if self._name is None else ""
                 raise BudgetError(f"another plan of this kind has been answered, and one only is answered{remedy}")
             if once is not None and not family.first():

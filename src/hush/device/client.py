@@ -219,6 +219,7 @@ class Client:
         """Return the current round of a training, or the current stage of its pilot, checked."""
         from hush.device.trainings import fetch_phase
 
+        self._delivery.require_direct("a round")  # the collector would hear of the device
         return fetch_phase(self._server, training)
 
     def train(
@@ -282,12 +283,19 @@ class Client:
         return plan if chosen == plan.id else self.plan(chosen)
 
     def _followed(self, plan: Plan, record: Record, book: Book | None) -> Plan:
-        """Return the plan to answer: the one of the pilot and its followers that was chosen, or the current one."""
+        """Return the plan to answer: the one of the pilot and its followers that was chosen, or the current one.
+
+        Whether a record fits is decided by the pilot's schema, and not by a range that the collector chose, also if the
+        questions were drawn before. A report that was drawn before is sent again, whatever the record.
+        """
         chosen = self._chosen(plan, book)
-        if chosen is not None:
-            return chosen
-        plan.schema.encode(record)  # whether a record fits does not depend on a range that the collector chose
-        return self.current(plan)
+        if chosen is None or book is None:
+            plan.schema.encode(record)
+            return self.current(plan)
+        asked = book.asked(chosen)
+        if asked is not None and book.answered(plan) is None:
+            plan.schema.encode(record, [attribute.name for attribute in asked.attributes])
+        return chosen
 
     def _deliver(self, report: Report, book: Book | None) -> Receipt:
         """Send a report, with its ticket if the collector dealt its questions."""

@@ -1,15 +1,17 @@
 """The device's part in a training: one private gradient, or one private loss.
 
-**Each person answers once.** With a ledger, a second report for the same training is refused, whatever its round; a
-second request for the same round returns the report that was sent.
+**Each person answers once.** With a ledger, a second report for the same training is refused, whatever its round or
+its seed; a second request for the same round returns the report that was sent. A training is known by its name
+(`hush.core.training.names`): the server chooses the seed, and would get another report for each.
 
 **Refusals.** A record must fit the training's schema, and a label its declaration, before anything is drawn or spent.
 Nothing else that a server sends (weights, coordinates, centre, scale, radius) decides whether a person answers.
 
 **The description is kept.** A device whose record does not fit must refuse, and a server can notice that. A server that
 could describe a training one way today and another way tomorrow would find a number by bisection, from the days on
-which the device is silent. So a ledger keeps the schema and the label that it first saw under a title, before it reads
-the record. From then on the device refuses other bounds or classes under this title, in any round and for any record.
+which the device is silent. So a ledger keeps the schema and the label that it first saw under a name (without classes
+at its end), before it reads the record. From then on the device refuses other bounds or classes under this name, in any
+round and for any record.
 
 **Gradients.** With `gradient="vector"` (the default) a gradient g is clipped to length R and rotated in public to Qg.
 The record holds |g|/R times the signs of the largest coordinates of Qg, and 0 for the others; the corners channel
@@ -37,6 +39,7 @@ from hush.core.training.checks import Check
 from hush.core.training.directions import kept, pointed
 from hush.core.training.labels import target
 from hush.core.training.maps import zeroed
+from hush.core.training.names import plans_under, subject
 from hush.core.training.rotations import rotate
 from hush.core.training.rounds import Round, check_open
 from hush.core.training.training import VECTOR, Training, dot, flushed
@@ -56,8 +59,8 @@ def gradient(
 
     `record` and `label` must fit the training (`Training.schema`, `Training.label`), or are refused before anything is
     drawn. With a ledger, the person answers once in a training, never spends more than the ledger's cap, and accepts no
-    other schema or label under the same title. Without one, every call draws anew and costs the epsilon of the training
-    again. `Client.train` remembers what it has sent.
+    other schema, label or seed under the same title. Without one, every call draws anew and costs the epsilon of the
+    training again. `Client.train` remembers what it has sent.
     """
     check_open(round)
     return answer_once(round.training, round.plan, partial(gradient_record, round), record, label, ledger)
@@ -139,15 +142,16 @@ def answer_once(
     if ledger is None:
         return randomise(plan, make(record, label))
     description = keep(training, ledger)
+    once = plans_under(training.name)
     if isinstance(ledger, Ledger):
-        return ledger.randomise(plan, make(record, label), once=training.family)
+        return ledger.randomise(plan, make(record, label), once=once)
     held = training.schema.read(record)
     own = [description, *training.schema.encode(held), training.label.encode(label)]
-    return ledger.randomise(plan, make(held, label), once=training.family, own=own)
+    return ledger.randomise(plan, make(held, label), once=once, own=own)
 
 
 def keep(training: Training, ledger: Ledger | Person) -> str:
-    """Keep the schema, the label and the map of a training, or refuse them if others are kept under its title.
+    """Keep the schema, the label and the map of a training, or refuse them if others are kept under its name.
 
     Return the hash of them.
 
@@ -157,7 +161,7 @@ def keep(training: Training, ledger: Ledger | Person) -> str:
     if training.map is not None:
         wanted.append(training.map.to_json())
     description = hashlib.sha256(codec.dump(wanted).encode()).hexdigest()
-    if ledger.described(training.title, description) != description:
+    if ledger.described(subject(training.name), description) != description:
         raise LedgerError(
             f"the training {training.title!r} had other features or another label when this device first saw it; "
             "a training with a changed description needs another title"

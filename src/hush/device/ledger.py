@@ -13,6 +13,7 @@ for each state. If the file is lost, so is its protection. Only its owner can re
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from fractions import Fraction
 from numbers import Real
@@ -160,12 +161,15 @@ class Ledger:
             row = connection.execute("select description from trainings where title = ?", (title,)).fetchone()
         return str(row[0])
 
-    def randomise(self, plan: Plan, record: Record, once: str | None = None, follow: bool = False) -> Report:
+    def randomise(
+        self, plan: Plan, record: Record, once: str | re.Pattern[str] | None = None, follow: bool = False
+    ) -> Report:
         """Answer a plan once: return the stored report, or make one and store it before it is returned.
 
         If `ask` has drawn questions, the report answers these, and the record may leave out the rest. A plan that would
         take the total above the cap raises BudgetError, and nothing is drawn or stored. With `once`, a plan also raises
-        it if the device has answered another plan whose title begins with `once`, such as another round of a training.
+        it if the device has answered another plan whose title begins with `once`, a text or a pattern: another round of
+        a training, for example.
         With `follow`, a plan also raises it if another plan of the same pilot was answered: two threads or processes
         that follow at once may have been sent to two plans.
         """
@@ -174,8 +178,9 @@ class Ledger:
             if stored is not None:
                 return stored
             if once is not None:
+                begins = re.compile(re.escape(once) if isinstance(once, str) else once)
                 titles = connection.execute("select title from answers").fetchall()
-                if any(title.startswith(once) for (title,) in titles):
+                if any(begins.match(title) for (title,) in titles):
                     raise BudgetError("this device has answered another plan of this kind, and answers one only")
             self._file.exclude(connection, plan)
             if follow and self._file.answered(connection, plan) is not None:

@@ -101,13 +101,14 @@ def test_another_description_under_the_same_title_is_refused_unread(
     assert ledger.spent == 4
 
 
-def test_another_title_and_another_seed_are_other_trainings(ledger: Ledger) -> None:
-    """Another title may ask for anything, another seed for the same again; the cap holds for all of it."""
+def test_another_title_is_another_training_and_another_seed_is_none(ledger: Ledger) -> None:
+    """Another title may ask for anything; the cap holds for all of it. A seed is chosen by the server."""
     gradient(first(schema=AGE, label=BOUGHT), {"age": 41}, 1, ledger)
-    gradient(first(schema=AGE, label=BOUGHT, seed="another", rounds=9), {"age": 41}, 1, ledger)
+    with pytest.raises(BudgetError, match="answers one only"):
+        gradient(first(schema=AGE, label=BOUGHT, seed="another", rounds=9), {"age": 41}, 1, ledger)
     other = OTHERS["bounds"] | {"label": BOUGHT, "title": "another"}
     gradient(first(**other), {"age": 41}, 1, ledger)
-    assert ledger.spent == 12
+    assert ledger.spent == 8
     with pytest.raises(LedgerError, match="'another' had other features"):
         gradient(first(**(other | {"schema": AGE})), {"age": 41}, 1, ledger)
 
@@ -146,7 +147,8 @@ def hears(round_: Round, age: float, ledger: Ledger) -> bool:
 def halved(age: float, ledger: Ledger) -> float:
     """The age that a server finds which describes the training anew in each round, for the half that it is not sure of.
 
-    A device that answers costs it the rest of that training, so each has a seed of its own.
+    A device that answers is silent in all later rounds, so each has a seed of its own. (That helps only against a
+    device which takes another seed for another training.)
     """
     low, high = 0.0, 128.0
     for step in range(10):
@@ -163,12 +165,13 @@ def halved(age: float, ledger: Ledger) -> float:
 def test_a_server_that_varies_the_description_learns_nothing_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From its second description on, all devices are silent. The twin, which forgets, gives the age away."""
+    """From its second description on, all devices are silent. The twin, which goes by seeds, gives the age away."""
     ages = (3.3, 41.7, 73.2, 119.0)
     found = {age: halved(age, Ledger(tmp_path / f"{age}", cap=1000.0)) for age in ages}
     assert len({found[age] for age in ages if age <= 64}) == 1, "those who fit the first description are alike"
     assert len({found[age] for age in ages if age > 64}) == 1, "and so are those who do not"
     monkeypatch.setattr("hush.device.gradient.keep", lambda training, ledger: None)
+    monkeypatch.setattr("hush.device.gradient.plans_under", lambda name: None)
     for age in ages:
         assert abs(halved(age, Ledger(tmp_path / f"{age} again", cap=1000.0)) - age) < 0.2
 

@@ -57,6 +57,7 @@ const READERS: readonly (readonly [readonly string[], (training: Training, found
 /** Reads a round, a stage or a check, and checks all of it, the privacy of its plan included. */
 export async function readPhase(text: string | Uint8Array): Promise<Phase> {
   const value = parsed(text, PlanError) as Fields | null;
+  ensure(!repeats(typeof text === "string" ? text : new TextDecoder().decode(text)), "no field must be repeated");
   const [own, read] = READERS.find(([[name]]) => Object.hasOwn(Object(value), name!)) ?? READERS[2]!;
   const found = fields(value, "a round, stage or check", ["hush", "training", ...own, "plan"]);
   ensure(found["hush"] === VERSION, `a round, stage or check must be of version ${VERSION}`);
@@ -72,6 +73,17 @@ export async function readPhase(text: string | Uint8Array): Promise<Phase> {
   );
   const lift = training.map && (await lifted(training.map, training));
   return { training, plan, lift, ...more } as Phase;
+}
+
+/** Returns whether an object of a JSON text has a field twice: other languages refuse that, and `JSON.parse` takes the last one. */
+function repeats(text: string): boolean {
+  const open: Set<unknown>[] = [];
+  for (const [token, word, colon] of text.matchAll(/("(?:[^"\\]+|\\.)*")(\s*:)?|[{}[\]]/g)) {
+    if (token === "{" || token === "[") open.push(new Set());
+    else if (!word) open.pop();
+    else if (colon && open.at(-1)!.size === open.at(-1)!.add(JSON.parse(word)).size) return true;
+  }
+  return false;
 }
 
 /** What a plan must be titled and ask, and what is particular to the phase. */

@@ -65,9 +65,9 @@ class Training:
     of the weights over the last `tail` share of the rounds (0: the last weights); with `rising`, the n-th of them
     counts n times. `projection` is the number of features after a random projection. `selection` = (n1, n2, tau): after
     a round of n1 groups, n2 rounds ask only about the coordinates whose gradient is larger than tau. `start` are the
-    first weights. `cap` bounds the loss that held-out people report. `seed` makes the public random matrices, and
-    distinguishes two trainings with the same title. `map` adds public functions of the features as further features
-    (`hush.RandomMap`, `hush.TableMap`).
+    first weights. `cap` bounds the loss that held-out people report. `seed` makes the public random matrices. A device
+    takes part once under a title, whatever the seed: a new training needs a new title. `map` adds public functions of
+    the features as further features (`hush.RandomMap`, `hush.TableMap`).
     """
 
     title: str
@@ -292,7 +292,10 @@ class Training:
 
     @property
     def family(self) -> str:
-        """The beginning of the titles of all plans of this training. Each person answers one of these plans."""
+        """The beginning of the titles of all plans of this training.
+
+        Each person answers one of these plans, and none of another training with the same name (`names`).
+        """
         return f"{self.title} [{self.seed}]: "
 
     @property
