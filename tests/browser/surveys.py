@@ -23,7 +23,7 @@ SCHEMA = hush.Schema(
 # k is the best one, which would take a second to find.
 SURVEY = hush.design(SCHEMA, 1.0, title="Life in town", k=1)
 OFTEN = 1 << 32
-CHECK, SEND = "Check my answers", "These are my answers: send my report"
+CHECK, SEND = "Check my answers", "Yes, send my report"
 
 
 def mostly(attribute: str) -> hush.Plan:

@@ -188,7 +188,7 @@ def test_the_form_in_a_page_of_another_site(visit: Visit, tmp_path: Path, allowe
             frame.get_by_label("age", exact=True).fill("41")
             frame.get_by_label("mac").check()
             frame.get_by_role("button", name="Check my answers").click()
-            frame.get_by_role("button", name="These are my answers: send my report").click()
+            frame.get_by_role("button", name="Yes, send my report").click()
             frame.get_by_test_id("done").wait_for()
             assert served.tally(plan).reports == 1
             assert page.evaluate("document.querySelector('iframe').contentDocument") is None
@@ -215,7 +215,7 @@ def test_the_site_hears_no_height_that_depends_on_answers(visit: Visit, tmp_path
         largest = page.evaluate("Math.max(heard.at(-1), 640)")
         frame.get_by_label("no", exact=True).check()
         frame.get_by_role("button", name="Check my answers").click()
-        frame.get_by_role("button", name="These are my answers: send my report").click()
+        frame.get_by_role("button", name="Yes, send my report").click()
         frame.get_by_test_id("done").wait_for()
         page.wait_for_timeout(300)
         assert set(page.evaluate(f"heard.slice({before})")) <= {largest}
