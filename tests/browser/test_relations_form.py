@@ -99,7 +99,7 @@ def test_each_attribute_is_asked_once_and_the_report_explained(visit: Visit, ser
     plan = ASKED[words]
     page = visit.open(f"{served.url}/?plan={plan.id}")
     expect(page.get_by_test_id("form").locator(".field, fieldset")).to_have_count(len(SCHEMA))
-    told = f"has drawn 1 of {len(plan.questions)} things that can be asked about people for you by chance"
+    told = f"has chosen 1 of {len(plan.questions)} questions for you at random"
     expect(page.locator(".promise")).to_contain_text(told)
     (asked,) = [question.attributes for question in plan.questions if question.words == words]
     shown = page.locator(".field:visible").evaluate_all("all => all.map(one => one.dataset.attribute)")
