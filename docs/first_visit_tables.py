@@ -76,7 +76,15 @@ def operator() -> str:
 def machine() -> str:
     """What the machine was doing besides."""
     found = kept()
-    return f"The kept run was on {found['cores']} cores, with a load of {found['load']:.1f} when it began."
+    said = f"The kept run was on {found['cores']} cores, with a load of {found['load']:.1f} when it began."
+    if found["load"] > found["cores"]:
+        each = found["load"] / found["cores"]
+        said += (
+            f"\nSo about {each:.0f} processes wanted each core, and the machine's seconds are several times those of "
+            "an idle one."
+            "\nJudge the person's seconds, or run it again on an idle machine."
+        )
+    return said
 
 
 def _goal(total: float, who: str) -> str:
