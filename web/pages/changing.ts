@@ -171,7 +171,7 @@ export class Changing {
     this.at = 0;
   }
 
-  /** The choice of a period. It is there once there are several. */
+  /** The choice of a period. It is there once there is one. */
   get control(): HTMLElement {
     return this.picker;
   }
@@ -237,7 +237,7 @@ export class Changing {
   /** Let the reader choose a period; the latest come first. */
   private offer(periods: readonly Period[], place: number): void {
     const named = new Map(periods.map((period) => [period.first, days(period)]));
-    this.picker.hidden = periods.length < 2;
+    this.picker.hidden = periods.length === 0;
     const offered = [...named.keys()].reverse();
     if (this.picker.dataset["offered"] === offered.join(" ")) {
       const select = this.picker.querySelector("select");
