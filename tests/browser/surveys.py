@@ -93,7 +93,7 @@ def by_keyboard(page: Page, answer: Callable[[Page, str], None]) -> list[str]:
             answer(page, name)
         elif names:
             break
-    expect(page.get_by_role("button", name=CHECK)).to_be_focused()
+    expect(page.locator("button[type=submit]")).to_be_focused()
     return names
 
 
