@@ -20,6 +20,7 @@ import api_pages  # noqa: E402
 import cli_tables  # noqa: E402
 import collector_tables  # noqa: E402
 import coverage_tables  # noqa: E402
+import first_visit_tables  # noqa: E402
 import joint_tables  # noqa: E402  # a neighbour, not a part of the package
 import large_tables  # noqa: E402
 import learning_tables  # noqa: E402
@@ -187,6 +188,7 @@ PAGES = {
     "collector.md": collector_tables.TABLES,
     "collector-reference.md": collector_tables.REFERENCE,
     "collector-figures.md": collector_tables.FIGURES,
+    "first-visit.md": first_visit_tables.TABLES,
     "over-time.md": series_tables.TABLES,
     "scale.md": {"engines": engines, "costs": costs, "billion": billion},
     "learning-figures.md": learning_tables.TABLES,

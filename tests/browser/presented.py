@@ -4,4 +4,4 @@ from __future__ import annotations
 
 GERMAN = {"thanks": "Danke & bis <b>bald</b>!", "language": "de", "accent": "#ffd400"}
 SCRIPT = "<script>alert(1)</script>"
-CHECK_DE, SEND_DE = "Meine Antworten prüfen", "Das sind meine Antworten: Bericht senden"
+CHECK_DE, SEND_DE = "Meine Antworten prüfen", "Ja, Bericht senden"

@@ -16,12 +16,14 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright (extra: dev)")
 
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Frame, Page, expect
 
 import hush
 from hush.cli.files import friendly
 from hush.collector.http import pages
 from hush.errors import InputError
+from tests.browser import walks
+from tests.browser.surveys import SEND
 from tests.browser.visits import Visit
 from tests.collector.served import anybody, serving
 from tests.sessions import blocks_of
@@ -61,6 +63,11 @@ def site_in(folder: Path) -> Path:
     return site
 
 
+def own_icon(origin: str) -> tuple[str]:
+    """Return the one address that is missing: browsers ask every site for an icon."""
+    return (f"{origin}/favicon.ico",)
+
+
 def block_of(page: str) -> str:
     """Return the one page that a document shows."""
     (found,) = re.findall(r"```html\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
@@ -70,11 +77,11 @@ def block_of(page: str) -> str:
 def test_the_page_of_the_package(visit: Visit, tmp_path: Path) -> None:
     """It answers as soon as it is loaded."""
     site = site_in(tmp_path)
-    visit.allowed = ("status of 404",)
     with (
         hosting(site) as origin,
         serving(tmp_path, anybody(origins={"*": frozenset([origin])}), plans=(PLAN,), trainings={}) as served,
     ):
+        visit.missing = own_icon(origin)
         text = block_of("web/README.md").replace("https://reports.example.org", served.url).replace("PLAN", PLAN.id)
         (site / "index.html").write_text(f"<!doctype html>{text}", encoding="utf-8")
         with visit.context.expect_event("response", lambda answer: answer.request.method == "POST") as waiting:
@@ -88,8 +95,9 @@ def test_a_page_of_another_origin(visit: Visit, tmp_path: Path, allowed: bool) -
     """It answers where the collector allows the page; otherwise browsers keep it from the plan."""
     block = block_of("docs/browser.md")
     site = site_in(tmp_path)
-    visit.allowed = ("status of 404", "CORS", "ERR_FAILED")
+    visit.allowed = ("CORS", "ERR_FAILED")
     with hosting(site) as origin:
+        visit.missing = own_icon(origin)
         origins = {"*": frozenset([origin if allowed else "https://elsewhere.example"])}
         with serving(tmp_path, anybody(origins=origins), plans=(PLAN,), trainings={}) as served:
             text = block.replace("https://reports.example.org", served.url).replace("PLAN", PLAN.id)
@@ -118,13 +126,13 @@ def test_the_page_that_takes_part_in_a_training(visit: Visit, tmp_path: Path) ->
     course = hush.Training.design(schema, label, epsilon=4.0, people=20_000, title="who buys")
     site = site_in(tmp_path)
     (site / "course.json").write_text(course.to_json(), encoding="utf-8")
-    visit.allowed = ("status of 404",)
     with (
         hosting(site) as origin,
         serving(
             tmp_path, anybody(origins={"*": frozenset([origin])}), plans=(), trainings={}, courses=(course,)
         ) as served,
     ):
+        visit.missing = own_icon(origin)
         text = block_of("docs/train.md").replace("https://reports.example.org", served.url)
         done = 'document.title = "done";\n</script>'
         (site / "index.html").write_text(f"<!doctype html>{text.replace('</script>', done)}", encoding="utf-8")
@@ -141,11 +149,11 @@ def test_the_page_that_sends_telemetry(visit: Visit, tmp_path: Path) -> None:
     blocks = {block.file: block.text for block in blocks_of(ROOT / "docs" / "telemetry.md") if block.file}
     plan = hush.design(friendly(json.loads(blocks["schema.json"])), 1.0, title="how the page does, spring")
     site = site_in(tmp_path)
-    visit.allowed = ("status of 404",)
     with (
         hosting(site) as origin,
         serving(tmp_path, anybody(origins={"*": frozenset([origin])}), plans=(plan,), trainings={}) as served,
     ):
+        visit.missing = own_icon(origin)
         text = blocks["page.html"].replace("https://reports.example.org", served.url).replace("PLAN", plan.id)
         (site / "index.html").write_text(text, encoding="utf-8")
         for words in ("counted", "counted before"):
@@ -163,9 +171,10 @@ def test_the_form_in_a_page_of_another_site(visit: Visit, tmp_path: Path, allowe
     """It is filled in and sent there, as high as it is; a site that the collector does not name shows nothing."""
     blocks = {block.file: block.text for block in blocks_of(ROOT / "docs" / "telemetry.md") if block.file}
     site = site_in(tmp_path)
-    visit.allowed = ("status of 404", "frame-ancestors", "ERR_BLOCKED_BY_RESPONSE")
+    visit.allowed = ("frame-ancestors", "ERR_BLOCKED_BY_RESPONSE")
     plan = hush.design(PLAN.schema, 2.0, k=2, title="In a frame")
     with hosting(site) as origin:
+        visit.missing = own_icon(origin)
         settings = anybody(embed=frozenset([origin if allowed else "https://elsewhere.example"]))
         with serving(tmp_path, settings, plans=(plan,), trainings={}) as served:
             (site / "index.html").write_text(embedded(blocks["embedded.html"], served.url, plan), encoding="utf-8")
@@ -188,22 +197,56 @@ def test_the_form_in_a_page_of_another_site(visit: Visit, tmp_path: Path, allowe
             frame.get_by_label("age", exact=True).fill("41")
             frame.get_by_label("mac").check()
             frame.get_by_role("button", name="Check my answers").click()
-            frame.get_by_role("button", name="These are my answers: send my report").click()
+            frame.get_by_role("button", name="Yes, send my report").click()
             frame.get_by_test_id("done").wait_for()
             assert served.tally(plan).reports == 1
             assert page.evaluate("document.querySelector('iframe').contentDocument") is None
+
+
+@pytest.mark.parametrize("way", walks.WAYS)
+def test_a_frame_by_keyboard_in_the_dark_and_on_a_phone(browser: Browser, tmp_path: Path, way: str) -> None:
+    """The focus goes from the page into its frame; the form there has the colours and the width of the visitor."""
+    blocks = {block.file: block.text for block in blocks_of(ROOT / "docs" / "telemetry.md") if block.file}
+    site = site_in(tmp_path)
+    plan = hush.design(PLAN.schema, 2.0, k=2, title="In a frame")
+    head = '<!doctype html><meta name="viewport" content="width=device-width">'
+    with hosting(site) as origin, serving(tmp_path, anybody(embed=frozenset([origin])), plans=(plan,)) as served:
+        text = embedded(blocks["embedded.html"], served.url, plan).replace("<!doctype html>", head)
+        (site / "index.html").write_text(text, encoding="utf-8")
+        with walks.walking(browser, way) as visit:
+            visit.missing = own_icon(origin)
+            page = walks.opened(visit, origin)
+            page.frame_locator("iframe").get_by_test_id("form").wait_for()
+            frame = page.frames[1]
+            assert walks.fill(page, {"age": 41, "os": 1}, frame) == ["age", "os"]
+            walks.check_step(page, frame)
+            reach(page, frame, SEND)
+            page.keyboard.press("Enter")
+            frame.get_by_test_id("done").wait_for()
+            walks.check_step(page, frame)
+        assert served.tally(plan).reports == 1
+
+
+def reach(page: Page, frame: Frame, name: str) -> None:
+    """Go forward to a button of a frame by keyboard."""
+    wanted = frame.get_by_role("button", name=name, exact=True)
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if wanted.evaluate("element => element === document.activeElement"):
+            return
+    raise AssertionError(f"the keyboard does not reach {name!r}")
 
 
 def test_the_site_hears_no_height_that_depends_on_answers(visit: Visit, tmp_path: Path) -> None:
     """In a narrow frame, the height of a page with a chosen label says how long the label is."""
     plan = hush.design(hush.Schema([hush.Categorical("view", ["no", "a very long view " * 6])]), 1.0, title="Narrow")
     site = site_in(tmp_path)
-    visit.allowed = ("status of 404",)
     heard = "<script>heard = []; onmessage = ({ data }) => heard.push(data.hushHeight)</script>"
     tag = (
         '<div style="width: 12rem"><script src="https://reports.example.org/pages/embed.js" data-plan="PLAN"></script>'
     )
     with hosting(site) as origin, serving(tmp_path, anybody(embed=frozenset([origin])), plans=(plan,)) as served:
+        visit.missing = own_icon(origin)
         text = embedded(f"<!doctype html>{heard}{tag}</div>", served.url, plan)
         (site / "index.html").write_text(text, encoding="utf-8")
         page = visit.open(origin)
@@ -214,8 +257,8 @@ def test_the_site_hears_no_height_that_depends_on_answers(visit: Visit, tmp_path
         assert before > 0
         largest = page.evaluate("Math.max(heard.at(-1), 640)")
         frame.get_by_label("no", exact=True).check()
-        frame.get_by_role("button", name="Check my answers").click()
-        frame.get_by_role("button", name="These are my answers: send my report").click()
+        frame.get_by_role("button", name="Next").click()  # the frame is as narrow as a phone
+        frame.get_by_role("button", name="Yes, send my report").click()
         frame.get_by_test_id("done").wait_for()
         page.wait_for_timeout(300)
         assert set(page.evaluate(f"heard.slice({before})")) <= {largest}

@@ -151,7 +151,7 @@ def test_a_weak_plan_warns_plainly_in_every_language(browser: Browser, served: S
             box = notice.bounding_box()
             assert box is not None
             assert box["y"] + box["height"] <= SMALL["height"]
-            expect(page.get_by_role("main")).not_to_contain_text(words["promiseTitle"])
+            expect(page.get_by_role("main")).not_to_contain_text(words["promiseLine"])
             check_accessible(page)
         page.close()
     visit.close()

@@ -100,7 +100,7 @@ def test_a_weak_survey_says_so_first(visit: Visit, served: Served, plan: hush.Pl
     told = promise.text_content() or ""
     weak = plan.epsilon > 4
     expect(page.get_by_test_id("weak")).to_have_count(int(weak))
-    assert ("stay here" in told) == ("are not sent" in told) == (not weak)
+    assert ("leaves this device" in told) == ("are not sent" in told) == (not weak)
     if weak:
         words = "mostly gives the answer away" if plan.k == 1 else "gives away much about the answers together"
         expect(page.get_by_test_id("weak")).to_contain_text(

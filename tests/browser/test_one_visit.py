@@ -10,9 +10,10 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright (extra: dev)")
 
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 import hush
+from tests.browser import walks
 from tests.browser.surveys import RECORD, SEND, SURVEY, fill, press_button, review, shown_bytes
 from tests.browser.visits import Visit
 from tests.collector.served import Served, anybody, serving
@@ -76,3 +77,18 @@ def test_filled_by_keyboard_explained_and_sent_once(visit: Visit, served: Served
         assert value not in everything
     assert visit.posts[0].names <= {"accept", "content-type"} | BROWSERS_OWN
     assert visit.context.cookies() == []
+
+
+@pytest.mark.parametrize("way", walks.WAYS)
+def test_by_keyboard_in_the_dark_and_on_a_phone(browser: Browser, served: Served, way: str) -> None:
+    """All six questions: at once on a desk, one after the other on a phone. One report leaves."""
+    record = RECORD | {"way to work": 1, "smoker": 2}
+    with walks.walking(browser, way) as visit:
+        page = walks.opened(visit, f"{served.url}/?plan={SURVEY.id}")
+        page.get_by_test_id("whole").get_by_role("checkbox").check()
+        page.locator("#main").focus()
+        assert walks.fill(page, record) == list(RECORD)
+        assert not visit.posts
+        walks.send(page)
+        assert [post.body for post in visit.posts] == [shown_bytes(page)]
+    assert served.tally(SURVEY).reports == 1

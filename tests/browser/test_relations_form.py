@@ -12,10 +12,11 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright (extra: dev)")
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 import hush
 from hush.collector import formats
+from tests.browser import walks
 from tests.browser.surveys import CHECK, OFTEN, SEND, shown_bytes
 from tests.browser.visits import Visit, check_accessible
 from tests.collector.served import Served, anybody, serving
@@ -97,9 +98,10 @@ def chance(plan: hush.Plan, index: int, output: Any, record: dict[str, Any]) -> 
 @pytest.mark.parametrize("words", ASKED)
 def test_each_attribute_is_asked_once_and_the_report_explained(visit: Visit, served: Served, words: str) -> None:
     plan = ASKED[words]
+    before = served.tally(plan).reports
     page = visit.open(f"{served.url}/?plan={plan.id}")
     expect(page.get_by_test_id("form").locator(".field, fieldset")).to_have_count(len(SCHEMA))
-    told = f"has drawn 1 of {len(plan.questions)} things that can be asked about people for you by chance"
+    told = f"has chosen 1 of {len(plan.questions)} questions for you at random"
     expect(page.locator(".promise")).to_contain_text(told)
     (asked,) = [question.attributes for question in plan.questions if question.words == words]
     shown = page.locator(".field:visible").evaluate_all("all => all.map(one => one.dataset.attribute)")
@@ -123,7 +125,7 @@ def test_each_attribute_is_asked_once_and_the_report_explained(visit: Visit, ser
             value = chance(plan, index, output, RECORD | {"age": float(number[0])})
             assert float(number[1]) / 100 == pytest.approx(value, rel=0.05)
     check_accessible(page)
-    assert served.tally(plan).reports == 1
+    assert served.tally(plan).reports == before + 1
 
 
 def test_the_dashboard_says_who_is_asked_what(visit: Visit, served: Served) -> None:
@@ -171,3 +173,18 @@ def test_an_attribute_that_is_never_asked_as_it_is(visit: Visit, served: Served)
     assert answer.json()["why"] == (
         "attribute 'height': the questions look at it in bands or together with others only"
     )
+
+
+@pytest.mark.parametrize("way", walks.WAYS)
+def test_by_keyboard_in_the_dark_and_on_a_phone(browser: Browser, served: Served, way: str) -> None:
+    """A question about two attributes asks for both: together on a desk, one after the other on a phone."""
+    plan = ASKED["smoker, town"]
+    before = served.tally(plan).reports
+    with walks.walking(browser, way) as visit:
+        page = walks.opened(visit, f"{served.url}/?plan={plan.id}")
+        expect(page.locator(".field:visible")).to_have_count(1 if visit.phone else 2)
+        assert walks.fill(page, {"smoker": 0, "town": 2}) == ["smoker", "town"]
+        expect(page.get_by_test_id("answers").locator("dd")).to_have_text(["yes", "west"])
+        walks.send(page)
+        expect(page.locator(".asked")).to_have_text("This report is about smoker, town only.")
+    assert served.tally(plan).reports == before + 1

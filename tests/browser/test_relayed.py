@@ -12,13 +12,14 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright (extra: dev)")
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 import hush
 from hush.collector import formats
 from hush.collector.settings import RelayNamed
 from hush.core.sealing import sealed_size
 from hush.show.tables import up
+from tests.browser import walks
 from tests.browser.surveys import CHECK, SEND, kept_bytes, shown_bytes
 from tests.browser.visits import Visit, check_accessible, check_width
 from tests.collector.served import Served
@@ -298,3 +299,22 @@ def test_a_browser_that_cannot_seal_is_not_asked(visit: Visit, parts: tuple[Serv
     page = form(visit, served)
     expect(page.get_by_role("status")).to_contain_text("this browser cannot seal reports for a relay")
     expect(page.get_by_test_id("form")).to_have_count(0)
+
+
+@pytest.mark.parametrize("way", walks.WAYS)
+def test_by_keyboard_in_the_dark_and_on_a_phone(browser: Browser, parts: tuple[Served, Relayed], way: str) -> None:
+    """Both promises can be unfolded and read, and one sealed report leaves."""
+    served, relay = parts
+    with walks.walking(browser, way) as visit:
+        page = walks.opened(visit, f"{served.url}/?plan={PLAN.id}")
+        page.get_by_test_id("form").wait_for()
+        page.locator(".promise > summary").focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_test_id("central-promise").first).to_be_visible()
+        walks.check_step(page)
+        page.keyboard.press("Enter")
+        assert len(walks.fill(page, {"age": 41, "os": 1})) == 1
+        walks.send(page)
+        expect(page.get_by_role("status")).to_have_text(HOLDS)
+        (post,) = visit.posts
+        assert post.url == f"{relay.url}/sealed/{PLAN.id}"

@@ -12,8 +12,9 @@ pytest.importorskip("playwright.sync_api", reason="the browser tests need playwr
 from playwright.sync_api import Browser, Page, expect
 
 import hush
+from tests.browser import walks
 from tests.browser.surveys import CHECK, SEND, shown_bytes
-from tests.browser.visits import Visit, check_accessible, check_width
+from tests.browser.visits import Visit, check_accessible
 from tests.collector.pilots import FIRST, PILOT, answers, commit, narrowing, second_of
 from tests.collector.served import Served
 
@@ -149,13 +150,26 @@ def test_the_dashboard_leads_from_one_plan_to_the_other(visit: Visit, browser: B
     page.get_by_text("All 2 collections").click()
     told = page.get_by_test_id("collections").locator("li").all_text_contents()
     assert told == [f"incomes {FIRST} reports, pilot", "incomes 0 reports, follows a pilot"]
-    phone = Visit(browser, phone=True)
-    try:
-        small = phone.open(f"{served.url}/dashboard?plan={PILOT.id}")
-        expect(small.get_by_test_id("rounds")).to_be_visible()
-        check_width(small)
-    finally:
-        phone.close()
+    for way in ("dark", "phone"):
+        with walks.walking(browser, way) as other:
+            small = walks.opened(other, f"{served.url}/dashboard?plan={PILOT.id}")
+            expect(small.get_by_test_id("rounds")).to_be_visible(timeout=60_000)
+            walks.check_step(small)
+            small.close()  # before the collector ends
     page.get_by_role("link", name="a pilot", exact=True).click()
     expect(page).to_have_url(f"{served.url}/dashboard?plan={PILOT.id}")
     page.close()  # before the collector ends
+
+
+@pytest.mark.parametrize("way", walks.WAYS)
+def test_by_keyboard_in_the_dark_and_on_a_phone(browser: Browser, served: Served, way: str) -> None:
+    """Somebody answers the pilot, and is thanked at the address of the plan that follows."""
+    with walks.walking(browser, way) as visit:
+        page = walks.opened(visit, f"{served.url}/?plan={PILOT.id}")
+        assert walks.fill(page, {"income": 30000, "region": 1}) == ["income", "region"]
+        walks.send(page)
+        sent = shown_bytes(page)
+        second = end_pilot(served)
+        later = walks.opened(visit, f"{served.url}/?plan={second.id}")
+        assert thanked(later, PILOT) == sent
+        walks.check_step(later)

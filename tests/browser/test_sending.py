@@ -9,10 +9,11 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright (extra: dev)")
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 import hush
 from hush.collector.http.security import hashed
+from tests.browser import walks
 from tests.browser.forms import EVERYTHING, PLANS, form
 from tests.browser.surveys import (
     AGE,
@@ -343,3 +344,28 @@ def test_who_has_answered_is_told_so(visit: Visit, served: Served) -> None:
         assert tab.locator(".says").count() == 0  # the answers are gone
     assert [post.body for post in visit.posts] == [sent]
     assert served.tally(SURVEY).reports == 1
+
+
+@pytest.mark.parametrize("way", walks.WAYS)
+def test_by_keyboard_in_the_dark_and_on_a_phone(browser: Browser, served: Served, way: str) -> None:
+    """Answers are changed, the line is cut, the report waits and is sent again: the button has the focus each time."""
+    with walks.walking(browser, way, "ERR_FAILED") as visit:
+        page = walks.opened(visit, f"{served.url}/?plan={AGE.id}")
+        assert walks.fill(page, {"age": 50}) == ["age"]
+        press_button(page, "Change my answers")
+        expect(page.get_by_label("age", exact=True)).to_be_focused()
+        page.keyboard.press("Control+A")
+        assert walks.fill(page, {"age": 41}) == ["age"]
+        expect(page.get_by_test_id("answers").locator("dd")).to_have_text("41")
+        walks.check_step(page)
+        visit.context.route("**/reports", lambda route: route.abort())
+        press_button(page, SEND)
+        page.get_by_test_id("waiting").wait_for()
+        walks.check_step(page)
+        visit.context.unroute("**/reports")
+        expect(page.get_by_role("button", name="Send it again")).to_be_focused()
+        page.keyboard.press("Enter")
+        page.get_by_test_id("done").wait_for()
+        walks.check_step(page)
+        assert {post.body for post in visit.posts} == {shown_bytes(page)}
+    assert served.tally(AGE).reports == 1

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Frame, Locator, Page, Request
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 HARMLESS = 'Dropping "fit-y" because spec has discrete height'  # Vega-Lite, of charts whose height follows their bars
@@ -47,6 +47,8 @@ class Visit:
     asked: list[Asked] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
     allowed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """The addresses, in full, that may answer with 404. A part of an address would hide the 404 of another."""
 
     def __post_init__(self) -> None:
         self.context = self.browser.new_context(
@@ -59,7 +61,7 @@ class Visit:
         )
         self.context.set_default_timeout(15_000)
         self.context.on("request", self._note)
-        self.context.on("console", lambda message: self._console(message.type, message.text))
+        self.context.on("console", self._console)
         self.context.on("weberror", lambda error: self.complaints.append(f"error: {error.error}"))
 
     def _note(self, request: Request) -> None:
@@ -67,9 +69,11 @@ class Visit:
             Asked(request.method, request.url, request.post_data_buffer, str(sorted(request.headers.items())))
         )
 
-    def _console(self, kind: str, text: str) -> None:
-        if kind in ("error", "warning") and not any(words in text for words in (HARMLESS, *self.allowed)):
-            self.complaints.append(f"{kind}: {text}")
+    def _console(self, message: ConsoleMessage) -> None:
+        kind, text, url = message.type, message.text, message.location.get("url", "")
+        expected = any(words in text for words in (HARMLESS, *self.allowed))
+        if kind in ("error", "warning") and not expected and not ("status of 404" in text and url in self.missing):
+            self.complaints.append(f"{kind}: {text} ({url})")
 
     def open(self, url: str) -> Page:
         """Open a page in a new tab."""
@@ -92,7 +96,7 @@ class Visit:
         assert not self.complaints, self.complaints
 
 
-def check_accessible(page: Page) -> None:
+def check_accessible(page: Page | Frame) -> None:
     """Fail with what axe finds wrong with a page: every rule that it has, best practices included."""
     if not AXE.exists():
         pytest.skip("the checks of accessibility need axe-core: make web")
@@ -105,7 +109,7 @@ def check_accessible(page: Page) -> None:
     assert not told, told
 
 
-def check_width(page: Page) -> None:
+def check_width(page: Page | Frame) -> None:
     """Fail if a page must be scrolled sideways."""
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

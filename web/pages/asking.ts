@@ -102,7 +102,9 @@ export class Questions {
     for (const item of this.all) item.element.hidden = !fields.includes(item) || (stepping && fields[this.step] !== item);
     if (stepping && this.step > 0) this.actions.append(this.back);
     else this.back.remove();
-    this.submit.textContent = t(stepping && this.step < fields.length - 1 ? "next" : "check");
+    // On a phone a single question is one step of three, and its button is read before anything is checked.
+    const next = stepping ? this.step < fields.length - 1 : this.small.matches;
+    this.submit.textContent = t(next ? "next" : "check");
     this.tell();
   }
 

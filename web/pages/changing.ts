@@ -12,6 +12,7 @@ import { column, percents, say, whole } from "./text.js";
 const MOST_BLOCKS = 12; // attributes with a chart; all are in the collector's CSV
 const MOST_SAID = 2; // categories on one card
 const AGAIN = 600_000; // milliseconds: a period ends once a day
+const ALL = "all"; // the value of the choice that is no period
 export const UNCHANGED = "no change that can be told from noise";
 
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
@@ -143,12 +144,17 @@ export class Changing {
   private readonly holds: ReadonlyMap<string, string>;
   private at = 0;
   private known = "";
+  private found: Periods | undefined;
+  private wanted: (attribute: string) => boolean = () => true;
+  private first = "";
+  private readonly picker = html("div", { "data-testid": "period-picker", hidden: true });
 
   constructor(
     private readonly plan: string,
     statement: Statement,
     private level: string,
-    private readonly changed: (words: (attribute: string) => string) => void,
+    private readonly changed: (words: (attribute: string) => string, only: Period | undefined) => void,
+    private readonly picked: (first: string) => void,
   ) {
     this.attributes = statement.attributes.slice(0, MOST_BLOCKS);
     this.holds = new Map(statement.attributes.map(({ name, holds }) => [name, holds]));
@@ -163,6 +169,23 @@ export class Changing {
   choose(level: string): void {
     this.level = level;
     this.at = 0;
+  }
+
+  /** The choice of a period. It is there once there is one. */
+  get control(): HTMLElement {
+    return this.picker;
+  }
+
+  /** Show the results of the period that begins on this day, or of all for "". An unknown day is all. */
+  pick(first: string): void {
+    this.first = first;
+    this.tell();
+  }
+
+  /** Show the charts of the attributes that are wanted. */
+  filter(wanted: (attribute: string) => boolean): void {
+    this.wanted = wanted;
+    for (const [name, line] of this.lines) line.block.root.hidden = !wanted(name);
   }
 
   /** Ask for periods: at the start, for another level, and from time to time. */
@@ -189,14 +212,49 @@ export class Changing {
       const line = this.lines.get(name) ?? new Line(attribute);
       if (!this.lines.has(name)) this.root.append(line.block.root);
       this.lines.set(name, line);
+      line.block.root.hidden = !this.wanted(name);
       line.update(found);
     }
-    const before = found.periods.at(-2);
+    this.found = found;
+    this.tell();
+  }
+
+  /** Say on the cards what has changed in the chosen period, or in the last one. */
+  private tell(): void {
+    const periods = this.found?.periods ?? [];
+    const place = periods.findIndex(({ first }) => first === this.first);
+    this.offer(periods, place);
+    const last = periods.at(place);
+    if (last === undefined) return;
+    const before = place === 0 ? undefined : periods.at(place - 1);
     this.changed((name) => {
       const [rows, estimates] = [last.changes, last.estimates].map((all) => all.filter((row) => row.attribute === name && row.category !== MISSING));
       const said = summary((rows ?? []) as ChangeRow[], (estimates ?? []) as EstimateRow[], this.holds.get(name) ?? "");
       return said === "" || before === undefined ? "" : `${days(last)}, against ${days(before)}: ${said}.`;
-    });
+    }, place < 0 ? undefined : last);
+  }
+
+  /** Let the reader choose a period; the latest come first. */
+  private offer(periods: readonly Period[], place: number): void {
+    const named = new Map(periods.map((period) => [period.first, days(period)]));
+    this.picker.hidden = periods.length === 0;
+    const offered = [...named.keys()].reverse();
+    if (this.picker.dataset["offered"] === offered.join(" ")) {
+      const select = this.picker.querySelector("select");
+      if (select !== null) select.value = place < 0 ? ALL : this.first;
+      return;
+    }
+    this.picker.dataset["offered"] = offered.join(" ");
+    this.picker.replaceChildren(
+      choose({
+        label: "Results of",
+        testid: "period",
+        values: [ALL, ...offered],
+        show: (value) => named.get(value) ?? "all periods",
+        chosen: place < 0 ? ALL : this.first,
+        changed: (value) => this.picked(value === ALL ? "" : value),
+      }),
+    );
   }
 }
 

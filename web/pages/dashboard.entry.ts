@@ -5,6 +5,7 @@ import { unfold } from "./blocks.js";
 import { onFailure } from "./charts.js";
 import type { PlanEntry, TrainingEntry } from "./documents.js";
 import { byId, html } from "./elements.js";
+import { fragment } from "./fragment.js";
 import { showPlan } from "./plan.js";
 import { say, whole } from "./text.js";
 import { showTraining } from "./training.js";
@@ -93,7 +94,7 @@ const SEEKING = 5000; // milliseconds
 
 /** Go to the part that the address names, and stay there while those above it are filled, unless the reader moves. */
 function seek(): void {
-  const part = document.getElementById(location.hash.slice(1));
+  const part = document.getElementById(fragment().part);
   if (part === null) return;
   const fold = part.closest("details");
   if (fold !== null) fold.open = true;

@@ -73,7 +73,7 @@ function draw({ plans, budget, storage, waiting, access }: Overview, healthy: st
     ),
     html("p", { class: "quiet small" }, "Of a pilot and the plan that follows it, everybody answers one; the dearer counts."),
     html("h2", {}, "Plans"),
-    plans.length === 0 ? html("p", {}, "There is none.") : table(plans),
+    plans.length === 0 ? html("p", {}, "No plans yet.") : table(plans),
     html("p", { class: "screen" }, button("Look again", () => void show(), { "data-testid": "again" })),
   );
 }

@@ -9,8 +9,8 @@ import { button, byId, html } from "./elements";
 import { t } from "./language";
 import { presented, titled } from "./presentation";
 import { passing, PAUSE, reason, say, show } from "./survey";
-import { answered, bytes, type Promised, promise } from "./telling";
-import { type Answers, weakness } from "./words";
+import { answered, bytes, finality, type Promised, promise } from "./telling";
+import type { Answers } from "./words";
 
 /** One training, from its questions until the report has arrived. */
 export class Joining {
@@ -66,7 +66,7 @@ export class Joining {
     say("");
     const { answers } = this.questions;
     const heading = html("h2", {}, t("areThese"));
-    const stay = weakness(this.promised) === "" ? `${t("stay")} ` : "";
+    const { line, folded } = finality(this.promised);
     const actions = html(
       "div",
       { class: "row actions" },
@@ -76,8 +76,7 @@ export class Joining {
         this.questions.focus();
       }),
     );
-    const texts = [`${stay}${t("final")}`, t("unseen")].map((text) => html("p", {}, text));
-    show(html("section", {}, heading, answered(this.asked, answers, {}), ...texts, actions));
+    show(html("section", {}, heading, answered(this.asked, answers, {}), line, actions, folded));
     begin(heading);
   }
 

@@ -4,12 +4,14 @@ import { Failure, get, getText, listen, type Listener } from "./api.js";
 import { print } from "./blocks.js";
 import { warm } from "./charts.js";
 import { Against } from "./against.js";
-import { Changing } from "./changing.js";
+import { Changing, days } from "./changing.js";
 import { Collection } from "./collection.js";
 import { remember } from "./calendar.js";
 import { choose } from "./controls.js";
-import type { Attribute, EstimateRow, Estimates, Manipulations, Margins, PlanEntry, Statement, Timeline } from "./documents.js";
+import type { Attribute, EstimateRow, Estimates, Manipulations, Margins, Period, PlanEntry, Statement, Timeline } from "./documents.js";
 import { button, byId, html } from "./elements.js";
+import { Filter } from "./filter.js";
+import { fragment, write } from "./fragment.js";
 import { TEXT, TextSection } from "./frequent.js";
 import { Headline } from "./headlines.js";
 import { Relations } from "./relations.js";
@@ -118,16 +120,20 @@ class Attributes {
   private shown = 0;
   private wanted = "";
   private latest: Estimates | undefined;
+  private only: Period | undefined;
   private said: (attribute: string) => string = () => "";
+  /** What the cards show, if it is not everything. */
+  readonly period = html("p", { class: "notice", role: "status", "data-testid": "only", hidden: true });
 
   constructor(
     private readonly plan: string,
     private readonly statement: Statement,
     private readonly second: string | undefined,
+    private readonly filtered: Filter,
   ) {
     for (const { name } of statement.attributes) this.costs.set(name, askedOf(statement, name));
     const all = statement.attributes.length;
-    this.head = [...(all > FEW ? [this.filter(all)] : []), this.none];
+    this.head = [...(all > FEW ? [this.filter(all)] : []), filtered.told, this.period, this.none];
     this.nodes = [this.list, this.more];
     this.arrange(MOST_SECTIONS);
   }
@@ -142,10 +148,16 @@ class Attributes {
     return html("div", { class: "row screen" }, label, field);
   }
 
+  /** Show other questions. */
+  refilter(): void {
+    this.arrange(MOST_SECTIONS);
+  }
+
   private arrange(shown: number): void {
     this.shown = shown;
     const { sections, list, more } = this;
-    const matching = this.statement.attributes.filter(({ name }) => name.toLowerCase().includes(this.wanted));
+    const picked = this.statement.attributes.filter(({ name }) => this.filtered.has(name));
+    const matching = picked.filter(({ name }) => name.toLowerCase().includes(this.wanted));
     const kept = matching.slice(0, shown);
     const names = new Set(kept.map(({ name }) => name));
     for (const [name, section] of sections) {
@@ -167,7 +179,8 @@ class Attributes {
       this.cards.append(headline.root);
     }
     this.fill();
-    say(this.none, matching.length === 0 ? "No attribute has this name." : "");
+    const none = picked.length === 0 ? "No question is ticked under Options." : "No attribute has this name.";
+    say(this.none, matching.length === 0 ? none : "");
     const left = matching.length - kept.length;
     more.hidden = left === 0;
     say(more, `Show ${whole(Math.min(left, MOST_SECTIONS))} more of ${whole(matching.length)} attributes`);
@@ -184,15 +197,33 @@ class Attributes {
     this.fill();
   }
 
-  /** Say on each card what has changed: `words` has a sentence for an attribute, or nothing. */
-  changed(words: (attribute: string) => string): void {
+  /** Say on each card what has changed: `words` has a sentence for an attribute, or nothing. Show one period, or all. */
+  changed(words: (attribute: string) => string, only: Period | undefined): void {
     this.said = words;
     for (const [name, headline] of this.headlines) headline.changed(words(name));
+    this.only = only;
+    this.period.hidden = only === undefined;
+    const texts = this.statement.attributes.some(({ holds }) => holds === TEXT) ? " Cards of texts show all periods." : "";
+    const counted = only === undefined ? "" : `${whole(only.reports)} ${only.reports === 1 ? "report" : "reports"}`;
+    say(this.period, only === undefined ? "" : `These cards show ${days(only)} alone: ${counted}. All that follows them shows all periods.${texts}`);
+    this.fill();
   }
 
   private fill(): void {
     if (this.latest === undefined) return;
     const { estimates, reports, level } = this.latest;
+    const rows = this.rows(estimates);
+    const shown = this.only === undefined ? rows : this.rows(this.only.estimates);
+    const counted = this.only?.reports ?? reports;
+    for (const [name, section] of this.sections) section.update(rows.get(name) ?? [], reports, level);
+    for (const [name, headline] of this.headlines) {
+      // The card of a text is filled by its section, which asks for the texts.
+      if (!(this.sections.get(name) instanceof TextSection)) headline.update(shown.get(name) ?? [], counted);
+    }
+  }
+
+  /** The estimates of each attribute that is shown. */
+  private rows(estimates: readonly EstimateRow[]): Map<string, EstimateRow[]> {
     const rows = new Map<string, EstimateRow[]>();
     for (const row of estimates) {
       if (!this.sections.has(row.attribute)) continue;
@@ -200,11 +231,7 @@ class Attributes {
       if (found === undefined) rows.set(row.attribute, [row]);
       else found.push(row);
     }
-    for (const [name, section] of this.sections) section.update(rows.get(name) ?? [], reports, level);
-    for (const [name, headline] of this.headlines) {
-      // The card of a text is filled by its section, which asks for the texts.
-      if (!(this.sections.get(name) instanceof TextSection)) headline.update(rows.get(name) ?? [], reports);
-    }
+    return rows;
   }
 }
 
@@ -231,6 +258,8 @@ function meaning(level: string, texts: boolean): string {
   );
 }
 
+let taking: AbortController | undefined; // of the plan that is shown
+
 /** Show a plan, and keep it current. */
 export async function showPlan(
   view: HTMLElement,
@@ -253,12 +282,38 @@ export async function showPlan(
     ["timeline", "Reports over time"],
     ["sure", "How sure is this?"],
   ], texts);
-  const attributes = new Attributes(plan, statement, plans.findLast(({ after }) => after === plan)?.id);
+  const filter = new Filter(statement.attributes, () => {
+    attributes.refilter();
+    for (const part of [relations, changing]) part.filter((name) => filter.has(name));
+    keep();
+  });
+  const attributes = new Attributes(plan, statement, plans.findLast(({ after }) => after === plan)?.id, filter);
   const relations = new Relations(plan, statement.relations, level);
   const collection = new Collection(statement, title, connect);
   const listed = { ...statement, attributes: statement.attributes.filter(({ holds }) => holds !== TEXT) };
-  const changing = new Changing(plan, listed, level, (words) => attributes.changed(words));
+  const changing = new Changing(plan, listed, level, (words, only) => attributes.changed(words, only), pick);
   const against = new Against(plan, plans, listed, level);
+
+  let period = "";
+  function pick(first: string): void {
+    period = first;
+    changing.pick(first);
+    keep();
+  }
+
+  /** Keep what is chosen in the address, so that it can be sent to others. */
+  function keep(): void {
+    write({ part: fragment().part, show: filter.shown, period });
+  }
+
+  /** Take what an address says. A link to a part of this page says nothing of it, and changes nothing. */
+  function take(): void {
+    const said = fragment();
+    const silent = said.show === undefined && said.period === "";
+    if (said.part !== "" && silent) return keep();
+    if (JSON.stringify(said.show) !== JSON.stringify(filter.shown)) filter.take(said.show);
+    if (said.period !== period) pick(said.period);
+  }
 
   /** The interface's own file, so that there is only one format. */
   async function saveAll(): Promise<void> {
@@ -295,12 +350,14 @@ export async function showPlan(
           connect();
         },
       }),
+      changing.control,
       html(
         "div",
         { class: "row screen" },
         button("All estimates as CSV", () => void saveAll(), { "data-testid": "download-all" }),
         button("Print", () => void print(), { "data-testid": "print" }),
       ),
+      ...filter.nodes,
     ),
   );
   view.replaceChildren(
@@ -331,6 +388,11 @@ export async function showPlan(
       ...collection.folded.map((block) => block.root),
     ),
   );
+
+  taking?.abort();
+  taking = new AbortController();
+  addEventListener("hashchange", take, { signal: taking.signal });
+  take();
 
   let stream: { stop: () => void } | undefined;
   function connect(): void {

@@ -23,6 +23,7 @@ export class Relations {
   private readonly list = html("div", { "data-testid": "relation-list" });
   private readonly more = button("", () => this.arrange(), { "data-testid": "more-relations" });
   private reports = -1;
+  private wanted: (attribute: string) => boolean = () => true;
 
   constructor(
     private readonly plan: string,
@@ -50,11 +51,22 @@ export class Relations {
       const made = new Shown(this.plan, relation, this.shown.length, () => this.level);
       if (this.reports >= 0) made.fresh.update(this.reports);
       this.shown.push(made);
+      made.block.root.hidden = !this.wants(relation);
       this.list.append(made.block.root);
     }
     const left = this.relations.length - this.shown.length;
     this.more.hidden = left === 0;
     say(this.more, `Show ${whole(Math.min(left, MOST_RELATIONS))} more of ${whole(this.relations.length)} relations`);
+  }
+
+  /** Show those whose attributes are all wanted. */
+  filter(wanted: (attribute: string) => boolean): void {
+    this.wanted = wanted;
+    for (const { block, relation } of this.shown) block.root.hidden = !this.wants(relation);
+  }
+
+  private wants({ attribute, by }: Relation): boolean {
+    return this.wanted(attribute) && (by === null || this.wanted(by));
   }
 
   /** The number of reports has changed. */
@@ -78,7 +90,7 @@ class Shown {
 
   constructor(
     private readonly plan: string,
-    private readonly relation: Relation,
+    readonly relation: Relation,
     key: number,
     private readonly level: () => string,
   ) {

@@ -15,8 +15,8 @@ import { plain } from "./figures";
 import { hold } from "./framed";
 import { t } from "./language";
 import { presented } from "./presentation";
-import { answered, bytes, explained, promise } from "./telling";
-import { weakness, type Answers } from "./words";
+import { answered, bytes, explained, finality, promise } from "./telling";
+import type { Answers } from "./words";
 
 const place = byId("content");
 const status = byId("status");
@@ -111,8 +111,7 @@ export class Survey {
     const example = html("div", { "aria-live": "polite", "data-testid": "example" });
     const draw = (): void => example.replaceChildren(...explained(answerTicket(this.plan, this.answers, this.ticket), this.answers));
     draw();
-    // Not for a weak plan: it would reassure where a report gives the answers away.
-    const stay = weakness(this.plan) === "" ? `${t("stay")} ` : "";
+    const { line, folded } = finality(this.plan);
     const actions = html(
       "div",
       { class: "row actions" },
@@ -127,8 +126,7 @@ export class Survey {
       button(t("exampleAgain"), draw),
       example,
     );
-    const texts = [`${stay}${t("final")}`, t("unseen")].map((text) => html("p", {}, text));
-    show(html("section", {}, heading, answered(this.plan, this.answers, this.members), ...texts, actions), shown);
+    show(html("section", {}, heading, answered(this.plan, this.answers, this.members), line, actions, folded), shown);
     begin(heading);
   }
 

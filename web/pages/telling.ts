@@ -60,7 +60,7 @@ export function promise(plan: Promised, names: readonly string[], cap: number, t
   const measured = Number((top * 10_000n) / bottom + 1n) / 10_000; // rounded up: it is a bound
   const weak = weakness(plan);
   // The answers of a weak plan are not sent either; but to say so would reassure where a report gives them away.
-  const title = weak === "" ? `${t("promiseTitle")}: ${t("promiseLine")}` : t("weakTitle");
+  const title = weak === "" ? t("promiseLine") : t("weakTitle");
   // The first promise stands above it, as this browser has computed it.
   const first = t(through === undefined ? "epsilon" : "epsilonWhatever", { epsilon: plain(epsilon) });
   const second =
@@ -88,6 +88,14 @@ export function promise(plan: Promised, names: readonly string[], cap: number, t
     html("details", {}, html("summary", {}, t("checked")), html("ul", {}, ...checked.map((text) => html("li", {}, text)))),
   );
   return weak === "" ? [folded] : [notice, folded];
+}
+
+/** What sending means: one line, and the whole of it folded. For a weak plan nothing says that answers stay here. */
+export function finality(plan: Promised): { line: HTMLElement; folded: HTMLElement } {
+  const stay = weakness(plan) === "" ? `${t("stay")} ` : "";
+  const texts = [`${stay}${t("final")}`, t("unseen")].map((text) => html("p", {}, text));
+  const folded = html("details", { "data-testid": "means" }, html("summary", {}, t("sendMeans")), ...texts);
+  return { line: html("p", {}, t("finalLine")), folded };
 }
 
 /** The answers of a person. */

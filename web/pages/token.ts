@@ -5,9 +5,11 @@ export const SENDER = "hush-token-of-sender";
 
 /** Take a token from the fragment and out of the address, and keep it under a name; null if there is none. */
 export function givenToken(name: string): string | null {
-  const found = new URLSearchParams(location.hash.slice(1)).get("token");
+  const said = new URLSearchParams(location.hash.slice(1));
+  const found = said.get("token");
   if (found === null) return null;
-  history.replaceState(null, "", location.pathname + location.search);
+  said.delete("token");
+  history.replaceState(null, "", location.pathname + location.search + (said.size === 0 ? "" : `#${said}`));
   return keepToken(name, found);
 }
 
