@@ -205,14 +205,15 @@ def memory() -> str:
     """The memory that ids take, from a kept run of benchmarks/ids.py."""
     kept = json.loads(IDS.read_text())
     lines = [
-        "| what takes ids | ids | MiB, at 12 bytes each | MiB taken | most beside the ids | peak, bytes for an id |"
+        "| what takes ids | ids | MiB, at 12 bytes each | MiB taken | most beside the ids | peak, bytes for an id "
+        "| longest step, ms of processor time |"
     ]
-    lines.append("|---" + "|---:" * 5 + "|")
+    lines.append("|---" + "|---:" * 6 + "|")
     for way, name in (("index", "the index alone"), ("store", "a store, by single reports")):
         row = kept[way]
         taken = f"{12 * row['ids'] / (1 << 20):.0f} | {row['taken']:.0f} | {row['beside']:.0f}"
         peak = f"{row['peak_each']:.0f}" if way == "index" else ""  # a store has too few ids for it to mean something
-        lines.append(f"| {name} | {row['ids']:,} | {taken} | {peak} |")
+        lines.append(f"| {name} | {row['ids']:,} | {taken} | {peak} | {row['longest_ms']:.0f} |")
     return "\n".join(lines)
 
 

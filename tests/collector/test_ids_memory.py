@@ -16,6 +16,8 @@ import pytest
 from hush.collector.stores import ids
 from hush.collector.stores.ids import IdIndex, packed
 
+FEW = 2 * ids.AT_ONCE + 4 * ids.PIECE  # ids that a run may move
+
 
 @pytest.mark.parametrize("size", [200_000, 100_000, 3])
 @pytest.mark.parametrize("values", [1 << 63, 1 << 17, 1])
@@ -58,6 +60,7 @@ def test_no_room_for_a_merge_changes_nothing() -> None:
 def test_a_failure_in_a_later_merge_finds_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first of several merges has changed a level: ids are still found, and none that was not added."""
     monkeypatch.setattr(ids, "NEWEST", 0)
+    monkeypatch.setattr(ids, "AT_ONCE", 1 << 16)
     held: dict[int, bytes] = {}
     index, everything = IdIndex(held.__getitem__), set()
     for number, size in enumerate([40_000, 15_000, 6000]):
@@ -92,3 +95,58 @@ def test_memory_is_that_of_the_ids() -> None:
     assert rows[-1]["ids"] >= 1_500_000
     assert max(row["taken"] - row["formula"] for row in rows) < 32
     assert max(row["peak"] - 2 * row["formula"] for row in rows) < 32
+
+
+def moved_by_each(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], IdIndex, list[bytes]]:
+    """Return how many ids each run has moved, the index, and some ids of each run, which were known at all times."""
+    moved, real = [0], ids._merge_piece
+
+    def counted(a: Any, b: Any, old: int, new: int) -> tuple[int, int]:
+        left = real(a, b, old, new)
+        moved[-1] += old + new - sum(left)
+        return left
+
+    monkeypatch.setattr(ids, "_merge_piece", counted)
+    held: dict[int, bytes] = {}
+    index, some = IdIndex(held.__getitem__), []
+    for number, size in enumerate(sizes):
+        held[number] = packed(new := [os.urandom(16) for _ in range(size)])
+        moved.append(0)
+        index.add(number, held[number])
+        some.append(new[0])
+        if number % 50 == 0:
+            assert index.known(some) == set(some)
+            assert index.known([os.urandom(16) for _ in range(50)]) == set()
+    return moved, index, some
+
+
+def test_no_commit_waits_for_a_large_merge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many ids there are, a run moves few of them; all are found while levels are merged, and levels stay few.
+
+    Hashes are random, so a piece of a level has about as many of another as their sizes say: at most twice its own, and
+    a tenth more.
+    """
+    moved, index, _ = moved_by_each([200] * 3000, monkeypatch)
+    assert max(moved) < FEW
+    assert sum(moved) > 3 * index.size, "levels are merged all the same"
+    assert len([part for level in index._levels for part in level.parts()]) < 15
+
+
+def test_an_index_that_merges_at_once_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin: as it was."""
+    monkeypatch.setattr(ids, "AT_ONCE", 1 << 60)
+    moved, _, _ = moved_by_each([200] * 3000, monkeypatch)
+    assert max(moved) > 4 * FEW
+
+
+@pytest.mark.parametrize("sizes", [[100_000, 60_000, 1, 1, 1], [40_000] * 12, [1, 200_000, 7, 90_000]])
+def test_large_runs_are_known_while_they_are_merged(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    _, index, some = moved_by_each(sizes, monkeypatch)
+    assert index.known(some) == set(some)
+    assert index.size == sum(sizes)
+    for _ in range(200):
+        index._advance(1000)
+    assert all(level.lower is None for level in index._levels)
+    assert index.known(some) == set(some)
+    for level in index._levels:
+        assert (level.arrays[0][1:] >= level.arrays[0][:-1]).all()
