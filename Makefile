@@ -66,7 +66,7 @@ $(READY_WEB): web/package.json web/package-lock.json
 demo: $(READY_DEMO)  ## A collector, a million made-up people who answer it, truth beside estimate (OPTIONS=--help)
 	@$(BIN)/python -m hush.demo $(OPTIONS)
 
-test: $(READY)  ## Run the tests that take little time: privacy, vectors, one or more of every capability (4 minutes)
+test: $(READY)  ## Run the tests that take little time: privacy, vectors, one or more of every capability (3 to 4 minutes)
 	$(BIN)/$(PYTEST) -m 'not slow'
 
 test-slow: $(READY)  ## Run the other tests: experiments, documents, storms, long statistics, browsers (tests/slow.py lists them)

@@ -63,6 +63,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.timeout(slow.TIMEOUT))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what the run cost, with its workers and their children; time on the clock depends on other programs."""
+    terminalreporter.write_line(f"{sum(os.times()[:4]):.0f} seconds of processor time")
+
+
 @pytest.fixture(autouse=True)
 def nothing_answered() -> None:
     """Every test begins as a new process does: nothing is remembered, and no other test has forked."""

@@ -2,8 +2,10 @@
 
 A key is a folder, a file or the beginning of a test's name, as pytest prints it, without the folders above. Proofs of
 privacy, vectors and at least one test of every capability stay in `make test`: `KEPT` names those that lie in a file of
-slow ones. They may take 370 seconds of processor time together, which is less than 4 minutes on two cores; `python
--m pytest -p tests.seconds` measures it.
+slow ones. A run may take 420 seconds of processor time, all in, which is less than 4 minutes on two cores. Every run
+prints what it took, and `python -m pytest -p tests.seconds` writes down the share of each test. On 18 November 2026 CI
+took 181 seconds on two cores for 9,618 tests, with compiled kernels. In a new clone the first run compiles them, which
+takes about a minute of processor time more.
 """
 
 from __future__ import annotations
