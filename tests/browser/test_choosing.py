@@ -18,7 +18,7 @@ from playwright.sync_api import Browser
 import hush
 from tests.browser import choosing
 from tests.browser.choosing import QUESTION, TRICKS, TRUTH, WISHED, Chooser
-from tests.browser.visits import Visit
+from tests.browser.visits import Visit, check_accessible, check_width
 from tests.collector.served import Served, anybody, serving
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ else:
     stats = pytest.importorskip("scipy.stats")
 
 FALSE_ALARM = 1e-6
+WAYS = [("dark keys", "phone"), ("dark", "keys")]
+"""How people visit each of the two collectors; the second pair has the link at the top, which small phones do not."""
 LAW = float(QUESTION.law("smoker", TRUTH)[WISHED])
 """The share of people with this answer who send what they wish for, if chance decides: 12 %."""
 
@@ -143,9 +145,11 @@ def test_a_person_who_prefers_one_outcome(browser: Browser, collectors: tuple[Se
     """Every visit sends one report, and chance decides which: with this power against getting one's wish at 90 %."""
     reports: list[bytes] = []
     for trick, options in TRICKS:
-        for served in collectors:
-            visit = Visit(browser, allowed=("status of 403",))
-            Chooser(visit, f"{served.url}/?plan={QUESTION.id}", trick, **options).run()
+        for served, way in zip(collectors, WAYS[trick is choosing.back], strict=True):
+            visit = Visit(browser, dark="dark" in way, phone="phone" in way, allowed=("status of 403",))
+            Chooser(visit, f"{served.url}/?plan={QUESTION.id}", trick, keyboard="keys" in way, **options).run()
+            check_accessible(visit.context.pages[-1])
+            check_width(visit.context.pages[-1])
             tickets = [asked for asked in visit.asked if asked.path.endswith("/ticket")]
             visit.close()
             assert len(tickets) <= 1, "another ticket was fetched"
