@@ -25,11 +25,13 @@ is then a draw from one mixture if nobody holds the text, so the test stays exac
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from statistics import NormalDist
 from typing import ClassVar, NamedTuple
+from unicodedata import category
 
 from hush.core.channels.base import Reading
 from hush.core.channels.indicator import Supporting
@@ -50,6 +52,9 @@ EMPTY = 40  # prefixes that nobody holds and that are kept all the same, on aver
 KEPT = 400  # prefixes, at most
 _LEAST = 1.5  # standard errors that a prefix must stand out, at least
 _FEW = 10_000  # answers up to which tails are the exact ones
+# Characters that would move a cursor, break a line or turn the order of letters. As in web/pages/frequent.ts.
+_TURNING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_UNSEEN = ("Cf", "Zl", "Zp", "Zs")  # kinds of characters that leave nothing to see
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,7 @@ class FrequentTexts(Rows[FrequentText]):
         "stderr": float,
         "low": float,
         "high": float,
+        "cut": bool,
     }
 
     def __init__(
@@ -101,13 +107,20 @@ class FrequentTexts(Rows[FrequentText]):
         shown = []
         for row in self:
             write = within(row.low, row.high)
-            text = row.category + "…" * row.cut
-            shown.append((text, write(row.share), f"{write(row.low)} .. {write(row.high)}"))
+            shown.append((_line(row), write(row.share), f"{write(row.low)} .. {write(row.high)}"))
         notes = [f"All other texts: {max(self.others, 0.0):.3f}." if self else "No text can be told from noise."]
         if math.isfinite(self.floor):
             notes.append(f"A text held by less than about {self.floor:.2g} of the people is likely missed.")
             notes.append(f"About {self.liars:,} people who lie together can add a text of their choice.")
         return Table(("text", "share", percent(self.level, "interval")), shown, texts=1, notes=tuple(notes))
+
+
+def _line(row: FrequentText) -> str:
+    """Return a text as a terminal can show it, whoever chose it: one line, in its own order."""
+    line = _TURNING.sub("\ufffd", row.category)
+    if all(category(letter) in _UNSEEN for letter in line):
+        line = "(blank)" if line or row.cut else "(empty)"
+    return line + "…" * row.cut
 
 
 def frequent(
