@@ -1,4 +1,4 @@
-"""The tables of frequent texts, from docs/measured/words.json and words-peers.json."""
+"""The tables of frequent texts, from docs/measured/words.json, words-peers.json and word-trends.json."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 KEPT = Path(__file__).parent / "measured" / "words.json"
 PEERS = Path(__file__).parent / "measured" / "words-peers.json"
+TRENDS = Path(__file__).parent / "measured" / "word-trends.json"
 
 
 def words() -> str:
@@ -52,6 +53,47 @@ def lengths() -> str:
     return "\n".join(lines)
 
 
+def trends() -> str:
+    """A new word, week by week: what is found, what it costs, and what a change shows."""
+    kept = json.loads(TRENDS.read_text(encoding="utf-8"))
+    columns = ("week", "hold it", "estimate", "95 % interval", "texts found", "held by nobody", "took another word")
+    costs = ("reports changed", "of these, hold it", "epsilon so far, on average", "afresh")
+    lines = ["| " + " | ".join([*columns, *costs]) + " |", "|---" + "|---:" * 10 + "|"]
+    for row in kept["weeks"]:
+        share, low, high = row["found"] or (None, None, None)
+        found = "not found | " if share is None else f"{share:.2%} | {low:.2%} .. {high:.2%}"
+        changes = f"{row['changed']:.2%} | {row['seen']:.2%} | {_part(row['guess'])}"
+        lines.append(
+            f"| {row['week']} | {row['truth']:.2%} | {found} | {row['returned']} | {row['false']} | {changes} "
+            f"| {row['spent']:.3f} | {row['week'] * kept['about']['epsilon']:g} |".replace("%", " %")
+        )
+    return "\n".join(lines)
+
+
+def _part(share: float | None) -> str:
+    return "" if share is None else f"{share:.0%}"
+
+
+def trend_facts() -> str:
+    """What holds for all weeks, in sentences."""
+    kept = json.loads(TRENDS.read_text(encoding="utf-8"))
+    about, last = kept["about"], kept["weeks"][-1]
+    times = sorted(int(text) for text in last["words"] if text != "1")
+    several = ", ".join(f"{last['words'][str(time)]:.2%} {time} times" for time in times)
+    weeks, epsilon, silent = len(kept["weeks"]), about["epsilon"], round(last["silent"] * about["people"])
+    facts = (
+        f"Each word that is new to a device costs exactly epsilon = {about['cost']}. After {weeks} weeks "
+        f"{last['words']['1']:.2%} of the people had paid it once, {several}. Of {about['people']:,} devices, "
+        f"{silent or 'none'} fell silent in the last week, under a cap of {about['cap']:g}.",
+        "A report that changed proves that the word changed. A word that changed leaves the report as it was with "
+        f"probability {about['unseen']:.1e} (exact, for words with other points): the fresh answer is the old one by "
+        "chance.",
+        f"With fresh noise, {weeks} weeks cost {weeks * epsilon:g}. Fresh noise for a total of {epsilon:g} would have "
+        f"{about['fresh_noise']:.1f} times the standard error each week.",
+    )
+    return "\n".join(f"- {fact}" for fact in facts).replace("%", " %")
+
+
 def _short(number: float) -> str:
     return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
 
@@ -61,4 +103,4 @@ def _peers(length: int) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: -float(row["epsilon"]))
 
 
-TABLES = {"words": words, "word peers": peers, "lengths": lengths}
+TABLES = {"words": words, "word peers": peers, "lengths": lengths, "trends": trends, "trend facts": trend_facts}
