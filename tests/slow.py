@@ -330,6 +330,7 @@ SLOW: dict[str, str] = {
     "cli/test_errors.py::test_names_that_are_no_text": "starts more commands",
     "test_duckdb.py::test_garbage_does_not_fill": "measures memory",
     "channels/test_sparse.py::test_memory_is_bounded": "measures memory",
+    "channels/test_geometry_memory.py::test_a_million_categories": "decodes a million categories, and measures memory",
     "server/test_binomial.py::test_bounds_miss_no_more_often_than_promised[0.2]": "adds up one more distribution",
     "collector/test_timeline.py::test_merging_keeps_totals": "merges many timelines",
     "relay/test_seen.py::test_readers_see_whole_batches": "starts a collector and a relay",

@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from hush.errors import EstimateError
 from hush.planning.texts import second_round
 from hush.server import frequent as searching
 from hush.server.binomial import at_least
-from hush.server.frequent import Search, candidates, frequent
+from hush.server.frequent import Search, candidates, frequent, joined
 from hush.server.tally import Tally, without
 from hush.testing import SeededCoins
 
@@ -148,6 +149,66 @@ def test_few_of_those_returned_are_held_by_nobody(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(searching, "_tail", lambda *given: 0.0)
     returned, invented, missed = _wrong(plan(), 30)
     assert at_least(invented, returned, 0.06) < 1e-6
+
+
+def _chances(n: int, p: float) -> list[float]:
+    """The binomial probabilities of all counts, one after the other: not by the function that hush uses."""
+    logs = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(n + 1)]
+    return [math.exp(log + k * math.log(p) + (n - k) * math.log1p(-p)) for k, log in enumerate(logs)]
+
+
+def _asked(asked: Plan, index: int, n: int, counts: dict[int, int]) -> searching._Asked:
+    """A question that n people answered; these counts are those of its first points."""
+    answered = [n if place == index else 0 for place in range(len(asked.questions))]
+    rows = [[0] * question.channel.alphabet.size for question in asked.questions]
+    for place, count in counts.items():
+        rows[index][place] = count
+    return searching._asked(Tally(asked, n, answered, rows), "word")[index]
+
+
+@pytest.mark.parametrize("n", [900, 12_000, 60_000])
+def test_a_tail_is_exact_for_many_answers_too(n: int) -> None:
+    """If nobody holds a text, its tail is at most a with probability at most a. A normal tail is so up to twice."""
+    base = _asked(plan(), 2, n, {}).base
+    first = round(n * base)
+    asked = _asked(plan(), 2, n, {place: first + place for place in range(300)})  # every point has another count
+    chances = _chances(n, base)
+    for a in (0.05, 0.01, 1e-3, 1e-4):
+        count = first + next(place for place in range(300) if asked.tail(place) <= a)  # the first that is told
+        right = math.fsum(chances[count:])
+        assert right <= a * (1 + 1e-9)
+        assert right + chances[count - 1] > a * (1 - 1e-9), (
+            "with one report less it would not be told: no power is lost"
+        )
+        normal = NormalDist().cdf((n * base - count) / math.sqrt(n * base * (1 - base)))
+        if a <= 1e-3:
+            assert right > 1.1 * normal, "the twin takes a normal tail, and tells too much"
+
+
+def test_tails_of_two_rounds_are_joined_and_none_is_too_small() -> None:
+    """Over all pairs of counts: at most a with probability at most a. The twin pools shares by a normal tail."""
+    ns, bases, weights = (700, 250), (0.0189, 0.02), (1.0, 0.7)
+    chances = [_chances(n, base) for n, base in zip(ns, bases, strict=True)]
+    tails = [[at_least(k, n, base) for k in range(60)] for n, base in zip(ns, bases, strict=True)]
+    deviations = [math.sqrt(n * base * (1 - base)) for n, base in zip(ns, bases, strict=True)]
+    pairs = [(i, j, chances[0][i] * chances[1][j]) for i in range(60) for j in range(60)]
+
+    def pooled(i: int, j: int) -> float:
+        z = [(k - n * base) / d for k, n, base, d in zip((i, j), ns, bases, deviations, strict=True)]
+        return NormalDist().cdf(-sum(map(math.prod, zip(weights, z, strict=True))) / math.hypot(*weights))
+
+    for a in (0.05, 0.01, 1e-3, 1e-4):
+        told = math.fsum(chance for i, j, chance in pairs if joined((tails[0][i], tails[1][j]), weights) <= a)
+        assert a / 4 < told <= a * (1 + 1e-9)
+        assert math.fsum(chance for i, j, chance in pairs if pooled(i, j) <= a) > (1.2 if a < 0.05 else 1.0) * a
+
+
+def test_joined_tails_of_ends() -> None:
+    assert joined((1.0, 1e-9), (1, 1)) == 1.0
+    assert joined((0.0, 0.5), (1, 1)) < 1e-100
+    assert joined((0.5, 0.5), (1, 3)) == pytest.approx(0.5)
+    assert joined((0.01, 0.01), (1, 1)) < 0.001
+    assert joined((0.01, 0.3), (1e6, 1)) == pytest.approx(0.01, rel=1e-3)  # a round without noise decides
 
 
 def test_a_second_round_sharpens_the_ranking() -> None:

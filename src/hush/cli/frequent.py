@@ -72,17 +72,19 @@ def frequent(
         with atomic.replacing(Path(plan), overwrite=overwrite) as file:
             file.write(made.to_json().encode())  # its SHA-256 is the plan's id
         return
-    rows = found.frequent(
-        first, attribute, top, second=None if second is None else files.read_tally(second), level=level, false=false
-    )
+    ranked = None if second is None else files.read_tally(second)
+    rows = found.frequent(first, attribute, top, second=ranked, level=level, false=false)
     if machine:
-        shown = [results.plain(row) for row in rows]
         head = {"plan": first.plan.id, "reports": first.reports, "attribute": attribute, "level": level}
-        as_json({**head, "others": rows.others, "missing": rows.missing, "floor": rows.floor, "rows": shown})
+        if ranked is not None:
+            head |= {"second": ranked.plan.id, "reports_second": ranked.reports}
+        about = {name: results.known(getattr(rows, name)) for name in ("others", "missing", "floor", "liars")}
+        as_json({**head, **about, "rows": [results.plain(row) for row in rows]})
     elif commas:
         results.print_csv(rows)
     else:
         from hush.cli import printing
 
         printing.show(rows)
-        printing.say(f"From {first.reports:,} reports.")
+        more = "" if ranked is None else f" of the first round and {ranked.reports:,} of the second"
+        printing.say(f"From {first.reports:,} reports{more}.")

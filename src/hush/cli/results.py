@@ -52,10 +52,12 @@ def put(rows: Rows[Any], counted: Tally, about: dict[str, Any], *, machine: bool
 
 def plain(row: Row) -> dict[str, Any]:
     """Return a row as JSON values: unknown numbers are null, as JSON has neither NaN nor infinity."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in vars(row).items()
-    }
+    return {name: known(value) for name, value in vars(row).items()}
+
+
+def known(value: Any) -> Any:
+    """Return a value, or None for a number that is unknown."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def named(rows: Rows[Any], schema: Schema) -> list[dict[str, Any]]:

@@ -6,30 +6,41 @@ points of the next question. A prefix is kept if it exceeds a threshold that let
 questions after it leave few of these.
 
 **False finds.** Some texts that are found at the end are held by nobody. The last question asks for the whole text by
-another hash, and no choice depended on it. So it tests each text that was found: how likely is a count like this one if
-nobody holds it? The procedure of Benjamini and Hochberg (1995) decides which texts to return. On average at most
-`false` of those are held by nobody, up to texts that share a point by chance with one that many hold: about one in a
-thousand of the empty ones.
+another hash, and no choice depended on it. So it tests each text that was found. If nobody holds the text, every report
+to that question supports it with the same known probability, and reports are independent: their number is binomial.
+The *tail* of a text is the probability of at least the number that was counted. By its definition, a tail of at most a
+has a probability of at most a, for every a: the tails are exact, not approximate. The procedure of Benjamini and
+Hochberg (1995) returns the texts with the r smallest tails, for the largest r such that the r-th of all m tails is at
+most `false` times r/m. They prove for independent tests that on average at most `false` times m_0/m of the returned
+texts are held by nobody, if m_0 of the m texts are. Here counts of two such texts have a correlation of about
+-1/q^(t-1) in a geometry and -1/K in a list of K texts: hardly any. (A text may also share its point by chance with one
+that many hold. That happens to about one in a thousand of the empty ones.)
 
 **Intervals** come from the last question too. They are those of Benjamini and Yekutieli (2005): because only some texts
 are returned, each interval has a higher level, such that on average the share `level` of all returned ones is right.
 
 **A second round** asks other people which of the texts that were found is theirs (`hush.second_round`). Nothing in it
-is hashed, and its shares and those of the last question are pooled.
+is hashed, and its shares and those of the last question are pooled. Both rounds give a text a tail, t_1 and t_2, which
+are independent. For the quantile function N of the normal distribution, -N(t_i) exceeds any z at most as often as a
+normal number does, because t_i is at most a at most as often as a uniform number is. So does the sum of -w_i N(t_i) for
+positive w_i with w_1^2 + w_2^2 = 1, and its normal tail is a tail of both rounds together (Stouffer 1949). The weights
+are inversely proportional to the noise of the rounds.
 
 **Own reports of a relay** were subtracted on average (`hush.server.own`). The chance in them widens all intervals, and
-counts as noise when texts are told from it. With few answers the test looks at all reports, own ones among them: each
-is then a draw from one mixture if nobody holds the text, so the test stays exact.
+counts as noise when texts are told from it. The test looks at all reports, own ones among them: each is a draw from one
+mixture if nobody holds the text, so the tail stays exact.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from statistics import NormalDist
 from typing import ClassVar, NamedTuple
+from unicodedata import category
 
 from hush.core.channels.base import Reading
 from hush.core.channels.indicator import Supporting
@@ -49,7 +60,10 @@ from hush.show.tables import Table, percent, within
 EMPTY = 40  # prefixes that nobody holds and that are kept all the same, on average, at each step
 KEPT = 400  # prefixes, at most
 _LEAST = 1.5  # standard errors that a prefix must stand out, at least
-_FEW = 10_000  # answers up to which tails are the exact ones
+_LEAST_TAIL = 1e-300  # smaller ones count as this one, which changes nothing
+# Characters that would move a cursor, break a line or turn the order of letters. As in web/pages/frequent.ts.
+_TURNING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_UNSEEN = ("Cf", "Zl", "Zp", "Zs")  # kinds of characters that leave nothing to see
 
 
 @dataclass(frozen=True)
@@ -80,6 +94,7 @@ class FrequentTexts(Rows[FrequentText]):
         "stderr": float,
         "low": float,
         "high": float,
+        "cut": bool,
     }
 
     def __init__(
@@ -101,13 +116,20 @@ class FrequentTexts(Rows[FrequentText]):
         shown = []
         for row in self:
             write = within(row.low, row.high)
-            text = row.category + "…" * row.cut
-            shown.append((text, write(row.share), f"{write(row.low)} .. {write(row.high)}"))
+            shown.append((_line(row), write(row.share), f"{write(row.low)} .. {write(row.high)}"))
         notes = [f"All other texts: {max(self.others, 0.0):.3f}." if self else "No text can be told from noise."]
         if math.isfinite(self.floor):
             notes.append(f"A text held by less than about {self.floor:.2g} of the people is likely missed.")
             notes.append(f"About {self.liars:,} people who lie together can add a text of their choice.")
         return Table(("text", "share", percent(self.level, "interval")), shown, texts=1, notes=tuple(notes))
+
+
+def _line(row: FrequentText) -> str:
+    """Return a text as a terminal can show it, whoever chose it: one line, in its own order."""
+    line = _TURNING.sub("\ufffd", row.category)
+    if all(category(letter) in _UNSEEN for letter in line):
+        line = "(blank)" if line or row.cut else "(empty)"
+    return line + "…" * row.cut
 
 
 def frequent(
@@ -273,7 +295,7 @@ class _Asked:
         return self.answered * (self.base + z * self.noise / (high - low))
 
     def tail(self, place: int) -> float:
-        """Return how likely a count like this one is if nobody holds the text, for few answers."""
+        """Return how likely at least this count is if nobody holds the text, exactly."""
         if self._own is None:
             return at_least(self.totals[place], self.answered, self.base)
         mixed = (self.answered * self.base + (self._all - self.answered) * self._chances[place]) / self._all
@@ -419,13 +441,22 @@ def _weighed(
         parts = [asked.sample(text, code) for asked in rounds]
         sample = parts[0] if len(parts) == 1 else Pool(tuple(zip(weights, parts, strict=True)))
         point = sample.mean if isinstance(sample, Sample) else sample.point
-        found.append(_Weighed(_tail(rounds, text, code, point / noise), point, sample, value, cut))
+        found.append(_Weighed(_tail(rounds, text, code), point, sample, value, cut))
     return noise, sorted(found, key=lambda one: (one.tail, -one.point))
 
 
-def _tail(rounds: Sequence[_Asked], text: Text, code: int, z: float) -> float:
+def _tail(rounds: Sequence[_Asked], text: Text, code: int) -> float:
     """Return how likely a share like this one is if nobody holds the text."""
-    first = rounds[0]
-    if len(rounds) == 1 and first.answered <= _FEW:
-        return first.tail(first.place(text, code))
-    return NormalDist().cdf(-z)
+    tails = [asked.tail(asked.place(text, code)) for asked in rounds]
+    return tails[0] if len(tails) == 1 else joined(tails, [1 / asked.noise for asked in rounds])
+
+
+def joined(tails: Sequence[float], weights: Sequence[float]) -> float:
+    """Return the tail of several independent rounds together, by Stouffer's method."""
+    if max(tails) >= 1:
+        return 1.0
+    normal = NormalDist()
+    total = math.fsum(
+        weight * normal.inv_cdf(max(tail, _LEAST_TAIL)) for tail, weight in zip(tails, weights, strict=True)
+    )
+    return normal.cdf(total / math.hypot(*weights))

@@ -108,13 +108,13 @@ class Rows(Shown, list[R]):
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame of pandas."""
         pd = _needed("pandas", "to_pandas() needs pandas: pip install pandas")
-        kinds = {str: "string", int: "int64", float: "float64"}
+        kinds = {str: "string", int: "int64", float: "float64", bool: "bool"}
         return pd.DataFrame({name: pd.Series(values, dtype=kinds[kind]) for name, kind, values in self._listed()})
 
     def to_polars(self) -> polars.DataFrame:
         """Return a data frame of polars."""
         pl = _needed("polars", "to_polars() needs polars: pip install polars")
-        kinds = {str: pl.String, int: pl.Int64, float: pl.Float64}
+        kinds = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
         frame: polars.DataFrame = pl.DataFrame(
             [pl.Series(name, values, dtype=kinds[kind]) for name, kind, values in self._listed()]
         )
@@ -123,7 +123,7 @@ class Rows(Shown, list[R]):
     def to_arrow(self) -> pyarrow.Table:
         """Return a table of Arrow."""
         pa = _needed("pyarrow", "to_arrow() needs pyarrow: pip install 'hush-ldp[batch]'")
-        kinds = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+        kinds = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
         return pa.table({name: pa.array(values, type=kinds[kind]) for name, kind, values in self._listed()})
 
     def _listed(self) -> list[tuple[str, type, list[Any]]]:
