@@ -58,7 +58,7 @@ function checkText(attribute: Fields): void {
   ensure(["lower", "keep"].includes(attribute["case"] as string), "case must be lower or keep");
   const letters = typeof alphabet === "string" ? [...alphabet] : [];
   if (alphabet !== null) {
-    ensure(printable(alphabet, 2, BYTES) && letters.length > 1, "alphabet must be 2 to 256 printable characters");
+    ensure(printable(alphabet, 2, BYTES), "alphabet must be 2 to 256 printable characters");
     ensure(new Set(letters).size === letters.length, "characters of the alphabet must differ");
     const normal = letters.map((one) => cased(one, attribute["case"] as string).normalize("NFC"));
     ensure(normal.every((one, i) => one === letters[i]), "the alphabet must be in its normal form");
@@ -67,19 +67,18 @@ function checkText(attribute: Fields): void {
   ensure(rows.length === (alphabet === null ? 4 : symbols) || (alphabet !== null && rows.length === 1), "code must have a row for each symbol");
   const next = (row: number, symbol: number): number => {
     if (alphabet !== null) return rows.length > 1 ? symbol : 0;
-    if (symbol >= 0x80 && symbol < 0xc0) return Math.max(row - 1, 0);
-    return symbol < BYTES ? Number(symbol >= 0xc0) + Number(symbol >= 0xe0) + Number(symbol >= 0xf0) : 0;
+    const ones = Math.clz32(~(symbol << 24)); // with which a byte of UTF-8 begins: one if it is not the first of a character
+    return Math.max((ones === 1 ? row : ones) - 1, 0);
   };
   const words = rows.map((row, at) => {
     ensure(typeof row === "string" && row.length === symbols && /^[1-9a-o]+$/.test(row), "a row of the code must have lengths from 1 to 24");
     const lengths = [...row].map((digit) => DIGITS.indexOf(digit));
     ensure(lengths.reduce((sum, one) => sum + 2 ** -one, 0) <= 1, "the words of the code must be longer"); // exact: multiples of 2^-24
     const found: Word[] = [];
-    let [word, before] = [0, 0];
-    for (const symbol of [...lengths.keys()].sort((i, j) => lengths[i]! - lengths[j]! || i - j)) {
-      word <<= lengths[symbol]! - before;
-      before = lengths[symbol]!;
-      found[symbol] = [word++ << (MAX_WORD - before), before, next(at, symbol)];
+    let word = 0;
+    for (const symbol of [...lengths.keys()].sort((i, j) => lengths[i]! - lengths[j]!)) {
+      found[symbol] = [word, lengths[symbol]!, next(at, symbol)];
+      word += 1 << (MAX_WORD - lengths[symbol]!);
     }
     return found;
   });
@@ -115,7 +114,7 @@ function pointsOf(text: string, most: number): [Uint32Array, number] {
   return [found, count];
 }
 
-/** Returns the code points of a text that count, in their normal form, with zeros behind, and how many they are. */
+/** Returns the code points of a text that count, in their normal form, with anything behind, and how many they are. */
 function normal(text: Text, value: string): [Uint32Array, number] {
   const seen = LOOK * text.length;
   const [given, held] = pointsOf(value, seen);
@@ -139,10 +138,9 @@ function normal(text: Text, value: string): [Uint32Array, number] {
   for (let i = 0; i < text.length; i++) {
     const point = kept[Math.min(first + i, seen)]!;
     const here = Number(first + i < count);
-    found[i] = point * here;
+    found[i] = point;
     last = here & (1 - isSpace(point)) ? i + 1 : last;
   }
-  for (let i = 0; i < text.length; i++) found[i]! *= Number(i < last);
   return [found, last];
 }
 
@@ -178,6 +176,12 @@ function textCode(text: Text, value: unknown, fail: (rule: string) => never): In
   if (given.length > 4096 && [...given].length > 4096) fail("must be a string of at most 4096 characters");
   const [looked] = pointsOf(given, LOOK * text.length);
   if (looked.reduce((half, point) => half | Number((point & 0xfffff800) === 0xd800), 0)) fail("must not hold half of a pair of surrogates, which is no character");
+  const code = bitsOf(text, given);
+  return (value === null ? null : code) as unknown as Input;
+}
+
+/** Returns the bits of a text that is there. */
+function bitsOf(text: Text, given: string): bigint {
   const { words } = TABLES.get(text)!;
   const end = words[0]!.length - 1;
   const bits = new Uint8Array(text.bits + 1);
@@ -192,8 +196,7 @@ function textCode(text: Text, value: unknown, fail: (rule: string) => never): In
     going &= Number(symbol !== end);
     row = next;
   }
-  const code = BigInt(`0b${bits.subarray(0, text.bits).join("")}`);
-  return (value === null ? null : code) as unknown as Input;
+  return BigInt(`0b${bits.subarray(0, text.bits).join("")}`);
 }
 
 /** Returns the function from a code to the point of its first bits. */
@@ -217,11 +220,10 @@ function prefix(text: Text, chunks: readonly number[], points: number): (code: I
 
 /** Returns the function from a code to the place of a listed text, behind which come all others, and missing ones. */
 function among(text: Text, values: readonly string[]): (code: Input) => number {
-  const fail = (): never => ensure(false, "a listed text must be a string") as never;
   const codes = values.map((value) => {
     const [points, count] = normal(text, value);
     ensure(String.fromCodePoint(...points.subarray(0, count)) === value, "a listed text must be in its normal form");
-    return textCode(text, value, fail) as unknown as bigint;
+    return bitsOf(text, value);
   });
   ensure(new Set(codes).size === codes.length, "listed texts must differ");
   const order = [...codes.keys()].sort((i, j) => Number(codes[i]! > codes[j]!) - Number(codes[i]! < codes[j]!));
