@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import shlex
 from pathlib import Path
@@ -212,6 +213,29 @@ def test_tables_are_those_of_the_program() -> None:
     for page in tables.PAGES:
         text = (ROOT / "docs" / page).read_text(encoding="utf-8")
         assert tables.filled(page) == text, f"{page} is out of date: make docs"
+
+
+def test_the_table_of_times_says_what_its_file_does_not_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of today has machine, load and sizes; in an older one most are missing, and the page says so."""
+    tables, kept = neighbour("stopwatch_tables"), tmp_path / "kept.json"
+    monkeypatch.setattr(tables, "KEPT", kept)
+    old = {"first": 0.5, "few": 100, "later": 0.6, "many": 400, "size": 0.01, "given": 0.7, "count": 100}
+    new = old | {"first_size": 0.02, "given_size": 0.03, "run": "today", "others": 0.041}
+    on = {"processor": "P", "cores": 2, "system": "Linux", "python": "CPython 3.11", "load": 0.07}
+    kept.write_text(json.dumps({"old": old}))
+    text = tables.stopwatch()
+    assert "| old | 0.500 | 0.615 |  | 0.600 | 0.558 | 1.00 % | 0.700 | 0.615 |  |\n" in text
+    assert "Of 1 plans the kept measurement states neither the machine nor its load, and 2 of their sizes" in text
+    assert "Measured on" not in text
+    kept.write_text(json.dumps({"runs": {"today": on}, "plans": {"new": new, "old": old, "alone": {}}}))
+    text = tables.stopwatch()
+    assert "| new | 0.500 | 0.615 | 2.00 % | 0.600 | 0.558 | 1.00 % | 0.700 | 0.615 | 3.00 % |\n" in text
+    assert "| alone |  |  |  |  |  |  |  |  |  |\n" in text
+    assert "Measured on today, 1 plans: P with 2 cores, Linux, CPython 3.11. The load was 0.07 when it began." in text
+    assert "Other programs used at most 4.1 % of the processors meanwhile." in text
+    assert "Of 2 plans the kept measurement" in text
+    kept.write_text(json.dumps({"runs": {"today": on | {"load": None}}, "plans": {"new": new | {"others": None}}}))
+    assert tables.stopwatch().endswith("today, 1 plans: P with 2 cores, Linux, CPython 3.11.")
 
 
 def test_the_readme_knows_every_mechanism() -> None:

@@ -120,22 +120,27 @@ def main() -> None:
     parser.add_argument(
         "--keep", action="store_true", help="try nothing; keep what the last runs found, for the documents"
     )
-    parser.add_argument("--stale", action="store_true", help="try nothing; list what changed since it was tried")
+    parser.add_argument(
+        "--stale",
+        action="store_true",
+        help="try nothing; list what changed since it was tried, and fail if anything did",
+    )
     parser.add_argument("--whole", type=int, help="of Python: change every so-many-th before the import, and compare")
     parser.add_argument("--limit", type=float, default=30, help="processor seconds for a change on import")
     options = parser.parse_args()
-    os.environ["CI"] = "1"  # the same examples every time
-    CACHE.mkdir(exist_ok=True)
     known = {module.name for module in MODULES}
     if not set(options.modules) <= known:
         parser.error(f"modules are: {', '.join(sorted(known))}")
     if options.stale:
-        for name, state in stale().items():
+        old = stale()
+        for name, state in old.items():
             print(f"{name}: {state}")
-        return
+        sys.exit(1 if old else 0)  # a release waits for these
     if options.keep:
         keep(options.modules or known)
         return
+    os.environ["CI"] = "1"  # the same examples every time
+    CACHE.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
         tempfile.tempdir = folder  # everything temporary goes in there, and away at the end
         for module in MODULES:

@@ -146,8 +146,8 @@ SCRIPTS = (*(kind for kind in KINDS if kind != "geometry"), "alphabet", "channel
 
 TRAININGS = ("answers", "arithmetic", "description", "maps", "phase")
 OWN = (  # its own tests are enough: what is in large.js, and what hardly any other test reaches
-    *("channels/geometry", "client", "coins", "following", "large", "ledger", "randomise", "stores", "texts"),
-    *("tickets", "views", "training", *(f"training/{name}" for name in TRAININGS)),
+    *("channels/geometry", "client", "coins", "following", "large", "ledger", "randomise", "sealing", "stores"),
+    *("texts", "tickets", "views", "training", *(f"training/{name}" for name in TRAININGS)),
 )
 
 
@@ -317,6 +317,7 @@ MODULES = (
             "trainings": "trainings",
         }.items()
     ),
+    Module("collector/tickets", ("tests/collector/test_tickets.py",)),
     *(
         _script(f"channels/{name}", "laws", "channels", "vectors", "report", "plan", "recorded", last=("counts",))
         for name in sorted(SCRIPTS)
@@ -336,6 +337,7 @@ MODULES = (
     _script("randomise", "record", "vectors", "edges"),
     _script("report", "report", "vectors"),
     _script("schema", "schema", "record", "plan"),
+    _script("sealing", "sealing"),
     _script("stores", "ledger", "client"),
     _script("tickets", "client", "ledger", "edges", "views"),
     _script("training", "taking-part"),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hush import Plan
-from hush.core.channels import Cells, Channel, Corners, Cube, Geometry, Output, Rows, Signs, Subset, Unary
+from hush.core.channels import Cells, Channel, Corners, Cube, Geometry, Output, Picks, Rows, Signs, Subset, Unary
 from hush.core.report import Report
 from hush.core.schema import Input
 from hush.device.coins import SystemCoins
@@ -38,6 +38,10 @@ def _score(channel: Channel, one: list[Input], other: list[Input]) -> Score:
     if isinstance(channel, Subset | Unary | Cells):
         here, there = (channel.state(inputs, SystemCoins()) for inputs in (one, other))
         return lambda output: (here in _members(output)) - (there in _members(output))
+    if isinstance(channel, Picks):
+        held = [_held(channel, inputs) for inputs in (one, other)]
+        chances = [float(chance / channel.chances_of[0]) for chance in channel.chances_of]
+        return lambda output: chances[len(held[0] & {*_members(output)})] - chances[len(held[1] & {*_members(output)})]
     if isinstance(channel, Geometry):
         marks = [set(_orthogonal(channel, inputs)) for inputs in (one, other)]
         return lambda output: (output in marks[0]) - (output in marks[1])
@@ -46,6 +50,13 @@ def _score(channel: Channel, one: list[Input], other: list[Input]) -> Score:
         return lambda output: len(near & {*_members(output)}) - len(far & {*_members(output)})
     laws = [channel.likelihood(_number(inputs)) or [] for inputs in (one, other)]
     return lambda output: laws[0][_members(output)[0]] - laws[1][_members(output)[0]]
+
+
+def _held(channel: Picks, inputs: list[Input]) -> set[int]:
+    """The items that are held, blanks included."""
+    marks = channel.state(inputs, SystemCoins())
+    assert isinstance(marks, bytes)
+    return {item for item, mark in enumerate(marks) if mark}
 
 
 def _cells(channel: Rows, inputs: list[Input]) -> set[int]:

@@ -34,6 +34,7 @@ const PARTS = [
   ["src/index.ts", "hush.js", largeApart],
   ["src/large.ts", "large.js", partsApart],
   ["src/training.ts", "training.js", clientBeside],
+  ["src/sealing.ts", "seal.js"],
 ];
 const unchanged = new Map(); // the parts that this file is not in, as they were built
 
@@ -61,7 +62,7 @@ async function bundled(contents, name) {
       target: "es2022",
       logLevel: "silent",
       metafile: true,
-      plugins: [changed, apart],
+      plugins: apart ? [changed, apart] : [changed],
       outfile,
     });
     if (!Object.keys(metafile.inputs).some((input) => resolve(web, input) === path)) unchanged.set(out, outfile);

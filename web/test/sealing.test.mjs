@@ -1,9 +1,9 @@
 // Sealed reports: the published vector of HPKE, and those of spec/vectors.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytes, hex, hush, vectors } from "./words.mjs";
-import * as sealing from "../../src/hush/collector/static/seal.js";
+import { beside, bytes, hex, hush, vectors } from "./words.mjs";
 
+const sealing = await beside("seal.js");
 const { seal, sealWith } = sealing;
 const ascii = (text) => new TextEncoder().encode(text);
 
@@ -28,7 +28,11 @@ test("reports are sealed as by every implementation", async () => {
   const plan = await hush.Plan.parse(file.plan);
   const random = crypto.getRandomValues.bind(crypto);
   for (const { ephemeral, report, sealed } of file.cases) {
-    crypto.getRandomValues = (into) => (into.set(bytes(ephemeral)), into);
+    crypto.getRandomValues = (into) => {
+      assert.equal(into.length, 32); // a secret of X25519
+      into.set(bytes(ephemeral));
+      return into;
+    };
     try {
       assert.equal(hex(await seal(hush.Report.decode(plan, bytes(report)), file.key)), sealed);
     } finally {
@@ -130,4 +134,142 @@ test("a report with a ticket does not go through a relay", async () => {
   const fetch = () => assert.fail("the collector knows this id");
   await assert.rejects(sealing.sendKept("https://relay.example", ledger, report, file.key, { fetch }), /with a ticket/);
   assert.equal((await ledger.entry(plan)).state, "drawn");
+});
+
+/** As much of a report as sealing needs, of a plan with these widths of answers, k of which are given. */
+const made = (widths, k) => ({
+  id: "1".repeat(32),
+  plan: { id: "2".repeat(64), k, questions: widths.map((width) => ({ channel: { alphabet: { width } } })) },
+  encode: () => new Uint8Array(3),
+});
+
+test("all sealed reports of a plan are as long as its longest", async () => {
+  const alone = Array(256).fill(1);
+  for (const [widths, k, longest] of [
+    [[4], 1, 25 + 4],
+    [[1, 9, 2], 3, 25 + 12], // all questions are answered, and need no numbers
+    [[1, 9, 2], 2, 25 + 2 + 11],
+    [[10, 9, 2], 1, 25 + 1 + 10],
+    [[...alone.slice(1), 7], 1, 25 + 1 + 7],
+    [alone, 2, 25 + 2 + 2],
+    [[...alone, 7], 1, 25 + 2 + 7],
+  ])
+    assert.equal((await seal(made(widths, k), file.key)).length, 32 + longest + 16);
+});
+
+/** Puts others in the place of some functions while something is done. */
+async function instead(of, functions, action) {
+  const before = Object.entries(functions).map(([name]) => [name, Object.getOwnPropertyDescriptor(of, name)]);
+  for (const [name, value] of Object.entries(functions)) Object.defineProperty(of, name, { value, configurable: true, writable: true });
+  try {
+    return await action();
+  } finally {
+    for (const [name, old] of before) old ? Object.defineProperty(of, name, old) : delete of[name];
+  }
+}
+
+test("no key can be taken out of the browser again", async () => {
+  const kinds = [];
+  const { importKey, generateKey } = crypto.subtle;
+  const spies = {
+    importKey: (format, data, name, extractable, uses) => (kinds.push(extractable), importKey.call(crypto.subtle, format, data, name, extractable, uses)),
+    generateKey: (name, extractable, uses) => (kinds.push(extractable), generateKey.call(crypto.subtle, name, extractable, uses)),
+  };
+  await instead(crypto.subtle, spies, async () => {
+    await seal(made([4], 1), file.key);
+    await sealing.canSeal();
+  });
+  assert.ok(kinds.length > 5);
+  assert.deepEqual(new Set(kinds), new Set([false]));
+});
+
+const places = ["https://relay.example", "https://relay.example/", "https://relay.example///"];
+let count = 0;
+const another = () => ({ ...made([4], 1), id: `${++count}`.padStart(32, "0") });
+
+test("a request has the report, and nothing that says who sends it", async () => {
+  const asked = [];
+  const times = [];
+  const fetch = async (url, init) => (asked.push([url, init]), Response.json({ new: asked.length === 1 ? 1 : "1" }, { status: 202 }));
+  const timeout = (time) => (times.push(time), "a signal");
+  await instead(AbortSignal, { timeout }, async () => {
+    const receipts = [];
+    for (const place of places) receipts.push(await instead(globalThis, { fetch }, () => sealing.sendSealed(place, another(), file.key)));
+    receipts.push(await sealing.sendSealed("https://relay.example/a//b/", another(), file.key, { fetch, timeout: 7 }));
+    assert.deepEqual(receipts, [{ new: true }, ...Array(3).fill({ new: false })]);
+  });
+  assert.deepEqual(times, [10_000, 10_000, 10_000, 7]);
+  const path = `/sealed/${"2".repeat(64)}`;
+  assert.deepEqual(asked.map(([url]) => url), [...places.map(() => `https://relay.example${path}`), `https://relay.example/a//b${path}`]);
+  for (const [, { body, ...init }] of asked) {
+    assert.equal(body.length, 32 + 29 + 16);
+    assert.deepEqual(init, {
+      method: "POST",
+      headers: { "Content-Type": "application/octet-stream" },
+      redirect: "error",
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+      cache: "no-store",
+      signal: "a signal",
+    });
+  }
+});
+
+test("pauses between tries double, and tries end", async () => {
+  const tries = async (status, options) => {
+    const [pauses, statuses] = [[], []];
+    const setTimeout = (then, pause) => (pauses.push(pause), queueMicrotask(then));
+    const fetch = async () => (statuses.push(status), new Response("", { status }));
+    await instead(Math, { random: () => 0.25 }, () =>
+      instead(globalThis, { setTimeout }, () =>
+        assert.rejects(sealing.sendSealed(places[0], another(), file.key, { fetch, ...options }), (error) => {
+          assert.ok(error instanceof sealing.RelayError);
+          assert.equal(error.status, status);
+          return true;
+        }),
+      ),
+    );
+    return [statuses.length, pauses];
+  };
+  assert.deepEqual(await tries(503, {}), [6, [375, 750, 1500, 3000, 6000]]);
+  assert.deepEqual(await tries(503, { attempts: 3, pause: 8 }), [3, [6, 12]]);
+  assert.deepEqual(await tries(503, { attempts: 1 }), [1, []]);
+  for (const status of [408, 425, 429, 500, 502, 503, 504]) assert.equal((await tries(status, { attempts: 2 }))[0], 2, status);
+  for (const status of [200, 201, 203, 400, 407, 409, 424, 426, 428, 430, 499, 501, 505]) assert.equal((await tries(status, { attempts: 2 }))[0], 1, status);
+});
+
+test("a report that could not be sealed is sealed when it is sent again", async () => {
+  const report = another();
+  const fetch = async () => Response.json({ new: 1 }, { status: 202 });
+  const send = () => sealing.sendSealed(places[0], report, file.key, { fetch });
+  const getRandomValues = () => {
+    throw new Error("no random numbers");
+  };
+  await assert.rejects(instead(crypto, { getRandomValues }, send), /no random numbers/);
+  assert.deepEqual(await send(), { new: true });
+});
+
+test("only the entry of the plan gets the sealed bytes, and only those for its plan and key are sent", async () => {
+  const sent = [];
+  const fetch = async (_, { body }) => (sent.push(hex(body)), Response.json({ new: 1 }, { status: 202 }));
+  const report = another();
+  const sealed = { key: file.key, bytes: Uint8Array.of(1, 2, 3) };
+  const steps = [];
+  const through = async (book) => {
+    let found;
+    const store = { update: async (change) => void (steps.push("kept"), (found = change(book))) };
+    const noted = (step) => async () => void steps.push(step);
+    const ledger = { store, entry: async () => undefined, sending: noted("sending"), arrived: noted("arrived") };
+    assert.deepEqual(await sealing.sendKept(places[0], ledger, report, file.key, { fetch }), { new: true });
+    return found;
+  };
+  assert.equal(await through(undefined), undefined); // the ledger was deleted meanwhile
+  assert.deepEqual(steps, ["sending", "kept", "arrived"]);
+  const others = [{ plan: "another", sealed }, { plan: report.plan.id, sealed: { ...sealed, key: "another" } }, { plan: "third" }];
+  const book = await through({ cap: 7, entries: others });
+  assert.equal(book.cap, 7);
+  assert.deepEqual([book.entries[0], book.entries[2]], [others[0], others[2]]);
+  assert.deepEqual(book.entries[1], { plan: report.plan.id, sealed: { key: file.key, bytes: Uint8Array.from(Buffer.from(sent[1], "hex")) } });
+  assert.equal(await through({ entries: [others[0], { plan: report.plan.id, sealed }] }), undefined);
+  assert.equal(sent[2], "010203");
 });

@@ -107,7 +107,7 @@ test("the rules of texts end where they end in Python", async () => {
   for (const change of [{ length: 1 }, { length: 64 }, { bits: 8 }, { bits: 128 }, { case: "keep" }, { code: ["o12"] }, { code: ["122"] }])
     assert.ok(await planOf({ ...plain, ...change }, asked, 7), JSON.stringify(change));
   assert.ok(await planOf(alphabet(wide), asked, 7));
-  await refused(alphabet(`${wide}豈`), asked, 7, /^alphabet must be 2 to 256 printable characters$/);
+  for (const letters of [`${wide}豈`, "a", ""]) await refused(alphabet(letters), asked, 7, /^alphabet must be 2 to 256 printable characters$/);
   for (const other of [7, {}, true, ["a", "b"]]) await refused({ ...plain, alphabet: other }, asked, 7, /^alphabet must be/);
   for (const [change, rule] of [
     [{ length: 0 }, /^length must be an integer from 1 to 64$/],
@@ -239,4 +239,75 @@ test("four times as many characters are looked at as count, however they are wri
 test("only texts are seen by views of texts", async () => {
   const number = { kind: "categorical", name: "word", values: ["a", "b"], optional: false };
   for (const view of [asked, { kind: "among", of: ["word"], values: ["a"] }]) await refused(number, view, 7, /^this view must be of a text$/);
+});
+
+const unlike = ["", "a", "ab ab", "  ba\t", " ".repeat(40), "b".repeat(40), "😀".repeat(40), "e\u0301".repeat(20), "a\ud7ff\uffff", "İ".repeat(16), null];
+const coded = [
+  { ...plain, optional: true },
+  { ...plain, optional: true, alphabet: null, case: "keep", code: Array(4).fill("9".repeat(257)), bits: 128 },
+];
+
+test("texts are read at one length, however long they are: engines take other ways for others", async () => {
+  const point = String.prototype.codePointAt;
+  for (const attribute of coded) {
+    const plan = await planOf(attribute, asked, 8);
+    const lengths = unlike.map((word) => {
+      const found = [];
+      String.prototype.codePointAt = function (at) {
+        found.push(this.length);
+        return point.call(this, at);
+      };
+      try {
+        plan.encode({ word });
+      } finally {
+        String.prototype.codePointAt = point;
+      }
+      return found.join();
+    });
+    assert.deepEqual(new Set(lengths), new Set([lengths[0]]));
+    assert.ok(lengths[0].length > 100);
+  }
+});
+
+/** An array that refuses places which it does not have. */
+function strict(kind) {
+  const within = (array, key) => {
+    if (typeof key === "string" && /^-?\d+$/.test(key)) assert.ok(key in array, `place ${key} of ${array.length}`);
+  };
+  return class extends kind {
+    static from = kind.from.bind(kind);
+    static get [Symbol.species]() {
+      return kind;
+    }
+    constructor(length) {
+      super(length);
+      return new Proxy(this, {
+        get(array, key) {
+          within(array, key);
+          return typeof array[key] === "function" ? array[key].bind(array) : array[key];
+        },
+        set(array, key, value) {
+          within(array, key);
+          array[key] = value;
+          return true;
+        },
+      });
+    }
+  };
+}
+
+test("no step goes past the end of an array, where engines take another way", async () => {
+  const kinds = { Uint8Array, Uint16Array, Uint32Array };
+  for (const attribute of coded) {
+    const plan = await planOf(attribute, asked, 8);
+    const right = unlike.map((word) => plan.encode({ word })[0]);
+    for (const [name, kind] of Object.entries(kinds)) globalThis[name] = strict(kind);
+    try {
+      assert.throws(() => new Uint8Array(4)[4], /place 4 of 4/); // the array is as strict as it says
+      assert.throws(() => (new Uint8Array(4)[-1] = 1), /place -1 of 4/);
+      assert.deepEqual(unlike.map((word) => plan.encode({ word })[0]), right);
+    } finally {
+      Object.assign(globalThis, kinds);
+    }
+  }
 });

@@ -5,7 +5,8 @@ import { fileURLToPath } from "node:url";
 /** The built file, or a broken copy of it that a test must notice. */
 export const hush = await import(process.env.HUSH_MODULE ?? "../../src/hush/collector/static/hush.js");
 
-const beside = (name) => import(new URL(name, new URL(process.env.HUSH_MODULE ?? "../../src/hush/collector/static/hush.js", import.meta.url)));
+/** Returns a file that lies beside the client. */
+export const beside = (name) => import(new URL(name, new URL(process.env.HUSH_MODULE ?? "../../src/hush/collector/static/hush.js", import.meta.url)));
 
 /** Large domains: importing it adds the geometry channel to the client. A broken copy of the client has one beside it. */
 export const large = await beside("large.js");
