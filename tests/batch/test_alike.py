@@ -30,7 +30,7 @@ from tests.batch.tracked import Told, room, tracked_job, tracked_kernels, tracke
 NAMES = [
     *("default", "hybrid optional", "hybrid", "piecewise", "duchi", "laplace", "staircase", "one step", "close knots"),
     *("multi", "multi-even", "signs-64", "signs-70", "cube", "cube-70", "one dimension", "all agree", "cells"),
-    *("geometry-2-9", "geometry-4-4", "geometry-61-3"),
+    *("geometry-2-9", "geometry-4-4", "geometry-8-4", "geometry-61-3"),
     *("corners", "one corner", "all corners", "corners-70"),
     *(
         "grr",
@@ -293,6 +293,16 @@ CHANGES = {
         "rows 4-3-7-2",
         "    member = np.uint64(j)",
         "    if np.int64(j) == row: return\n    member = np.uint64(j)",
+    ),
+    "a highest digit by a branch": (
+        "geometry-8-4",
+        "lead = (number >> (top * bits))",
+        "lead = number if top == ZERO else (number >> (top * bits))",
+    ),
+    "a solved digit by a branch": (
+        "geometry-4-4",
+        "number = (number & ~below_it) << bits | (number & below_it)",
+        "number = (number & ~below_it) << bits | (number & below_it) if solved else number << bits",
     ),
     "members listed by a branch": ("rows 65-3-4-1", "some = flag(rest != ZERO)", "some = ONE if rest else ZERO"),
     "a set cell by a branch": (

@@ -121,6 +121,26 @@ def lowest(typing: Any, word: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def highest(typing: Any, word: Any) -> Any:
+    """Return the position of the highest 1 of a 64-bit integer that is not 0."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.sub(ir.Constant(_I64, 63), builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1)))
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def backwards(typing: Any, word: Any) -> Any:
+    """Return the 64 bits of an integer in reverse order."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitreverse(arguments[0])
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def flag(typing: Any, condition: Any) -> Any:
     """Return 1 if a condition holds, else 0, in a way that the compiler cannot turn into a branch.
 
