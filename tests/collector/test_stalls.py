@@ -5,8 +5,8 @@ takes about five milliseconds on the machines of this year, done in the same pro
 busy one matters.
 
 The limit for a callback is that piece of work. On two cores with a load of 25, the longest callbacks took .46 of it for
-large batches, .32 for odd requests and .23 for readers, as the shortest of three tries: a false alarm needs twice that in
-all three. Commits have three pieces, as a commit is measured once: that which ends a round also makes the next one,
+large batches, .32 for odd requests and .23 for readers, as the shortest of three tries: a false alarm needs twice that
+in all three. Commits have three pieces, as a commit is measured once: that which ends a round also makes the next one,
 which took 1.8 of them, and must be durable together with it.
 """
 
