@@ -3,6 +3,11 @@
 Time is that of the processor, of the loop's thread alone, for one callback. It is compared with a piece of work that
 takes about five milliseconds on the machines of this year, done in the same process. So neither a slow machine nor a
 busy one matters.
+
+The limit for a callback is that piece of work. On two cores with a load of 25, the longest callbacks took .46 of it for
+large batches, .32 for odd requests and .23 for readers, as the shortest of three tries: a false alarm needs twice that
+in all three. Commits have three pieces, as a commit is measured once: that which ends a round also makes the next one,
+which took 1.8 of them, and must be durable together with it.
 """
 
 from __future__ import annotations
@@ -112,7 +117,7 @@ def read_all(served: Served) -> None:
 def test_readers_do_not_hold_up_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with watched(tmp_path, monkeypatch) as (served, found):
         read_all(served)  # what is imported for the first time is not counted
-        assert longest(found, partial(read_all, served)) < 2
+        assert longest(found, partial(read_all, served)) < 1
 
 
 def test_a_table_that_is_written_in_the_loop_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +146,7 @@ def test_large_batches_do_not_hold_up_the_loop(tmp_path: Path, monkeypatch: pyte
 
     with watched(tmp_path, monkeypatch) as (served, found):
         served.post(WIDE, secrets.token_bytes(16) + one, formats.REPORTS)
-        assert longest(found, batch) < 2
+        assert longest(found, batch) < 1
 
 
 def ask(path: str, body: bytes = b"") -> bytes:
@@ -172,7 +177,7 @@ def test_odd_requests_do_not_hold_up_the_loop(tmp_path: Path, monkeypatch: pytes
         def send() -> None:
             assert served.raw(request).startswith(f"HTTP/1.1 {status} ".encode())
 
-        assert longest(found, send) < 1.3
+        assert longest(found, send) < 1
 
 
 def test_a_refused_batch_costs_no_more_than_one_that_is_counted() -> None:
@@ -220,5 +225,5 @@ def test_the_end_of_a_round_does_not_hold_up_commits(tmp_path: Path, monkeypatch
                 answer = served.client.post(path, content=report, headers={"content-type": formats.REPORT})
                 assert answer.status_code == 202
             assert served.store.live("wide").round.number == 2 + restart
-            assert max(found) < 2
-    assert max(spent) < 6 * unit()
+            assert max(found) < 1
+    assert max(spent) < 3 * unit()
