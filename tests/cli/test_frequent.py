@@ -114,7 +114,7 @@ def test_what_cannot_be_told_from_noise_is_not_shown() -> None:
     assert len(read(*WORDS, "--false", "0.5")["rows"]) > len(read(*WORDS)["rows"])
 
 
-def test_a_second_round_is_planned_and_read() -> None:
+def test_two_rounds_are_planned_and_read() -> None:
     made = run(*WORDS, "--plan", "second.json", "--epsilon", "2")
     assert made.stdout == ""
     data = Path("second.json").read_bytes()
