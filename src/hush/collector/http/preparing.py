@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from importlib import import_module
 
 from hush.collector import formats
 from hush.collector.settings import ROLES, Settings
@@ -19,8 +18,6 @@ from hush.core.plan import Plan
 from hush.core.training.stages import Phase
 
 logger = logging.getLogger("hush.collector")
-
-READERS = ("hush.planning.audits.words",)  # modules that other commands load only when they need them
 
 
 class Preparing:
@@ -38,8 +35,8 @@ class Preparing:
     def load(self) -> None:
         """Load everything that a first batch or a first reader needs: seconds, and once on a machine some more."""
         try:
-            for name in READERS:
-                import_module(name)
+            from hush.planning.audits import words  # noqa: F401  # which other commands load only when they need it
+
             for held in self._store.plans():
                 self.plan(held.plan)
         except Exception:
