@@ -322,7 +322,7 @@ def test_serve_refuses() -> None:
         "ROLE HASH": ["plan.json", "--tokens", "tokens"],
         "tokens cannot be read": ["plan.json", "--tokens", "absent"],
         "64 hexadecimal": ["plan.json", "--tickets", "key"],
-        "--training is": ["plan.json", "--training", "round.json"],
+        "--training takes": ["plan.json", "--training", "round.json"],
         "people per round": ["plan.json", "--training", "round.json=0"],
         "fewer people": ["plan.json", "--training", "round.json=" + "9" * 20],
         "round cannot be read": ["plan.json", "--training", "absent.json=5"],

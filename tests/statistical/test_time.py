@@ -82,13 +82,17 @@ def test_nor_do_time_and_report_together(name: str) -> None:
 
 
 def telling(case: Case) -> Randomise:
-    """The twin for any channel: work that depends on whether the report favours the record that it is of."""
+    """The twin for any channel: work that depends on whether the report favours the record that it is of.
+
+    It takes four times as long. Machines that others use were seen to change their speed by a factor of two in a run.
+    """
     side = favours(*case)
 
     def again(plan: Plan, record: dict[str, Any]) -> Report:
         report = randomise(plan, record)
         if side(report) == (1 if record is case.one else -1):
-            randomise(plan, record)
+            for _ in range(3):
+                randomise(plan, record)
         return report
 
     return again
