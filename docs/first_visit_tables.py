@@ -77,7 +77,7 @@ def machine() -> str:
     """What the machine was doing besides."""
     found = kept()
     said = f"The kept run was on {found['cores']} cores, with a load of {found['load']:.1f} when it began."
-    if found["load"] > found["cores"]:
+    if found["load"] >= 2 * found["cores"]:
         each = found["load"] / found["cores"]
         said += (
             f"\nSo about {each:.0f} processes wanted each core, and the machine's seconds are several times those of "
