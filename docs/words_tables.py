@@ -1,4 +1,4 @@
-"""The tables of frequent texts, from docs/measured/words.json, words-peers.json and word-trends.json."""
+"""The tables of frequent texts, from docs/measured/words*.json and word-trends.json."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from hush.server.binomial import at_least
 
 KEPT = Path(__file__).parent / "measured" / "words.json"
+FALSE = Path(__file__).parent / "measured" / "words-false.json"
 PEERS = Path(__file__).parent / "measured" / "words-peers.json"
 TRENDS = Path(__file__).parent / "measured" / "word-trends.json"
 PROMISE = 0.05
@@ -63,6 +64,18 @@ GOALS = (
     *(("two rounds, epsilon 2, first 10: 0.90", data, 2.0, 2, 10, 0.90) for data in DATA),
     *(("two rounds, epsilon 4, first 32: 0.93", data, 4.0, 2, 32, 0.93) for data in DATA),
 )
+
+
+def false_exact() -> str:
+    """How many of the returned texts nobody holds, over many collections."""
+    lines = ["| people | epsilon | rounds | collections | returned | false | intervals wrong |", "|---:" * 7 + "|"]
+    for row in json.loads(FALSE.read_text(encoding="utf-8")):
+        share = f"{100 * row['share']:.1f} % ± {100 * row['stderr']:.1f} %"
+        lines.append(
+            f"| {row['people']:,} | {row['epsilon']:g} | {row['rounds']} | {row['repetitions']} | {row['returned']} "
+            f"| {share} | {100 * row['wrong']:.1f} % |"
+        )
+    return "\n".join(lines)
 
 
 def goals() -> str:
@@ -175,6 +188,7 @@ def _peers(length: int) -> list[dict[str, Any]]:
 TABLES = {
     "words": words,
     "false facts": false_facts,
+    "false exact": false_exact,
     "goals": goals,
     "model": model,
     "word peers": peers,
