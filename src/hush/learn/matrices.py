@@ -14,6 +14,7 @@ from hush.core.training.features import Features, place
 Array = np.ndarray[Any, Any]
 
 SLACK = 1.0 + 1e-6
+ROWS = 1024
 
 
 @compiled
@@ -48,21 +49,41 @@ def feature_matrix(features: Features, table: Any) -> Array:
     return x
 
 
+@compiled
+def write_numbers(x: Array, column: int, numbers: Array, low: float, high: float, optional: bool) -> None:
+    """Write numbers on the scale [-1, 1], 0 for a missing one; if they may be missing, beside it whether it is."""
+    for i in range(len(numbers)):
+        value = 2.0 * min(max((numbers[i] - low) / (high - low), 0.0), 1.0) - 1.0
+        missing = np.isnan(numbers[i])
+        x[i, column] = 0.0 if missing else value
+        if optional:
+            x[i, column + 1] = missing
+
+
+@compiled
+def write_values(x: Array, column: int, codes: Array, count: int) -> None:
+    """Write a 1 in the column of each value but the last of a category, and 0 in the others."""
+    for i in range(len(codes)):
+        for j in range(count):
+            x[i, column + j] = 0.0
+        if codes[i] < count:
+            x[i, column + codes[i]] = 1.0
+
+
 def _fill(x: Array, features: Features, batch: Columns) -> None:
-    column = 0
-    for attribute, array in zip(features.schema.attributes, batch.arrays, strict=True):
-        if isinstance(attribute, Numeric):
-            u = np.clip((array - attribute.low) / (attribute.high - attribute.low), 0.0, 1.0)
-            x[:, column] = np.nan_to_num(2.0 * u - 1.0)
-            column += 1
-            if attribute.optional:
-                x[:, column] = np.isnan(array)
-                column += 1
-        else:
-            for index in range(len(attribute.labels) - 1):
-                x[:, column] = array == index
-                column += 1
+    for start in range(0, batch.rows, ROWS):  # some rows at a time, which stay in the cache
+        part = x[start : start + ROWS]
+        column = 0
+        for attribute, array in zip(features.schema.attributes, batch.arrays, strict=True):
+            some = array[start : start + ROWS]
+            if isinstance(attribute, Numeric):
+                write_numbers(part, column, some, float(attribute.low), float(attribute.high), attribute.optional)
+                column += 1 + attribute.optional
+                continue
+            count = len(attribute.labels) - 1
+            write_values(part, column, some, count)
+            column += count
             if attribute.name in features.ordered:
-                places = [place(index, len(attribute.values)) for index in range(len(attribute.labels))]
-                x[:, column] = np.array(places)[array]
+                places = [place(index, len(attribute.values)) for index in range(count + 1)]
+                part[:, column] = np.array(places)[some]
                 column += 1
