@@ -28,9 +28,9 @@ class Settings:
 
     runs: int = 100
     people: int = 100_000
-    learners: int = 200_000
-    folds: int = 10
-    repeats: int = 5
+    learners: int = 2_200_000
+    folds: int = 3
+    repeats: int = 1
     epsilons: tuple[float, ...] = EPSILONS
     quick: bool = False
 
