@@ -1,11 +1,12 @@
 """Private labels on microdata: features known to the server, and the class reported once by each person.
 
-    python -m experiments.labels --data FOLDER
+    python -m experiments.labels --data FOLDER [--only SET] [--keep]
 
 Is the income of somebody in br_like or mx_like above the mean? Gradient-boosted trees of scikit-learn, with defaults
 but at most 300 trees (they stop early by their own rule), are trained with the reports; a linear model without privacy
 stands beside them. A tenth of the people are left out and show the share of misclassified people. All people, and
-200,000; one repetition for all, three for 200,000. Every result goes to docs/measured/labels.json at once.
+200,000; one repetition for all, three for 200,000. With --keep, every result goes to docs/measured/labels.json at once,
+beside those of other sets.
 """
 
 from __future__ import annotations
@@ -65,9 +66,19 @@ def main() -> None:
     """Measure, and keep each result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="a folder of real microdata, with column_sets.json")
+    parser.add_argument("--only", choices=census.SETS, help="this set alone")
+    parser.add_argument("--keep", action="store_true", help="write docs/measured/labels.json, for the documents")
     options = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    for name in census.SETS:
+
+    def keep(*values: Any) -> None:
+        row = dict(zip(("data", "people", "epsilon", "error", "stderr"), values, strict=True))
+        print(*values, flush=True)
+        if options.keep:  # beside what is kept already, so that one set can be measured after the other
+            held = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else []
+            rows = [one for one in held if any(one[part] != row[part] for part in ("data", "people", "epsilon"))]
+            KEPT.write_text(json.dumps([*rows, row], indent=1) + "\n", encoding="utf-8")
+
+    for name in census.SETS if options.only is None else (options.only,):
         task = income(options.data, name)
         everybody = len(task) - len(task) // 10
         jobs = [
@@ -75,13 +86,8 @@ def main() -> None:
         ]
         for people, repetitions, epsilon in jobs:
             found = [error_of(task, epsilon, people, repetition) for repetition in range(repetitions)]
-            mean, error = mean_and_error(found) if repetitions > 1 else (found[0], None)
-            rows.append({"data": name, "people": people, "epsilon": epsilon, "error": mean, "stderr": error})
-            print(*rows[-1].values(), flush=True)
-            KEPT.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-        rows.append({"data": name, "people": everybody, "epsilon": "linear", "error": linear(task), "stderr": None})
-        print(*rows[-1].values(), flush=True)
-        KEPT.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+            keep(name, people, epsilon, *(mean_and_error(found) if repetitions > 1 else (found[0], None)))
+        keep(name, everybody, "linear", linear(task), None)
 
 
 if __name__ == "__main__":
