@@ -62,6 +62,8 @@ TOGETHER = [
     "close knots",
     "grr-5",
     "subset-64",
+    "cells 3-2 of 2",
+    "cells number-3 of 2",
     "unary-65",
     "sue",
 ]

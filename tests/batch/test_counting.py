@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hush import Categorical, Plan, ReportError, Schema, Tally, batch, design
+from hush import Categorical, Numeric, Plan, ReportError, Schema, Tally, batch, design
 from hush.batch import counting
-from hush.batch.counters import FULL, GROUP, carry
+from hush.batch.counters import FULL, GROUP, MANY, carry, count_rows
 from hush.batch.counting import Counts
 from hush.batch.piles import MOST, ROUND, STEP
 from hush.batch.reports import report_schema, row_arrays
@@ -163,6 +163,69 @@ def test_good_parts_are_counted_across_batches() -> None:
     found = batch.tally(WIDE, table(WIDE, rows).to_batches(max_chunksize=1), threads=4)
     assert found.reports == 2
     assert found.counts[0] == [1] * (WEIGHT - 1) + [0] * (100 - WEIGHT) + [1]
+
+
+def many_parts(plan: Plan, people: int) -> pa.Table:
+    """Reports of several parts, enough of them for lanes."""
+    made_up = np.random.default_rng(5)
+    columns: dict[str, Any] = {
+        item.name: made_up.uniform(item.low, item.high, people)
+        if isinstance(item, Numeric)
+        else made_up.integers(0, len(item.labels), people)
+        for item in plan.schema.attributes
+    }
+    return batch.randomise(plan, columns, threads=1).combine_chunks()
+
+
+MANY_PARTS = {
+    "rows": ROWS,
+    "a set": plan_of(subset(ONE, 100)),
+    "bits": plan_of(oue(ONE, 130)),
+    "whole words": plan_of(oue(ONE, 128)),
+}
+
+
+@pytest.mark.parametrize("name", MANY_PARTS)
+def test_parts_in_lanes_are_counted_as_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = MANY_PARTS[name]
+    reports = many_parts(plan, 2 * FULL * GROUP * 64 // 2 + 77)
+    fast = batch.tally(plan, reports, threads=1)
+    left: list[int] = []
+
+    def watched(attribute: Any, *others: Any) -> None:
+        left.append(len(attribute))
+        count_rows(attribute, *others)
+
+    monkeypatch.setattr(counting, "count_rows", watched)
+    assert batch.tally(plan, reports, threads=1) == fast
+    assert 0 < sum(left) < GROUP * 64  # all but the last few were counted in lanes
+    monkeypatch.setattr(counting, "MANY", 1 << 60)
+    left.clear()
+    assert batch.tally(plan, reports, threads=1) == fast
+    assert sum(left) == reports.num_rows
+
+
+FAULTY = {"another question": (0, 1), "another part": (1, 7), "a member more": (2, None), "no member": (2, -(1 << 63))}
+
+
+@pytest.mark.parametrize("fault", FAULTY)
+@pytest.mark.parametrize("name", ["rows", "a set"])
+def test_a_bad_part_among_many_is_found_as_one_by_one(name: str, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, (column, value) = MANY_PARTS[name], FAULTY[fault]
+    arrays = [np.array(array) for array in row_arrays(plan, many_parts(plan, MANY).to_batches()[0])]
+    place = 3 * int(Counts(plan)._rows[0]) - 1
+    word = int(arrays[2][place])
+    new = word | (~word & (word + 1)) if value is None else word | value if column == 2 else value
+    arrays[column][place] = new
+    messages = []
+    for many in (MANY, 1 << 60):
+        monkeypatch.setattr(counting, "MANY", many)
+        counts = Counts(plan)
+        counts.add(arrays[0], arrays[1], arrays[2])
+        with pytest.raises(ReportError) as refused:
+            counts.tally()
+        messages.append(str(refused.value))
+    assert messages[0] == messages[1]
 
 
 def test_answers_must_come_in_whole_reports() -> None:

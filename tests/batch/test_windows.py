@@ -10,11 +10,14 @@ import random
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
 from hush import Numeric, Plan, PlanError, Schema, batch
+from hush.batch.draws import clamped, scaled
 from hush.batch.windows import window_cell, window_parts
 from hush.core.channels import Ladder, Mixture, Window
 from hush.core.channels.window import ROUNDING
@@ -22,6 +25,30 @@ from hush.core.exact import WORD, aligned_threshold, exp_bounds
 from hush.core.plan import Question
 from hush.testing import SeededStreams
 from tests.batch.dealing import deal, reports_of
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def unequal(values: Any, spans: Any, step: float) -> int:
+    """Count the quotients that the product with an inverse does not give."""
+    found = 0
+    for i in range(len(values)):
+        span = spans[i]
+        value = values[i] * span
+        found += scaled(value + step, step, span, 1.0 / span) != clamped((value + step - step) / span)
+    return found
+
+
+def test_a_product_with_the_inverse_is_the_quotient() -> None:
+    made_up = np.random.default_rng(1)
+    count = 1 << 20
+    values = made_up.uniform(-0.1, 1.1, count)
+    values[:8] = [0.0, 1.0, -np.inf, np.inf, np.nan, 1e-308, 5e-324, 2.0]
+    near_two = np.ldexp(2.0 - made_up.integers(1, 1 << 12, count) * 2.0**-52, made_up.integers(-300, 300, count))
+    near_one = np.ldexp(1.0 + made_up.integers(0, 1 << 12, count) * 2.0**-52, made_up.integers(-300, 300, count))
+    for spans in (made_up.uniform(1, 2, count), near_two, near_one, np.full(count, 100.0)):
+        for step in (0.0, -3.7):
+            assert unequal(values, spans, step) == 0
+
 
 EPSILONS = ["0.001", "0.01", "0.5", "1", "3", "8", "16"]
 SIZES = [2, 3, 4, 5, 7, 8, 16, 31, 32, 64, 100, 128, 777, 1024, 1025, 4096, 16384, 32768]

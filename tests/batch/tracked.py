@@ -12,6 +12,7 @@ import builtins
 import math
 import operator
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -50,6 +51,9 @@ class Number:
 
     def __index__(self) -> int:
         return operator.index(self.open())
+
+    def __neg__(self) -> Number:
+        return Number(-self.value, self.kind, self.secret)
 
     def __invert__(self) -> Number:
         return Number(~self.value, self.kind, self.secret)
@@ -128,7 +132,14 @@ def _bits_of(value: Number) -> int:
     return int(value.value)
 
 
+def _fused(a: Number, b: Number, c: Number) -> Number:
+    """a * b + c, rounded once: quotients of integers are."""
+    exact = Fraction(a.value) * Fraction(b.value) + Fraction(c.value)
+    return Number(exact.numerator / exact.denominator, FLOAT, a.secret or b.secret or c.secret)
+
+
 NATIVE = SimpleNamespace(
+    FUSES=True,
     compiled=lambda function: function,
     inlined=lambda function: function,
     flag=lambda condition: Number(bool(condition.value), UNSIGNED, condition.secret),
@@ -141,6 +152,8 @@ NATIVE = SimpleNamespace(
     ),
     lesser=lambda a, b: _joined(number(a), number(b), lambda x, y: y if math.isnan(x) or y < x else x),
     greater=lambda a, b: _joined(number(a), number(b), lambda x, y: y if math.isnan(x) or y > x else x),
+    fused=lambda a, b, c: _fused(number(a), number(b), number(c)),
+    wide=lambda: None,
     high=lambda a, b: Number(_bits_of(a) * _bits_of(b) >> 64, UNSIGNED, a.secret or b.secret),
     ones=lambda word: Number(_bits_of(word).bit_count(), SIGNED, word.secret),
     lowest=lambda word: Number((word.value & -word.value).bit_length() - 1, SIGNED, word.secret),

@@ -4,7 +4,8 @@
 steps. Here counters stand upright: plane i holds the i-th binary digit of all 64 counts, so one full adder of five
 instructions adds a digit of all of them. Seven such adders turn eight words into a word of ones, one of twos, one of
 fours, and one carry of weight eight, which ripples into higher planes (the carry-save adders of Harley and Seal, as
-for counting bits). Planes are read out before they overflow.
+for counting bits). Planes are read out before they overflow. Many rows are counted in lanes, upright counters side by
+side; where sets have several parts, each lane has words of one part.
 
 Rows that break a rule of `spec/reports.md` are counted by question and rule.
 """
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hush.batch.draws import ALL, ONE, ZERO
-from hush.batch.native import compiled, inlined, ones, pointer, shifted
+from hush.batch.native import compiled, inlined, mark, ones, pointer, shifted
 
 Array = np.ndarray[Any, Any]
 
@@ -248,6 +249,77 @@ def find_bad(words: Array, rows: int, size: int, weight: int, mask: Array) -> An
 def twice(word: Any, mask: Array) -> Any:
     """Return whether a word has two members of one group (`hush.core.columnar.pieces`)."""
     return word & ((word | mask[TOPS]) - mask[STARTS]) != ZERO
+
+
+@compiled
+def count_parts(
+    attribute: Array,
+    part: Array,
+    output: Array,
+    size: int,
+    rows: int,
+    weight: int,
+    masks: Array,
+    answered: Array,
+    counts: Array,
+    lanes: Array,
+) -> int:
+    """Count rows of a plan with one question, a set of several parts, if they follow the rules. Return how many rows.
+
+    As many lanes as are a multiple of the parts stand side by side, so that each has words of one part alone. If a row
+    breaks a rule nothing is counted, nor are the last few rows: both are left to `count_rows`.
+    """
+    words, wide, found = pointer(output), pointer(lanes), pointer(counts)
+    side = LANES // rows * rows
+    reports = len(output) // (GROUP * side) * (GROUP * side) // rows
+    if find_bad_parts(pointer(attribute), pointer(part), words, reports, size, rows, weight, pointer(masks)):
+        return 0
+    done = filled = 0
+    while done < reports * rows:
+        add_lanes(wide, shifted(words, done), side)
+        done += GROUP * side
+        filled += 1
+        if filled == FULL or done == reports * rows:
+            for block in range(rows):
+                read_part(wide, shifted(found, 64 * block), min(size - 64 * block, 64), side, block, rows)
+            for i in range(PLANES * side):
+                wide[i] = ZERO
+            filled = 0
+    answered[0] += reports
+    return done
+
+
+@inlined
+def find_bad_parts(
+    which: Array, blocks: Array, words: Array, reports: int, size: int, rows: int, weight: int, masks: Array
+) -> Any:
+    """Return whether a row of some reports breaks a rule of `count_rows`."""
+    bad = ZERO
+    for report in range(reports):
+        members, taken, first = 0, ZERO, report * rows  # `taken` is all ones if the group that goes on has a member
+        for block in range(rows):
+            word, mask = np.uint64(words[first + block]), shifted(masks, 4 * block)
+            bad |= np.uint64(which[first + block]) | np.uint64(blocks[first + block] ^ block)
+            bad |= word & ((word | mask[TOPS]) - mask[STARTS]) | word & mask[BEFORE] & taken
+            going = ZERO - mark(mask[BEFORE] & mask[AFTER] != ZERO)
+            taken = (ZERO - mark(word & mask[AFTER] != ZERO)) | taken & going
+            members += ones(word)
+        bad |= mark((weight >= 0) & (members != weight))
+        bad |= mark(size & 63 != 0) & mark(np.uint64(words[first + rows - 1]) >> np.uint64(size & 63) != ZERO)
+    return bad != ZERO
+
+
+@inlined
+def read_part(planes: Array, counts: Array, size: int, lanes: int, first: int, step: int) -> None:
+    """Add the counters of the lanes of one part to plain counts."""
+    for i in range(size):
+        shift, total = np.uint64(i), ZERO
+        for level in range(PLANES):
+            ones_here = ZERO
+            for lane in range(first, lanes, step):
+                ones_here += (planes[lanes * level + lane] >> shift) & ONE
+            total += ones_here << np.uint64(level)
+        counts[i] += np.int64(total)
 
 
 @compiled

@@ -18,10 +18,12 @@ from hush.batch.counters import (
     FAULTS,
     GROUP,
     LANES,
+    MANY,
     OUTSIDE,
     PLANES,
     SYMBOL,
     WRONG_PARTS,
+    count_parts,
     count_rows,
     count_symbols,
     count_whole,
@@ -129,10 +131,23 @@ class Counts:
                 self._groups,
                 self._faults,
             )
+        elif len(self._sizes) == 1 and 1 < self._rows[0] <= LANES and len(part) >= MANY and not self._open[1]:
+            done = count_parts(
+                attribute,
+                part,
+                output,
+                self._sizes[0],
+                self._rows[0],
+                self._weights[0],
+                self._masks,
+                self._answered,
+                self._counts[0],
+                self._lanes,
+            )
         if self._mixed:
             count_rows(
                 attribute[done:],
-                part,
+                part[done:],
                 output[done:],
                 self._sizes,
                 self._starts,

@@ -21,6 +21,7 @@ from hush.batch.native import (
     compiled,
     flag,
     floats_at,
+    fused,
     greater,
     high,
     inlined,
@@ -31,6 +32,7 @@ from hush.batch.native import (
     public,
     shifted,
     shorts_at,
+    wide,
 )
 
 Array = np.ndarray[Any, Any]
@@ -114,6 +116,19 @@ def clamped(u: float) -> Any:
     neither privacy nor any index rests on the check. (Categories are in memory of our own.)
     """
     return lesser(greater(u, 0.0), 1.0)
+
+
+@inlined
+def scaled(value: float, low: float, span: float, inverse: float) -> Any:
+    """Return the same as `clamped((value - low) / span)`, given 1/span rounded, without a division.
+
+    The product with the inverse is corrected by what is left over, which `fused` finds exactly, and rounded once: that
+    is the quotient correctly rounded (Markstein 1990), if nothing underflows. With a moderate span that happens for
+    results below 2^-400 alone, and those do not round up whatever they are exactly.
+    """
+    rest = lesser(greater(value - low, 0.0), span)
+    about = rest * inverse
+    return fused(fused(-about, span, rest), inverse, about)
 
 
 # -- categories
@@ -201,6 +216,7 @@ def symbols_together(
 
     Return whether that is so. The product with `others`, below 2^32, takes two of 32 bits.
     """
+    wide()
     factor, again = others & LOWER, ZERO
     for p in range(count):
         word, state = words[2 * p + 1], np.uint64(states[p])

@@ -30,7 +30,7 @@ from hush.batch.draws import (
     unary_blocks,
     unit,
 )
-from hush.batch.native import compiled, flag, inlined, pointer, shifted, shorts_at
+from hush.batch.native import compiled, flag, inlined, pointer, shifted, shorts_at, wide
 from hush.batch.numbers import even_kernel, hybrid_kernel, knotted_kernel, mixture_kernel, window_kernel
 from hush.batch.picks import picks_kernel
 from hush.batch.points import geometry_kernel
@@ -45,7 +45,7 @@ class Job(NamedTuple):
     """A question and the people who answer it.
 
     `integers` and `floats` are those of the channel (`hush.batch.program`). `columns` are the addresses of the
-    question's columns, `lows` and `spans` their bounds, and `inverses` 1/span where that is exact, else 0. `people` are
+    question's columns, `lows` and `spans` their bounds, and `inverses` 1/span, or 0 if none is used. `people` are
     the rows of the people who answer, and `places` the places of their answers in `output`. `excess[n]` is 2^64 mod n.
     """
 
@@ -70,6 +70,7 @@ def symbol_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any
     Neighbours are drawn in loops without branches, with two words each. The last few are drawn one by one, and so is a
     block with a word that is drawn again, which hardly ever happens, or where everybody takes a single word.
     """
+    wide()
     people, places, output = pointer(job.people), pointer(job.places), pointer(job.output)
     stream, spare, column = pointer(words), pointer(job.excess), shorts_at(job.columns[0])
     size, threshold = np.int64(job.integers[0]), job.integers[2]

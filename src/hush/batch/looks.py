@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hush.batch.draws import ONE, Array, clamped, either
-from hush.batch.native import blend, compiled, flag, floats_at, greater, inlined, lesser, pointer, shorts_at
+from hush.batch.native import FUSES, blend, compiled, flag, floats_at, greater, inlined, lesser, pointer, shorts_at
 from hush.batch.picks import member_look
 from hush.batch.texts import among_look, prefix_look
 from hush.core.looking import View
@@ -30,9 +30,11 @@ from hush.core.word_views import Among, Member, Prefix
 
 CATEGORIES = ("category", "bands", "sides", "member", "among")  # the kinds that give categories
 
+MODERATE = 400  # the exponent of two up to which spans are divided by in a product
+
 
 class Bounds(NamedTuple):
-    """The bounds of columns: `inverses` are 1/span where that is exact (for powers of two), else 0."""
+    """The bounds of columns: `inverses` are 1/span, or 0 where `hush.batch.draws.scaled` cannot use it."""
 
     lows: Array
     spans: Array
@@ -68,7 +70,7 @@ def bounds_of(attributes: Sequence[Attribute | None]) -> Bounds:
     lows = [attribute.low if isinstance(attribute, Numeric) else 0.0 for attribute in attributes]
     highs = [attribute.high if isinstance(attribute, Numeric) else 1.0 for attribute in attributes]
     spans = [high - low for low, high in zip(lows, highs, strict=True)]
-    inverses = [1.0 / span if math.frexp(span)[0] == 0.5 else 0.0 for span in spans]
+    inverses = [1.0 / span if FUSES and abs(math.frexp(span)[1]) <= MODERATE else 0.0 for span in spans]
     return Bounds(np.array(lows), np.array(spans), np.array(inverses))
 
 

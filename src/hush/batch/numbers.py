@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hush.batch.draws import Array, clamped, neighbours
-from hush.batch.native import blend, compiled, flag, floats_at, inlined, lesser, pointer, shifted
+from hush.batch.draws import Array, clamped, neighbours, scaled
+from hush.batch.native import blend, compiled, flag, floats_at, inlined, lesser, pointer, shifted, wide
 from hush.batch.program import CUTS
 from hush.batch.windows import binned_state, even_state, knot_state, part_of, rounded, window_cell, window_parts
 
@@ -26,24 +26,25 @@ def even_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
     Each person takes a word, in loops without branches or tables. The compiler turns them into instructions for several
     people at once. Where neighbours answer, one loop does all, and nothing is written in between.
     """
+    wide()
     f, stream = job.floats, pointer(words)
     width, threshold, to_inside, to_outside, last = f[1], f[2], f[3], f[4], f[5]
     inputs, cells = pointer(job.scratch_floats), shifted(pointer(job.scratch_floats), BLOCK)
     who, places, low, span = pointer(job.people), pointer(job.places), job.lows[0], job.spans[0]
-    end = min(len(job.people), done + limit - at)
-    if neighbours(who, done, end) and neighbours(places, done, end):
+    inverse, end = job.inverses[0], min(len(job.people), done + limit - at)
+    if inverse and neighbours(who, done, end) and neighbours(places, done, end):
         source = shifted(floats_at(job.columns[0]), np.int64(who[done]))
         output, drawn = shifted(pointer(job.output), np.int64(places[done])), shifted(stream, at)
         for i in range(end - done):
             word = drawn[i]
-            s, fraction = even_state(clamped((source[i] - low) / span), last)
+            s, fraction = even_state(scaled(source[i], low, span, inverse), last)
             state = rounded(s, fraction, word)
             quotient, whole = window_parts(state, word, width, threshold, to_inside, to_outside)
             output[i] = np.int32(quotient) + np.int32(whole)
         return end, at + end - done
     while done < end:
         count = min(BLOCK, end - done)
-        read_units(job.columns[0], low, span, job.inverses[0], who, done, count, inputs)
+        read_units(job.columns[0], low, span, inverse, who, done, count, inputs)
         for i in range(count):
             s, fraction = even_state(inputs[i], last)
             word = stream[at + i]
@@ -58,29 +59,27 @@ def even_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
 def knotted_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
     """Window channels with uneven states, at most one knot in each bin of the guide, and without "missing".
 
-    One loop reads the table of bins. The others are arithmetic.
+    One loop reads the table of bins, one person after the other. The others are arithmetic, for several at once.
     """
+    wide()
     f, stream, table = job.floats, pointer(words), shifted(pointer(job.floats), CUTS)
     width, threshold, to_inside, to_outside, bins = f[1], f[2], f[3], f[4], f[6]
     inputs, cells = pointer(job.scratch_floats), shifted(pointer(job.scratch_floats), BLOCK)
     who, places, low, span = pointer(job.people), pointer(job.places), job.lows[0], job.spans[0]
-    end = min(len(job.people), done + limit - at)
-    near = neighbours(who, done, end) and neighbours(places, done, end)
+    inverse, end = job.inverses[0], min(len(job.people), done + limit - at)
+    near = neighbours(places, done, end)
     while done < end:
         count = min(BLOCK, end - done)
+        read_units(job.columns[0], low, span, inverse, who, done, count, inputs)
+        for i in range(count):
+            cells[i], inputs[i] = binned_state(inputs[i], bins, table)
         if near:
-            source = shifted(floats_at(job.columns[0]), np.int64(who[done]))
-            for i in range(count):
-                cells[i], inputs[i] = binned_state(clamped((source[i] - low) / span), bins, table)
             output, drawn = shifted(pointer(job.output), np.int64(places[done])), shifted(stream, at)
             for i in range(count):
                 state = rounded(cells[i], inputs[i], drawn[i])
                 quotient, whole = window_parts(state, drawn[i], width, threshold, to_inside, to_outside)
                 output[i] = np.int32(quotient) + np.int32(whole)
         else:
-            read_units(job.columns[0], low, span, job.inverses[0], who, done, count, inputs)
-            for i in range(count):
-                cells[i], inputs[i] = binned_state(inputs[i], bins, table)
             for i in range(count):
                 word = stream[at + i]
                 state = rounded(cells[i], inputs[i], word)
@@ -124,12 +123,13 @@ def read_units(
     column: Any, low: float, span: float, inverse: float, people: Array, done: int, count: int, inputs: Array
 ) -> None:
     """Read the numbers of the people who answer, on the scale [0, 1]."""
+    wide()
     source, who = floats_at(column), shifted(people, done)
     if neighbours(people, done, done + count):
         source = shifted(source, np.int64(who[0]))
         if inverse:
             for i in range(count):
-                inputs[i] = clamped((source[i] - low) * inverse)
+                inputs[i] = scaled(source[i], low, span, inverse)
         else:
             for i in range(count):
                 inputs[i] = clamped((source[i] - low) / span)
@@ -141,6 +141,7 @@ def read_units(
 @inlined
 def scatter(cells: Array, places: Array, done: int, count: int, output: Array) -> None:
     """Write cells to their places."""
+    wide()
     if neighbours(places, done, done + count):
         output = shifted(output, np.int64(places[done]))
         for i in range(count):
@@ -162,6 +163,7 @@ def add_missing(column: Any, start: float, people: Array, done: int, count: int,
 @compiled
 def hybrid_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
     """Mixtures of two windows with evenly spaced states and without "missing": two words each."""
+    wide()
     z, f, stream = job.integers, pointer(job.floats), pointer(words)
     share, first = z[1], np.float64(np.int64(z[6]))
     other = shifted(f, np.int64(z[8]))
@@ -169,19 +171,19 @@ def hybrid_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any
     others = other[1], other[2], other[3], other[4], other[5]
     inputs, cells = pointer(job.scratch_floats), shifted(pointer(job.scratch_floats), BLOCK)
     who, places, low, span = pointer(job.people), pointer(job.places), job.lows[0], job.spans[0]
-    end = min(len(job.people), done + (limit - at) // 2)
-    if neighbours(who, done, end) and neighbours(places, done, end):
+    inverse, end = job.inverses[0], min(len(job.people), done + (limit - at) // 2)
+    if inverse and neighbours(who, done, end) and neighbours(places, done, end):
         source = shifted(floats_at(job.columns[0]), np.int64(who[done]))
         output, drawn = shifted(pointer(job.output), np.int64(places[done])), shifted(stream, at)
         for i in range(end - done):
-            u = clamped((source[i] - low) / span)
+            u = scaled(source[i], low, span, inverse)
             one, word = drawn[2 * i] < share, drawn[2 * i + 1]
             quotient, whole = hybrid_parts(u, one, word, mine, others, first)
             output[i] = np.int32(quotient) + np.int32(whole)
         return end, at + 2 * (end - done)
     while done < end:
         count = min(BLOCK, end - done)
-        read_units(job.columns[0], low, span, job.inverses[0], who, done, count, inputs)
+        read_units(job.columns[0], low, span, inverse, who, done, count, inputs)
         for i in range(count):
             one, word = stream[at + 2 * i] < share, stream[at + 2 * i + 1]
             quotient, whole = hybrid_parts(inputs[i], one, word, mine, others, first)

@@ -11,8 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from hush.batch.draws import GROUP, HALF, LANES, LOWER, ONE, TWO, ZERO, Array, cell_of, drawn, insert_into, neighbours
-from hush.batch.native import compiled, flag, inlined, mark, pointer, public, shifted, shorts_at
+from hush.batch.draws import (
+    GROUP,
+    HALF,
+    LANES,
+    LOWER,
+    ONE,
+    TWO,
+    ZERO,
+    Array,
+    cell_of,
+    drawn,
+    insert_into,
+    neighbours,
+    rounds_up,
+    unit,
+)
+from hush.batch.native import compiled, flag, inlined, mark, pointer, public, shifted, shorts_at, wide
 
 BLOCK = 256  # people whose sets are drawn together
 THREE = np.uint64(3)
@@ -34,18 +49,27 @@ def deal_together(
     words: Array, at: int, threshold: Any, groups: Array, coins: Array, dealt: Array, count: int, taken: int
 ) -> Any:
     """Give all people of a block their words, `taken` each, if none is drawn again. Return whether that is so."""
+    wide()
     again = ZERO
     for p in range(count):
-        coins[p] = flag(words[at + p * taken] < threshold)
+        coins[p] = mark(words[at + p * taken] < threshold)
     for g in range(np.int64(groups[0])):
-        hand, first = shifted(dealt, BLOCK * g), at + 1 + g
         product, excess = groups[2 + GROUP * g], groups[3 + GROUP * g]
         again |= flag(product == ONE)  # which takes no word
-        for p in range(count):
-            word = words[first + p * taken]
-            hand[p] = word
-            again |= flag(word * product < excess)
+        again |= dealt_again(shifted(words, at + 1 + g), taken, product, excess, shifted(dealt, BLOCK * g), count)
     return public(again) == ZERO
+
+
+@inlined
+def dealt_again(words: Array, taken: int, product: Any, excess: Any, hand: Array, count: int) -> Any:
+    """Give all people of a block a word, every `taken`-th; return 1 if one of the words is drawn again, else 0."""
+    wide()
+    again = ZERO
+    for p in range(count):
+        word = words[p * taken]
+        hand[p] = word
+        again |= mark(word * product < excess)
+    return again
 
 
 @inlined
@@ -74,6 +98,7 @@ def draw_sets(n: Any, groups: Array, coins: Array, dealt: Array, tops: Array, fo
     which is inserted later. Members are drawn by fours, so that a set stays in a register for longer. Behind the last
     person there may be a few sets that nobody reads.
     """
+    wide()
     count = (count + LANES - 1) & -LANES
     for p in range(count):
         found[p] = ZERO
@@ -113,6 +138,7 @@ def draw_sets(n: Any, groups: Array, coins: Array, dealt: Array, tops: Array, fo
 @compiled
 def small_subset_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
     """Subset channels of at most 64 categories."""
+    wide()
     people, places, output = pointer(job.people), pointer(job.places), pointer(job.output)
     stream, groups, column = pointer(words), shifted(pointer(job.integers), 3), shorts_at(job.columns[0])
     coins, threshold = pointer(job.scratch), job.integers[2]
@@ -148,27 +174,79 @@ def small_subset_kernel(job: Any, done: int, words: Array, at: int, limit: int) 
 @compiled
 def small_cells_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
     """Sets of at most 64 cells of several attributes."""
-    people, places, output = job.people, job.places, job.output
+    wide()
+    people, places, output = pointer(job.people), pointer(job.places), pointer(job.output)
     integers, stream, column = pointer(job.integers), pointer(words), pointer(job.columns)
     low, span, attributes = pointer(job.lows), pointer(job.spans), len(job.columns)
     groups, threshold = shifted(integers, 3 + attributes), job.integers[2]
     coins = pointer(job.scratch)
     found, tops = shifted(coins, BLOCK), shifted(coins, 2 * BLOCK)
     cells, dealt = shifted(coins, 3 * BLOCK), shifted(coins, 4 * BLOCK)
-    while done < len(people):
-        count = 0
-        while count < min(BLOCK, len(people) - done):
-            cell, end = cell_of(integers, column, low, span, people[done + count], stream, at, attributes)
-            end = deal(stream, end, limit, threshold, groups, coins, dealt, count)
-            if end > limit:
-                break
-            cells[count] = np.uint64(cell)
-            at = end
-            count += 1
+    numbers: Any = 0
+    for j in range(attributes):
+        numbers += np.int64(integers[3 + j] == ZERO)
+    taken: Any = numbers + 1 + np.int64(groups[0])
+    while done < len(job.people):
+        count = min(BLOCK, len(job.people) - done, (limit - at) // taken)
+        if count > 0 and deal_together(stream, at + numbers, threshold, groups, coins, dealt, count, taken):
+            cells_of(
+                integers, column, low, span, shifted(people, done), shifted(stream, at), taken, cells, count, attributes
+            )
+            at += count * taken
+        else:
+            count = 0
+            while count < min(BLOCK, len(job.people) - done):
+                cell, end = cell_of(integers, column, low, span, people[done + count], stream, at, attributes)
+                end = deal(stream, end, limit, threshold, groups, coins, dealt, count)
+                if end > limit:
+                    break
+                cells[count] = np.uint64(cell)
+                at = end
+                count += 1
         if count == 0:
             break
         draw_sets(job.integers[0] - job.integers[1], groups, coins, dealt, tops, found, count)
-        for p in range(count):
-            output[places[done + p]] = np.int64(insert_into(found[p], np.int64(cells[p]), coins[p]))
+        if neighbours(places, done, done + count):
+            sets = shifted(output, np.int64(places[done]))
+            for p in range(count):
+                sets[p] = np.int64(insert_into(found[p], cells[p], coins[p]))
+        else:
+            for p in range(count):
+                output[places[done + p]] = np.int64(insert_into(found[p], cells[p], coins[p]))
         done += count
     return done, at
+
+
+@inlined
+def cells_of(
+    z: Array,
+    columns: Array,
+    lows: Array,
+    spans: Array,
+    people: Array,
+    words: Array,
+    taken: int,
+    cells: Array,
+    count: int,
+    attributes: int,
+) -> None:
+    """Write the cells of a block of people, as `cell_of` would. Everybody has `taken` words."""
+    wide()
+    near, number = neighbours(people, 0, count), 0
+    for p in range(count):
+        cells[p] = ZERO
+    for j in range(attributes):
+        size = z[3 + j] & LOWER
+        if size == ZERO:
+            for p in range(count):
+                up = rounds_up(unit(columns, lows, spans, j, people[p]), words[p * taken + number])
+                cells[p] = cells[p] << ONE | up
+            number += 1
+        elif near:
+            states = shifted(shorts_at(columns[j]), np.int64(people[0]))
+            for p in range(count):
+                cells[p] = (cells[p] & LOWER) * size + np.uint64(states[p])
+        else:
+            states = shorts_at(columns[j])
+            for p in range(count):
+                cells[p] = (cells[p] & LOWER) * size + np.uint64(states[people[p]])
