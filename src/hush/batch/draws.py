@@ -122,13 +122,15 @@ def clamped(u: float) -> Any:
 def scaled(value: float, low: float, span: float, inverse: float) -> Any:
     """Return the same as `clamped((value - low) / span)`, given 1/span rounded, without a division.
 
-    The product with the inverse is corrected by what is left over, which `fused` finds exactly, and rounded once: that
-    is the quotient correctly rounded (Markstein 1990), if nothing underflows. With a moderate span that happens for
-    results below 2^-400 alone, and those do not round up whatever they are exactly.
+    The product with the inverse may be one and a half units in the last place off. What is left over corrects it:
+    `fused` finds that nearly exactly, so that the second quotient is less than one unit off. Then what is left over is
+    exact, and the third is the quotient correctly rounded (Markstein 1990), if nothing underflows. With a moderate span
+    that happens for results below 2^-400 alone, and those do not round up whatever they are exactly.
     """
     rest = lesser(greater(value - low, 0.0), span)
-    about = rest * inverse
-    return fused(fused(-about, span, rest), inverse, about)
+    first = rest * inverse
+    second = fused(fused(-first, span, rest), inverse, first)
+    return fused(fused(-second, span, rest), inverse, second)
 
 
 # -- categories
