@@ -289,5 +289,5 @@ for (const name of ["training-logistic", "training-far", "training-wide", "train
     };
     assert.ok(hidden(t, finding(1500, people, whole, (person) => person)));
     const twin = (person) => Array.from({ length: person === people[0] ? 4 : 1 }, () => whole(person));
-    assert.ok(!hidden(t, finding(600, people, twin, (person) => person)));
+    assert.ok(!hidden(t, finding(1200, people, twin, (person) => person)));
   });
