@@ -82,6 +82,15 @@ def errors(task: made_up.Task, epsilon: float, repetition: int) -> tuple[float, 
     return float(np.mean(bayes.predict(other) != truth)), float(np.mean(line.predict(other) != truth))
 
 
+def row_of(task: made_up.Task, epsilon: float | None, method: str, errors: list[float]) -> dict[str, Any]:
+    """Return what is kept of the errors of a method; without privacy there is no epsilon."""
+    mean, error = mean_and_error(errors)
+    people = min(PEOPLE, len(task) - len(task) // 10)
+    return {
+        "data": task.name, "people": people, "epsilon": epsilon, "method": method, "error": mean, "stderr": error,
+    }  # fmt: skip
+
+
 def main() -> None:
     """Measure, and print or keep each result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -95,10 +104,7 @@ def main() -> None:
         for epsilon in EPSILONS:
             pairs = [errors(task, epsilon, repetition) for repetition in range(REPETITIONS)]
             for method, values in zip(("naive Bayes", "line"), zip(*pairs, strict=True), strict=True):
-                mean, error = mean_and_error(list(values))
-                people = min(PEOPLE, len(task) - len(task) // 10)
-                kept = {"data": task.name, "people": people, "epsilon": epsilon, "method": method}
-                rows.append(kept | {"error": mean, "stderr": error})
+                rows.append(row_of(task, epsilon, method, list(values)))
                 print(*rows[-1].values(), flush=True)
             if options.keep:
                 KEPT.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")

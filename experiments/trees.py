@@ -40,7 +40,6 @@ import numpy as np  # noqa: E402
 
 import hush  # noqa: E402
 from experiments import bayes, made_up  # noqa: E402
-from experiments.cached import mean_and_error  # noqa: E402
 from hush import batch  # noqa: E402
 from hush.learn.bayes import usual_bands  # noqa: E402
 from hush.server.relations.crosstabs import tabulated  # noqa: E402
@@ -372,10 +371,7 @@ def main() -> None:
     for task in tasks(options.data):
         for epsilon in EPSILONS:
             for method, errors in measured(task, epsilon).items():
-                mean, error = mean_and_error(errors)
-                people = min(bayes.PEOPLE, len(task) - len(task) // 10)
-                kept = {"data": task.name, "people": people, "epsilon": epsilon, "method": method}
-                rows.append(kept | {"error": mean, "stderr": error})
+                rows.append(bayes.row_of(task, epsilon, method, errors))
                 print(*rows[-1].values(), flush=True)
             if options.keep:
                 KEPT.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
