@@ -17,6 +17,7 @@ from experiments.reproduce.frame import Bench, Claim, Row, mean_and_error, worst
 from experiments.reproduce.population import Population
 from experiments.reproduce.populations import census_of
 from hush import batch
+from hush.server.estimates import unbounded
 
 TITLE = "The same reports, two estimators"
 PAPER = "beyond"
@@ -46,7 +47,7 @@ def readings(population: Population, job: Reading) -> dict[str, dict[str, list[f
     for _ in range(job.runs):
         tally = batch.collect(plan, population.columns, threads=1)
         for estimator in ESTIMATORS:
-            estimates = hush.estimate(tally, estimator=estimator)  # type: ignore[arg-type]
+            estimates = unbounded(tally, estimator)  # type: ignore[arg-type]
             for target, value in estimation.mean_squares(population, truth, estimates).items():
                 found.setdefault(target, {name: [] for name in ESTIMATORS})[estimator].append(value)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,7 @@ from hush.core.channels import Subsets
 from hush.core.plan import Question
 from hush.device.randomise import randomise_from
 from hush.server import sources
-from hush.server.estimates import points
+from hush.server.estimates import points, unbounded
 from hush.server.intervals import Sample
 from hush.server.manipulations import leverage
 from hush.server.sources import targets
@@ -288,6 +289,19 @@ def test_points_are_those_of_the_estimates() -> None:
         for point, row in zip(found, rows, strict=True):
             assert point == row.point or (math.isnan(point) and math.isnan(row.point))
         assert all(map(math.isnan, points(Tally(plan))))
+
+
+@pytest.mark.parametrize("estimator", ["ratio", "paper"])
+def test_without_intervals_everything_else_is_the_same(estimator: Any) -> None:
+    coins = SeededCoins(6)
+    for plan in plans().values():
+        tally = Tally(plan)
+        for _ in range(40):
+            tally.add(randomise_from(coins, plan, any_record(plan, coins.below)))
+        for some in (tally, Tally(plan)):
+            rows = [replace(row, low=math.nan, high=math.nan) for row in unbounded(some, estimator)]
+            expected = [replace(row, low=math.nan, high=math.nan) for row in estimate(some, estimator=estimator)]
+            assert list(map(repr, rows)) == list(map(repr, expected))  # NaN is not equal to itself, but reads the same
 
 
 # -- leverage, and the ends of what may be asked

@@ -295,19 +295,38 @@ def estimated(
         wanted = kept._replace(level=_shared(level, many), estimator=estimator)
         rows += _shares(tally, index, wanted, totals.get(index), places.get(index), cut=cut)
     for target in targets(tally, estimator, apart) if found is None else found:
-        attribute, symbol, sample = target.attribute, target.symbol, target.sample
-        scale = Scale(attribute, symbol)
-        point = scale.value(sample.mean if isinstance(sample, Sample) else sample.point)
-        many = together.get(attribute.name, 1) if symbol is not None else 1
-        low, high = scale.around(bounds(sample, _shared(level, many)), point, cut=cut)
-        stderr = scale.half * sample.stderr
-        rows.append(Estimate(attribute.name, category_of(attribute, symbol), point, stderr, low, high, target.answers))
+        scale, row = _pointed(target)
+        many = together.get(row.attribute, 1) if row.category is not None else 1
+        low, high = scale.around(bounds(target.sample, _shared(level, many)), row.point, cut=cut)
+        rows.append(replace(row, low=low, high=high))
     order = {name: place for place, name in enumerate(tally.plan.schema.names)}
     rows.sort(key=lambda row: order[row.attribute])  # stable: within an attribute as its channel lists them
     if tally.own:
         all_ = estimated(tally.whole, level, estimator, tail, together, cut=cut)
         rows = [_spread(row, whole, tally.plan.schema, cut=cut) for row, whole in zip(rows, all_, strict=True)]
     return rows
+
+
+def unbounded(tally: Tally, estimator: Estimator = "ratio") -> list[Estimate]:
+    """Return the rows of `estimate` without intervals: for callers that need many points and standard errors.
+
+    Intervals take most of the time of an estimate. Where one is needed for the standard error, it is there; the ends of
+    all others are NaN.
+    """
+    if tally.own or ladders(tally.plan) or long_lists(tally.plan):
+        return estimated(tally, Wanted().level, estimator)
+    rows = [_pointed(target)[1] for target in targets(tally, estimator)]
+    order = {name: place for place, name in enumerate(tally.plan.schema.names)}
+    return sorted(rows, key=lambda row: order[row.attribute])
+
+
+def _pointed(target: Read) -> tuple[Scale, Estimate]:
+    """Return a target's scale, and its estimate with an interval that is still open."""
+    attribute, symbol, sample = target.attribute, target.symbol, target.sample
+    scale = Scale(attribute, symbol)
+    point = scale.value(sample.mean if isinstance(sample, Sample) else sample.point)
+    category, stderr = category_of(attribute, symbol), scale.half * sample.stderr
+    return scale, Estimate(attribute.name, category, point, stderr, math.nan, math.nan, target.answers)
 
 
 def _categories(plan: Plan, index: int) -> Categorical:

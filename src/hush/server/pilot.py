@@ -38,7 +38,7 @@ from hush.core.training.stages import (
     stage_names,
 )
 from hush.core.training.training import SIZES, Training
-from hush.server.estimates import estimate
+from hush.server.estimates import unbounded
 from hush.server.tally import Tally
 
 LEAST_SCALE = 0.05  # numbers that are narrower than this are not scaled up further
@@ -65,7 +65,7 @@ class Pilot:
 
 def estimates(tally: Tally) -> Known:
     """Return the estimates of a stage: what the next stages and the result depend on."""
-    return tuple(finite(row.point, row.stderr) for row in estimate(tally))
+    return tuple(finite(row.point, row.stderr) for row in unbounded(tally))
 
 
 def read(training: Training, known: Sequence[Known], asked: int) -> Pilot:
