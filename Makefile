@@ -9,12 +9,14 @@ READY := $(VENV)/.ready
 READY_DOCS := $(VENV)/.ready-docs
 SPARK := .venv-spark
 READY_SPARK := $(SPARK)/.ready
+FLOWER := .venv-flower
+READY_FLOWER := $(FLOWER)/.ready
 # Compiled modules are kept, whatever the machine says: pytest rewrites every test file, and hundreds of tests start hush.
 export PYTHONDONTWRITEBYTECODE :=
 LOWEST := .venv-lowest
 READY_LOWEST := $(LOWEST)/.ready
 OLDEST ?= python3.11
-# What the tests on Spark need besides Spark; dev would bring everything.
+# What the tests on Spark and with Flower need besides those; dev would bring everything.
 TESTING := 'hypothesis>=6.108' 'pytest>=8.3' 'pytest-timeout>=2.3.1'
 PYTEST := python -m pytest -n auto --dist worksteal --durations=12 --durations-min=5
 # Archives have the time of the last commit, so that building them again gives the same bytes.
@@ -25,7 +27,7 @@ GO := cd clients/go && GOFLAGS= GOWORK=off GOPROXY=off GOTOOLCHAIN=local
 # Tests for arm64, where compilers fuse what must not be fused. An arm64 machine has run them already.
 QEMU := $(firstword $(shell command -v qemu-aarch64-static qemu-aarch64))
 
-.PHONY: help theory learning demo test test-slow test-all coverage lowest lowest-tests check bench limit docs vectors stopwatch mutants spark web go go-tests notices screenshots reproduce dist versions clean
+.PHONY: help theory learning demo test test-slow test-all coverage lowest lowest-tests check bench limit docs vectors stopwatch mutants spark flower web go go-tests notices screenshots reproduce dist versions clean
 
 help:  ## Show these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,6 +53,11 @@ $(READY_DOCS): $(READY)
 $(READY_SPARK): pyproject.toml
 	$(PYTHON) -m venv $(SPARK)
 	$(SPARK)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[duckdb,spark]' $(TESTING)
+	@touch $@
+
+$(READY_FLOWER): pyproject.toml
+	$(PYTHON) -m venv $(FLOWER)
+	$(FLOWER)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[batch,flower]' 'flwr[simulation]' $(TESTING)
 	@touch $@
 
 $(READY_LOWEST): $(READY) pyproject.toml tests/release/lowest.py
@@ -87,6 +94,9 @@ lowest-tests: $(READY_LOWEST)
 
 spark: $(READY_SPARK)  ## Test on Spark, in an environment of its own (400 MB); needs Java 17
 	$(SPARK)/bin/python -m pytest -q tests/engines/test_spark.py
+
+flower: $(READY_FLOWER)  ## Test with real clients of Flower, in an environment of its own (900 MB)
+	$(FLOWER)/bin/python -m pytest -q tests/learn/test_flower.py
 
 check: $(READY)  ## Format, lint, types, import contracts
 	$(BIN)/ruff format --check .
@@ -165,4 +175,4 @@ docs: $(READY_DOCS)  ## Build the documentation into docs/_build; warnings are e
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 clean:  ## Remove everything that these targets made
-	rm -rf demo .mutants clients/go/hush-answer clients/go/*.test web/node_modules web/dist $(VENV) $(SPARK) $(LOWEST) .venv-peers .coverage .venv-versions docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf demo .mutants clients/go/hush-answer clients/go/*.test web/node_modules web/dist $(VENV) $(SPARK) $(FLOWER) $(LOWEST) .venv-peers .coverage .venv-versions docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
