@@ -160,6 +160,7 @@ reproduce: $(READY)  ## Compute the figures of the paper anew (an hour or two; O
 learning: $(READY)  ## Compare ways of learning from people (20 minutes; DATA=FOLDER: on real microdata too)
 	$(BIN)/python -m experiments.learning $(if $(DATA),--data $(DATA))
 	$(BIN)/python -m experiments.targets --everybody $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m experiments.remainder --keep
 
 dist: $(READY)  ## Build the source archive and the wheel into dist/, and try them
 	rm -rf dist

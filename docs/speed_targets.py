@@ -151,8 +151,13 @@ def reasons(batch: Results, others: Results) -> str:
     word, copy = min(row["word_ns"] for row in rows), min(row["copy_ns"] for row in rows)
     said = [
         f"Missed: {len(missed)} of {len(rows_judged)} targets. In this run one word costs "
-        f"{word:.2f} ns and copying one value {copy:.2f} ns. For {beyond} of those missed the words alone already take "
-        "too long: no engine that draws them from this keystream could meet them on this machine."
+        f"{word:.2f} ns and copying one value {copy:.2f} ns. "
+        + (
+            f"For {beyond} of those missed the words alone already take too long: no engine that draws them from this "
+            "keystream could meet them on this machine."
+            if beyond
+            else "None is out of reach: what takes too long is the engine's own work."
+        )
     ]
     shares = [100 * _words_ns(row) / row["ns"] for row in rows]
     own = [(row["ns"] - _words_ns(row)) / row["copy_ns"] for row in rows]

@@ -20,7 +20,7 @@ from hush.core.blanket import MOST as BLANKET
 from hush.core.design.numeric import best_worst_case
 from hush.core.plan import MAX_EPSILON
 from hush.core.schema import MAX_CATEGORIES
-from hush.core.training.courses import PILOT
+from hush.core.training.courses import LEAST_PILOT, PILOT
 from hush.engines.sql import WHOLE_MEMBERS, WHOLE_SETS
 from hush.learn.models import PrivateModel
 from hush.planning.audits.proofs import CELLS
@@ -49,7 +49,11 @@ SENTENCES = [
     ("docs/browser.md", f"what they cost: {found('const CAP = ([0-9]+);', WEB)} for all plans"),
     ("docs/browser.md", f"less than {int(found('const MOST = ([0-9_]+);', BUILD)):,} bytes gzipped"),
     ("docs/collector.md", f"at most {MAX_SPANS} spans of equal width"),
-    ("docs/learning.md", f"{100 * PILOT:g} % of the people (5 % if there are more than 500,000) answer a pilot"),
+    (
+        "docs/learning.md",
+        f"{100 * PILOT:g} % of the people (5 % if there are more than 500,000, nobody if there are fewer than "
+        f"{round(LEAST_PILOT / PILOT):,}) answer a pilot",
+    ),
     ("docs/learning.md", f"one rule for the sum of steps, and {LEAST_ROUNDS} to {MOST_ROUNDS} rounds"),
     ("docs/relay.md", f"more than {BLANKET:,} entries"),
     ("docs/relay.md", f"looks every {relay.EVERY:g} seconds"),
@@ -96,9 +100,11 @@ def test_numbers_about_wide_numbers() -> None:
 def test_numbers_about_few_answers() -> None:
     """docs/small.md."""
     with (ROOT / "docs" / "reproduction" / "synthetic" / "small.csv").open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["part"] == "search" and row["what"] == "coverage"]
-    assert len(rows) == 2600, "2,600 settings with people at two points"
-    assert min(float(row["value"]) for row in rows) >= 0.94, "at least 94 % in each"
+        rows = [row for row in csv.DictReader(file) if row["what"] == "coverage"]
+    assert sum(row["part"] == "search" for row in rows) == 2600, "2,600 settings with people at two points"
+    anew = [row for row in rows if row["part"] == "anew"]
+    assert [row["crowds"] for row in anew] == 8 * ["20000"], "the eight worst are drawn anew, with 20,000 crowds each"
+    assert min(float(row["value"]) for row in anew) >= 0.94, "at least 94 % in every one"
 
 
 def test_numbers_about_relations() -> None:
