@@ -68,7 +68,7 @@ def _about(kind: str, name: str, content: dict[str, Any]) -> str:
     """Say what numbers are from: some are of people, others are computed from channels alone."""
     fields, settings = rows(kind, name)[0], content["settings"]
     if "surveys" in content:  # of several kinds, which the figure itself describes
-        return f"{KINDS[kind]}, {content['surveys']}"
+        return f"{KINDS[kind]}, {content['surveys']}{_time(content)}"
     if "folds" in fields or "fold" in fields:
         times = f"{settings['repeats']} x {settings['folds']}-fold cross-validation"
         return f"{KINDS[kind]}, {times}, at most {settings['learners']:,} people{_time(content)}"
@@ -81,8 +81,10 @@ def _time(content: dict[str, Any]) -> str:
     """Say how long it took, if that was kept."""
     if "seconds" not in content:
         return ""
+    minutes = content["seconds"] / 60
     wall = f", {content['wall'] / 60:,.0f} by the clock" if "wall" in content else ""
-    return f", {content['seconds'] / 60:,.0f} processor minutes{wall} ({content['machine']})"
+    took = f"{minutes:,.0f} processor minutes{wall}" if minutes >= 1.5 else "about a minute or less"
+    return f", {took} ({content['machine']})"
 
 
 def _table(by_kind: dict[str, Any], measured_on_people: bool) -> str:
