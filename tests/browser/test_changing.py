@@ -17,7 +17,7 @@ import hush
 from hush import batch
 from hush.collector import formats
 from hush.collector.periods import Period
-from tests.browser.visits import Visit, check_accessible, check_width
+from tests.browser.visits import Visit, check_accessible, check_width, scrolled
 from tests.collector.served import Served, anybody, serving
 
 SCHEMA = hush.Schema(
@@ -105,17 +105,17 @@ def test_a_chart_by_day_for_each_question(browser: Browser, served: Served, dark
     charts = part.get_by_test_id("period-chart")
     expect(charts).to_have_count(3)
     smoker = part.locator('[data-attribute="smoker"]')
-    smoker.scroll_into_view_if_needed()
+    scrolled(smoker)
     expect(smoker.locator(".vega svg")).to_be_visible()
     expect(smoker.get_by_test_id("table").locator("tbody tr")).to_have_count(3)
     expect(smoker.get_by_test_id("period-category")).to_have_value("yes")
     expect(smoker.get_by_test_id("table").locator("tbody tr").first).to_contain_text("10 Nov")
     town = part.locator('[data-attribute="town"]')
-    town.scroll_into_view_if_needed()
+    scrolled(town)
     expect(town.locator(".vega svg")).to_be_visible()
     town.get_by_test_id("period-category").select_option("Dee")
     expect(town.get_by_test_id("table").locator("caption")).to_contain_text("town by period")
-    page.get_by_test_id("against").scroll_into_view_if_needed()
+    scrolled(page.get_by_test_id("against"))
     expect(page.get_by_test_id("difference-chart")).to_have_count(2)
     check_accessible(page)
     check_width(page)
@@ -132,7 +132,7 @@ def test_a_collector_without_periods_shows_no_change(visit: Visit, served: Serve
 def test_categories_in_the_order_of_the_plan(visit: Visit, served: Served) -> None:
     page = dashboard(visit, served)
     part = page.locator('[data-testid="attribute"][data-attribute="town"]')
-    part.scroll_into_view_if_needed()
+    scrolled(part)
     first = part.get_by_test_id("shares").get_by_test_id("table").locator("tbody th")
     expect(first).to_have_count(5)
     by_size = [name.split(" ")[0] for name in first.all_text_contents()]
@@ -149,7 +149,7 @@ def test_categories_in_the_order_of_the_plan(visit: Visit, served: Served) -> No
 def test_two_plans_side_by_side(visit: Visit, served: Served) -> None:
     page = dashboard(visit, served)
     against = page.get_by_test_id("against")
-    against.scroll_into_view_if_needed()
+    scrolled(against)
     expect(against).to_contain_text("Choose a plan to compare with.")
     page.get_by_test_id("against-plan").select_option(label="autumn")
     expect(against.get_by_test_id("table")).to_contain_text("age: mean")
@@ -166,7 +166,7 @@ def test_every_chart_is_a_picture_to_keep(visit: Visit, served: Served) -> None:
     """PNG, made by the browser alone: as wide as the drawing, twice, and not of one colour."""
     page = dashboard(visit, served)
     chart = page.get_by_test_id("change").locator('[data-attribute="age"]')
-    chart.scroll_into_view_if_needed()
+    scrolled(chart)
     expect(chart.locator(".vega svg")).to_be_visible()
     with page.expect_download() as waiting:
         chart.get_by_test_id("download-png").click()

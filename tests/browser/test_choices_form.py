@@ -19,7 +19,7 @@ from hush.collector import formats, presentation
 from hush.core.word_views import Member
 from tests.browser.phones import questions, small_phone
 from tests.browser.surveys import CHECK, SEND, press_button, send, shown_bytes
-from tests.browser.visits import Visit, check_accessible, check_width
+from tests.browser.visits import Visit, check_accessible, check_width, scrolled
 from tests.collector.served import Served, anybody, serving
 
 VALUES = ("tv", "radio", "web", "paper", "phone", "post")
@@ -284,7 +284,7 @@ def test_the_dashboard_shows_the_share_of_every_value(visit: Visit, served: Serv
     expect(card).to_contain_text("cannot be told from none")
     part = page.locator('[data-testid="attribute"][data-attribute="uses"]')
     expect(part).to_contain_text("Any of 6 values, or missing: each has a share of its own")
-    part.scroll_into_view_if_needed()
+    scrolled(part)
     expect(part).to_contain_text("All 7 intervals hold at once with 95 % probability.")
     check_accessible(page)
 

@@ -28,7 +28,7 @@ from tests.browser.dashboards import (
     send,
 )
 from tests.browser.surveys import RECORD, SURVEY
-from tests.browser.visits import Visit, check_accessible
+from tests.browser.visits import Visit, check_accessible, scrolled
 from tests.collector.served import Served
 
 
@@ -77,7 +77,7 @@ def test_charts_have_what_the_tables_have_and_can_be_saved(visit: Visit, served:
         row.category for row in by_size([*hush.estimate(served.tally(SURVEY))[1:6]])
     ]
     spread = section(page, "age").get_by_test_id("distribution")
-    spread.scroll_into_view_if_needed()
+    scrolled(spread)
     expect(spread.locator("svg")).to_be_visible()
     assert spread.locator("tbody tr").count() > 5
 
@@ -117,7 +117,7 @@ def test_a_training_by_rounds(visit: Visit, served: Served) -> None:
     page = dashboard(visit, served, "?training=tiny")
     for name in ("weights", "loss"):
         block = page.get_by_test_id(name)
-        block.scroll_into_view_if_needed()
+        scrolled(block)
     rows = list(
         csv.reader(io.StringIO(downloaded(page, page.get_by_test_id("weights").get_by_test_id("download-csv"))))
     )
@@ -187,7 +187,7 @@ def test_shares_that_noise_explains_come_last_and_can_be_searched(visit: Visit, 
     assert [name.partition(" (")[0] for name in shown] == [row.category for row in rows]
     assert [name.endswith("(cannot be told from none)") for name in shown] == [row.low <= 0 for row in rows]
     expect(part.get_by_test_id("note")).to_contain_text("All 60 intervals hold at once with 95 % probability.")
-    part.get_by_test_id("chart").scroll_into_view_if_needed()
+    scrolled(part.get_by_test_id("chart"))
     line = part.locator("svg [aria-roledescription='rule mark']").last
     expect(line).to_be_attached()
     expect(part.get_by_test_id("note")).to_contain_text("below the dashed line")

@@ -14,7 +14,7 @@ import hush
 from hush.demo import people
 from tests.browser.dashboards import QUICK, WIDE, dashboard, headline, in_sight, section, send
 from tests.browser.surveys import SURVEY
-from tests.browser.visits import Visit, check_accessible, check_width
+from tests.browser.visits import Visit, check_accessible, check_width, drawn, scrolled
 from tests.collector.served import Served, serving
 
 
@@ -89,7 +89,7 @@ def test_decimals_line_up(visit: Visit, served: Served) -> None:
         section(page, "way to work").get_by_test_id("shares"),
         section(page, "age").get_by_test_id("distribution"),
     ):
-        part.scroll_into_view_if_needed()
+        scrolled(part)
         part.locator("tbody tr").first.wait_for()
         rows = [row.locator("td").all_text_contents() for row in part.locator("tbody tr").all()]
         for column in zip(*rows, strict=True):
@@ -107,8 +107,7 @@ def test_accessible_and_drawn(browser: Browser, served: Served, screens: Path, k
     expect(section(page, "age").get_by_test_id("mean").locator("svg")).to_be_visible()
     in_sight(page, "margins")
     for block in page.get_by_test_id("chart").all():  # charts are drawn when they come into sight
-        block.scroll_into_view_if_needed()
-        expect(block.locator("svg")).to_be_visible()
+        drawn(block)
     page.evaluate("scrollTo(0, 0)")
     check_accessible(page)
     check_width(page)

@@ -15,7 +15,7 @@ import hush
 from tests.browser.phones import questions, small_phone
 from tests.browser.surveys import CHECK, SEND, press_button, shown_bytes
 from tests.browser.test_relations import count
-from tests.browser.visits import Visit, check_accessible, check_width
+from tests.browser.visits import Visit, check_accessible, check_width, scrolled
 from tests.collector.served import Served, anybody, serving
 
 SCHEMA = hush.Schema(
@@ -135,7 +135,7 @@ def test_the_dashboard_shows_dates(browser: Browser, served: Served, phone: bool
     page.locator("details:not([open]) > summary").evaluate_all("all => all.forEach((one) => one.click())")
     section = page.locator("[data-testid=attribute][data-attribute=birthday]")
     expect(section).to_contain_text("A date from 1 January 1920 to 31 December 2020")
-    section.get_by_test_id("distribution").scroll_into_view_if_needed()
+    scrolled(section.get_by_test_id("distribution"))
     expect(section.get_by_test_id("distribution").locator("svg").first).to_contain_text("1940")
     expect(section.get_by_test_id("distribution")).to_contain_text("1960 to 1964")
     check_accessible(page)

@@ -17,7 +17,7 @@ import hush
 from hush.collector import formats
 from tests import texting
 from tests.browser.dashboards import QUICK, downloaded
-from tests.browser.visits import Visit, check_accessible, check_width
+from tests.browser.visits import Visit, check_accessible, check_width, scrolled
 from tests.collector.served import PLAN as OTHER
 from tests.collector.served import Served, serving
 from tests.texting import EMOJI, FORMULA, HEBREW, JOBS, MARKUP, PLAN, SECOND, SIGN
@@ -47,7 +47,7 @@ def dashboard(visit: Visit, served: Served, plan: hush.Plan = PLAN) -> Page:
 def part(page: Page, name: str) -> Locator:
     """Return the part of a text, in sight and drawn."""
     found = page.get_by_test_id("attribute").filter(has=page.get_by_role("heading", name=name, exact=True, level=3))
-    found.scroll_into_view_if_needed()
+    scrolled(found)
     expect(found.locator("tbody tr").first).to_be_attached(timeout=30_000)
     return found
 

@@ -17,7 +17,7 @@ import hush
 from hush.collector import formats
 from tests import relating
 from tests.browser.dashboards import QUICK, downloaded
-from tests.browser.visits import Visit, check_accessible, check_width
+from tests.browser.visits import Visit, check_accessible, check_width, scrolled
 from tests.collector.served import Served, anybody, serving
 from tests.relating import PLAN
 
@@ -59,7 +59,7 @@ def dashboard(visit: Visit, served: Served, plan: hush.Plan = PLAN) -> Page:
 def relation(page: Page, kind: str, attribute: str, by: str = "") -> Locator:
     """Return the part of a relation, in sight."""
     found = page.locator(f'[data-relation="{kind}|{attribute}|{by}"]')
-    found.scroll_into_view_if_needed()
+    scrolled(found)
     return found
 
 
@@ -149,7 +149,7 @@ def test_nothing_is_shown_before_enough_have_answered(visit: Visit, tmp_path: Pa
 def test_an_attribute_in_bands_alone_says_where_it_is(visit: Visit, served: Served) -> None:
     page = dashboard(visit, served, BANDED)
     part = page.locator('[data-testid="attribute"][data-attribute="<b>n</b>"]')
-    part.scroll_into_view_if_needed()
+    scrolled(part)
     for name in ("mean", "distribution"):
         expect(part.get_by_test_id(name).get_by_test_id("note")).to_contain_text("see Relations")
     block = relation(page, "table", "<b>n</b>", "c")

@@ -18,7 +18,7 @@ import hush
 from hush.collector import formats
 from tests.browser import walks
 from tests.browser.surveys import CHECK, OFTEN, SEND, shown_bytes
-from tests.browser.visits import Visit, check_accessible
+from tests.browser.visits import Visit, check_accessible, scrolled
 from tests.collector.served import Served, anybody, serving
 
 SCHEMA = hush.Schema(
@@ -151,7 +151,7 @@ def test_the_dashboard_says_who_is_asked_what(visit: Visit, served: Served) -> N
         assert f"each in one of {count} questions, and an answer costs ε = 1 at most." in told
     page.get_by_test_id("sure").locator("summary").first.click()  # exact costs are folded
     table = page.get_by_test_id("privacy")
-    table.scroll_into_view_if_needed()
+    scrolled(table)
     rows = table.locator("tbody tr")
     expect(rows).to_have_count(len(RELATED.questions) + 1)
     expect(table.locator("tbody th")).to_have_text(["each person", *(question.words for question in RELATED.questions)])
@@ -165,7 +165,7 @@ def test_an_attribute_that_is_never_asked_as_it_is(visit: Visit, served: Served)
     section = page.locator('[data-testid="attribute"][data-attribute="height"]')
     for part in ("mean", "distribution"):
         block = section.get_by_test_id(part)
-        block.scroll_into_view_if_needed()
+        scrolled(block)
         expect(block).to_contain_text("in bands or with another attribute only")
     expect(section).not_to_contain_text("Nobody has answered")
     answer = served.client.get(f"/plans/{APART.id}/distribution?attribute=height")

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 import hush
 from hush.collector import formats
 from tests.browser.phones import SMALL, labels_that_collide
-from tests.browser.visits import Visit, check_accessible, check_width
+from tests.browser.visits import Visit, check_accessible, check_width, scrolled
 from tests.collector.served import Served, anybody, serving
 
 WAYS = [
@@ -161,7 +161,7 @@ def test_tooltips_of_dates_and_times_have_dates_and_times(visit: Visit, served: 
     tip = page.locator("#vg-tooltip-element")
     for name, form, epoch in (("born", r"\d{4}-\d{2}-\d{2}", True), ("up", r"\d{2}:\d{2}", False)):
         section = page.locator(f'[data-testid="attribute"][data-attribute="{name}"]')
-        section.scroll_into_view_if_needed()
+        scrolled(section)
         dot = section.get_by_test_id("mean").locator("svg [aria-roledescription=point]")
         expect(dot).to_have_count(1, timeout=30_000)
         dot.hover(force=True)
@@ -175,7 +175,7 @@ def test_tooltips_of_dates_and_times_have_dates_and_times(visit: Visit, served: 
             days = [60 * int(text[:2]) + int(text[3:]) for text in told]
         assert all(abs(found - mean[key]) <= 1 for found, key in zip(days, ("point", "low", "high"), strict=True))
     relation = page.locator('[data-relation="means|born|way to work"]')
-    relation.scroll_into_view_if_needed()
+    scrolled(relation)
     dots = relation.locator("svg [aria-roledescription=point]")
     expect(dots).to_have_count(len(WAYS), timeout=30_000)
     dots.first.hover(force=True)

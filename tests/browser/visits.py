@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Frame, Locator, Page, Request
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Frame, Locator, Page, Request, expect
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 HARMLESS = 'Dropping "fit-y" because spec has discrete height'  # Vega-Lite, of charts whose height follows their bars
@@ -117,9 +117,19 @@ def check_width(page: Page | Frame) -> None:
 def scrolled(found: Locator) -> Locator:
     """Return a part of the dashboard, in sight and filled. Parts above it may move it away while they are filled."""
     note = found.get_by_test_id("note").first
-    for _ in range(150):
+    for _ in range(300):
         found.scroll_into_view_if_needed()
         if note.count() == 0 or note.text_content() != "Loading.":
             break
         found.page.wait_for_timeout(100)
     return found
+
+
+def drawn(chart: Locator) -> None:
+    """Wait until a chart of the dashboard is drawn: it is when it comes into sight, and others may move it away."""
+    for _ in range(300):
+        chart.scroll_into_view_if_needed()
+        if chart.locator("svg").count():
+            break
+        chart.page.wait_for_timeout(100)
+    expect(chart.locator("svg")).to_be_visible()
