@@ -11,21 +11,29 @@ cost of the noise, which is in proportion to R.
 with variance 1 comes within e^-P of its best weight. The noise of all people adds up along the path too, to P * R/
 curvature * sqrt(c/n) in each coordinate of the weights; R/curvature is the size of a typical change of the score. So
 P = PATH * sqrt(n/c)/(0.7 L): with more people, or less noise, the path is longer. This is early stopping, from public
-numbers alone: a direction that is not learnt within this path cannot be distinguished from noise.
+numbers alone: a direction that is not learnt within this path cannot be distinguished from noise. Two things make it
+longer:
+
+- *Short features.* What counts is the noise of a score, which is L times that of a weight. Where L is below FEW, the
+  noise of a score may be as large as there: the path is FEW/L times as long. Above it the path stays as it is: many
+  features follow each other, and need the longer path.
+- *A flat start.* The logistic loss begins at the log-odds of the label. Where one class is rare, its curvature there,
+  p(1 - p), is less than 1/4, and so is the progress of a step. The path is 1/(4 p(1 - p)) times as long, 1/FLATTEST at
+  most.
 
 **Rounds.** As many as the path is long, from 20 to 100: a step of 1.5 is stable where features are scaled, and fewer,
-larger groups lose nothing.
+larger groups lose nothing. So a path is never longer than 100.
 
 **Averaging.** The outcome averages the weights over all rounds, the t-th round with weight t. The mean of t is two
 thirds of the rounds, so steps are 1.5 times as long as the path would need without averaging.
 
 PATH, the shares of `hush.server.pilot` and the bounds of the rounds come from a prototype, which was tried on made-up
-and on real people. On the three made-up tasks of `experiments/made_up.py`, PATH at half its value is worse, and at
-twice its value equally good within noise. `experiments/targets.py` measures all of it, fixed, with other people.
+and on real people; FEW and FLATTEST from made-up people alone. `experiments/paths.py` shows what each of them is worth,
+with other people; `experiments/targets.py` measures all of it, fixed.
 
-**Squares** follow the same rule. Their radius is in proportion to the spread of the target, so a pilot that misjudges
-it shrinks the weights: that is why half of the people who are asked about numbers are asked about the target
-(`hush.core.design.courses`).
+**Squares** follow the same rule, with 0.7 L too, although their gradients are clipped at L. Their radius is in
+proportion to the spread of the target, so a pilot that misjudges it shrinks the weights: that is why half of the people
+who are asked about numbers are asked about the target (`hush.core.design.courses`).
 """
 
 from __future__ import annotations
@@ -39,8 +47,11 @@ from hush.core.training.training import VECTOR, Training
 from hush.server.pilot import Pilot
 
 PATH = 0.09
+FEW = math.sqrt(20)  # the length of features below which the path is longer still
+FLATTEST = 0.4  # of the greatest curvature: the path gets no longer where the loss begins flatter than that
 LONGER = 1.5
 LEAST_ROUNDS, MOST_ROUNDS = 20, 100
+CLIPPED = 0.7  # of the typical length: what is left of gradients
 LEAST_RADIUS = 1e-9  # so that a pilot that saw no spread at all still gives a training
 # The paper's rule for the mechanisms of coordinates.
 GROUP = 40
@@ -57,15 +68,26 @@ class Schedule:
 
 
 def schedule(
-    people: int, dimensions: int, epsilon: float, *, curvature: float, reach: float, rounds: int | None = None
+    people: int,
+    dimensions: int,
+    epsilon: float,
+    *,
+    curvature: float,
+    reach: float,
+    length: float,
+    flat: float = 1.0,
+    rounds: int | None = None,
 ) -> Schedule:
     """Return the rounds and the step for the vector channel. `reach` is the radius divided by the slope: 0.7 L.
 
-    With `rounds` only the step is chosen.
+    `length` is L, and `flat` the curvature at the start as a part of the greatest. With `rounds` only the step is
+    chosen.
     """
     path = PATH * math.sqrt(max(people, 1) / noise_of(epsilon, dimensions)) / reach
+    path *= max(1.0, FEW / length) / max(flat, FLATTEST)
     if rounds is None:
-        rounds = max(1, min(people, max(LEAST_ROUNDS, min(MOST_ROUNDS, math.ceil(path)))))
+        path = min(path, MOST_ROUNDS)
+        rounds = max(1, min(people, max(LEAST_ROUNDS, math.ceil(path))))
     return Schedule(rounds, LONGER * path / (curvature * rounds), path)
 
 
@@ -99,7 +121,7 @@ def planned(draft: Training, people: int, found: Pilot | None, wishes: Wishes) -
     `draft` is what was known before the pilot, and `people` take part in the rounds. Without a pilot, features stay as
     they are, and gradients are clipped to the length that one of every kind of feature would have.
     """
-    loss, vector = draft.loss_function, draft.gradient == VECTOR
+    loss, vector, flat = draft.loss_function, draft.gradient == VECTOR, 1.0
     if found is None:
         slope, length = loss.slope_at_zero, math.sqrt(len(draft.parts) + draft.intercept)
     else:
@@ -107,12 +129,22 @@ def planned(draft: Training, people: int, found: Pilot | None, wishes: Wishes) -
         draft = replace(draft, centre=found.centre, scale=found.scale)
         if draft.intercept and draft.projection is None:
             draft = replace(draft, start=(0.0,) * (draft.width - 1) + (loss.constant(found.target),))
+            flat = loss.curved(found.target) / loss.curvature
     if draft.map is not None:  # its units are scaled so that their variances add up to its strength
         length = math.hypot(length, math.sqrt(draft.map.strength))
     radius = slope * length * (loss.clip if found is not None else 1.0)
     radius = max(radius, LEAST_RADIUS) if wishes.radius is None else wishes.radius
-    reach = max(radius / max(slope, LEAST_RADIUS), LEAST_RADIUS)
-    plan = schedule(people, draft.width, draft.epsilon, curvature=loss.curvature, reach=reach, rounds=wishes.rounds)
+    reach = max(CLIPPED * radius / max(slope * loss.clip, LEAST_RADIUS), LEAST_RADIUS)
+    plan = schedule(
+        people,
+        draft.width,
+        draft.epsilon,
+        curvature=loss.curvature,
+        reach=reach,
+        length=length,
+        flat=flat,
+        rounds=wishes.rounds,
+    )
     rounds = plan.rounds if vector or wishes.rounds else rounds_for(people, draft.width, draft.epsilon)
     box, decay = draft.box, not vector
     if wishes.step is None:

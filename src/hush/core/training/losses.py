@@ -25,17 +25,19 @@ from hush.errors import DesignError
 class Loss:
     """A loss by name.
 
-    `curvature` bounds the second derivative in the score (for the hinge, which has none, it is a typical value); step
-    sizes follow from it. `constant` is the score with which training begins, for the mean target: its log-odds, or half
-    of them for the hinge, whose slope changes at 1. `slope_at_zero` bounds the slope at score 0, and `bound`
-    bounds it everywhere (None if it is unbounded). Gradients are clipped to `clip` times their typical length at the
-    start. `classes` is true if the label is one of two classes, and false if it is a number.
+    `curvature` bounds the second derivative in the score (for the hinge, which has none, it is a typical value);
+    step sizes follow from it. `constant` is the score with which training begins, for the mean target: its
+    log-odds, or half of them for the hinge, whose slope changes at 1. `curved` is the second derivative there.
+    `slope_at_zero` bounds the slope at score 0, and `bound` bounds it everywhere (None if it is unbounded).
+    Gradients are clipped to `clip` times their typical length at the start. `classes` is true if the label is one
+    of two classes, and false if it is a number.
     """
 
     name: str
     slope: Callable[[float, float], float]
     value: Callable[[float, float], float]
     constant: Callable[[float], float]
+    curved: Callable[[float], float]
     curvature: float
     slope_at_zero: float
     bound: float | None
@@ -89,9 +91,12 @@ def square(x: float) -> float:
     return x * x
 
 
+def _share(mean: float) -> float:
+    return min(max((1 + mean) / 2, 0.01), 0.99)
+
+
 def _log_odds(mean: float) -> float:
-    share = min(max((1 + mean) / 2, 0.01), 0.99)
-    return math.log(share / (1 - share))
+    return math.log(_share(mean) / (1 - _share(mean)))
 
 
 LOSSES = {
@@ -102,6 +107,7 @@ LOSSES = {
             lambda score, y: 2 * (score - y),
             lambda score, y: square(score - y),
             lambda mean: mean,
+            lambda _: 2.0,
             2.0,
             2.0,
             None,
@@ -113,6 +119,7 @@ LOSSES = {
             _logistic_slope,
             lambda score, y: softplus(-y * score),
             _log_odds,
+            lambda mean: _share(mean) * (1 - _share(mean)),
             0.25,
             0.5,
             1.0,
@@ -124,6 +131,7 @@ LOSSES = {
             lambda score, y: -y if y * score < 1 else 0.0,
             lambda score, y: max(0.0, 1 - y * score),
             lambda mean: _log_odds(mean) / 2,
+            lambda _: 0.5,
             0.5,
             1.0,
             1.0,
