@@ -18,6 +18,7 @@ from hush.core.views import Bands, Product, Sides, Value
 from tests.cases import small_window, uneven_window
 
 ONE = Fraction(1)
+CLOSE = tuple(sorted(sign * (1000 + 37 * i + i * i) for sign in (-1, 1) for i in range(30)))
 UNEVEN = (-1000, -700, -650, -10, 10, 650, 700, 1000)
 
 PEOPLE = Schema(
@@ -97,8 +98,11 @@ SHAPES: dict[str, Rows] = {
     "rows 6-2-9-4 optional": rows(6, 2, 9, 4, optional=True),
     "rows 5-2-8-3 uneven optional": rows(5, 2, 8, 3, UNEVEN, True),
     "rows 9-3-17-5": rows(9, 3, 17, 5),
+    "rows 20-11-34-9": rows(20, 11, 34, 9),
     "rows 32-5-2-1": rows(32, 5, 2, 1),
     "rows 33-4-3-2 optional": rows(33, 4, 3, 2, optional=True),
+    "rows 40-3-30-7 optional": rows(40, 3, 30, 7, optional=True),
+    "rows 7-3-60-20 of many knots": rows(7, 3, 60, 20, CLOSE),
     "rows 64-7-5-1": rows(64, 7, 5, 1),
     "rows 64-63-2-1 optional": rows(64, 63, 2, 1, optional=True),
     "rows 65-3-4-1": rows(65, 3, 4, 1),

@@ -46,6 +46,7 @@ NAMES = [
     ),
     *("cells 3-2 of 2", "cells number-3 of 2", "cells 2-number-70 of 40", "rows 2-1-2-1", "rows 2-1-4-2 optional"),
     *("rows 4-1-8-3 uneven", "rows 4-3-7-2", "rows 5-2-8-3 uneven optional", "rows 33-4-3-2 optional"),
+    *("rows 3-2-2-1", "rows 40-3-30-7 optional", "rows 7-3-60-20 of many knots"),
     *("rows 65-3-4-1", "rows 130-9-8-3 uneven optional", "means by own bands", "means of a product", "table of bands"),
     *("picks 2 of 8", "picks 2 of 62 optional", "picks 3 of 64", "picks 1 of 65 optional", "picks 8 of 130", "picks"),
 ]
@@ -64,6 +65,12 @@ TOGETHER = [
     "subset-64",
     "cells 3-2 of 2",
     "cells number-3 of 2",
+    "rows 3-2-2-1",
+    "rows 4-3-7-2",
+    "rows 5-2-8-3 uneven optional",
+    "rows 40-3-30-7 optional",
+    "rows 7-3-60-20 of many knots",
+    "rows 20-11-34-9",
     "unary-65",
     "sue",
 ]
@@ -282,9 +289,34 @@ CHANGES = {
     "a branch on a side": ("sides", "different = flag(x <= f[1])", "different = ONE if x <= f[1] else ZERO"),
     "a product clipped by a branch": ("product", "lesser(greater(product, -1.0), 1.0)", "max(product, -1.0)"),
     "a cell outside only if needed": (
-        "rows 4-3-7-2",
+        "rows 65-3-4-1",
         "place, at = below",
         "if here: return here, first, at\n    place, at = below",
+    ),
+    "a coin of several by a branch": (
+        "rows 4-3-7-2",
+        "cell = either(here, hands[p] + within, rest)",
+        "cell = hands[p] + within if here else rest",
+    ),
+    "a knot of several by a branch": (
+        "rows 5-2-8-3 uneven optional",
+        "return blend(yes, s, state), blend(yes",
+        "return s if yes else state, blend(yes",
+    ),
+    "missing numbers of several by a branch": (
+        "rows 5-2-8-3 uneven optional",
+        "missing = mark(values[p] != values[p]) & optional",
+        "missing = optional if values[p] != values[p] else ZERO",
+    ),
+    "the own row of several by a branch": (
+        "rows 4-3-7-2",
+        "either(mark(j == row), mine, cell)",
+        "(mine if j == row else cell)",
+    ),
+    "a word of the report by a branch": (
+        "rows 4-3-7-2",
+        "(ZERO - mark(parts[p] == part)) & bits[p]",
+        "(bits[p] if parts[p] == part else ZERO)",
     ),
     "a missing start by a branch": (
         "rows 2-1-4-2 optional",
@@ -292,7 +324,7 @@ CHANGES = {
         "first = z[11] if value != value else either(",
     ),
     "a cell of other rows only": (
-        "rows 4-3-7-2",
+        "rows 65-3-4-1",
         "    member = np.uint64(j)",
         "    if np.int64(j) == row: return\n    member = np.uint64(j)",
     ),

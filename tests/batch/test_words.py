@@ -13,15 +13,18 @@ import pyarrow as pa
 import pytest
 
 from hush import Categorical, Choices, Numeric, Plan, Schema, Tally, batch, design
-from hush.batch import engine
+from hush.batch import engine, few_rows
 from hush.batch.columns import encode
+from hush.batch.program import compile_plan
 from hush.core.channels import Additive, Picks, Rows, Subset, Window
+from hush.core.channels.rows import MAX_MEMBERS
 from hush.core.channels.window import ROUNDING
+from hush.core.coins import groups
 from hush.core.design.categorical import grr, oue, subset
 from hush.core.design.numeric import laplace, signs
 from hush.core.exact import WORD, aligned_threshold, exp_bounds, largest_threshold
 from hush.core.plan import Question
-from hush.testing import SeededStreams
+from hush.testing import RecordedCoins, SeededStreams
 from tests.batch.dealing import deal, reports_of
 from tests.batch.relating import grouped, relating_plans, rows
 from tests.cases import MIXED, any_record, plans, small_corners, small_cube, small_geometry, uneven_window
@@ -112,6 +115,7 @@ STOPPED = [
         "relations",
         "rows 4-3-7-2",
     ),
+    *("rows 20-11-34-9", "rows 40-3-30-7 optional", "rows 3-2-2-1"),
     *("rows 130-9-8-3 uneven optional", "rows 80-1-5-2 optional", "cells 5-13 of 20", "means by own bands"),
     *("choices", "picks", "picks 8 of 130"),
 ]
@@ -165,6 +169,20 @@ def test_the_largest_rows_fit(channel: Rows) -> None:
     assert batch.tally(plan, table).reports == 4
 
 
+def test_a_block_of_the_largest_rows_fits() -> None:
+    """Most groups of integers are those of the most cells."""
+    most = 0
+    for count in range(2, 65):
+        cells = 2 * (MAX_MEMBERS // count) - 1  # nearly half of them are "missing"
+        for weight in range(2, count):
+            most = max(most, len(groups(range(count - weight, count))) + len(groups((cells,) * weight)))
+    assert most == few_rows.MOST_GROUPS
+    channel = rows(64, 63, 1022, 1021, optional=True)
+    code = compile_plan(grouped(channel)).tasks[0].code
+    assert code.words == few_rows.OWN + few_rows.MOST_GROUPS
+    test_the_largest_rows_fit(channel)
+
+
 @pytest.mark.parametrize("name", STOPPED)
 def test_it_does_not_matter_where_the_words_run_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = PLANS[name]
@@ -174,6 +192,19 @@ def test_it_does_not_matter_where_the_words_run_out(name: str, monkeypatch: pyte
     for block in (1, 2, 7, 100):  # less than one person takes, too
         monkeypatch.setattr(engine, "BLOCK", block)
         assert batch._randomise_from(SeededStreams(3), plan, data, 1, True).equals(whole)
+
+
+@pytest.mark.parametrize("words", [engine.BLOCK, 1000], ids=["many words", "few words"])
+def test_blocks_with_and_without_words_drawn_again(words: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A word draws 11 cells, and is drawn again for one person of 322. Words run out within a block, too."""
+    monkeypatch.setattr(engine, "BLOCK", words)
+    plan = PLANS["rows 20-11-34-9"]
+    records = people(plan, 2000, 6)
+    table = batch._randomise_from(SeededStreams(7), plan, encode(plan.schema, columns_of(plan, records)), 1, True)
+    coins = RecordedCoins(SeededStreams(7).stream(0))
+    assert reports_of(plan, table) == deal(plan, records, coins)
+    again = len(coins.words) - len(records) * (compile_plan(plan).tasks[0].code.words + 2)  # two are for the id
+    assert 3 <= again <= len(records) / few_rows.BLOCK / 2
 
 
 @pytest.mark.parametrize("name", ["default", "k=3", "unary-65", "wide", "hybrid", "duchi", "relations"])

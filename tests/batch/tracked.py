@@ -190,7 +190,7 @@ def tracked_kernels(*changes: tuple[str, str]) -> tuple[Kernels, Kernels]:
     def imported(name: str, *arguments: Any) -> Any:
         return modules[name] if name in modules else builtins.__import__(name, *arguments)
 
-    for name in ("draws", "picks", "points", "looks", "windows", "rows", "numbers", "sets", "kernels"):
+    for name in ("draws", "picks", "points", "looks", "windows", "rows", "numbers", "sets", "few_rows", "kernels"):
         path = Path(hush.batch.__file__).with_name(f"{name}.py")
         source = path.read_text()
         for old, new in changes:

@@ -72,34 +72,36 @@ def either(yes: Any, first: Any, second: Any) -> Any:
 
 
 @inlined
-def below(words: Array, at: int, limit: int, n: Any, excess: Any) -> Any:
-    """Return a uniform integer below n, and the next position. Words in the excess are drawn again (Lemire).
+def fair(words: Array, at: int, limit: int, n: Any, excess: Any) -> Any:
+    """Return a word that gives every integer below n equally often, and the next position. Others are drawn again.
 
-    For n = 1 there is no draw: the word is read, and left for the next draw.
+    Those are in the excess, 2^64 modulo n (Lemire). For n = 1 there is no draw: the word is read, and left for the next
+    draw.
     """
     word = words[at]
     at += np.int64(n != ONE)
     while public(word * n < excess) and at <= limit:
         word = words[at]
         at += 1
+    return word, at
+
+
+@inlined
+def below(words: Array, at: int, limit: int, n: Any, excess: Any) -> Any:
+    """Return a uniform integer below n, and the next position."""
+    word, at = fair(words, at, limit, n, excess)
     return high(word, n), at
 
 
 @inlined
 def drawn(words: Array, at: int, limit: int, group: Array) -> Any:
-    """Return a word for a group of integers, and the next position. Words in the excess are drawn again.
+    """Return a word for a group of integers, and the next position.
 
     A group is how many integers it has, their product, and 2^64 modulo that (`hush.core.coins`). The first integer,
     below n, is the high half of word*n, and the low half goes on in place of the word. If the product is 1 there is no
     draw, and all integers are 0 whatever the word.
     """
-    product, excess = group[1], group[2]
-    word = words[at]
-    at += np.int64(product != ONE)
-    while public(word * product < excess) and at <= limit:
-        word = words[at]
-        at += 1
-    return word, at
+    return fair(words, at, limit, group[1], group[2])
 
 
 @inlined

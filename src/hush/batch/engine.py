@@ -31,6 +31,7 @@ SLAB = 1 << 24  # bytes
 MAX_ROWS = 1 << 22  # of a chunk: if one person has many rows, it has fewer people
 BLOCK = 1 << 16  # words: 512 KB, so that they are still in the cache when they are used
 LEAST = 1 << 9  # words of a block, if fewer are expected
+REPEATED = 1 << 6  # people whose rows are written at once, where everybody has as many: more than NumPy's call takes
 SEEN = 1 << 13  # people whose records a question looks at at once, through views: 64 KB for each view
 
 _ALL = np.arange(CHUNK, dtype=np.int32)
@@ -243,7 +244,9 @@ def _deal(plan: Plan, chunk: Chunk, words: Words, ids: bool, space: Workspace) -
     asked, counts = ask(len(program.tasks), program.k, program.weights, program.groups, people, words, space)
     size = int((counts * program.rows).sum())
     attribute, part, first_rows = asked, np.empty(0, dtype=np.int16), np.empty(0, dtype=np.int32)
-    if max(program.rows) > 1:
+    if len(program.tasks) == 1 and program.most_rows > 1:
+        attribute, part, first_rows = _spread_one(int(program.rows[0]), people, space)
+    elif max(program.rows) > 1:
         attribute, part = space.fresh(size, np.int16), space.fresh(size, np.int16)
         first_rows = np.empty(len(asked), dtype=np.int32)
         spread(asked, program.rows, first_rows, attribute, part)
@@ -330,12 +333,23 @@ def ask(
     return asked, counts
 
 
+def _spread_one(rows: int, people: int, space: Workspace) -> tuple[Array, Array, Array]:
+    """Do what `spread` does where there is one question: everybody has as many rows."""
+    attribute, part = space.fresh(rows * people, np.int16), space.fresh(rows * people, np.int16)
+    attribute[:] = 0
+    some = np.tile(np.arange(rows, dtype=np.int16), REPEATED)
+    whole = people // REPEATED * len(some)
+    part[:whole].reshape(-1, len(some))[:] = some
+    part[whole:] = some[: len(part) - whole]
+    return attribute, part, np.arange(0, rows * people, rows, dtype=np.int32)
+
+
 def _sorted(
     program: Program, people: int, asked: Array, counts: Array, first_rows: Array, space: Workspace
 ) -> tuple[Array, Array]:
     """Return the people who answer, question by question, and the first row of each answer."""
-    if program.k == len(program.tasks) == 1 and not len(first_rows):
-        return _ALL[:people], _ALL[:people]
+    if len(program.tasks) == 1:
+        return _ALL[:people], first_rows if len(first_rows) else _ALL[:people]
     who = space.room("who", len(asked), np.int32)
     where = space.room("where", len(asked), np.int32)
     sort_answers(asked, program.k, counts, first_rows, who, where)

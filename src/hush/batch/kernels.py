@@ -30,15 +30,16 @@ from hush.batch.draws import (
     unary_blocks,
     unit,
 )
+from hush.batch.few_rows import ROOM, small_rows_kernel
 from hush.batch.native import compiled, flag, inlined, pointer, shifted, shorts_at, wide
 from hush.batch.numbers import even_kernel, hybrid_kernel, knotted_kernel, mixture_kernel, window_kernel
 from hush.batch.picks import picks_kernel
 from hush.batch.points import geometry_kernel
-from hush.batch.rows import SET, WIDEST, row_kernel, rows_kernel, small_rows_kernel
+from hush.batch.rows import SET, WIDEST, row_kernel, rows_kernel
 from hush.batch.sets import small_cells_kernel, small_subset_kernel
 
 SYMBOLS = 1 << 10  # people whose symbols are drawn together
-SCRATCH = WIDEST + SET + 4097  # words of working memory for a kernel: a rows channel needs the most
+SCRATCH = max(ROOM, WIDEST + SET + 4097)  # words of working memory for a kernel: rows channels need the most
 
 
 class Job(NamedTuple):

@@ -1,6 +1,6 @@
 """The draws and kernels of the rows channel: a category and a number at once.
 
-`hush.batch.draws` and `hush.batch.kernels` have the conventions.
+`hush.batch.draws` and `hush.batch.kernels` have the conventions, `hush.batch.few_rows` the kernel of at most 64 rows.
 
 The number is rounded and the own cell drawn first; then the rows that the report names; then a cell of each. `z` and
 `f` are the integers and floats of a channel in `hush.batch.program`.
@@ -20,14 +20,12 @@ from hush.batch.draws import (
     TOP,
     ZERO,
     Array,
-    add_bits,
     add_members,
     below,
     clamped,
     drawn,
     either,
     insert_bit,
-    insert_into,
     quotient,
     rounds_up,
 )
@@ -91,26 +89,6 @@ def add_cell(z: Array, j: Any, row: int, mine: Any, cell: Any, found: Array) -> 
     """Add a cell of the row j to a set, or the own cell in its place."""
     member = np.uint64(j) * z[9] + capped(either(flag(np.int64(j) == row), mine, cell), z[10])
     found[np.int64(member >> SIX)] |= ONE << (member & LOW_SIX)
-
-
-@compiled
-def few_rows(
-    z: Array, row: Any, named: Any, mine: Any, words: Array, at: int, limit: int, groups: Array, found: Array
-) -> Any:
-    """Write a set of cells of at most 64 rows as bits, and return the next position. The rows are one word."""
-    rows, at = add_bits(words, at, limit, z[0] - z[1], groups, named)
-    rows = insert_into(rows, row, named)
-    for part in range(members_of(z)):
-        found[part] = ZERO
-    cells = shifted(groups, 1 + GROUP * np.int64(groups[0]))
-    for g in range(np.int64(cells[0])):
-        group = shifted(cells, 1 + GROUP * g)
-        word, at = drawn(words, at, limit, group)
-        for _ in range(np.int64(group[0])):
-            add_cell(z, lowest(rows), row, mine, high(word, z[2]), found)
-            word *= z[2]
-            rows &= rows - ONE
-    return at
 
 
 @compiled
@@ -179,26 +157,6 @@ def row_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
         if at > limit:
             return done, start
         output[places[done]] = value
-        done += 1
-    return done, at
-
-
-@compiled
-def small_rows_kernel(job: Any, done: int, words: Array, at: int, limit: int) -> Any:
-    """Rows channels of at most 64 rows: the named rows are one word."""
-    people, places, output, found = job.people, job.places, job.output, pointer(job.scratch)
-    z, f, stream, spare = pointer(job.integers), pointer(job.floats), pointer(words), pointer(job.excess)
-    categories, numbers = shorts_at(job.columns[0]), floats_at(job.columns[1])
-    low, span, parts, groups = job.lows[1], job.spans[1], members_of(z), shifted(z, np.int64(z[12]))
-    while done < len(people):
-        start, person = at, people[done]
-        row = np.int64(categories[person])
-        named, mine, at = own_cell(z, f, numbers[person], low, span, stream, at, limit, spare)
-        at = few_rows(z, row, named, mine, stream, at, limit, groups, found)
-        if at > limit:
-            return done, start
-        for part in range(parts):
-            output[places[done] + part] = np.int64(found[part])
         done += 1
     return done, at
 

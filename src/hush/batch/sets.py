@@ -91,8 +91,12 @@ def with_member(members: Any, top: Any, last: Any) -> Any:
 
 
 @inlined
-def draw_sets(n: Any, groups: Array, coins: Array, dealt: Array, tops: Array, found: Array, count: int) -> None:
+def draw_sets(
+    n: Any, groups: Array, coins: Array, dealt: Array, room: int, tops: Array, found: Array, count: int
+) -> None:
     """Write the sets of a block of people, from the words that they were dealt (Floyd's algorithm).
+
+    The words of all people for a group are together, and those for the next one `room` words behind them.
 
     Members are below n, n + 1, and so on. The first is kept unless the coin is 1: then the true category is in the set,
     which is inserted later. Members are drawn by fours, so that a set stays in a register for longer. Behind the last
@@ -103,7 +107,7 @@ def draw_sets(n: Any, groups: Array, coins: Array, dealt: Array, tops: Array, fo
     for p in range(count):
         found[p] = ZERO
     for g in range(np.int64(groups[0])):
-        words, left = shifted(dealt, BLOCK * g), np.int64(groups[1 + GROUP * g])
+        words, left = shifted(dealt, room * g), np.int64(groups[1 + GROUP * g])
         for p in range(count):
             tops[p] = words[p] >> HALF
         if g == 0:
@@ -158,7 +162,7 @@ def small_subset_kernel(job: Any, done: int, words: Array, at: int, limit: int) 
                 count += 1
         if count == 0:
             break
-        draw_sets(job.integers[0] - job.integers[1], groups, coins, dealt, tops, found, count)
+        draw_sets(job.integers[0] - job.integers[1], groups, coins, dealt, BLOCK, tops, found, count)
         if neighbours(people, done, done + count) and neighbours(places, done, done + count):
             states, sets = shifted(column, np.int64(people[done])), shifted(output, np.int64(places[done]))
             for p in range(count):
@@ -205,7 +209,7 @@ def small_cells_kernel(job: Any, done: int, words: Array, at: int, limit: int) -
                 count += 1
         if count == 0:
             break
-        draw_sets(job.integers[0] - job.integers[1], groups, coins, dealt, tops, found, count)
+        draw_sets(job.integers[0] - job.integers[1], groups, coins, dealt, BLOCK, tops, found, count)
         if neighbours(places, done, done + count):
             sets = shifted(output, np.int64(places[done]))
             for p in range(count):
