@@ -14,11 +14,13 @@ import numpy as np
 
 from hush.batch import plainly
 from hush.batch.counters import (
+    ABREAST,
     ANY_SET,
     FAULTS,
     GROUP,
     LANES,
     MANY,
+    MOST_PARTS,
     OUTSIDE,
     PLANES,
     SYMBOL,
@@ -31,7 +33,7 @@ from hush.batch.counters import (
     empty_planes,
     find_faults,
 )
-from hush.batch.piles import ABREAST, MOST, ROOM, empty_piles, pile_rows
+from hush.batch.piles import MOST, ROOM, empty_piles, pile_rows
 from hush.core.channels import Grouped, Points, Subsets
 from hush.core.columnar import WORD_BITS, named, parts, pieces
 from hush.core.plan import Plan
@@ -131,7 +133,7 @@ class Counts:
                 self._groups,
                 self._faults,
             )
-        elif len(self._sizes) == 1 and 1 < self._rows[0] <= LANES and len(part) >= MANY and not self._open[1]:
+        elif len(self._sizes) == 1 and 1 < self._rows[0] <= MOST_PARTS and len(part) >= MANY and not self._open[1]:
             done = count_parts(
                 attribute,
                 part,
@@ -142,7 +144,6 @@ class Counts:
                 self._masks,
                 self._answered,
                 self._counts[0],
-                self._lanes,
             )
         if self._mixed:
             count_rows(
