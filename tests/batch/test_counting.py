@@ -16,6 +16,7 @@ from hush.batch import counting
 from hush.batch.counters import FULL, GROUP, MANY, ROUND, carry, count_rows
 from hush.batch.counting import Counts
 from hush.batch.piles import MOST, STEP
+from hush.batch.plainly import kernels_only
 from hush.batch.reports import report_schema, row_arrays
 from hush.core.design.categorical import grr, oue, subset
 from hush.core.plan import Question
@@ -499,3 +500,34 @@ def test_piles_and_rows_one_by_one_count_alike(monkeypatch: pytest.MonkeyPatch) 
     counts = Counts(SYMBOLS)
     counts.add(attribute, np.empty(0, np.int16), output.astype(np.int16))
     assert counts.tally().counts == counted(SYMBOLS, attribute, output)
+
+
+def test_symbols_are_read_out_before_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the last rows fit: they are read out at the end."""
+    attribute, output = drawn_rows(SYMBOLS, 5000, 5)
+    monkeypatch.setattr(counting, "MAX_HELD", 1000)
+    for step in (1, 250, 400, 999, 1000, 1001, 5000):
+        counts = Counts(SYMBOLS)
+        for start in range(0, 5000, step):
+            counts.add(attribute[start : start + step], np.empty(0, np.int16), output[start : start + step])
+        found = counts.tally()
+        assert found.counts == counted(SYMBOLS, attribute, output)
+        assert found == Tally(SYMBOLS, 5000, found.answered, found.counts)  # as a tally that checks its counts
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 63, 64, 65])
+def test_symbols_outside_the_alphabet_are_counted_by_question(size: int) -> None:
+    """Where the room for the symbols of a question has places to spare, and where it has none."""
+    plan = plan_of(grr(ONE, size), grr(ONE, 64), grr(ONE, 2))
+    good = [(0, size - 1), (1, 63), (2, 1), (2, 0)]
+    assert batch.tally(plan, table(plan, good)).counts == [
+        [0] * (size - 1) + [1],
+        [0] * 63 + [1],
+        [1, 1],
+    ]
+    for bad, count in (([(0, size)] * 3, 3), ([(0, 127), (0, -1)], 2), ([(0, 200)], 1)):
+        counts = Counts(plan)
+        with kernels_only():
+            counts.add(*row_arrays(plan, table(plan, good + bad).to_batches()[0]))
+        with pytest.raises(ReportError, match=rf"attribute 'c0': a symbol outside the alphabet \({count} rows\)"):
+            counts.tally()

@@ -158,6 +158,7 @@ def _counted(plan: Plan, pieces: Iterable[list[pa.RecordBatch]]) -> Counts:
     for some in pieces:
         for batch in some:
             counts.add(*row_arrays(plan, batch))
+    counts.read_out()
     return counts
 
 

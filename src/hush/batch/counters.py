@@ -65,14 +65,19 @@ def count_symbols(attribute: Array, output: Array, questions: int, bits: int, co
             even[(a << shift) + x] += ONE_COUNT
             odd[(b << shift) + y] += ONE_COUNT
         else:
-            outside += 1
+            outside += count_symbol(a, x, last, shift, even) + count_symbol(b, y, last, shift, odd)
     if rows & 1:
-        a, x = np.uint64(which[rows - 1]), np.uint64(symbols[rows - 1])
-        if a < last and x >> shift == ZERO:
-            even[(a << shift) + x] += ONE_COUNT
-        else:
-            outside += 1
+        outside += count_symbol(np.uint64(which[rows - 1]), np.uint64(symbols[rows - 1]), last, shift, even)
     return outside
+
+
+@inlined
+def count_symbol(index: Any, symbol: Any, questions: Any, bits: Any, counts: Array) -> int:
+    """Count one row. Return 1 if it does not have the plan's shape."""
+    if index < questions and symbol >> bits == ZERO:
+        counts[(index << bits) + symbol] += ONE_COUNT
+        return 0
+    return 1
 
 
 @compiled

@@ -166,9 +166,9 @@ class Counts:
                 self._faults,
             )
             return
+        if self._held + len(attribute) > MAX_HELD:
+            self.read_out()
         self._held += len(attribute)
-        if self._held > MAX_HELD:
-            self._read_out()
         if count_symbols(attribute, output, len(self._sizes), self._bits, self._symbols):
             find_faults(attribute, output, len(self._sizes), self._bits, self._faults)
 
@@ -207,14 +207,14 @@ class Counts:
         )
         return vector if good else None
 
-    def _read_out(self) -> None:
+    def read_out(self) -> None:
         """Move the counts of symbols, of piles and of the upright counters into plain counters."""
-        if not self._mixed:
+        if self._held:
             room = self._symbols.sum(axis=0, dtype=np.int64).reshape(len(self._sizes), -1)
-            for index, size in enumerate(self._sizes.tolist()):
-                start = self._starts[index]
-                self._counts[0, start : start + size] += room[index, :size]
-                self._faults[index, OUTSIDE] += room[index, size:].sum()  # counts of symbols outside the alphabet
+            known = room[np.arange(room.shape[1]) < self._sizes[:, None]]
+            self._counts[0] += known
+            # The others are counts of symbols outside the alphabet.
+            self._faults[:-1, OUTSIDE] += room.sum(axis=1) - np.add.reduceat(known, self._starts[:-1])
             self._symbols[:] = 0
             self._held = 0
         if self._piled:
@@ -236,7 +236,7 @@ class Counts:
 
     def absorb(self, other: Counts) -> None:
         """Add the counts of another."""
-        other._read_out()
+        other.read_out()
         self._counts += other._counts
         self._answered += other._answered
         self._faults += other._faults
@@ -244,11 +244,16 @@ class Counts:
     def tally(self) -> Tally:
         """Return the tally, or raise an error that names a fault and its number of rows."""
         reports, answered, counts = self._totals()
-        vectors = [
+        vectors: list[Any] = [
             array("q", counts[a:b].tobytes()) if wide else counts[a:b].tolist()
             for a, b, wide in zip(self._starts[:-1], self._starts[1:], self._wide, strict=True)
         ]
-        return Tally(self.plan, reports, answered.tolist(), vectors)
+        if self._mixed or any(self._wide):
+            return Tally(self.plan, reports, answered.tolist(), vectors)
+        # A tally would look at every count again; but here they add up to the answers, which are their sums.
+        found = Tally(self.plan)
+        found.reports, found.answered, found.counts = reports, answered.tolist(), vectors
+        return found
 
     def drain(self) -> Array:
         """Return the number of reports, the answers and the counts as one vector, and start again from zero.
@@ -268,7 +273,7 @@ class Counts:
 
     def _totals(self) -> tuple[int, Array, Array]:
         """Return the number of reports, the answers to each question, and all counts, checked."""
-        self._read_out()
+        self.read_out()
         self._check()
         counts = self._counts[0]
         answered = self._answered if self._mixed else np.add.reduceat(counts, self._starts[:-1])
