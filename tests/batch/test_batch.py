@@ -6,6 +6,8 @@ import os
 import random
 import subprocess
 import sys
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -145,6 +147,57 @@ def test_a_stream_of_batches_is_randomised_as_it_comes() -> None:
 def test_threads_are_a_positive_integer(threads: Any) -> None:
     with pytest.raises(DesignError, match="threads must be an integer of at least 1"):
         batch.randomise(design(SCHEMA, 1.0), population(10), threads=threads)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("items", [0, 1, 2, 100])
+def test_threads_side_by_side_take_every_item_once(threads: int, items: int) -> None:
+    found = engine.side_by_side(list, range(items), threads)
+    assert sorted(item for some in found for item in some) == list(range(items))
+    assert len(found) == max(1, min(threads, items))
+
+
+def test_an_error_ends_all_threads_side_by_side() -> None:
+    """The first thread has an error, and the second goes on to the next item only when the first has cleared them."""
+    taken, failed = [], threading.Event()
+    first = threading.get_ident()
+
+    def work(items: Any) -> None:
+        for item in items:
+            if threading.get_ident() == first:
+                failed.set()
+                raise ValueError("broken")
+            taken.append(item)
+            failed.wait(10)
+            time.sleep(0.2)
+
+    with pytest.raises(ValueError, match="broken"):
+        engine.side_by_side(work, range(50), 2)
+    assert len(taken) <= 2
+
+    def other_work(items: Any) -> None:
+        for _ in items:
+            if threading.get_ident() != first:
+                failed.set()
+                raise ValueError("broken")
+            failed.wait(10)
+
+    failed.clear()
+    with pytest.raises(ValueError, match="broken"):
+        engine.side_by_side(other_work, range(50), 2)
+
+
+@pytest.mark.parametrize("rows", [0, 1, batch.LEAST_SHARE, batch.LEAST_SHARE + 1, batch.MAX_SHARE + 7])
+def test_tables_are_counted_alike_by_any_number_of_threads(rows: int) -> None:
+    plan = design(Schema([Categorical("os", list(range(5))), Categorical("no", list(range(9)))]), 1.0)
+    reports = batch.randomise(plan, {"os": np.arange(rows) % 5, "no": np.arange(rows) % 9})
+    alone = batch.tally(plan, reports, threads=1)
+    assert alone.reports == rows
+    for threads in (2, 3, 7):
+        assert batch.tally(plan, reports, threads=threads) == alone
+        assert batch.tally(plan, reports.to_batches(max_chunksize=max(1, rows // 3)), threads=threads) == alone
+    if rows:
+        assert batch.tally(plan, reports.combine_chunks().to_batches()[0], threads=2) == alone
 
 
 def test_the_kernels_do_not_trust_the_columns() -> None:

@@ -13,9 +13,10 @@ import pytest
 
 from hush import Categorical, Numeric, Plan, ReportError, Schema, Tally, batch, design
 from hush.batch import counting
-from hush.batch.counters import FULL, GROUP, MANY, carry, count_rows
+from hush.batch.counters import FULL, GROUP, MANY, ROUND, carry, count_rows
 from hush.batch.counting import Counts
-from hush.batch.piles import MOST, ROUND, STEP
+from hush.batch.piles import MOST, STEP
+from hush.batch.plainly import kernels_only
 from hush.batch.reports import report_schema, row_arrays
 from hush.core.design.categorical import grr, oue, subset
 from hush.core.plan import Question
@@ -188,7 +189,7 @@ MANY_PARTS = {
 @pytest.mark.parametrize("name", MANY_PARTS)
 def test_parts_in_lanes_are_counted_as_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = MANY_PARTS[name]
-    reports = many_parts(plan, 2 * FULL * GROUP * 64 // 2 + 77)
+    reports = many_parts(plan, 2 * FULL * ROUND + 77)
     fast = batch.tally(plan, reports, threads=1)
     left: list[int] = []
 
@@ -198,7 +199,7 @@ def test_parts_in_lanes_are_counted_as_one_by_one(name: str, monkeypatch: pytest
 
     monkeypatch.setattr(counting, "count_rows", watched)
     assert batch.tally(plan, reports, threads=1) == fast
-    assert 0 < sum(left) < GROUP * 64  # all but the last few were counted in lanes
+    assert 0 < sum(left) < ROUND * int(Counts(plan)._rows[0])  # all but the last few were counted in lanes
     monkeypatch.setattr(counting, "MANY", 1 << 60)
     left.clear()
     assert batch.tally(plan, reports, threads=1) == fast
@@ -226,6 +227,64 @@ def test_a_bad_part_among_many_is_found_as_one_by_one(name: str, fault: str, mon
             counts.tally()
         messages.append(str(refused.value))
     assert messages[0] == messages[1]
+
+
+def both_ways(plan: Plan, pieces: Sequence[Sequence[Any]], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Count pieces of rows in lanes and one by one. Return the tally of each, or its error."""
+    found: list[Any] = []
+    for many in (0, 1 << 60):
+        monkeypatch.setattr(counting, "MANY", many)
+        counts = Counts(plan)
+        for attribute, part, output in pieces:
+            counts.add(attribute, part, output)
+        try:
+            found.append(counts.tally())
+        except ReportError as error:
+            found.append(str(error))
+    return found
+
+
+@pytest.mark.parametrize("name", MANY_PARTS)
+@pytest.mark.parametrize("people", [1, ROUND - 1, ROUND, ROUND + 1, 3 * ROUND, FULL * ROUND, (FULL + 1) * ROUND + 1])
+def test_rounds_of_parts_end_anywhere(name: str, people: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a batch ends within a set."""
+    plan = MANY_PARTS[name]
+    arrays = row_arrays(plan, many_parts(plan, people).to_batches()[0])
+    for cuts in ([], [1], [ROUND * int(Counts(plan)._rows[0]) + 1], [len(arrays[0]) // 2, len(arrays[0]) - 1]):
+        pieces = list(zip(*(np.split(array, cuts) for array in arrays), strict=True))
+        lanes, plain = both_ways(plan, pieces, monkeypatch)
+        assert isinstance(plain, Tally)
+        assert lanes == plain
+        assert plain.reports == people
+
+
+@pytest.mark.parametrize("name", MANY_PARTS)
+@pytest.mark.parametrize("row", [0, 1, -1, "before the second round", "in the second round", "after it"])
+def test_bad_rows_at_the_edges_of_rounds_are_found(name: str, row: int | str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = MANY_PARTS[name]
+    size, rows = int(Counts(plan)._sizes[0]), int(Counts(plan)._rows[0])
+    good = row_arrays(plan, many_parts(plan, 2 * ROUND + 3).to_batches()[0])
+    edge = ROUND * rows
+    named = {"before the second round": edge - 1, "in the second round": 2 * edge - 1, "after it": 2 * edge}
+    place = named[row] if isinstance(row, str) else row
+    refused = 0
+    for column, new in [
+        (0, 1),
+        (0, -1),
+        (1, rows),
+        (1, -1),
+        (1, 0),
+        (1, 1),
+        (2, 0),
+        (2, -1),
+        (2, 1 << (size - 1) % 64),
+    ]:
+        arrays = [np.array(array) for array in good]
+        arrays[column][place] = np.array(new, dtype=np.uint64 if new > 0 else np.int64).astype(np.int64)
+        lanes, plain = both_ways(plan, [arrays], monkeypatch)
+        assert lanes == plain
+        refused += isinstance(plain, str)
+    assert refused >= 5
 
 
 def test_answers_must_come_in_whole_reports() -> None:
@@ -441,3 +500,34 @@ def test_piles_and_rows_one_by_one_count_alike(monkeypatch: pytest.MonkeyPatch) 
     counts = Counts(SYMBOLS)
     counts.add(attribute, np.empty(0, np.int16), output.astype(np.int16))
     assert counts.tally().counts == counted(SYMBOLS, attribute, output)
+
+
+def test_symbols_are_read_out_before_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the last rows fit: they are read out at the end."""
+    attribute, output = drawn_rows(SYMBOLS, 5000, 5)
+    monkeypatch.setattr(counting, "MAX_HELD", 1000)
+    for step in (1, 250, 400, 999, 1000, 1001, 5000):
+        counts = Counts(SYMBOLS)
+        for start in range(0, 5000, step):
+            counts.add(attribute[start : start + step], np.empty(0, np.int16), output[start : start + step])
+        found = counts.tally()
+        assert found.counts == counted(SYMBOLS, attribute, output)
+        assert found == Tally(SYMBOLS, 5000, found.answered, found.counts)  # as a tally that checks its counts
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 63, 64, 65])
+def test_symbols_outside_the_alphabet_are_counted_by_question(size: int) -> None:
+    """Where the room for the symbols of a question has places to spare, and where it has none."""
+    plan = plan_of(grr(ONE, size), grr(ONE, 64), grr(ONE, 2))
+    good = [(0, size - 1), (1, 63), (2, 1), (2, 0)]
+    assert batch.tally(plan, table(plan, good)).counts == [
+        [0] * (size - 1) + [1],
+        [0] * 63 + [1],
+        [1, 1],
+    ]
+    for bad, count in (([(0, size)] * 3, 3), ([(0, 127), (0, -1)], 2), ([(0, 200)], 1)):
+        counts = Counts(plan)
+        with kernels_only():
+            counts.add(*row_arrays(plan, table(plan, good + bad).to_batches()[0]))
+        with pytest.raises(ReportError, match=rf"attribute 'c0': a symbol outside the alphabet \({count} rows\)"):
+            counts.tally()

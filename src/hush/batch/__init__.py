@@ -13,6 +13,7 @@ bad rows. That number is private, so keep such an error out of logs and bug repo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -23,13 +24,13 @@ try:
     from hush.batch.columns import Columns, Encoded
     from hush.batch.counting import Counts, total
     from hush.batch.engine import (
-        CHUNK,
         Chunk,
         chunks_of,
         in_order,
         joined,
         randomise_chunks,
         record_batch,
+        side_by_side,
         thread_count,
     )
     from hush.batch.keystream import Keystream, Source
@@ -59,7 +60,8 @@ __all__ = [
     "tally",
 ]
 
-MAX_SHARE = 1 << 19  # rows of a table that a thread counts in one piece of work
+MAX_SHARE = 1 << 17  # rows of a table that a thread counts in one piece of work: with larger ones, one thread ends late
+LEAST_SHARE = 1 << 15
 
 
 def __getattr__(name: str) -> object:
@@ -133,6 +135,9 @@ def tally(plan: Plan, reports: Any, *, threads: int | None = None) -> Tally:
     batches = report_batches(_checked(plan), reports)
     # The parts of a wide set may continue in the next batch, so one thread reads such batches, in order.
     workers = 1 if max(parts(plan)) > 1 else thread_count(threads)
+    if workers > 1 and isinstance(reports, pa.Table | pa.RecordBatch):  # all rows are there already
+        size = min(max(reports.num_rows // (8 * workers), LEAST_SHARE), MAX_SHARE)
+        return total(side_by_side(partial(_counted, plan), list(_shared(batches, size)), workers))
     idle = [Counts(plan) for _ in range(workers)]
 
     def work(some: list[pa.RecordBatch]) -> None:
@@ -142,11 +147,19 @@ def tally(plan: Plan, reports: Any, *, threads: int | None = None) -> Tally:
             counts.add(*found)
         idle.append(counts)
 
-    rows = reports.num_rows // (4 * workers) if isinstance(reports, pa.Table) else 0
-    pieces = _shared(batches, min(max(rows, CHUNK), MAX_SHARE)) if workers > 1 else ([batch] for batch in batches)
-    for _ in in_order(work, pieces, workers):
+    for _ in in_order(work, _shared(batches, MAX_SHARE) if workers > 1 else ([batch] for batch in batches), workers):
         pass
     return total(idle)
+
+
+def _counted(plan: Plan, pieces: Iterable[list[pa.RecordBatch]]) -> Counts:
+    """Count some pieces of a table. Each thread has counts of its own, in memory of its own."""
+    counts = Counts(plan)
+    for some in pieces:
+        for batch in some:
+            counts.add(*row_arrays(plan, batch))
+    counts.read_out()
+    return counts
 
 
 def _shared(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[list[pa.RecordBatch]]:

@@ -5,7 +5,7 @@ steps. Here counters stand upright: plane i holds the i-th binary digit of all 6
 instructions adds a digit of all of them. Seven such adders turn eight words into a word of ones, one of twos, one of
 fours, and one carry of weight eight, which ripples into higher planes (the carry-save adders of Harley and Seal, as
 for counting bits). Planes are read out before they overflow. Many rows are counted in lanes, upright counters side by
-side; where sets have several parts, each lane has words of one part.
+side. If sets have several parts, each part has lanes of its own.
 
 Rows that break a rule of `spec/reports.md` are counted by question and rule.
 """
@@ -24,7 +24,10 @@ Array = np.ndarray[Any, Any]
 GROUP = 8  # words that are added together
 LEVELS = 8  # planes for the carries of groups
 PLANES = 3 + LEVELS
-LANES = 64  # upright counters side by side
+LANES = 64  # upright counters side by side, where there is one question
+ABREAST = 16  # the same, for each of several questions or parts
+ROUND = GROUP * ABREAST  # words that are added together
+MOST_PARTS = 64  # of sets that are counted in lanes: more would not fit the cache
 MANY = 1 << 15  # rows that are worth lanes
 FULL = (1 << LEVELS) - 1  # the number of groups that fit
 ONE_COUNT = np.int32(1)
@@ -62,14 +65,19 @@ def count_symbols(attribute: Array, output: Array, questions: int, bits: int, co
             even[(a << shift) + x] += ONE_COUNT
             odd[(b << shift) + y] += ONE_COUNT
         else:
-            outside += 1
+            outside += count_symbol(a, x, last, shift, even) + count_symbol(b, y, last, shift, odd)
     if rows & 1:
-        a, x = np.uint64(which[rows - 1]), np.uint64(symbols[rows - 1])
-        if a < last and x >> shift == ZERO:
-            even[(a << shift) + x] += ONE_COUNT
-        else:
-            outside += 1
+        outside += count_symbol(np.uint64(which[rows - 1]), np.uint64(symbols[rows - 1]), last, shift, even)
     return outside
+
+
+@inlined
+def count_symbol(index: Any, symbol: Any, questions: Any, bits: Any, counts: Array) -> int:
+    """Count one row. Return 1 if it does not have the plan's shape."""
+    if index < questions and symbol >> bits == ZERO:
+        counts[(index << bits) + symbol] += ONE_COUNT
+        return 0
+    return 1
 
 
 @compiled
@@ -262,64 +270,83 @@ def count_parts(
     masks: Array,
     answered: Array,
     counts: Array,
-    lanes: Array,
 ) -> int:
-    """Count rows of a plan with one question, a set of several parts, if they follow the rules. Return how many rows.
+    """Count rows of a plan with one question, a set of several parts, as long as they follow the rules.
 
-    As many lanes as are a multiple of the parts stand side by side, so that each has words of one part alone. If a row
-    breaks a rule nothing is counted, nor are the last few rows: both are left to `count_rows`.
+    Return how many rows. Sets are taken a round at a time, and the words of one part are copied side by side: then the
+    loops over them have a fixed length, and the compiler takes several at once. From the first round with a bad row on,
+    rows are left to `count_rows`, and so are the last few.
     """
-    words, wide, found = pointer(output), pointer(lanes), pointer(counts)
-    side = LANES // rows * rows
-    reports = len(output) // (GROUP * side) * (GROUP * side) // rows
-    if find_bad_parts(pointer(attribute), pointer(part), words, reports, size, rows, weight, pointer(masks)):
-        return 0
+    which, blocks, words, mask = pointer(attribute), pointer(part), pointer(output), pointer(masks)
+    room, planes = np.empty((2 + rows) * ROUND, dtype=np.uint64), np.zeros(rows * PLANES * ABREAST, dtype=np.uint64)
+    held, wide, found = shifted(pointer(room), 2 * ROUND), pointer(planes), pointer(counts)
     done = filled = 0
-    while done < reports * rows:
-        add_lanes(wide, shifted(words, done), side)
-        done += GROUP * side
+    while done + ROUND * rows <= len(output):
+        if are_other_rows(shifted(which, done), shifted(blocks, done), ROUND * rows, rows):
+            break
+        for block in range(rows):
+            mine, here = shifted(held, ROUND * block), shifted(words, done + block)
+            for i in range(ROUND):
+                mine[i] = np.uint64(here[i * rows])
+        if find_bad_sets(held, size, rows, weight, mask, pointer(room)):
+            break
+        for block in range(rows):
+            add_lanes(shifted(wide, PLANES * ABREAST * block), shifted(held, ROUND * block), ABREAST)
+        done += ROUND * rows
         filled += 1
-        if filled == FULL or done == reports * rows:
-            for block in range(rows):
-                read_part(wide, shifted(found, 64 * block), min(size - 64 * block, 64), side, block, rows)
-            for i in range(PLANES * side):
-                wide[i] = ZERO
+        if filled == FULL:
+            read_parts(wide, found, size, rows)
             filled = 0
-    answered[0] += reports
+    if filled:
+        read_parts(wide, found, size, rows)
+    answered[0] += done // rows
     return done
 
 
 @inlined
-def find_bad_parts(
-    which: Array, blocks: Array, words: Array, reports: int, size: int, rows: int, weight: int, masks: Array
-) -> Any:
-    """Return whether a row of some reports breaks a rule of `count_rows`."""
-    bad = ZERO
-    for report in range(reports):
-        members, taken, first = 0, ZERO, report * rows  # `taken` is all ones if the group that goes on has a member
-        for block in range(rows):
-            word, mask = np.uint64(words[first + block]), shifted(masks, 4 * block)
-            bad |= np.uint64(which[first + block]) | np.uint64(blocks[first + block] ^ block)
-            bad |= word & ((word | mask[TOPS]) - mask[STARTS]) | word & mask[BEFORE] & taken
-            going = ZERO - mark(mask[BEFORE] & mask[AFTER] != ZERO)
-            taken = (ZERO - mark(word & mask[AFTER] != ZERO)) | taken & going
-            members += ones(word)
-        bad |= mark((weight >= 0) & (members != weight))
-        bad |= mark(size & 63 != 0) & mark(np.uint64(words[first + rows - 1]) >> np.uint64(size & 63) != ZERO)
+def are_other_rows(which: Array, blocks: Array, count: int, rows: int) -> Any:
+    """Return whether some rows are not those of the only question, with its parts in order."""
+    other = np.uint16(0)
+    for i in range(rows):
+        other = np.uint16(other | np.uint16(blocks[i] ^ i))
+    for i in range(rows, count):
+        other = np.uint16(other | np.uint16(blocks[i]) ^ np.uint16(blocks[i - rows]))
+    for i in range(count):
+        other = np.uint16(other | np.uint16(which[i]))
+    return other != 0
+
+
+@inlined
+def find_bad_sets(words: Array, size: int, rows: int, weight: int, masks: Array, room: Array) -> Any:
+    """Return whether a set of a round breaks a rule of `count_rows`. The words of one part are side by side.
+
+    `room` gets the members of each set so far, and then all ones where the group that goes on has one.
+    """
+    bad, spare = ZERO, ALL << np.uint64(size & 63) if size & 63 else ZERO
+    members, taken, last = room, shifted(room, ROUND), shifted(words, ROUND * (rows - 1))
+    for i in range(ROUND):
+        bad |= last[i] & spare
+        members[i] = taken[i] = ZERO
+    for block in range(rows if weight >= 0 else 0):
+        mask, here = shifted(masks, 4 * block), shifted(words, ROUND * block)
+        tops, starts, before, after = mask[TOPS], mask[STARTS], mask[BEFORE], mask[AFTER]
+        going = ZERO - mark(before & after != ZERO)
+        for i in range(ROUND):
+            word = here[i]
+            bad |= word & ((word | tops) - starts) | word & before & taken[i]
+            taken[i] = (ZERO - mark(word & after != ZERO)) | taken[i] & going
+            members[i] += np.uint64(ones(word))
+    for i in range(ROUND if weight >= 0 else 0):
+        bad |= members[i] ^ np.uint64(weight)
     return bad != ZERO
 
 
 @inlined
-def read_part(planes: Array, counts: Array, size: int, lanes: int, first: int, step: int) -> None:
-    """Add the counters of the lanes of one part to plain counts."""
-    for i in range(size):
-        shift, total = np.uint64(i), ZERO
-        for level in range(PLANES):
-            ones_here = ZERO
-            for lane in range(first, lanes, step):
-                ones_here += (planes[lanes * level + lane] >> shift) & ONE
-            total += ones_here << np.uint64(level)
-        counts[i] += np.int64(total)
+def read_parts(planes: Array, counts: Array, size: int, rows: int) -> None:
+    """Add the counters of each part to plain counts, and clear them."""
+    for block in range(rows):
+        mine, found = shifted(planes, PLANES * ABREAST * block), shifted(counts, 64 * block)
+        read_lanes(mine, found, min(size - 64 * block, 64), ABREAST)
 
 
 @compiled

@@ -14,11 +14,13 @@ import numpy as np
 
 from hush.batch import plainly
 from hush.batch.counters import (
+    ABREAST,
     ANY_SET,
     FAULTS,
     GROUP,
     LANES,
     MANY,
+    MOST_PARTS,
     OUTSIDE,
     PLANES,
     SYMBOL,
@@ -31,7 +33,7 @@ from hush.batch.counters import (
     empty_planes,
     find_faults,
 )
-from hush.batch.piles import ABREAST, MOST, ROOM, empty_piles, pile_rows
+from hush.batch.piles import MOST, ROOM, empty_piles, pile_rows
 from hush.core.channels import Grouped, Points, Subsets
 from hush.core.columnar import WORD_BITS, named, parts, pieces
 from hush.core.plan import Plan
@@ -131,7 +133,7 @@ class Counts:
                 self._groups,
                 self._faults,
             )
-        elif len(self._sizes) == 1 and 1 < self._rows[0] <= LANES and len(part) >= MANY and not self._open[1]:
+        elif len(self._sizes) == 1 and 1 < self._rows[0] <= MOST_PARTS and len(part) >= MANY and not self._open[1]:
             done = count_parts(
                 attribute,
                 part,
@@ -142,7 +144,6 @@ class Counts:
                 self._masks,
                 self._answered,
                 self._counts[0],
-                self._lanes,
             )
         if self._mixed:
             count_rows(
@@ -165,9 +166,9 @@ class Counts:
                 self._faults,
             )
             return
+        if self._held + len(attribute) > MAX_HELD:
+            self.read_out()
         self._held += len(attribute)
-        if self._held > MAX_HELD:
-            self._read_out()
         if count_symbols(attribute, output, len(self._sizes), self._bits, self._symbols):
             find_faults(attribute, output, len(self._sizes), self._bits, self._faults)
 
@@ -206,14 +207,14 @@ class Counts:
         )
         return vector if good else None
 
-    def _read_out(self) -> None:
+    def read_out(self) -> None:
         """Move the counts of symbols, of piles and of the upright counters into plain counters."""
-        if not self._mixed:
+        if self._held:
             room = self._symbols.sum(axis=0, dtype=np.int64).reshape(len(self._sizes), -1)
-            for index, size in enumerate(self._sizes.tolist()):
-                start = self._starts[index]
-                self._counts[0, start : start + size] += room[index, :size]
-                self._faults[index, OUTSIDE] += room[index, size:].sum()  # counts of symbols outside the alphabet
+            known = room[np.arange(room.shape[1]) < self._sizes[:, None]]
+            self._counts[0] += known
+            # The others are counts of symbols outside the alphabet.
+            self._faults[:-1, OUTSIDE] += room.sum(axis=1) - np.add.reduceat(known, self._starts[:-1])
             self._symbols[:] = 0
             self._held = 0
         if self._piled:
@@ -235,7 +236,7 @@ class Counts:
 
     def absorb(self, other: Counts) -> None:
         """Add the counts of another."""
-        other._read_out()
+        other.read_out()
         self._counts += other._counts
         self._answered += other._answered
         self._faults += other._faults
@@ -243,11 +244,16 @@ class Counts:
     def tally(self) -> Tally:
         """Return the tally, or raise an error that names a fault and its number of rows."""
         reports, answered, counts = self._totals()
-        vectors = [
+        vectors: list[Any] = [
             array("q", counts[a:b].tobytes()) if wide else counts[a:b].tolist()
             for a, b, wide in zip(self._starts[:-1], self._starts[1:], self._wide, strict=True)
         ]
-        return Tally(self.plan, reports, answered.tolist(), vectors)
+        if self._mixed or any(self._wide):
+            return Tally(self.plan, reports, answered.tolist(), vectors)
+        # A tally would look at every count again; but here they add up to the answers, which are their sums.
+        found = Tally(self.plan)
+        found.reports, found.answered, found.counts = reports, answered.tolist(), vectors
+        return found
 
     def drain(self) -> Array:
         """Return the number of reports, the answers and the counts as one vector, and start again from zero.
@@ -267,7 +273,7 @@ class Counts:
 
     def _totals(self) -> tuple[int, Array, Array]:
         """Return the number of reports, the answers to each question, and all counts, checked."""
-        self._read_out()
+        self.read_out()
         self._check()
         counts = self._counts[0]
         answered = self._answered if self._mixed else np.add.reduceat(counts, self._starts[:-1])

@@ -423,3 +423,28 @@ def in_order(work: Callable[[S], T], items: Iterable[S], threads: int) -> Iterat
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def side_by_side(work: Callable[[Iterator[S]], T], items: Iterable[S], threads: int) -> list[T]:
+    """Let this thread and others take items, in any order, until none is left. Return the results of all threads.
+
+    A thread that has finished an item takes the next one at once. With `in_order` it would wait for another thread.
+    """
+    left = deque(items)
+
+    def rest() -> Iterator[S]:
+        while left:
+            try:
+                yield left.popleft()
+            except IndexError:  # another thread was faster
+                return
+
+    others = min(threads, len(left)) - 1
+    if others < 1:
+        return [work(rest())]
+    with ThreadPoolExecutor(others) as pool:
+        try:
+            running = [pool.submit(work, rest()) for _ in range(others)]
+            return [work(rest()), *(future.result() for future in running)]
+        finally:
+            left.clear()

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from hush.batch.counters import (
+    ABREAST,
     FULL,
-    GROUP,
     OUTSIDE,
     PLANES,
+    ROUND,
     SPARE_BITS,
     SYMBOL,
     UNKNOWN,
@@ -35,8 +36,6 @@ Array = np.ndarray[Any, Any]
 STEP = 512  # rows after which high piles are counted
 HEIGHT = 2 * STEP  # words that a pile can have
 ROOM = HEIGHT + 40  # the distance of piles: a power of two would put them all into the same few places of the cache
-ABREAST = 16  # upright counters side by side, for each question
-ROUND = GROUP * ABREAST  # words that are added together
 MOST = 256  # questions that have piles: those of more would not fit the cache
 BITS = 64
 
