@@ -161,6 +161,7 @@ learning: $(READY)  ## Compare ways of learning from people (20 minutes; DATA=FO
 	$(BIN)/python -m experiments.learning $(if $(DATA),--data $(DATA))
 	$(BIN)/python -m experiments.targets --everybody $(if $(DATA),--data $(DATA))
 	$(BIN)/python -m experiments.remainder --keep
+	$(BIN)/python -m experiments.paths --keep
 
 dist: $(READY)  ## Build the source archive and the wheel into dist/, and try them
 	rm -rf dist

@@ -17,6 +17,7 @@ from speed_tables import Results, Row, heading, kept, number, size, table
 
 RESULTS = Path(__file__).parent.parent / "experiments" / "results" / "learning.json"
 TARGETS = Path(__file__).parent / "measured" / "training.json"
+PATHS = Path(__file__).parent / "measured" / "paths.json"
 REMAINDER = Path(__file__).parent / "measured" / "remainder.json"
 NETWORKS = Path(__file__).parent / "measured" / "networks.json"
 LABELS = Path(__file__).parent / "measured" / "labels.json"
@@ -313,6 +314,17 @@ def remainder() -> str:
     return "\n".join(lines)
 
 
+def paths() -> str:
+    """The excess along the path of the rule, and along others."""
+    kept_rows = json.loads(PATHS.read_text(encoding="utf-8"))["rows"]
+    names = [name for name, found in kept_rows[0].items() if isinstance(found, dict)]
+    lines = [f"| data, people, model | eps | {' | '.join(names)} |", "|---" * (2 + len(names)) + "|"]
+    for row in kept_rows:
+        cells = " | ".join(_plus(row[name]) for name in names)
+        lines.append(f"| {row['data']}, {row['people']:,}, {row['model']} | {row['epsilon']:g} | {cells} |")
+    return "\n".join(lines)
+
+
 def _plus(row: Row) -> str:
     return f"{row['value']:.4f}" + ("" if row["stderr"] is None else f" ± {row['stderr']:.4f}")
 
@@ -393,6 +405,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "targets": targets,
     "targets-missed": targets_missed,
     "remainder": remainder,
+    "paths": paths,
     "labels": labels,
     "maps-real": maps_real,
     "maps-clear": maps_clear,

@@ -88,4 +88,21 @@ def mixed(people: int, seed: int = 1) -> Task:
     return Task("mixed", hush.Schema(attributes), columns, _classes(scores, generator), ("c4",))
 
 
+def few(people: int, seed: int = 1) -> Task:
+    """A few independent numbers, and a quarter of the people in the second class. Not one of the three."""
+    generator = np.random.default_rng([seed, 4])
+    x = generator.uniform(-1, 1, (people, 8))
+    attributes, columns = _numbers(x)
+    return Task("few", hush.Schema(attributes), columns, _classes(2 * x @ generator.normal(0, 1, 8) - 2, generator))
+
+
+def line(people: int, seed: int = 1) -> Task:
+    """A few independent numbers that predict another, which is in the place of the class. Not one of the three."""
+    generator = np.random.default_rng([seed, 5])
+    x = generator.uniform(-1, 1, (people, 8))
+    attributes, columns = _numbers(x)
+    scores = 2 * x @ generator.normal(0, 1, 8) + generator.normal(0, 1, people)
+    return Task("line", hush.Schema(attributes), columns, np.tanh(scores / 6))
+
+
 TASKS = {"uniform": uniform, "correlated": correlated, "mixed": mixed}
