@@ -19,6 +19,7 @@ from hush import Categorical, DesignError, Features, HushError, Numeric, RecordE
 from hush.core.training.rotations import kappa, rotate_back
 from hush.learn import progress
 from hush.learn.simulate import LinearRegression, LinearSVC, LogisticRegression
+from hush.server import rules
 from tests.learn.cases import Array
 
 MODELS = [LogisticRegression, LinearSVC, LinearRegression]
@@ -261,13 +262,30 @@ def test_tables_of_any_kind_with_a_schema() -> None:
         found[0].predict({**columns, "os": np.array(["windows"] * 20_000)})
 
 
+def test_numbers_that_follow_each_other_do_not_ruin_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve features are nearly one: steps along it are twelve times as long. With fewer rounds they go astray."""
+    rng = np.random.default_rng(3)
+    hidden = rng.uniform(-0.8, 0.8, (20_000, 1))
+    x = np.clip(hidden + 0.1 * rng.normal(size=(20_000, 12)), -1, 1)
+    y = np.clip(0.5 * hidden[:, 0] + 0.3 * x[:, 0] + 0.1 * rng.normal(size=20_000), -1, 1)
+
+    def explained() -> float:
+        model = LinearRegression(8.0, random_state=1, method="gradients").fit(x[:15_000], y[:15_000])
+        return float(model.score(x[15_000:], y[15_000:]))
+
+    assert explained() > 0.85
+    monkeypatch.setattr(rules, "FIRM", 1)
+    assert explained() < 0.5
+
+
 def test_every_feature_may_have_its_own_range() -> None:
     x, y, _ = known(2000, 2, False)
     plain = LogisticRegression(8.0, random_state=0).fit(x, y)
     stretched = np.column_stack([100 * x[:, 0] + 50, x[:, 1] / 4])
     ranges = [(-50, 150), (-0.25, 0.25)]
     other = LogisticRegression(8.0, random_state=0, feature_range=ranges).fit(stretched, y)
-    np.testing.assert_allclose(other.coef_, plain.coef_, rtol=1e-3, atol=1e-3)
+    # Features differ in their last bits, so a coin of a few people falls otherwise.
+    np.testing.assert_allclose(other.coef_, plain.coef_, rtol=0.02, atol=0.02)
 
 
 def test_values_out_of_range_are_clipped_with_a_warning() -> None:

@@ -16,6 +16,7 @@ from hush.core.training.training import Training
 from hush.server.pilot import Pilot
 from hush.server.rules import (
     FEW,
+    FIRM,
     FLATTEST,
     LEAST_ROUNDS,
     LONGER,
@@ -95,6 +96,16 @@ def test_a_step_stays_stable_for_any_number_of_people() -> None:
         plan = schedule(people, 50, 8.0, curvature=0.25, reach=1.0, length=1.0, flat=0.1)
         assert plan.rounds <= MOST_ROUNDS
         assert plan.step * 0.25 <= LONGER * (1 + 1e-12)
+
+
+def test_squares_have_more_rounds_and_the_same_path() -> None:
+    for people in (10, 10**3, 10**5, 10**7):
+        usual, firm = (
+            schedule(people, 50, 1.0, curvature=2.0, reach=4.0, length=LONG, firm=firm) for firm in (False, True)
+        )
+        assert firm.path == usual.path
+        assert firm.rounds == min(people, max(LEAST_ROUNDS, min(MOST_ROUNDS, math.ceil(FIRM * firm.path))))
+        assert firm.step * firm.rounds == pytest.approx(usual.step * usual.rounds)
 
 
 def test_given_rounds_change_the_step_and_not_the_path() -> None:
