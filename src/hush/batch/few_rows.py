@@ -322,11 +322,8 @@ def small_rows_kernel(job: Any, done: int, words: Array, at: int, limit: int) ->
     groups = shifted(z, np.int64(z[12]))
     cells = shifted(groups, 1 + GROUP * np.int64(groups[0]))
     size, weight = np.int64(z[0]), np.int64(z[1])
-    own, rows, tops = (
-        pointer(job.scratch),
-        shifted(pointer(job.scratch), BLOCK),
-        shifted(pointer(job.scratch), 2 * BLOCK),
-    )
+    own = pointer(job.scratch)
+    rows, tops = shifted(own, BLOCK), shifted(own, 2 * BLOCK)
     hands = shifted(own, (2 + PARTS) * BLOCK)
     mine = shifted(hands, 2 * BLOCK)
     row_words = shifted(hands, OWN * BLOCK)

@@ -14,9 +14,9 @@ P = PATH * sqrt(n/c)/(0.7 L): with more people, or less noise, the path is longe
 numbers alone: a direction that is not learnt within this path cannot be distinguished from noise. Two things make it
 longer:
 
-- *Short features.* What counts is the noise of a score, which is L times that of a weight. Where L is below FEW, the
-  noise of a score may be as large as there: the path is FEW/L times as long. Above it the path stays as it is: many
-  features follow each other, and need the longer path.
+- *Short features.* What counts is the noise of a score, which is L times that of a weight. It may be as large as it is
+  where L is FEW: where L is less, the path is FEW/L times as long. Where L is more, the path stays as it is: among many
+  features some follow each other, and those need it.
 - *A flat start.* The logistic loss begins at the log-odds of the label. Where one class is rare, its curvature there,
   p(1 - p), is less than 1/4, and so is the progress of a step. The path is 1/(4 p(1 - p)) times as long, 1/FLATTEST at
   most.
@@ -31,8 +31,8 @@ rounds, 100 at most.
 thirds of the rounds, so steps are 1.5 times as long as the path would need without averaging.
 
 PATH, the shares of `hush.server.pilot` and the bounds of the rounds come from a prototype, which was tried on made-up
-and on real people; FEW and FLATTEST from made-up people alone. `experiments/paths.py` shows what each of them is worth,
-with other people; `experiments/targets.py` measures all of it, fixed.
+and on real people; FEW, FLATTEST and FIRM from made-up people alone. `experiments/paths.py` shows what the path and its
+two parts are worth, with other people; `experiments/targets.py` measures all of it, fixed.
 
 **Squares** follow the same rule, with 0.7 L too, although their gradients are clipped at L. Their radius is in
 proportion to the spread of the target, so a pilot that misjudges it shrinks the weights: that is why half of the people
@@ -53,10 +53,10 @@ PATH = 0.09
 FEW = math.sqrt(20)  # the length of features below which the path is longer still
 FLATTEST = 0.4  # of the greatest curvature: the path gets no longer where the loss begins flatter than that
 LONGER = 1.5
-FIRM = 10
+FIRM = 10  # times as many rounds for squares
 LEAST_ROUNDS, MOST_ROUNDS = 20, 100
 CLIPPED = 0.7  # of the typical length: what is left of gradients
-LEAST_RADIUS = 1e-9  # so that a pilot that saw no spread at all still gives a training
+LEAST_RADIUS = 1e-9  # and length: a pilot that saw no spread at all still gives a training
 # The paper's rule for the mechanisms of coordinates.
 GROUP = 40
 MIN_ROUNDS, MAX_ROUNDS = 10, 200
@@ -89,9 +89,9 @@ def schedule(
     as it is. With `rounds` only the step is chosen.
     """
     path = PATH * math.sqrt(max(people, 1) / noise_of(epsilon, dimensions)) / reach
-    path *= max(1.0, FEW / length) / max(flat, FLATTEST)
+    path *= max(1.0, FEW / max(length, LEAST_RADIUS)) / max(flat, FLATTEST)
+    path = min(path, MOST_ROUNDS)
     if rounds is None:
-        path = min(path, MOST_ROUNDS)
         wanted = math.ceil(path * FIRM if firm else path)
         rounds = max(1, min(people, max(LEAST_ROUNDS, min(MOST_ROUNDS, wanted))))
     return Schedule(rounds, LONGER * path / (curvature * rounds), path)
