@@ -48,15 +48,29 @@ def deal(words: Array, at: int, limit: int, threshold: Any, groups: Array, coins
 def deal_together(
     words: Array, at: int, threshold: Any, groups: Array, coins: Array, dealt: Array, count: int, taken: int
 ) -> Any:
-    """Give all people of a block their words, `taken` each, if none is drawn again. Return whether that is so."""
+    """Give all people of a block their words, `taken` each, if none is drawn again. Return whether that is so.
+
+    Most people take two or three words. Where the compiler knows that, it reads the words of several people at once.
+    """
+    mine = shifted(words, at)
+    if taken == 2:
+        return deal_every(mine, threshold, groups, coins, dealt, count, 2)
+    if taken == 3:
+        return deal_every(mine, threshold, groups, coins, dealt, count, 3)
+    return deal_every(mine, threshold, groups, coins, dealt, count, taken)
+
+
+@inlined
+def deal_every(words: Array, threshold: Any, groups: Array, coins: Array, dealt: Array, count: int, taken: int) -> Any:
+    """Do what `deal_together` does."""
     wide()
     again = ZERO
     for p in range(count):
-        coins[p] = mark(words[at + p * taken] < threshold)
+        coins[p] = mark(words[p * taken] < threshold)
     for g in range(np.int64(groups[0])):
         product, excess = groups[2 + GROUP * g], groups[3 + GROUP * g]
         again |= flag(product == ONE)  # which takes no word
-        again |= dealt_again(shifted(words, at + 1 + g), taken, product, excess, shifted(dealt, BLOCK * g), count)
+        again |= dealt_again(shifted(words, 1 + g), taken, product, excess, shifted(dealt, BLOCK * g), count)
     return public(again) == ZERO
 
 
@@ -104,19 +118,21 @@ def draw_sets(
     """
     wide()
     count = (count + LANES - 1) & -LANES
-    for p in range(count):
-        found[p] = ZERO
+    if groups[0] == ZERO:
+        for p in range(count):
+            found[p] = ZERO
     for g in range(np.int64(groups[0])):
         words, left = shifted(dealt, room * g), np.int64(groups[1 + GROUP * g])
-        for p in range(count):
-            tops[p] = words[p] >> HALF
         if g == 0:
             factor = n & LOWER
             for p in range(count):
-                words[p], tops[p] = picked(words[p], tops[p], factor)
+                words[p], tops[p] = picked(words[p], words[p] >> HALF, factor)
                 found[p] = ONE << (tops[p] >> HALF) & (coins[p] - ONE)
             n += ONE
             left -= 1
+        else:
+            for p in range(count):
+                tops[p] = words[p] >> HALF
         while left >= 4:
             one, two, three, four = n & LOWER, (n + ONE) & LOWER, (n + TWO) & LOWER, (n + THREE) & LOWER
             last = ONE << (n - ONE)
