@@ -202,6 +202,10 @@ def laplace_is_worst(rows: list[Row], text: str, times: float) -> Claim:
     verdicts = {ratio.below(1 / times) for _, ratio in found}
     holds = False if False in verdicts else None if None in verdicts else True
     words = [] if holds else [useless(rows, method) for method in ("Duchi", "PM", "HM")]
+    if holds is None:
+        unsure = [pair for pair in found if pair[1].below(1 / times) is None]
+        rival, ratio = max(unsure, key=lambda pair: pair[1].value + 3 * pair[1].error)
+        words.insert(0, f"the least certain is that of {rival}, {ratio}")
     refused = by_setting(rows, "Duchi").keys() - by_setting(rows, "Laplace").keys()
     words += [
         f"hush refuses it on {name} at epsilon {epsilon:g}: too many outputs" for name, epsilon in sorted(refused)
