@@ -45,7 +45,7 @@ SIZES = (100_000, 1_000_000, 10_000_000)
 FULL = 100_000_000
 PEOPLE = 1_000_000
 WORDS = 1 << 16
-TALLY_TURNS = 5  # times as many
+TALLY_TURNS = 2  # times as many
 COUNTED = 4000  # people whose words are counted on the scalar path
 MIXED = {"minimax + subset": ("minimax", "subset"), "piecewise + grr": ("piecewise", "grr")}
 SECTIONS = ("numeric", "categorical", "joint", "records", "tallies", "whole")
@@ -220,7 +220,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="also 10^8 values, and 10^8 records from end to end")
     parser.add_argument("--keep", action="store_true", help="also write docs/measured/batch.json, for the documents")
     parser.add_argument("--only", action="append", choices=SECTIONS, help="measure only this, and keep nothing")
-    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--repeats", type=int, default=25)
     options = parser.parse_args()
     if options.only and options.keep:
         parser.error("--only measures a part, and the documents need all of it")
