@@ -6,6 +6,7 @@ has a twin that must turn.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -235,6 +236,19 @@ def test_claims_of_models_follow_from_rows(figure: Any, part: str, change: dict[
     assert verdict(figure, model_rows(figure.TASK, **far), part) is True
     assert verdict(figure, model_rows(figure.TASK, **(far | change)), part) is False
     assert verdict(figure, model_rows(figure.TASK, noise=0.2, **far), part) is None  # too much noise to say
+
+
+def test_an_open_verdict_on_laplace_names_the_setting_that_leaves_it_open() -> None:
+    rows = model_rows("logistic")
+    assert all("least certain" not in claim.why for claim in logistic.claims(rows))
+    for row in rows:
+        if (row["census"], row["method"], row["epsilon"]) == ("MX", "PM", 2.0):
+            row["stderr"] = 0.1
+    (claim,) = [claim for claim in logistic.claims(rows) if "Laplace" in claim.text]
+    assert claim.holds is None
+    assert re.match(
+        r"the least certain is that of PM, 0\.\d\d ± 0\.\d\d of that of Laplace \(MX, epsilon 2,", claim.why
+    )
 
 
 def test_claims_of_one_model() -> None:

@@ -62,7 +62,7 @@ def deal_together(
 
 @inlined
 def deal_every(words: Array, threshold: Any, groups: Array, coins: Array, dealt: Array, count: int, taken: int) -> Any:
-    """Do what `deal_together` does."""
+    """Do the same, from the first word of the block on. `taken` may be a constant."""
     wide()
     again = ZERO
     for p in range(count):
@@ -118,7 +118,7 @@ def draw_sets(
     """
     wide()
     count = (count + LANES - 1) & -LANES
-    if groups[0] == ZERO:
+    if groups[0] == ZERO:  # nothing is drawn, and nothing stays of the block before
         for p in range(count):
             found[p] = ZERO
     for g in range(np.int64(groups[0])):
