@@ -16,8 +16,10 @@ from hush.core.design.categorical import oue
 from hush.core.plan import Plan, Question
 from hush.core.texts import Text, huffman
 from hush.core.word_views import Prefix
+from hush.device.randomise import randomise_from
 from hush.planning.texts import second_round
 from hush.server.tally import Tally
+from hush.testing import SeededCoins
 from tests.server.test_frequent import _drawn
 
 MARKUP = "<img src=x onerror=x()>"
@@ -111,9 +113,9 @@ SECOND = second_round(Tally(PLAN), "word", 2.0, texts=[MARKUP, FORMULA, *JOBS], 
 
 
 def ranked() -> Tally:
-    """Return a tally of the second round."""
-    found = Tally(SECOND)
+    """Return a tally of the second round. Other words might leave a text no better known than before."""
+    found, coins = Tally(SECOND), SeededCoins(1)
     for text, number in _people(WORDS, 500).items():
         for _ in range(number):
-            found.add(hush.randomise(SECOND, {"word": text}))
+            found.add(randomise_from(coins, SECOND, {"word": text}))
     return found
