@@ -30,7 +30,7 @@ from hush.core.design import design as design_local
 from hush.device.coins import SystemCoins
 from hush.planning.shuffle.searches import sensitivity
 from hush.server.estimates import unbounded
-from hush.server.tally import without
+from hush.server.tally import with_own
 
 TITLE = "Shuffled crowds"
 PAPER = "beyond"
@@ -130,7 +130,7 @@ def measured(job: Survey) -> dict[str, list[float]]:
         if job.own:
             added, blanket, coins = hush.Tally(plan), blanket_of(plan), SystemCoins()
             added.update(hush.Report(plan, bytes(16), blanket.draw(coins)) for _ in range(job.own))
-            tally = without(tally + added, job.own)
+            tally = with_own(tally + added, job.own)
         points = [row.point for row in unbounded(tally)]
         if job.kind == "number":
             truths, known = [float(values.mean())], [0.0]

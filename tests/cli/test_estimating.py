@@ -52,7 +52,8 @@ def test_estimate_prints_a_table() -> None:
     tally = hush.Tally(PLAN)
     empty = tally.to_json()
     text = run("estimate", "-", stdin=empty).output
-    assert "unknown" in text
+    assert "too few answers" in text
+    assert "are needed to say something" in text
     assert "From 0 reports" in text
     assert json.loads(run("estimate", "-", "--json", stdin=empty).output)["rows"][0]["point"] is None
     collected()

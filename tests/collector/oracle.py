@@ -159,7 +159,7 @@ class Oracle:
         except Exception as error:  # noqa: BLE001 - any error is a finding
             self.fail(f"accepted what is bad ({kind}): {type(error).__name__}", sent)
             return
-        if receipt["reports"] != tally.whole.reports:  # a relay's own reports count too
+        if receipt["reports"] != tally.reports:  # a relay's own reports count too
             self.fail(f"a receipt with another number of reports ({kind})", sent)
         known = (sent.plan.id, id_) in self.seen
         if receipt["new"]:

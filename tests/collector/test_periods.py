@@ -118,9 +118,9 @@ def test_own_reports_of_a_relay_are_subtracted_from_each_period(place: Place) ->
             own = [randomise(coin, {"c": "b"}) for _ in range(60)]  # any reports will do to count
             vector = layout_of(coin).vector(tally_of(coin, people + own))
             store.commit([Opened(coin, bytes([day]) * 16, vector, people + own, own=60)])
-            known = store.reveal(coin, known, LEAST, Period(day, 1)).reports
+            known = store.reveal(coin, known, LEAST, Period(day, 1)).people
         found = store.periods(coin)
-        assert [(tally.reports, tally.own) for _, tally in found] == [(300, 60), (300, 60)]
+        assert [(tally.people, tally.own) for _, tally in found] == [(300, 60), (300, 60)]
         assert total(store, coin) == store.tally(coin)
         assert change(found[0][1], found[1][1])[0].told is None
 

@@ -186,6 +186,6 @@ def test_a_batch_that_breaks_the_relays_word_is_noticed(
     with collecting(tmp_path, relay=named) as served, caplog.at_level(logging.WARNING):
         body = SealedBatch(KEY, own, tuple(sealed_reports(own + 3)[1])).encode()
         assert hush.Client(served.url, attempts=1).submit_sealed_batch(PLAN, body).new
-        assert served.tally(PLAN).reports == 3
+        assert served.tally(PLAN).people == 3
         assert (f"3 reports of people and {own} of the relay's own" in caplog.text) == told
         assert ("less than the pages promise" in caplog.text) == told

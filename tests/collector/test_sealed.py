@@ -51,14 +51,14 @@ def test_own_reports_are_kept_with_the_counts(place: Place) -> None:
         store.add_plan(plan())
         store.commit(places.singles(made[:20]))
         store.commit([opened(made[20:40], b"1" * 16, own=7)])
-        assert (store.tally(plan()).reports, store.tally(plan()).own) == (33, 7)
+        assert (store.tally(plan()).people, store.tally(plan()).own) == (33, 7)
         shown = store.reveal(plan(), 0, 20)
         assert shown == store.tally(plan())
         store.commit([opened(made[40:], b"2" * 16, own=3)])
-        assert store.reveal(plan(), shown.reports, 20) == shown, "17 people more are too few"
-        assert store.reveal(plan(), shown.reports, 17).reports == 50
+        assert store.reveal(plan(), shown.people, 20) == shown, "17 people more are too few"
+        assert store.reveal(plan(), shown.people, 17).people == 50
     with place.opened() as store:
-        assert (store.tally(plan()).reports, store.tally(plan()).own) == (50, 10)
+        assert (store.tally(plan()).people, store.tally(plan()).own) == (50, 10)
         assert store.reveal(plan(), None, 0).own == 10
 
 
@@ -74,7 +74,7 @@ def test_a_tally_that_is_handed_on_keeps_its_own_reports(place: Place) -> None:
             other = formats.tally(plan(), kind, body, bytes([number]) * 16)
             group: list[Submission] = [*places.singles(made[40 + number : 41 + number]), other]
             assert store.commit(group) == [Outcome.NEW, Outcome.NEW]
-        assert (store.tally(plan()).reports, store.tally(plan()).own) == (3 * 33 + 2, 3 * 7)
+        assert (store.tally(plan()).people, store.tally(plan()).own) == (3 * 33 + 2, 3 * 7)
 
 
 def test_no_more_own_reports_than_reports(place: Place) -> None:

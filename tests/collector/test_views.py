@@ -306,11 +306,12 @@ def test_many_viewers_cost_like_one(served: Served, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(statements, "spread", counted)
 
-    def look(name: str) -> int:
-        return len(shown(served, "distribution", ALL, attribute=name)["shares"])
+    def look(name: str) -> tuple[str, int]:
+        return name, len(shown(served, "distribution", ALL, attribute=name)["shares"])
 
     with ThreadPoolExecutor(20) as viewers:
-        assert set(viewers.map(look, ["age", "income"] * 50)) == {statements.BINS}
+        found = set(viewers.map(look, ["age", "income"] * 50))
+    assert found == {("age", statements.BINS), ("income", 0)}  # of random reports, all incomes may be missing
     assert (sorted(calls), most[0]) == (["age", "income"], 1)
     computed = []
 

@@ -11,7 +11,7 @@ import hush
 from hush.core.blanket import blanket_of
 from hush.planning import relations
 from hush.server.own import expected
-from hush.server.tally import without
+from hush.server.tally import with_own
 
 LABELS = ["x", "y", "z"]
 MIXED = hush.Schema([hush.Numeric("a", 0, 1), hush.Categorical("b", LABELS), hush.Categorical("c", LABELS)])
@@ -45,7 +45,7 @@ def guesses(plan: hush.Plan) -> dict[str, Any]:
 def seen(plan: hush.Plan) -> hush.Estimates:
     """What a collector says if all counts are as expected: N people and M own reports."""
     people = relations.expected(plan, N, guesses(plan))
-    return hush.estimate(without(people + hush.Tally(plan, *expected(plan, M)), M))
+    return hush.estimate(with_own(people + hush.Tally(plan, *expected(plan, M)), M))
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -81,7 +81,7 @@ def test_the_noise_of_own_reports_is_that_of_their_law() -> None:
         for mixed in squares:
             counts = people + rng.multinomial(m, own) if mixed else people
             tally = hush.Tally(plan, n + m * mixed, [n + m * mixed], [[int(count) for count in counts]])
-            point = hush.estimate(without(tally, m) if mixed else tally)[0].point
+            point = hush.estimate(with_own(tally, m) if mixed else tally)[0].point
             squares[mixed] += (point - 0.25) ** 2 / runs
     even = {"c": dict.fromkeys(range(4), 0.25)}
     sampling = 0.25 * 0.75 / n  # the people of this test are not drawn

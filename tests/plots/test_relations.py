@@ -39,7 +39,7 @@ def test_a_cell_without_an_estimate_has_no_colour() -> None:
     rows = hush.crosstab(COUNTED, "education", "children", shares="rows")
     rows[0] = dataclasses.replace(rows[0], point=math.nan, stderr=math.inf, low=0.0, high=1.0)
     first = inline(rows.plot())[0]
-    assert (first["point"], first["share"], first["margin"]) == (None, "", "unknown")
+    assert (first["point"], first["share"], first["margin"]) == (None, "", "too few")
 
 
 def test_a_large_table_has_no_texts_and_a_larger_one_no_picture() -> None:

@@ -68,9 +68,9 @@ def test_devices_send_through_a_relay(tmp_path: Path) -> None:
     with collecting(tmp_path) as served, relaying(tmp_path, served.url, least=5, own=4) as relay:
         client = hush.Client(served.url, relay=relay.url, key=KEY.public.hex(), attempts=1)
         ids = {bytes.fromhex(client.answer(PLAN.id, RECORD, person=f"p{i}").id) for i in range(4)}
-        assert served.tally(PLAN).reports == 0, "the relay holds them until there are enough"
+        assert served.tally(PLAN).people == 0, "the relay holds them until there are enough"
         ids.add(bytes.fromhex(client.answer(PLAN, RECORD, person="p4").id))
-        wait_until(lambda: served.tally(PLAN).reports == 5)
+        wait_until(lambda: served.tally(PLAN).people == 5)
         found = counted(served)
         assert ids <= set(found)
         assert found.total() == 9, "and four of the relay's own"
@@ -103,7 +103,7 @@ def test_a_retry_is_the_same_bytes(tmp_path: Path) -> None:
         assert client.submit(report) == second
         sealed = sealed_reports(2)[1]
         assert relay.post(b"".join(sealed)).json() == {"reports": 2, "new": 2}
-        wait_until(lambda: served.tally(PLAN).reports == 3)
+        wait_until(lambda: served.tally(PLAN).people == 3)
         assert not client.answer(PLAN, RECORD).new, "also after it was sent on"
         assert relay.post(sealed[0]).json() == {"reports": 1, "new": 0}
         assert relay.store.held(PLAN.id) == 0
@@ -150,13 +150,13 @@ def test_bad_reports_spoil_no_batch(tmp_path: Path) -> None:
     with collecting(tmp_path) as served, relaying(tmp_path, served.url, least=8) as relay:
         good, sealed = sealed_reports(5)
         assert relay.post(b"".join([*sealed, *(bytes([i]) * sealed_size(PLAN) for i in range(3))])).status_code == 202
-        wait_until(lambda: served.tally(PLAN).reports == 5)
+        wait_until(lambda: served.tally(PLAN).people == 5)
         more, twice = sealed_reports(6)[0], good[:2]
         from hush.relay.mixing import seal
 
         body = [seal(report, KEY) for report in [*more, *twice, more[0]]]
         assert relay.post(b"".join(body)).status_code == 202
-        wait_until(lambda: served.tally(PLAN).reports == 11)
+        wait_until(lambda: served.tally(PLAN).people == 11)
         assert counted(served) == Counter(report.id for report in [*good, *more])
         expected = hush.Tally(PLAN)
         expected.update([*good, *more])
@@ -206,7 +206,7 @@ def test_a_sealed_collector_takes_nothing_else(tmp_path: Path) -> None:
         tally.add(report)
         head = {"content-type": formats.TALLY, "hush-batch": "0" * 32}
         problem(served.client.post(served.path("tally", PLAN), content=tally.encode(), headers=head), "sealed-only")
-        assert served.tally(PLAN).reports == 0
+        assert served.tally(PLAN).people == 0
         problem(served.client.get("/"), "not-found")
         assert served.client.get("/dashboard").status_code == 200
 
@@ -231,8 +231,8 @@ def test_readers_see_whole_batches(tmp_path: Path) -> None:
         sealed, seen = sealed_reports(40)[1], set()
         for one in sealed:
             relay.post(one)
-            seen.add(served.tally(PLAN).reports)
-        wait_until(lambda: served.tally(PLAN).reports + relay.store.held(PLAN.id) == 40)
+            seen.add(served.tally(PLAN).people)
+        wait_until(lambda: served.tally(PLAN).people + relay.store.held(PLAN.id) == 40)
         assert all(number == 0 or number >= 10 for number in seen)
         assert len(seen) <= 5
 
@@ -245,7 +245,7 @@ def test_reports_wait_while_the_collector_is_away(tmp_path: Path, caplog: pytest
         batch = relay.store.batch(PLAN.id)
         assert batch is not None
     with collecting(tmp_path) as served, relaying(tmp_path, served.url, least=5) as relay:
-        wait_until(lambda: served.tally(PLAN).reports == 10)
+        wait_until(lambda: served.tally(PLAN).people == 10)
         wait_until(lambda: relay.store.batch(PLAN.id) is None)
     assert sorted(SealedBatch.decode(PLAN, batch.body).reports) == sorted(sealed)
     assert SealedBatch.decode(PLAN, batch.body).key == OPENER.key
@@ -346,7 +346,7 @@ def test_the_browser_client_sends_through_a_relay(tmp_path: Path) -> None:
     with collecting(tmp_path) as served, relaying(tmp_path, served.url, least=3) as relay:
         done = node(script, relay.url, KEY.public.hex(), PLAN.to_json(), *(one.encode().hex() for one in made))
         assert done.stdout.split() == ["true", "false"] * 3, done.stderr
-        wait_until(lambda: served.tally(PLAN).reports == 3)
+        wait_until(lambda: served.tally(PLAN).people == 3)
         assert counted(served) == Counter(report.id for report in made)
 
 

@@ -52,7 +52,7 @@ def test_readers_see_whole_batches(tmp_path: Path) -> None:
             for sealed in sealed_reports(BATCH)[1]:
                 watcher.look()
                 assert relay.post(sealed).status_code == 202
-            wait_until(lambda number=number: served.tally(PLAN).reports == number * BATCH)  # type: ignore[misc]
+            wait_until(lambda number=number: served.tally(PLAN).people == number * BATCH)  # type: ignore[misc]
             watcher.look()
         assert watcher.counts == [0, BATCH, 2 * BATCH]
         for what, texts in watcher.seen.items():

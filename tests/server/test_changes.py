@@ -8,7 +8,9 @@ forgets the spread of the first tally, misses far more often.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,8 @@ import pytest
 
 from hush import Categorical, Change, EstimateError, Numeric, Plan, Schema, SchemaError, Tally, change, design, estimate
 from hush.server import changes
-from hush.server.tally import without
+from hush.server.estimates import estimated, shown
+from hush.server.tally import with_own
 
 RUNS, MOST = 600, 75
 Make = Callable[[Tally, Tally], list[Change]]
@@ -97,12 +100,38 @@ def test_an_interval_that_forgets_the_first_tally_is_caught(name: str) -> None:
     assert misses(name, forgetful).max() > MOST
 
 
-def test_ends_that_were_cut_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ends_count_before_they_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin takes the distances of intervals that were laid into the domain already."""
     tight = Tally(PAY, 1000, [1000], [[*_counts(PAY, 1000, {0: 0.6, -1: 0.4})]])
     whole = change(tight, tight)[0]
-    monkeypatch.setattr(changes, "_NEAR", -1.0)
+    made = partial(estimated, finish=partial(shown, schema=PAY.schema))
+    monkeypatch.setattr(changes, "estimated", made)
     cut = change(tight, tight)[0]
     assert (whole.high - whole.low) > 1.2 * (cut.high - cut.low)
+
+
+def test_points_beyond_the_domain_are_moved_inside() -> None:
+    """All say the same, and more than that: no interval shrinks to the end of the domain."""
+    low, high = (Tally(COIN, 1000, [1000], [counts]) for counts in ([0, 1000], [1000, 0]))
+    rows = change(low, high)
+    assert [row.point > 1 for row in rows] == [True, False]
+    for row in rows:
+        assert -1 <= row.low < row.high <= 1
+        assert row.low <= min(max(row.point, -1), 1) <= row.high
+
+
+def test_a_change_of_too_few_answers_is_refused() -> None:
+    few, many = Tally(COIN, 2, [2], [[1, 1]]), Tally(COIN, 1000, [1000], [[500, 500]])
+    for row in [*change(few, many), *change(many, few), *change(few, few)]:
+        assert math.isnan(row.point)
+        assert row.needed is not None
+        assert row.needed > 2
+        assert row.told is None
+    assert math.isnan(change(few, many)[0].before)
+    assert not math.isnan(change(few, many)[0].after)
+    text = str(change(few, many))
+    assert "too few answers" in text
+    assert "nan" not in text
 
 
 def _counts(plan: Plan, n: int, mix: dict[int, float]) -> list[int]:
@@ -147,7 +176,7 @@ def test_without_reports_everything_is_possible() -> None:
 
 def test_own_reports_of_a_relay_widen_it() -> None:
     counts = [600, 600]
-    plain, mixed = Tally(COIN, 1200, [1200], [counts]), without(Tally(COIN, 1200, [1200], [counts]), 400)
+    plain, mixed = Tally(COIN, 1200, [1200], [counts]), with_own(Tally(COIN, 1200, [1200], [counts]), 400)
     assert change(plain, mixed)[0].high > change(plain, plain)[0].high
 
 

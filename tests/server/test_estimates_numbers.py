@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,18 +20,19 @@ from hush.server.estimates import (
     Wanted,
     _largest,
     _shared,
-    _spread,
     chosen,
     clipping,
     compared,
+    domain_of,
     estimated,
     largest,
     points,
+    shown,
 )
 from hush.server.intervals import Sample, bounds, summarise
 from hush.server.ladders import Fitted, clipped, unclipped
 from hush.server.sources import Scale, targets
-from hush.server.tally import without
+from hush.server.tally import with_own
 from tests.cases import small_geometry, small_window
 
 REST = 720_720 << 24
@@ -95,7 +97,7 @@ def test_few_of_very_many_are_kept() -> None:
     assert [Wanted(most=7).kept(count) for count in (5, 4098, 4099)] == [None, None, 7]
     assert [Wanted(top=3, most=7).kept(count) for count in (5, 4098, 4099)] == [3, 3, 3]
     assert Wanted().kept(10**6) is None
-    assert Wanted() == (0.95, "ratio", False, None, None, None)
+    assert Wanted() == (0.95, "ratio", False, None, None, None, True)
 
 
 def test_the_largest_of_a_long_list() -> None:
@@ -145,43 +147,75 @@ def test_bad_wishes_are_refused(options: dict[str, Any], rule: str) -> None:
         estimate(simple().plan)  # type: ignore[arg-type]
 
 
-# -- own reports of a relay
+# -- within the domain, and with enough answers
 
 
-def test_the_spread_of_all_reports_is_stretched_to_people() -> None:
-    """40 of 100 answers are people's: the distances of the ends of all grow by 5/2."""
-    loose = _spread(ROW, WHOLE, SCHEMA, cut=False)
-    assert (loose.point, loose.stderr, loose.low, loose.high) == (0.5, 0.5, 0.5 - 2.5 * 0.5, 0.5 + 2.5 * 0.5)
-    assert _spread(ROW, WHOLE, SCHEMA, cut=True) == replace(loose, low=-0.5, high=1.0)
-    assert _spread(replace(ROW, stderr=0.75), WHOLE, SCHEMA, cut=True).stderr == 0.75
-    narrow = replace(WHOLE, low=0.24, high=0.26)
-    assert _spread(ROW, narrow, SCHEMA, cut=True) == replace(ROW, stderr=0.5)
-    share = replace(ROW, attribute="c", category="a")
-    assert _spread(share, replace(WHOLE, attribute="c", category="a"), SCHEMA, cut=True) == replace(
-        share, stderr=0.5, low=0.0, high=1.0
-    )
-    gone = replace(ROW, category=MISSING)
-    assert _spread(gone, replace(WHOLE, category=MISSING), SCHEMA, cut=True) == replace(
-        gone, stderr=0.5, low=0.0, high=1.0
-    )
-    clip = replace(ROW, floor=-0.25, ceiling=0.75)
-    assert _spread(clip, replace(WHOLE, floor=-0.5, ceiling=1.0), SCHEMA, cut=True) == replace(
-        clip, stderr=0.5, low=-0.25, high=0.75
-    )
-    for kept in (replace(ROW, answers=0), ROW):
-        assert _spread(kept, replace(WHOLE, stderr=math.inf), SCHEMA, cut=True) == kept
-    assert _spread(replace(ROW, answers=0), WHOLE, SCHEMA, cut=True) == replace(ROW, answers=0)
+def test_an_interval_is_laid_into_its_domain() -> None:
+    """As far from the point as it was, but from the point moved into the domain; and then cut."""
+    assert shown(ROW, SCHEMA) == ROW
+    assert shown(replace(ROW, high=1.5), SCHEMA) == replace(ROW, high=1.0)
+    below = shown(replace(ROW, point=-2.0, low=-2.5, high=-1.75), SCHEMA)
+    assert (below.point, below.low, below.high) == (-2.0, -0.5, -0.25)
+    above = shown(replace(ROW, attribute="c", category="a", point=1.5, low=1.25, high=2.0), SCHEMA)
+    assert (above.point, above.low, above.high) == (1.5, 0.75, 1.0)
+    clip = replace(ROW, floor=0.25, ceiling=0.75, beyond=0.1)
+    assert shown(replace(clip, low=0.4, high=0.8), SCHEMA) == replace(clip, low=0.4, high=0.75)
+    flat = replace(ROW, point=0.25, low=-1.0, high=2.0, floor=0.25, ceiling=0.25, beyond=0.1)
+    assert shown(flat, SCHEMA) == replace(flat, low=0.25, high=0.25)  # a mean of numbers clipped to one of them
+    assert domain_of(ROW, SCHEMA) == (-0.5, 1.0)
+    assert domain_of(clip, SCHEMA) == (0.25, 0.75)
+    assert domain_of(replace(ROW, category=MISSING), SCHEMA) == (0.0, 1.0)
+    assert domain_of(replace(ROW, attribute="c", category="a"), SCHEMA) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("cut", [True, False])
-def test_estimates_of_people_have_the_spread_of_all_reports(cut: bool) -> None:
-    tally = without(simple(), 90)
-    plain = Tally(tally.plan, tally.reports, tally.answered, tally.counts)
-    assert (tally.own, tally.reports) == (90, 810)
-    together = {"three": 3}
-    found, few, all_ = (estimated(one, 0.9, together=together, cut=cut) for one in (tally, plain, tally.whole))
-    expected = [_spread(row, whole, tally.plan.schema, cut=cut) for row, whole in zip(few, all_, strict=True)]
-    assert found == expected != few
+def test_an_interval_of_three_quarters_of_the_domain_says_something() -> None:
+    most = replace(ROW, low=-0.5, high=-0.5 + 0.75 * 1.5)
+    assert shown(most, SCHEMA) == most
+    wide = replace(ROW, low=-0.5, high=0.65)
+    found = shown(wide, SCHEMA)
+    assert math.isnan(found.point)
+    assert (found.stderr, found.low, found.high, found.answers) == (math.inf, -0.5, 0.65, 40)
+    assert found.needed == 42  # 40 * (1.15/1.125)^2, rounded up
+    far = shown(replace(ROW, low=-4.0, high=5.0), SCHEMA)  # how wide it is before it is cut says how many it takes
+    assert (far.low, far.high, far.needed) == (-0.5, 1.0, 2600)
+    assert shown(replace(ROW, low=-math.inf, high=math.inf), SCHEMA).needed == 160
+    assert shown(replace(wide, needed=7), SCHEMA).needed == 7  # it was known
+    assert shown(wide, SCHEMA, refuse=False) == wide
+    nobody = replace(ROW, point=math.nan, stderr=math.inf, low=-math.inf, high=math.inf, answers=0, needed=30)
+    for refuse in (True, False):
+        unknown = shown(nobody, SCHEMA, refuse=refuse)
+        assert (unknown.low, unknown.high, unknown.needed) == (-0.5, 1.0, 30)
+        assert math.isnan(unknown.point)
+
+
+def test_a_wide_number_with_too_few_answers_has_no_clip() -> None:
+    clip = replace(ROW, low=-3.0, high=4.0, floor=0.25, ceiling=0.75, beyond=0.1, needed=90)
+    found = shown(clip, SCHEMA)
+    assert math.isnan(found.point)
+    assert (found.low, found.high, found.floor, found.ceiling, found.needed) == (-0.5, 1.0, -0.5, 1.0, 90)
+    free = shown(clip, SCHEMA, refuse=False)
+    assert (free.point, free.low, free.high, free.floor, free.needed) == (0.5, 0.25, 0.75, 0.25, None)
+
+
+def test_a_table_says_how_many_answers_it_takes() -> None:
+    rows = [
+        replace(ROW, point=math.nan, low=-0.5, high=1.0, needed=2600),
+        *(replace(ROW, attribute="c", category=name, point=math.nan, needed=n) for name, n in (("a", 50), ("b", 70))),
+    ]
+    text = str(Estimates([*rows, ROW], level=0.95, schema=SCHEMA))
+    assert text.count("too few answers ") == 5
+    assert "x: too few answers (40); about 2,600 are needed to say something." in text
+    assert "c: too few answers (40); about 70 are needed to say something." in text
+    assert "nan" not in text
+
+
+def test_refuse_is_true_or_false() -> None:
+    with pytest.raises(EstimateError, match="refuse must be True or False"):
+        estimate(simple(), refuse=1)  # type: ignore[arg-type]
+    few = Tally(simple().plan, 3, [1, 1, 1], [[1, 0], [0, 1, 0], [0, 0, 0, 0, 0, 1]])
+    rows, points_ = estimate(few), estimate(few, refuse=False)
+    assert all(math.isnan(row.point) and row.needed for row in rows)
+    assert [math.isnan(row.point) for row in points_] == [False] * 5 + [True, False]
 
 
 # -- wide numbers
@@ -189,11 +223,14 @@ def test_estimates_of_people_have_the_spread_of_all_reports(cut: bool) -> None:
 
 def test_nothing_is_known_of_a_wide_number_from_one_report() -> None:
     for counts in ((0,) * 8, (1, 0, 0, 0, 0, 0, 0, 0)):
-        mean, free, gone = map(str, estimated(wide(True, counts), 0.9, tail=3))
+        mean, free, gone = estimated(wide(True, counts), 0.9, tail=3)
         n = sum(counts)
-        assert mean == str(Estimate("w", None, math.nan, math.inf, 0.0, 16.0, n, 0.0, 16.0, 1.0))
-        assert free == str(Estimate("w", None, math.nan, math.inf, 0.0, 16.0, n, tail=3.0))
-        assert gone == str(Estimate("w", MISSING, math.nan, math.inf, 0.0, 1.0, n))
+        needed = mean.needed
+        assert needed is not None
+        assert needed > 2
+        assert str(mean) == str(Estimate("w", None, math.nan, math.inf, 0.0, 16.0, n, 0.0, 16.0, 1.0, needed=needed))
+        assert str(free) == str(Estimate("w", None, math.nan, math.inf, 0.0, 16.0, n, tail=3.0, needed=needed))
+        assert (gone.category, gone.stderr, gone.answers) == (MISSING, math.inf, n)
         assert len(estimated(wide(False, counts[:-1]), 0.9)) == 1
 
 
@@ -204,7 +241,7 @@ def test_a_wide_number_has_a_clipped_mean_and_one_without_a_clip() -> None:
     channel, number = tally.plan.questions[0].channel, tally.plan.attributes[0][0]
     assert isinstance(channel, Ladder)
     assert isinstance(number, Numeric)
-    fit = Fitted(channel, number, counts, 378)
+    fit = Fitted(channel, number, counts)
     clip, loose = clipped(fit, 0.9), unclipped(fit, 0.9, 3)
     assert mean == Estimate("w", None, clip.point, clip.stderr, *clip.interval, 378, clip.low, clip.high, clip.beyond)
     assert free == Estimate("w", None, loose.point, loose.stderr, *loose.interval, 378, tail=3.0)
@@ -214,8 +251,7 @@ def test_a_wide_number_has_a_clipped_mean_and_one_without_a_clip() -> None:
     low, high = bounds(sample, 0.9)
     assert (gone.attribute, gone.category, gone.answers) == ("w", MISSING, 378)
     assert (gone.point, gone.stderr) == (sample.mean, sample.stderr)
-    assert (gone.low, gone.high) == (max(low, 0.0), high)
-    assert low < 0 or gone.low == low
+    assert (gone.low, gone.high) == (low, high)
     (two,) = estimated(wide(False, (1, 1, 0, 0, 0, 0, 0)), 0.9)
     assert math.isfinite(two.point)
     assert points(tally) == [mean.point, gone.point]
@@ -277,10 +313,10 @@ def test_the_shares_of_an_attribute_are_projected_together() -> None:
 
 def test_the_columns_of_a_data_frame() -> None:
     first = ["attribute", "category", "point", "stderr", "low", "high", "answers"]
-    assert Estimates.columns() == [*first, "floor", "ceiling", "beyond", "tail"]
+    assert Estimates.columns() == [*first, "floor", "ceiling", "beyond", "tail", "needed"]
     assert [*Estimates([ROW]).to_dicts()[0]] == first
     assert [name for name, *_ in Estimates([ROW])._listed()] == first
-    for rare in ("floor", "ceiling", "beyond", "tail"):
+    for rare in ("floor", "ceiling", "beyond", "tail", "needed"):
         assert [*Estimates([replace(ROW, **{rare: 0.5})]).to_dicts()[0]] == [*first, rare]  # type: ignore[arg-type]
 
 
@@ -311,15 +347,17 @@ def test_a_tail_is_above_1_and_at_most_100() -> None:
     assert len(estimate(simple(), top=1)) == 4
 
 
-def test_a_mean_has_its_own_level_and_is_cut_to_its_domain() -> None:
+def test_a_mean_has_its_own_level() -> None:
     tally = simple()
     rows = estimated(tally, 0.9, together={"x": 7, "three": 3})
-    assert rows == estimated(tally, 0.9, together={"x": 7, "three": 3}, cut=True)
     mean = next(row for row in rows if row.attribute == "x")
     target = next(one for one in targets(tally, "ratio") if one.attribute.name == "x")
     assert not isinstance(target.sample, Sample)
     scale = Scale(target.attribute, None)
-    assert (mean.low, mean.high) == scale.around(bounds(target.sample, 0.9), scale.value(target.sample.point))
+    ends = bounds(target.sample, 0.9), scale.value(target.sample.point)
+    assert (mean.low, mean.high) == scale.around(*ends, cut=False)
+    finish = partial(shown, schema=tally.plan.schema)
+    assert estimated(tally, 0.9, together={"x": 7, "three": 3}, finish=finish) == [finish(row) for row in rows]
 
 
 def long_list() -> Tally:
@@ -335,7 +373,6 @@ def test_only_the_rows_of_long_lists_that_are_wanted_are_made() -> None:
     assert [row.attribute for row in every] == ["b"] * 2 + ["c"] * 19  # as in the schema
     some = estimated(tally, 0.9, some=Wanted(top=2))
     assert some == [*every[:2], *sorted(every[2:], key=lambda row: -row.point)[:2]]
-    # Of a tally without a relay's own reports all rows are needed, to be compared with those of all reports.
-    people = without(tally, 40)
-    assert len(estimated(people, 0.9, some=Wanted(top=2))) == 21
+    people = with_own(tally, 40)
+    assert [row.answers for row in estimated(people, 0.9, some=Wanted(top=2))] == [185, 185, 248, 248]
     assert len(estimate(people, top=2)) == 4

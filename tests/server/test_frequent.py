@@ -25,7 +25,7 @@ from hush.planning.texts import second_round
 from hush.server import frequent as searching
 from hush.server.binomial import at_least
 from hush.server.frequent import Search, candidates, frequent, joined
-from hush.server.tally import Tally, without
+from hush.server.tally import Tally, with_own
 from hush.testing import SeededCoins
 
 TEXT = Text("word", 5, "english", bits=24)
@@ -274,7 +274,7 @@ def ranking(epsilon: float) -> Plan:
     return second_round(empty, "word", epsilon, texts=LISTED)
 
 
-def with_own(asked: Plan, pick: random.Random) -> Tally:
+def mixed(asked: Plan, pick: random.Random) -> Tally:
     """A second round of people and of a relay's own reports, drawn from the laws of the channel and its blanket."""
     channel: Any = asked.questions[0].channel
     counts = [0] * channel.size
@@ -285,7 +285,7 @@ def with_own(asked: Plan, pick: random.Random) -> Tally:
     blanket = blanket_of(asked).channels[0]
     for _ in range(OWN):
         _count(counts, blanket.draw(coins))
-    return without(Tally(asked, PEOPLE + OWN, [PEOPLE + OWN], [counts]), OWN)
+    return with_own(Tally(asked, PEOPLE + OWN, [PEOPLE + OWN], [counts]), OWN)
 
 
 def _count(counts: list[int], output: Any) -> None:
@@ -299,7 +299,7 @@ def _missed(epsilon: float) -> tuple[int, int, int]:
     truth = dict(zip(LISTED, HELD, strict=False))
     returned = invented = missed = 0
     for _ in range(TRIALS):
-        for row in frequent(with_own(asked, pick), "word", 100):
+        for row in frequent(mixed(asked, pick), "word", 100):
             returned += 1
             invented += row.category not in truth
             missed += not row.low <= truth.get(row.category, 0.0) <= row.high
@@ -314,7 +314,7 @@ def test_own_reports_of_a_relay_widen_the_intervals(epsilon: float, monkeypatch:
     assert at_least(invented, returned, 0.05) > 1e-6
     assert at_least(missed, returned, 0.05) > 1e-6
     # The twin forgets the own reports.
-    monkeypatch.setattr(searching, "among_of", lambda *given: None)
+    monkeypatch.setattr(Tally, "among", lambda *given: None)
     returned, invented, missed = _missed(epsilon)
     assert at_least(missed, returned, 0.05) < 1e-6
     assert at_least(invented, returned, 0.05) < 1e-6
@@ -332,7 +332,7 @@ def test_both_rounds_know_of_own_reports() -> None:
     clear = Search(first, "word", ranked)
     for _ in range(1500):
         ranked.add(hush.Report(asked, coins.word().to_bytes(16, "big"), blanket_of(asked).draw(coins)))
-    blurred = Search(first, "word", without(ranked, 1500))
+    blurred = Search(first, "word", with_own(ranked, 1500))
     assert 1.02 * clear._noise < blurred._noise < Search(first, "word")._noise
     assert {"nurse", "cook"} <= {row.category for row in blurred.told()}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,21 @@ from hypothesis import strategies as st
 
 from hush.core.channels.squares import Squares
 from hush.server.binomial import at_least, at_most, student
-from hush.server.intervals import Sample, interval, moments, proportion, ratio, ratio_interval, summarise
+from hush.server.intervals import (
+    Sample,
+    beyond,
+    difference,
+    enough,
+    interval,
+    laid,
+    moments,
+    needed,
+    proportion,
+    ratio,
+    ratio_interval,
+    says_nothing,
+    summarise,
+)
 
 
 def test_moments_are_those_of_the_values() -> None:
@@ -39,7 +54,7 @@ def test_a_second_report_ends_complete_ignorance() -> None:
     assert found.covariance == pytest.approx(-0.25)
     assert 0 < found.stderr < math.inf
     low, high = ratio_interval(found, 0.5)
-    assert -1 <= low < 0 < high <= 1
+    assert -1 <= low < 0 < high < 1 + 1e-12
     assert math.isinf(ratio([1, 0, 0], [-0.5, 0.5, 9.0], [1.0, 0.5, 0.5], MISSING).stderr)
 
 
@@ -242,9 +257,10 @@ def test_many_reports_of_a_ratio_have_nearly_the_interval_of_fieller() -> None:
         assert abs(shifted.mean) == pytest.approx(1.959964 * shifted.stderr, rel=0.002)
 
 
-def test_a_ratio_that_may_be_of_nobody_has_no_bounds_but_those_of_the_domain() -> None:
+def test_a_ratio_that_may_be_of_nobody_has_no_bounds() -> None:
     for counts in ([50, 50, 20], [5, 5, 1]):
-        assert ratio_interval(ratio(counts, [-1.0, 0.5, 2.0], [-1.0, 1.1, 0.5], MISSING), 0.95) == (-1, 1)
+        ends = ratio_interval(ratio(counts, [-1.0, 0.5, 2.0], [-1.0, 1.1, 0.5], MISSING), 0.95)
+        assert ends == (-math.inf, math.inf)
     for counts in ([1, 0, 0], [0, 1, 0], [0, 0, 0], [60, 50, 0]):
         found = ratio(counts, [-1.0, 0.5, 2.0], [-1.0, 1.0, 0.5], MISSING)
         assert ratio_interval(found, 0.95) == (-math.inf, math.inf)
@@ -259,7 +275,64 @@ def test_a_ratio_that_may_be_of_nobody_has_no_bounds_but_those_of_the_domain() -
 def test_a_ratio_beyond_the_domain_has_an_interval_at_its_end() -> None:
     found = ratio([0, 0, 10**6], [-1.0, 0.0, 1.5], [1.0, 0.1, 1.0], MISSING)
     assert found.point == 1.5
-    assert [*ratio_interval(found, 0.95)] == pytest.approx([1, 1])
+    low, high = ratio_interval(found, 0.95)
+    assert 1.49 < low < 1.5 < high < 1.51
+    assert [*laid((low, high), 1.5, (-1.0, 1.0))] == pytest.approx([1 - (1.5 - low), 1.0])
+
+
+def test_an_interval_is_laid_around_the_point_within_the_domain() -> None:
+    """It covers all of the domain that it covered, and it always has a width if it had one on that side."""
+    assert laid((0.2, 0.6), 0.3, (0.0, 1.0)) == (0.2, 0.6)
+    assert laid((-0.5, 0.5), 0.3, (0.0, 1.0)) == (0.0, 0.5)
+    assert laid((-0.5, -0.25), -0.375, (0.0, 1.0)) == (0.0, 0.125)
+    assert laid((1.25, 3.0), 1.5, (0.0, 1.0)) == (0.75, 1.0)
+    assert laid((-math.inf, math.inf), 9.0, (0.0, 1.0)) == (0.0, 1.0)
+    assert laid((0.4, 0.6), math.nan, (0.0, 1.0)) == (0.0, 1.0)
+    world = random.Random(5)
+    for _ in range(2000):
+        low, point, high = sorted(world.uniform(-2, 3) for _ in range(3))
+        found = laid((low, high), point, (0.0, 1.0))
+        assert 0.0 <= found[0] < found[1] <= 1.0
+        assert found[0] <= min(max(point, 0.0), 1.0) <= found[1]
+        x = world.random()
+        assert not low <= x <= high or found[0] <= x <= found[1]
+
+
+def test_ends_are_found_however_far_away_they_are() -> None:
+    for low, high in ((-0.25, 0.5), (-1e6, 3e9), (-1e-12, 1e-9)):
+        found = beyond(lambda x, low=low, high=high: low <= x <= high, 0.0, 1.0)  # type: ignore[misc]
+        assert found == pytest.approx((low, high), rel=1e-2, abs=0)
+    assert [*beyond(lambda x: x >= -1.0, 0.0, 0.5)] == pytest.approx([-1.0, math.inf])
+
+
+def test_how_many_answers_an_interval_takes() -> None:
+    assert not says_nothing((0.0, 0.75), (0.0, 1.0))
+    assert says_nothing((0.0, 0.76), (0.0, 1.0))
+    assert says_nothing((-math.inf, math.inf), (0.0, 1.0))
+    assert says_nothing((math.nan, 0.5), (0.0, 1.0))
+    assert not says_nothing((-1e308, 0.0), (-1e308, 1e308))
+    assert needed(100, (0.0, 1.5), (0.0, 1.0)) == 400
+    assert needed(100, (0.0, 0.75), (0.0, 1.0)) == 110  # one more, rounded up to two digits
+    assert needed(100, (-math.inf, 0.0), (0.0, 1.0)) == 400
+    assert needed(0, (-math.inf, math.inf), (0.0, 1.0)) == 1
+    assert [enough(x) for x in (0.5, 3, 9.5, 99.5, 1234, 1e30)] == [1, 3, 10, 100, 1300, 10**18]
+
+
+def test_a_difference_takes_the_distances_of_both() -> None:
+    domain = 0.0, 1.0
+    point, (low, high) = difference((0.7, (0.6, 0.9)), (0.4, (0.1, 0.5)), 0.0, domain)
+    assert point == pytest.approx(0.3)
+    assert (low, high) == pytest.approx((0.3 - math.hypot(0.1, 0.1), 0.3 + math.hypot(0.2, 0.3)))
+    # A positive covariance would narrow it, and is not counted; a negative one widens it.
+    assert difference((0.7, (0.6, 0.9)), (0.4, (0.1, 0.5)), 0.9, domain)[1] == pytest.approx((low, high))
+    wide = difference((0.7, (0.6, 0.9)), (0.4, (0.1, 0.5)), -1.0, domain)[1]
+    assert wide == pytest.approx((0.3 - 0.2, 0.3 + 0.5))
+    # Points beyond the domain are moved inside; the interval still has the difference of the points.
+    point, (low, high) = difference((1.3, (1.1, 1.5)), (0.5, (0.4, 0.6)), 0.0, domain)
+    assert point == pytest.approx(0.8)
+    assert [low, high] == pytest.approx([0.5 - math.hypot(0.2, 0.1), 0.8])
+    assert math.isnan(difference((math.nan, (0.0, 1.0)), (0.5, (0.4, 0.6)), 0.0, domain)[0])
+    assert difference((0.5, (-math.inf, 1.0)), (0.5, (0.4, 0.6)), 0.0, domain)[1][0] == -math.inf
 
 
 def test_a_value_that_was_never_seen_has_a_standard_error_on_the_scale_of_the_values() -> None:

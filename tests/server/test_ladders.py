@@ -72,7 +72,7 @@ def test_shares_are_unbiased(number: Numeric, epsilon: float) -> None:
     channel = channel_of(number, epsilon)
     values = people(1, 300) + ([None] * 40 if number.optional else [])
     n = 10**12
-    fit = Fitted(channel, number, whole(law_of(channel, number, values), n), n)
+    fit = Fitted(channel, number, whole(law_of(channel, number, values), n))
     assert fit.shares == pytest.approx(states_of(channel, number, values), abs=1e-6)
     assert fit.best == pytest.approx(states_of(channel, number, values), abs=1e-4)
     means = [min(value, HIGH / 4) for value in values if value is not None]
@@ -85,7 +85,7 @@ def test_the_variance_is_that_of_the_values() -> None:
     """By enumeration: a weighted sum of shares is an average of one value for each output."""
     channel, n = channel_of(INCOME), 5000
     law = law_of(channel, INCOME, people(2, 200))
-    fit = Fitted(channel, INCOME, counted(law, n, random.Random(3)), n)
+    fit = Fitted(channel, INCOME, counted(law, n, random.Random(3)))
     weights = [float(s % 3) for s in range(len(fit.places))]
     values = fit.values(weights)
     mean = sum(map(mul, values, law))
@@ -95,7 +95,7 @@ def test_the_variance_is_that_of_the_values() -> None:
 
 def test_the_clip_is_where_people_are() -> None:
     channel, n = channel_of(INCOME), 100_000
-    fit = Fitted(channel, INCOME, whole(law_of(channel, INCOME, people(4)), n), n)
+    fit = Fitted(channel, INCOME, whole(law_of(channel, INCOME, people(4)), n))
     found = clipped(fit, 0.95)
     assert found.low == 0
     assert 80_000 < found.high < 1_500_000
@@ -113,7 +113,7 @@ def covered(widen: float, runs: int, seed: int) -> int:
     channel = channel_of(INCOME, 2.0)
     law, count = law_of(channel, INCOME, values), 0
     for _ in range(runs):
-        found = clipped(Fitted(channel, INCOME, counted(law, 5000, rng), 5000), 0.95)
+        found = clipped(Fitted(channel, INCOME, counted(law, 5000, rng)), 0.95)
         truth = sum(min(value or 0, found.high) for value in values) / len(values)
         low, high = (found.point + widen * (end - found.point) for end in found.interval)
         count += low <= truth <= high
@@ -134,7 +134,7 @@ def test_the_bound_of_the_share_beyond_holds(epsilon: float) -> None:
     for seed in range(20, 26):
         values, n = [v if v is None else v ** (1 + seed % 3 / 10) for v in people(seed, 400)], 4 * 10**5
         channel = channel_of(INCOME, epsilon)
-        found = clipped(Fitted(channel, INCOME, whole(law_of(channel, INCOME, values), n), n), 0.95)
+        found = clipped(Fitted(channel, INCOME, whole(law_of(channel, INCOME, values), n)), 0.95)
         above = sum(value is not None and value > found.high for value in values) / len(values)
         assert above <= found.beyond < 4 * above + 0.1
 
@@ -144,7 +144,7 @@ def test_people_just_above_the_clip_are_beyond() -> None:
     number = Numeric("income", 0, 2.0**15, scale="log")
     channel, n = channel_of(number), 20_000
     values: list[float | None] = [*[1000.0] * 90, *[2.0**12 * 1.01] * 10]
-    fit = Fitted(channel, number, whole(law_of(channel, number, values), n), n)
+    fit = Fitted(channel, number, whole(law_of(channel, number, values), n))
     found = clipped(fit, 0.95)
     assert found.high == 2.0**12
     assert found.beyond >= 0.1
@@ -161,7 +161,7 @@ def test_uniform_people_are_covered() -> None:
     values: list[float | None] = [HIGH * (i + 0.5) / 400 for i in range(400)]
     law, rng, count, low = law_of(channel, INCOME, values), random.Random(12), 0, 0
     for _ in range(runs):
-        found = clipped(Fitted(channel, INCOME, counted(law, n, rng), n), 0.95)
+        found = clipped(Fitted(channel, INCOME, counted(law, n, rng)), 0.95)
         truth = sum(min(value or 0, found.high) for value in values) / len(values)
         count += found.interval[0] <= truth <= found.interval[1]
         low += found.point < truth
@@ -176,7 +176,7 @@ def test_two_sides_and_missing_values() -> None:
         None if world.random() < 0.2 else world.lognormvariate(10.5, 0.6) * (1 if world.random() < 0.8 else -0.3)
         for _ in range(3000)
     ]
-    fit = Fitted(channel, BALANCE, whole(law_of(channel, BALANCE, values), n), n)
+    fit = Fitted(channel, BALANCE, whole(law_of(channel, BALANCE, values), n))
     found = clipped(fit, 0.95)
     assert found.low < 0 < found.high
     present = [value for value in values if value is not None]
@@ -236,7 +236,7 @@ def test_the_bound_of_a_tail_is_that_of_pareto() -> None:
     """With the index of the people themselves, m(c) + L*(m(c) - m(c/2)) is their mean, but for noise and rounding."""
     values, n = pareto(1.5), 10**6
     channel = channel_of(INCOME, 4.0)
-    fit = Fitted(channel, INCOME, whole(law_of(channel, INCOME, values), n), n)
+    fit = Fitted(channel, INCOME, whole(law_of(channel, INCOME, values), n))
     middle, wide = unclipped(fit, 0.5, 1.5), unclipped(fit, 0.999, 1.5)
     z = (wide.interval[1] - middle.interval[1]) / (normal(0.999) - normal(0.5))
     bound = middle.interval[1] - z * normal(0.5)

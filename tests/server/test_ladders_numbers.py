@@ -12,7 +12,7 @@ import pytest
 
 from hush import Numeric
 from hush.core.channels import Ladder
-from hush.server.binomial import normal
+from hush.server.binomial import student
 from hush.server.ladders import Fitted, Side, _nonnegative, _solve, clipped, reach, unclipped
 
 REST = 720_720 << 24  # which any number of cells up to 16 divides
@@ -28,14 +28,14 @@ Matrix = list[list[float]]
 
 def fitted(**known: Any) -> Fitted:
     """Two sides; with some of what is computed given."""
-    fit = Fitted(Ladder(KNOTS, 2, THRESHOLD), BOTH, COUNTS, sum(COUNTS))
+    fit = Fitted(Ladder(KNOTS, 2, THRESHOLD), BOTH, COUNTS)
     vars(fit).update(known)
     return fit
 
 
 def single(**known: Any) -> Fitted:
     counts = (100, 80, 60, 30, 5, 3)
-    fit = Fitted(Ladder((0, 1, 2, 4, 8, 16), 1, THRESHOLD), ONE, counts, sum(counts))
+    fit = Fitted(Ladder((0, 1, 2, 4, 8, 16), 1, THRESHOLD), ONE, counts)
     vars(fit).update(known)
     return fit
 
@@ -44,7 +44,7 @@ def absent(**known: Any) -> Fitted:
     """One side, and missing values."""
     number = Numeric("x", 0, 16, scale="log", optional=True)
     counts = (100, 80, 60, 30, 5, 3, 40)
-    fit = Fitted(Ladder((0, 1, 2, 4, 8, 16), 1, THRESHOLD, True), number, counts, sum(counts))
+    fit = Fitted(Ladder((0, 1, 2, 4, 8, 16), 1, THRESHOLD, True), number, counts)
     vars(fit).update(known)
     return fit
 
@@ -89,10 +89,10 @@ def test_shares_are_those_of_the_weighted_inverse(make: Any) -> None:
     values = [sum(weight * row[y] for weight, row in zip(weights, inverse, strict=True)) for y in range(len(seen))]
     assert fit.values(weights) == pytest.approx(values, rel=1e-9)
     assert fit.value(weights) == pytest.approx(sum(map(mul, weights, shares)), rel=1e-9)
-    mean = sum(map(mul, values, seen))
+    mean = sum(map(mul, values, fit._mixed))  # both moments are of one law: of two, the variance could be negative
     variance = (sum(r * v * v for r, v in zip(fit._mixed, values, strict=True)) - mean * mean) / fit.n
     assert fit.variance(weights) == pytest.approx(variance, rel=1e-9)
-    assert fit.variance([1.0] * len(law)) == pytest.approx(0, abs=1e-15)
+    assert fit.variance([1.0] * len(law)) == pytest.approx(0, abs=1e-4 / fit.n)
     # The best nonnegative ones: no share can rise, or fall, and fit better; then they add up to 1.
     right = [sum(map(mul, row, seen)) for row in weighted]
     best = _nonnegative(square, right)
@@ -150,6 +150,55 @@ def test_nonnegative_shares_of_many_states_can_neither_rise_nor_fall() -> None:
             assert slope == pytest.approx(0, abs=1e-6) if share else slope <= 1e-6
 
 
+# -- intervals
+
+
+def plain(fit: Fitted, weights: list[float], x: float, level: float, present: bool = False) -> bool:
+    """Whether x is plausible for a mean, by the definition: slow, and with the envelope of every pair of states."""
+    law = [[float(p) for p in row] for row in fit.channel.table]
+    outputs, n = range(len(fit.counts)), sum(fit.counts)
+    here = [1.0] * len(law) if not present else [*[1.0] * (len(law) - 1), 0.0]
+    value = [sum(w * row[y] for w, row in zip(weights, fit._inverse, strict=True)) for y in outputs]
+    count = [sum(w * row[y] for w, row in zip(here, fit._inverse, strict=True)) if present else 1.0 for y in outputs]
+    away = [v - x * c for v, c in zip(value, count, strict=True)]
+    mean = sum(k * a for k, a in zip(fit.counts, away, strict=True)) / n
+    variance = sum(k * (a - mean) ** 2 for k, a in zip(fit.counts, away, strict=True)) / (n - 1)
+    means = [sum(map(mul, row, away)) for row in law]
+    squares = [sum(p * a * a for p, a in zip(row, away, strict=True)) for row in law]
+    chords = [
+        (squares[i] * means[j] - squares[j] * means[i]) / (means[j] - means[i])
+        for i in range(len(law))
+        for j in range(len(law))
+        if means[i] <= 0 < means[j]
+    ]
+    alone = [square for mean, square in zip(means, squares, strict=True) if abs(mean) < 1e-9]
+    least, most = min([*chords, *alone]), max([*chords, *alone])
+    room = max(means) - mean if mean < 0 else mean - min(means)
+    t2, unmet = student(level, n - 1) ** 2, -math.log1p(-level)
+    doubt = t2 * max(variance, least) + unmet * abs(mean) * max(room, 0.0)
+    return bool(n * mean * mean <= min(doubt, t2 * max(variance, most)))
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+@pytest.mark.parametrize("make", FITS)
+def test_an_interval_ends_where_plausibility_does(make: Any, level: float) -> None:
+    fit = make()
+    low, high = fit.places[0] - fit.places[fit.origin], fit.places[-1] - fit.places[fit.origin]
+    weights = [min(max(place - fit.places[fit.origin], low / 4), high / 4) for place in fit.places]
+    weights += [0.0] * fit.channel.optional
+    for present in (False, True) if fit.channel.optional else (False,):
+        point, (first, last) = fit.score(weights, level, present=present)
+        shares = sum(fit.shares[: len(fit.places)]) if present else 1.0
+        assert point == pytest.approx(fit.value(weights) / shares)
+        assert min(weights) < first < point < last < max(weights)
+        near = 1e-6 * (high - low)
+        assert plain(fit, weights, point, level, present)
+        assert plain(fit, weights, first + near, level, present)
+        assert not plain(fit, weights, first - near, level, present)
+        assert plain(fit, weights, last - near, level, present)
+        assert not plain(fit, weights, last + near, level, present)
+
+
 # -- rungs
 
 
@@ -160,17 +209,17 @@ def test_knots_are_on_the_scale_of_the_number() -> None:
     assert fit.sides == [UP, DOWN]
     assert (single().places, single().origin) == ([0.0, 1.0, 2.0, 4.0, 8.0, 16.0], 0)
     assert single().sides == [Side((0, 1, 2, 3, 4, 5))]
-    below = Fitted(Ladder((0, 8, 12, 14, 16), 1, THRESHOLD), Numeric("x", -20, -4, scale="log"), (1,) * 5, 5)
+    below = Fitted(Ladder((0, 8, 12, 14, 16), 1, THRESHOLD), Numeric("x", -20, -4, scale="log"), (1,) * 5)
     assert (below.places, below.origin) == ([-20.0, -12.0, -8.0, -6.0, -4.0], 4)
     assert below.sides == [Side((4, 3, 2, 1, 0))]
-    above = Fitted(Ladder((0, 2, 16), 1, THRESHOLD), Numeric("x", 4, 20, scale="log"), (1,) * 3, 3)
+    above = Fitted(Ladder((0, 2, 16), 1, THRESHOLD), Numeric("x", 4, 20, scale="log"), (1,) * 3)
     assert (above.places, above.origin) == ([4.0, 6.0, 20.0], 0)
 
 
 @pytest.mark.parametrize(("miss", "place"), [(1000, 0.0), (-1000, 0.0), (5000, 5000 / 2**40), (-5000, -5000 / 2**40)])
 def test_a_knot_that_misses_the_origin_by_rounding_is_there(miss: int, place: float) -> None:
     channel = Ladder((0, 2**40 + miss, 2**41), 1, THRESHOLD)
-    fit = Fitted(channel, Numeric("x", -1, 1, scale="log"), (1, 1, 1), 3)
+    fit = Fitted(channel, Numeric("x", -1, 1, scale="log"), (1, 1, 1))
     assert fit.places == [-1.0, pytest.approx(place, rel=1e-3, abs=0), 1.0]
     assert (fit.places[1] == 0.0) == (place == 0.0)
 
@@ -188,20 +237,20 @@ def test_survival_in_a_rung_is_what_lies_beyond_it() -> None:
     assert len(fit.rungs(DOWN)) == 3
     for rung, (share, _) in enumerate(fit.rungs(UP)):
         assert share == pytest.approx(sum(fit.best[4 + rung :]))
-    narrow = Fitted(Ladder((0, 1, 2, 4, 8, 16), 1, THRESHOLD), Numeric("x", 0, 1, scale="log"), (1,) * 6, 6)
+    narrow = Fitted(Ladder((0, 1, 2, 4, 8, 16), 1, THRESHOLD), Numeric("x", 0, 1, scale="log"), (1,) * 6)
     assert narrow.survival(narrow.sides[0], 2) == [0, 0, 0, 1, 1, 1]
 
 
 def test_the_end_of_a_range_is_where_it_is_said_to_be() -> None:
     """By rounding, -0.7 + (-0.1 + 0.7) is not -0.1."""
     assert -0.7 + (-0.1 + 0.7) != -0.1
-    fit = Fitted(Ladder((0, 8, 12, 16), 1, THRESHOLD), Numeric("x", -0.7, -0.1, scale="log"), (1,) * 4, 4)
+    fit = Fitted(Ladder((0, 8, 12, 16), 1, THRESHOLD), Numeric("x", -0.7, -0.1, scale="log"), (1,) * 4)
     assert (fit.places[-1], fit.origin) == (-0.1, 3)
 
 
 def one_rung(counts: tuple[int, ...] = (60, 90, 80, 40, 30), **known: Any) -> Fitted:
     """A side of one rung below 0, and three above."""
-    fit = Fitted(Ladder((0, 1, 2, 4, 16), 1, THRESHOLD), Numeric("x", -1, 15, scale="log"), counts, sum(counts))
+    fit = Fitted(Ladder((0, 1, 2, 4, 16), 1, THRESHOLD), Numeric("x", -1, 15, scale="log"), counts)
     vars(fit).update(known)
     return fit
 
@@ -217,20 +266,25 @@ def test_a_side_may_have_one_rung() -> None:
     assert found.point == pytest.approx(sum(map(mul, [-1.0, 0.0, 1.0, 3.0, 3.0], fit.best)))
     factor = (1 - 3 / 15) / (2 - 1)  # of a tail with the index 2; nobody is below -1
     weights = [-1.0, 0.0, 1.0, 3.0 + 1.5 * factor, 3.0 + 1.5 * factor]
-    high = sum(map(mul, weights, fit.best)) + 2.3 / 1.96 * normal(0.9) * math.sqrt(fit.variance(weights))
-    assert unclipped(fit, 0.9, 2.0).interval[1] == pytest.approx(high)
+    assert unclipped(fit, 0.9, 2.0).interval[1] == pytest.approx(widened(fit, weights, 0.9)[1])
 
 
-def test_of_few_reports_the_interval_ends_with_the_range() -> None:
+def widened(fit: Fitted, weights: list[float], level: float) -> tuple[float, float]:
+    """The interval of a mean of the values in `weights`, which is in the range, as for a clip that was found."""
+    point, (low, high) = fit.score(weights, level)
+    return point - 2.3 / 1.96 * (point - low), point + 2.3 / 1.96 * (high - point)
+
+
+def test_of_few_reports_the_interval_is_as_wide_as_the_range() -> None:
     found = unclipped(one_rung((3, 3, 3, 3, 9)), 0.999, 1.1)
     assert found.point < 9
-    assert found.interval[1] == 15.0
-    assert unclipped(one_rung((1, 1, 1, 1, 3)), 0.999, 1.1).interval[0] == -1.0
+    assert found.interval[1] > 15.0
+    assert unclipped(one_rung((1, 1, 1, 1, 3)), 0.999, 1.1).interval[0] < -1.0
 
 
 def test_places_are_measured_from_an_origin_that_is_not_0() -> None:
     number = Numeric("x", 4, 20, scale="log")
-    fit = Fitted(Ladder((0, 1, 2, 4, 8, 16), 1, THRESHOLD), number, (100, 80, 60, 30, 5, 3), 278)
+    fit = Fitted(Ladder((0, 1, 2, 4, 8, 16), 1, THRESHOLD), number, (100, 80, 60, 30, 5, 3))
     (side,) = fit.sides
     vars(fit)["_rungs"] = {side: [(1.0, 0.1)] * 3 + [(0.0, 0.1)] * 2}
     assert fit.places == [4.0, 5.0, 6.0, 8.0, 12.0, 20.0]
@@ -240,8 +294,8 @@ def test_places_are_measured_from_an_origin_that_is_not_0() -> None:
     assert found.point == pytest.approx(sum(map(mul, weights, fit.best)))
     factor = (1 - 4 / 16) / (2 - 1)
     more = [0.0, 1.0, 2.0, *[4.0 + 2 * factor] * 3]  # above 4
-    high = 4 + sum(map(mul, more, fit.best)) + 2.3 / 1.96 * normal(0.9) * math.sqrt(fit.variance(more))
-    assert unclipped(fit, 0.9, 2.0).interval[1] == pytest.approx(high)
+    tailed = unclipped(fit, 0.9, 2.0)
+    assert tailed.interval[1] == pytest.approx(max(4 + widened(fit, more, 0.9)[1], tailed.point))
 
 
 def test_rungs_are_in_use_up_to_the_first_that_may_be_empty() -> None:
@@ -274,13 +328,16 @@ def used(up: int, down: int) -> dict[str, Any]:
 def test_the_clipped_mean_is_that_of_clipped_places(up: int, down: int, low: float, high: float) -> None:
     fit = fitted(**used(up, down))
     found = clipped(fit, 0.9)
-    assert (found.low, found.high, found.answers) == (low, high, sum(COUNTS))
+    assert (found.low, found.high) == (low, high)
     weights = [min(max(place, low), high) for place in PLACES]
     assert found.point == pytest.approx(sum(map(mul, weights, fit.best)), abs=1e-12)
     assert found.stderr == pytest.approx(math.sqrt(fit.variance(weights)), abs=1e-12)
-    half = 2.3 / 1.96 * normal(0.9) * found.stderr
-    ends = max(found.point - half, low), min(found.point + half, high)
-    assert found.interval == pytest.approx((min(ends[0], found.point), max(ends[1], found.point)))
+    if low < high:
+        point, inside = fit.value(weights), min(max(fit.value(weights), low), high)
+        ends = [end + inside - point for end in widened(fit, weights, 0.9)]
+        assert found.interval == pytest.approx((min(ends[0], found.point), max(ends[1], found.point)))
+        assert found.laid == (max(found.interval[0], low), min(found.interval[1], high))
+        assert found.refused == (found.laid[1] - found.laid[0] > 0.75 * (high - low))
     values = fit.values(weights)
     assert reach(fit) == pytest.approx(max(values) - min(values))
     # People beyond: at most the survival in the rung before the clip; at the end of the range nobody is.
@@ -291,8 +348,9 @@ def test_the_clipped_mean_is_that_of_clipped_places(up: int, down: int, low: flo
     ):
         for state in survivals[max(count - 1, 0)] if count < last else ():
             beyond[state] += 1.0
-    share = max(fit.value(beyond), 0.0) + normal(0.9) * math.sqrt(fit.variance(beyond))
-    assert found.beyond == pytest.approx(min(share, 1.0) if any(beyond) else 0.0)
+    share = fit.value(beyond)
+    end = min(max(share, 0.0), 1.0) + fit.score(beyond, 0.9)[1][1] - share
+    assert found.beyond == pytest.approx(min(end, 1.0) if any(beyond) else 0.0)
 
 
 def test_an_interval_never_leaves_its_point_out() -> None:
@@ -304,13 +362,23 @@ def test_an_interval_never_leaves_its_point_out() -> None:
     assert clipped(fit, 0.9).interval[0] == -3.0
 
 
-def test_the_share_beyond_is_at_most_all_and_at_least_the_noise() -> None:
+def test_where_all_are_at_one_place_an_interval_has_a_width() -> None:
+    """Of 2,000 people at a knot at a large epsilon, some crowds have a point beyond the end, and all an interval."""
+    fit, world = single(), Random(8)
+    law = [[float(p) for p in row] for row in fit.channel.table]
+    for state in range(len(law)):
+        for n in (2, 5, 200, 2000):
+            for _ in range(10):
+                drawn = world.choices(range(len(law[state])), law[state], k=n)
+                counts = tuple(drawn.count(y) for y in range(len(law[state])))
+                found = clipped(Fitted(fit.channel, ONE, counts), 0.95)
+                assert found.low <= found.laid[0] < found.laid[1] <= found.high
+
+
+def test_the_share_beyond_is_at_most_all() -> None:
     fit = fitted(**used(1, 0))
-    vars(fit)["shares"] = [0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0]
-    noise = normal(0.9) * math.sqrt(fit.variance([1, 1, 1, 0, 1, 1, 1, 1, 1]))
-    assert clipped(fit, 0.9).beyond == pytest.approx(noise)
-    vars(fit)["shares"] = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
-    assert clipped(fit, 0.9).beyond == 1.0
+    assert clipped(fit, 0.9).beyond < 1.0
+    assert clipped(Fitted(fit.channel, BOTH, (0, 0, 0, 1, 1, 1, 1, 0, 0, 0)), 0.9).beyond == 1.0
 
 
 def test_the_mean_among_the_present_moves_with_the_missing() -> None:
@@ -343,11 +411,9 @@ def test_the_weights_of_a_tail() -> None:
             steps = [[1, 1, 2, 4][i] + 4 * outer[i] * more for i in range(count)]
             sums[name] = [sum(steps[:s]) for s in range(6)]
         mean = {name: sum(map(mul, weights, fit.best)) for name, weights in sums.items()}
-        error = {name: math.sqrt(fit.variance(weights)) for name, weights in sums.items()}
         assert found.point == pytest.approx(mean["point"])
-        assert found.stderr == pytest.approx(error["point"])
-        z = 2.3 / 1.96 * normal(0.9)
-        low, high = max(mean["least"] - z * error["least"], 0.0), min(mean["most"] + z * error["most"], 16.0)
+        assert found.stderr == pytest.approx(math.sqrt(fit.variance(sums["point"])))
+        low, high = widened(fit, sums["least"], 0.9)[0], widened(fit, sums["most"], 0.9)[1]
         assert found.interval == pytest.approx((min(low, found.point), max(high, found.point)))
 
 
@@ -366,11 +432,8 @@ def test_tails_on_both_sides() -> None:
     point = weights(1 / 3, 1 / 3)
     assert found.point == pytest.approx(sum(map(mul, point, fit.best)))
     assert found.stderr == pytest.approx(math.sqrt(fit.variance(point)))
-    z = 2.3 / 1.96 * normal(0.9)
     most, least = weights(factor["up"], 0.0), weights(0.0, factor["down"])
-    low = sum(map(mul, least, fit.best)) - z * math.sqrt(fit.variance(least))
-    high = sum(map(mul, most, fit.best)) + z * math.sqrt(fit.variance(most))
-    assert found.interval == pytest.approx((max(low, -4.0), min(high, 12.0)))
+    assert found.interval == pytest.approx((widened(fit, least, 0.9)[0], widened(fit, most, 0.9)[1]))
     # A point that is given may lie outside: the interval reaches it.
     far = fitted(**used(4, 0), best=[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 3.0])
     assert unclipped(far, 0.9, 1.5).interval[1] == unclipped(far, 0.9, 1.5).point > 12

@@ -156,7 +156,7 @@ def test_every_point_has_its_shift() -> None:
         assert found[target.attribute.name, category] == pytest.approx(half * _shift(parts, 3))  # type: ignore[index]
     number = SCHEMA["y"]
     assert isinstance(number, Numeric)
-    assert found["y", None] == pytest.approx(3 * reach(Fitted(WIDE_NUMBER, number, tuple(COUNTS[2]), 107)) / 107)
+    assert found["y", None] == pytest.approx(3 * reach(Fitted(WIDE_NUMBER, number, tuple(COUNTS[2]))) / 107)
     low, high = map(float, QUESTIONS[3].channel.supports)  # type: ignore[attr-defined]
     assert found["c", "v0"] == pytest.approx(3 * (high - low) / 43)
     one = any_of(PLAN, 3, (43, 0)).sources[0]
@@ -216,4 +216,4 @@ def test_leverage_is_that_of_one_report_at_the_worse_end() -> None:
     counts = tuple(round(10**9 * p) for p in law)
     number = SCHEMA["y"]
     assert isinstance(number, Numeric)
-    assert found["y", None] == pytest.approx(reach(Fitted(WIDE_NUMBER, number, counts, sum(counts))), rel=1e-6)
+    assert found["y", None] == pytest.approx(reach(Fitted(WIDE_NUMBER, number, counts)), rel=1e-6)

@@ -199,7 +199,7 @@ def simulated(n: int, surveys: int, seed: int, narrower: float = 1.0) -> dict[An
     random = np.random.default_rng(seed)
     covered = dict.fromkeys(TRUTH, 0)
     for _ in range(surveys):
-        for row in estimate(drawn(PLAN, n, random)):
+        for row in estimate(drawn(PLAN, n, random), refuse=False):
             truth = TRUTH[row.attribute, row.category]
             low, high = (row.point + (end - row.point) * narrower for end in (row.low, row.high))
             covered[row.attribute, row.category] += low <= truth <= high
@@ -396,8 +396,8 @@ def test_predictions_of_pools_come_true() -> None:
         assert (row.attribute, row.category) == (guessed.attribute, guessed.category)
         assert guessed.answers == pytest.approx(row.answers, rel=1e-4)
         most = 1.1 if row.category is None else 1.001
-        # The interval of a share of 0 is cut at 0: its upper half remains.
-        half = (row.high - row.low) / 2 if row.low > 0 or row.category is None else row.high - row.point
+        # The interval of a share of 0 is laid around 0 and cut there: its upper half remains.
+        half = (row.high - row.low) / 2 if row.low > 0 or row.category is None else row.high - max(row.point, 0.0)
         for said, found in ((guessed.stderr, row.stderr), (guessed.margin, half)):
             assert 0.995 * found <= said <= most * found
         assert worst.stderr >= guessed.stderr

@@ -135,7 +135,7 @@ def test_sources_are_pooled_by_their_answers_and_noise() -> None:
     assert mean.used == [mean.sources[0]]
     assert mean.pooled() == sample_of(mean.sources[0].reading)
     single = next(targets(one, "ratio"))
-    assert [weight for weight, _, _ in single.parts] == [1 / source.noise for source in mean.sources]
+    assert [weight for weight, _, _ in single.parts] == pytest.approx([1 / source.noise for source in mean.sources])
     nobody, *_ = sources(PLAN)
     assert nobody.used == [nobody.sources[0]]
     read = next(targets(TALLY, "ratio"))
@@ -240,7 +240,8 @@ def test_a_number_has_a_scale_and_a_share_has_its_own() -> None:
     assert mean.around((0.0, 0.5), 2.5) == (1.0, 2.5)
     assert mean.around((0.0, 0.5), 0.5) == (0.5, 2.0)
     assert mean.around((-math.inf, math.inf), math.nan) == (-1.0, 3.0)
-    assert mean.around((2.0, 3.0), math.nan) == (5.0, 7.0)  # nothing of it lies in the domain
+    assert mean.around((2.0, 3.0), math.nan) == (-1.0, 3.0)
+    assert mean.around((2.0, 3.0), 6.0) == (2.0, 3.0)  # nothing of it lies in the domain: it is as long from the end
 
 
 def test_a_symbol_stands_for_a_category() -> None:

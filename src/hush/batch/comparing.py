@@ -174,7 +174,8 @@ def compare(
             if progress is not None:
                 progress(place * repetitions + repetition, total, f"{name}, epsilon {epsilon:g}")
             words = source_for(None if seed is None else f"{seed}/compare/{name}/{epsilon}/{repetition}")
-            found = estimate(_collected(words, plan, people, workers), estimator=known[name].estimator)  # type: ignore[arg-type]
+            tally = _collected(words, plan, people, workers)
+            found = estimate(tally, estimator=known[name].estimator, refuse=False)  # type: ignore[arg-type]
             for key, square in _squares(wanted, found, truth).items():
                 squares.setdefault(key, []).append(square)
         for (attribute, target), values in squares.items():

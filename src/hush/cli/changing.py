@@ -50,7 +50,7 @@ def change(
     tallies = files.read_tally(before), files.read_tally(after)
     rows = changes.change(*tallies, attributes=attributes or None, level=level, simultaneous=together)
     if machine:
-        first, second = ({"plan": tally.plan.id, "reports": tally.reports} for tally in tallies)
+        first, second = ({"plan": tally.plan.id, "reports": tally.people} for tally in tallies)
         named = results.named(rows, tallies[1].plan.schema)
         shown = [results.plain(row) | {"told": row.told} | words for row, words in zip(rows, named, strict=True)]
         options = {"level": level, "together": rows.simultaneous}
@@ -61,4 +61,4 @@ def change(
         from hush.cli import printing
 
         printing.show(rows)
-        printing.say(f"From {tallies[0].reports:,} reports before, and {tallies[1].reports:,} after.")
+        printing.say(f"From {tallies[0].people:,} reports before, and {tallies[1].people:,} after.")

@@ -48,7 +48,7 @@ def show_estimates(rows: Shown, tally: Tally) -> None:
     """Print estimates, and their source."""
     show(rows)
     title = f" {tally.plan.title!r}" if tally.plan.title else ""
-    say(f"From {tally.reports:,} reports of plan {tally.plan.id[:12]}{title}.")
+    say(f"From {tally.people:,} reports of plan {tally.plan.id[:12]}{title}.")
 
 
 def show_law(rows: Sequence[Row], names: Sequence[str], favour: Fraction, ratio: Fraction) -> None:

@@ -73,7 +73,8 @@ def print_csv(rows: Rows[Any], schema: Schema | None = None) -> None:
     """Print rows as CSV, under the names of their fields. Dates and times of day are texts."""
     from hush.show import csv
 
-    rare = [name for name in ("floor", "ceiling", "beyond") if all(getattr(row, name, None) is None for row in rows)]
+    seldom = ("floor", "ceiling", "beyond", "needed")
+    rare = [name for name in seldom if all(getattr(row, name, None) is None for row in rows)]
     names = [name for name in (vars(rows[0]) if rows else rows.columns()) if name not in rare]
     texts = [{}] * len(rows) if schema is None else [words.get("named", {}) for words in named(rows, schema)]
     found = [plain(row) | words for row, words in zip(rows, texts, strict=True)]

@@ -454,11 +454,9 @@ def split(plan: Plan, data: bytes) -> list[Report]:
 def tally(plan: Plan, kind: str, body: bytes, id_: bytes) -> Batch:
     """Read the tally of another collector."""
     found = Tally.from_json(body, plan) if kind == JSON else Tally.decode(plan, body)
-    whole = found.whole
-    if not found.reports or whole.reports > MAX_TALLY:
+    if not found.people or found.reports > MAX_TALLY:
         raise TallyError(f"a tally that is handed on has from 1 to {MAX_TALLY} reports")
-    layout = layout_of(plan)
-    return Batch(plan, id_, layout.with_own(layout.vector(whole), found.own), Form.TALLY, found.encode())
+    return Batch(plan, id_, layout_of(plan).vector(found), Form.TALLY, found.encode())
 
 
 def _ids(piece: pa.RecordBatch) -> list[bytes]:

@@ -61,14 +61,14 @@ class Narrower:
 
     def _try(self, pilot: Plan, state: Narrowing) -> None:
         tally = self._revealed(pilot)
-        if tally.reports < state.wanted:
+        if tally.people < state.wanted:
             return
         try:
             second = second_plan(tally, state.people)
         except InputError:  # checked at the start; but this hush may be another one
             logger.exception("the second plan of %s could not be designed", pilot.id)
             second = None
-        self._store.narrowed(pilot, state.wanted, second, 2 * tally.reports)
+        self._store.narrowed(pilot, state.wanted, second, 2 * tally.people)
 
 
 def second_plan(tally: Tally, people: int) -> Plan | None:

@@ -100,9 +100,9 @@ class Reveals:
             self._seen.setdefault(plan.id, _Seen(shown, self._clock()))
 
     def _look(self, plan: Plan, seen: _Seen) -> Tally:
-        found = self._store.reveal(plan, seen.tally.reports, self.least, self._now())
-        if found.reports != seen.tally.reports:
-            self._moved(plan.id, found.reports - seen.tally.reports)
+        found = self._store.reveal(plan, seen.tally.people, self.least, self._now())
+        if found.people != seen.tally.people:
+            self._moved(plan.id, found.people - seen.tally.people)
         self._seen[plan.id] = _Seen(found, self._clock())
         return found
 
@@ -113,7 +113,7 @@ class Reveals:
         """Count by period also where readers see everything at once. Reports from before it began have no period."""
         if self.by is None or not self.at_once:
             return
-        shown = self._store.reveal(plan, None, 1).reports
+        shown = self._store.reveal(plan, None, 1).people
         if shown == 0 and plan.id not in self._followed and not self._store.periods(plan):
             self._store.reveal(plan, 0, 1)
         else:

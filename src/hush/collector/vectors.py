@@ -3,7 +3,7 @@
 Adding two of them is one instruction per few counts, and storing one is copying its bytes.
 
 A vector of batches from a relay has one number more, at its end: how many of the reports are the relay's own. So it is
-counted and stored together with them, and `tally` subtracts what they add on average.
+counted and stored together with them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hush.core.channels.sparse import DENSE, Sparse
 from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.errors import StoreError
-from hush.server.tally import Tally, without
+from hush.server.tally import Tally
 
 Array = np.ndarray[Any, Any]
 
@@ -62,19 +62,19 @@ class Layout:
     def vector(self, tally: Tally) -> Array:
         """Return a tally as a vector."""
         parts = [[tally.reports], tally.answered, *tally.counts]
-        return np.concatenate(
+        found = np.concatenate(
             [np.array(part.dense() if isinstance(part, Sparse) else part, dtype=np.int64) for part in parts]
         )
+        return self.with_own(found, tally.own)
 
     def tally(self, vector: Array) -> Tally:
-        """Return a vector as the tally of people, checked: without what a relay's own reports add on average."""
+        """Return a vector as a tally, checked."""
         counts = [
             _wide(vector[a:b]) if wide else vector[a:b].tolist()
             for a, b, wide in zip(self._starts, self._starts[1:], self._wide, strict=False)
         ]
-        found = Tally(self.plan, int(vector[0]), vector[1 : self._starts[0]].tolist(), counts)
-        own = self.own(vector)
-        return without(found, min(own, found.reports)) if own else found
+        reports = int(vector[0])
+        return Tally(self.plan, reports, vector[1 : self._starts[0]].tolist(), counts, min(self.own(vector), reports))
 
     def own(self, vector: Array) -> int:
         """Return how many reports of a vector are a relay's own."""
@@ -85,8 +85,8 @@ class Layout:
         return np.append(vector[: self.size], own) if own else vector
 
     def people(self, vector: Array) -> int:
-        """Return how many reports the tally of a vector has."""
-        return self.tally(vector).reports if self.own(vector) else int(vector[0])
+        """Return how many reports of a vector are those of people."""
+        return max(int(vector[0]) - self.own(vector), 0)
 
     def encode(self, vector: Array) -> bytes:
         """Return a vector as bytes."""

@@ -35,7 +35,7 @@ from hush.device.randomise import randomise
 from hush.planning.designs import design
 from hush.planning.shuffle import shuffle
 from hush.relay.mixing import own_reports, seal
-from hush.server.tally import Tally, without
+from hush.server.tally import Tally
 
 SEALED = 20_000  # people whose reports are sealed, at most
 DEVICES = 100  # of them, each in a request of its own, sealed in plain Python
@@ -177,8 +177,9 @@ def _in_memory(service: Service, people: pa.Table, division: Division, tell: Tel
         tell("mixing in memory", done, people.num_rows)
         own = Tally(plan)
         own.update(own_reports(plan, OWN))
+        own.own = OWN
         counts = batch.tally(plan, batch.randomise(plan, people.slice(done, size)))
-        body = without(counts + own, OWN).encode()
+        body = (counts + own).encode()
         identity = {"Hush-Batch": secrets.token_hex(ID_SIZE)}
         _post(f"{service.address}/plans/{plan.id}/tally", body, formats.TALLY, identity)
         done += size

@@ -40,7 +40,7 @@ class Service:
     @property
     def count(self) -> int:
         """How many reports have arrived, from anybody."""
-        return self.store.tally(self.plan).reports
+        return self.store.tally(self.plan).people
 
 
 @contextmanager

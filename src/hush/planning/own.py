@@ -1,22 +1,21 @@
 """A relay's own reports in a prediction.
 
-A collector cannot tell own reports from those of people. It subtracts their known average, and stretches the interval
-of all reports to the people (`hush.server.own`). A prediction does the same with expected moments. The moments of all
-reports are those of a mixture: means of values and of squares are averages, weighted by the numbers of answers.
+A collector cannot tell own reports from those of people. It subtracts what they add on average, and counts the variance
+that remains (`hush.server.own`). A prediction does the same with expected moments.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from hush.core.channels.squares import Squares
 from hush.core.plan import Plan
 from hush.errors import DesignError, PlanError
-from hush.server.intervals import Ratio, Sample, sample_of
-from hush.server.own import expected
+from hush.server.intervals import Added, Ratio, Sample, sample_of, top_of
+from hush.server.own import Among, among, expected
 from hush.server.sources import sources
 from hush.server.tally import MAX_REPORTS, Tally
 
@@ -32,13 +31,15 @@ class Part:
     report: Sample | Ratio
     present: float = 1.0
     """The assumed share of people who have the attribute, for a mean of the present whose `report` is a Sample."""
+    loose: float = 0.0
+    """The variance of the number of own reports about it, as a part of their average."""
 
     @property
     def variance(self) -> float:
         """The variance of one value; for a mean of the present that of its linear part."""
         if isinstance(self.report, Ratio):
             return self.report.spread(self.report.point) / self.report.denominator.mean**2
-        return self.report.variance
+        return self.report.variance + self.report.added(self.report.mean)
 
 
 @lru_cache(maxsize=64)
@@ -54,21 +55,35 @@ def own_parts(plan: Plan) -> list[list[Part]]:
     """Return the parts of own reports, for every target and source of `hush.server.sources`."""
     found = []
     for target in sources(plan, own_tally(plan)):
-        found.append([Part(one.n / _MANY, one.noise, _one(sample_of(one.reading))) for one in target.sources])
+        parts = []
+        for one in target.sources:
+            asked = one.n / _MANY
+            loose = 0.0 if asked == 1 else 1.0 if plan.k == 1 else 1 - asked
+            parts.append(Part(asked, one.noise, _one(sample_of(one.reading)), loose=loose))
+        found.append(parts)
     return found
 
 
-def mixture(people: Sequence[Part], own: Sequence[Part], n: int, m: int) -> tuple[Sample | Ratio, float, float]:
-    """Return what n people and m own reports say together: the moments of one value, its variance, and the answers."""
-    parts = [
-        Part(n * a.inclusion + m * b.inclusion, a.noise, _together(a, b, n * a.inclusion, m * b.inclusion))
-        for a, b in zip(people, own, strict=True)
-    ]
-    answers = sum(part.inclusion for part in parts)
+def beside(people: Sequence[Part], own: Sequence[Part], n: int, m: int) -> tuple[Sample | Ratio, float]:
+    """Return one report of n people, with what m own reports beside them add, and the variance of its value."""
+    parts = [_added(a, b, m * b.inclusion / (n * a.inclusion)) for a, b in zip(people, own, strict=True)]
     if len(parts) == 1:
-        return parts[0].report, parts[0].variance, answers
+        return parts[0].report, parts[0].variance
     variance = pooled(parts)
-    return normal(parts[0].report, variance), variance, answers
+    return normal(parts[0].report, variance), variance
+
+
+def _added(one: Part, other: Part, per: float) -> Part:
+    """Return a part with own reports, `per` of them for each answer of a person."""
+    law, report = other.report, one.report
+    noise = one.noise + per * top_of(law).variance
+    if isinstance(report, Sample) and isinstance(law, Sample):
+        return replace(one, noise=noise, report=replace(report, own=Added(per, other.loose, law)))
+    if isinstance(report, Ratio):
+        return replace(one, noise=noise, report=replace(report, own=Added(per, other.loose, law)))
+    # The report is the linear part of a ratio already.
+    more = Added(per, other.loose, law).at(report.mean) / one.present**2
+    return replace(one, noise=noise, report=normal(report, report.variance + more))
 
 
 def pooled(parts: Sequence[Part]) -> float:
@@ -80,15 +95,16 @@ def pooled(parts: Sequence[Part]) -> float:
 
 def normal(report: Sample | Ratio, variance: float) -> Sample:
     """Return a sample of values with this variance, about which no more is known."""
-    mean = report.mean if isinstance(report, Sample) else report.point
+    mean = report.point
     flat = ((-1.0, variance), (1.0, variance))
     far = 1e6 * math.sqrt(variance)
     return Sample(1.0, mean, variance, mean - far, mean + far, False, Squares(flat, flat, 0.0))
 
 
-def own_answers(plan: Plan, index: int, own: int) -> list[int]:
-    """Return the expected counts of own reports for one question."""
-    return [round(count * own / _MANY) for count in own_tally(plan).counts[index]]
+def beside_of(plan: Plan, index: int, own: int) -> Among | None:
+    """Return the own reports among the answers to one question."""
+    own_tally(plan)  # refuses a plan for which no relay can draw them
+    return among(plan, index, own)
 
 
 def check(own: object) -> None:
@@ -103,42 +119,3 @@ def _one(report: Sample | Ratio) -> Sample | Ratio:
         return replace(report, n=1.0)
     top, bottom = replace(report.numerator, n=1.0), replace(report.denominator, n=1.0)
     return Ratio(top, bottom, report.covariance)
-
-
-def _together(one: Part, other: Part, a: float, b: float) -> Sample | Ratio:
-    """Return the moments of a values of people and b of own reports."""
-    if isinstance(one.report, Sample) and isinstance(other.report, Ratio):  # people by the linear part of the ratio
-        x, theirs = one.report.mean, other.report
-        mean = x + (theirs.numerator.mean - x * theirs.denominator.mean) / one.present
-        sample = replace(one.report, mean=mean, variance=theirs.spread(x) / one.present**2)
-        mixed = _mixed(one.report, sample, a, b)
-        assert isinstance(mixed, Sample)
-        return normal(mixed, mixed.variance)
-    return _mixed(one.report, other.report, a, b)
-
-
-def _mixed(one: Sample | Ratio, other: Sample | Ratio, a: float, b: float) -> Sample | Ratio:
-    """Return the moments of a mixture of a values of the one kind and b of the other."""
-    if isinstance(one, Sample) and isinstance(other, Sample):
-        mean, variance = _moments(((a, one.mean, one.mean, one.variance), (b, other.mean, other.mean, other.variance)))
-        return replace(one, mean=mean, variance=variance)
-    assert isinstance(one, Ratio)
-    assert isinstance(other, Ratio)
-    top, bottom = (
-        _mixed(one.numerator, other.numerator, a, b),
-        _mixed(one.denominator, other.denominator, a, b),
-    )
-    assert isinstance(top, Sample)
-    assert isinstance(bottom, Sample)
-    both = ((a, one), (b, other))
-    _, covariance = _moments((w, r.numerator.mean, r.denominator.mean, r.covariance) for w, r in both)
-    return Ratio(top, bottom, covariance)
-
-
-def _moments(parts: Iterable[tuple[float, float, float, float]]) -> tuple[float, float]:
-    """Return the mean of the first and the covariance of both, from weights, two means and covariances."""
-    listed = list(parts)
-    total = math.fsum(w for w, *_ in listed)
-    first = math.fsum(w * x for w, x, _, _ in listed) / total
-    second = math.fsum(w * y for w, _, y, _ in listed) / total
-    return first, math.fsum(w * (c + (x - first) * (y - second)) for w, x, y, c in listed) / total

@@ -26,7 +26,6 @@ from hush.planning import own as relay
 from hush.planning.own import Part
 from hush.planning.wide import precision
 from hush.server.intervals import Ratio, Sample, bounds, moments
-from hush.server.own import spread
 from hush.server.sources import Scale, Source, Target, any_of, category_of, long_lists, repeated, sources
 from hush.show.rows import R, Rows
 from hush.show.tables import Table, number, percent
@@ -152,20 +151,13 @@ class Prospect:
         """Return the prediction for this many people, and this many reports of a relay's own."""
         scale = Scale(self.attribute, self.symbol)
         answers = people * self.inclusion
-        low, high = scale.bounds(_bounds(_times(self.report, answers), level))
-        stderr = scale.half * self.deviation / math.sqrt(answers)
+        report, variance = self.report, self.deviation**2
         if own:
-            report, variance, both = relay.mixture(self.parts, self.own_parts, people, own)
-            ends = scale.bounds(_bounds(_times(report, both), level))
-            whole = scale.value(_point(report)), *ends
-            low, high = spread(scale.value(_point(self.report)), (low, high), whole, both / answers)
-            stderr = max(stderr, both / answers * scale.half * math.sqrt(variance / both))
+            report, variance = relay.beside(self.parts, self.own_parts, people, own)
+        low, high = scale.bounds(_bounds(_times(report, answers), level))
+        stderr = scale.half * math.sqrt(variance / answers)
         category = category_of(self.attribute, self.symbol)
         return Prediction(self.attribute.name, category, stderr, high / 2 - low / 2, answers)
-
-
-def _point(report: Sample | Ratio) -> float:
-    return report.mean if isinstance(report, Sample) else report.point
 
 
 def predict(
@@ -207,7 +199,7 @@ def wide_rows(
         n = max(round(people * float(inclusion)), 2)
         missing = (0.5 if guess is None else guess.missing) if number.optional else 0.0
         mean, width = (None, 0.0) if guess is None else (guess.mean, guess.spread)
-        added = relay.own_answers(plan, index, own) if own else None
+        added = relay.beside_of(plan, index, own) if own else None
         error, margin = precision(channel, number, n, level, mean, width, missing, added)
         found.append(Prediction(number.name, None, error, margin, people * float(inclusion)))
         if number.optional:
@@ -271,7 +263,7 @@ def _times(report: Sample | Ratio, n: float) -> Sample | Ratio:
     """Return the expected sample of n reports."""
     if isinstance(report, Sample):
         return replace(report, n=n)
-    return Ratio(replace(report.numerator, n=n), replace(report.denominator, n=n), report.covariance)
+    return replace(report, numerator=replace(report.numerator, n=n), denominator=replace(report.denominator, n=n))
 
 
 def _report(source: Source, target: Target, guess: Any) -> Report:

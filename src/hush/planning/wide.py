@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -23,7 +24,7 @@ from hush.core.views import Value
 from hush.errors import DesignError
 from hush.server.binomial import normal
 from hush.server.ladders import Fitted, clipped
-from hush.server.own import spread
+from hush.server.own import Among
 from hush.show.tables import number as shown
 
 USUAL = 64
@@ -41,9 +42,18 @@ _SCALE = 2.0**40  # people at the origin are taken as this much closer to it tha
 
 
 def foreseen(
-    channel: Ladder, number: Numeric, mean: float | None, width: float, missing: float, n: int
+    channel: Ladder,
+    number: Numeric,
+    mean: float | None,
+    width: float,
+    missing: float,
+    n: int,
+    own: Among | None = None,
 ) -> tuple[Fitted, float]:
-    """Return the ladder as n reports of the assumed people would fill it, and the mean of these people."""
+    """Return the ladder as n reports of the assumed people would fill it, and the mean of these people.
+
+    With `own` a relay's own reports are among them.
+    """
     origin = min(max(0.0, number.low), number.high)
     far = number.high if number.high > origin else number.low
     reach = abs(far - origin)
@@ -68,7 +78,11 @@ def foreseen(
                 law[y] += (1 - missing) * float(share) * p / _GRID
     if missing:
         law = [a + missing * p for a, p in zip(law, table[-1], strict=True)]
-    return Fitted(channel, number, tuple(whole(law, n)), n), total / _GRID
+    counts = whole(law, n)
+    if own is not None:
+        added = [round(own.number * chance) for chance in own.blanket.chances]
+        counts, own = [a + b for a, b in zip(counts, added, strict=True)], replace(own, number=float(sum(added)))
+    return Fitted(channel, number, tuple(counts), own), total / _GRID
 
 
 def precision(
@@ -79,22 +93,16 @@ def precision(
     mean: float | None,
     width: float,
     missing: float,
-    own: Sequence[int] | None = None,
+    own: Among | None = None,
 ) -> tuple[float, float]:
     """Return the error and the margin to expect of the mean, from n reports of the assumed people.
 
-    `own` has the expected counts of a relay's own reports among them, if there are any.
+    `own` are a relay's own reports among them, if there are any.
     """
-    fit, truth = foreseen(channel, number, mean, width, missing, n)
+    fit, truth = foreseen(channel, number, mean, width, missing, n, own)
     found = clipped(fit, level)
-    (low, high), stderr = found.interval, found.stderr
-    if own is not None:
-        both = n + sum(own)
-        counts = tuple(a + b for a, b in zip(fit.counts, own, strict=True))
-        all_ = clipped(Fitted(channel, number, counts, both), level)
-        low, high = spread(found.point, (low, high), (all_.point, *all_.interval), both / n)
-        stderr = max(stderr, both / n * all_.stderr)
-    return math.hypot(stderr, found.point - truth), max(high - truth, truth - low)
+    low, high = found.laid
+    return math.hypot(found.stderr, found.point - truth), max(high - truth, truth - low)
 
 
 def question(plan: Plan) -> str | None:

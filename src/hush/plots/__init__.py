@@ -63,7 +63,7 @@ def pages(rows: Sequence[Any]) -> list[list[str]]:
     """
     panels_of: dict[str, set[str]] = {}
     for row in rows:
-        if not math.isnan(getattr(row, "point", 0.0)):
+        if not math.isnan(getattr(row, "point", 0.0)) or getattr(row, "answers", 0) > 0:
             kind = getattr(row, "target", "mean" if row.category is None else "share")
             panels_of.setdefault(row.attribute, set()).add(kind)
     found: list[list[str]] = [[]]
@@ -265,14 +265,15 @@ def law(plan: Plan, attribute: str, values: Sequence[object] = ()) -> alt.Chart:
 def estimates(rows: Sequence[Estimate], schema: Schema, *, level: float | None = None) -> alt.VConcatChart:
     """Draw estimates with their intervals: means as points on the attribute's own scale, shares as bars.
 
-    Of an attribute with more than 32 categories, the picture shows those with the largest shares. It leaves out
-    attributes that nobody has answered yet. Rows of `hush.estimate` know their level; give it for others.
+    Of an attribute with more than 32 categories, the picture shows those with the largest shares. An estimate with too
+    few answers has its interval alone. Attributes that nobody has answered yet are left out. Rows of `hush.estimate`
+    know their level; give it for others.
     """
     if level is None and isinstance(rows, Estimates):
         level = rows.level
     groups: dict[tuple[str, bool], list[Estimate]] = {}
     for row in rows:
-        if not math.isnan(row.point):
+        if row.answers > 0 or not math.isnan(row.point):
             groups.setdefault((row.attribute, row.category is None), []).append(row)
     if not groups:
         raise EstimateError("there is nothing to draw: nobody has answered yet")
@@ -311,15 +312,22 @@ def _mean(row: Estimate, field: Numeric) -> panels.Panel:
 
 
 def _shares(name: str, rows: Sequence[Estimate]) -> panels.Panel:
-    kept = sorted(rows, key=lambda row: row.point, reverse=True)[:MAX_BARS]
-    drawn = [row for row in rows if row in kept]
+    order = sorted(range(len(rows)), key=lambda place: _size(rows[place]), reverse=True)[:MAX_BARS]
+    drawn = [rows[place] for place in sorted(order)]
     left = len(rows) - len(drawn)
     title = f"{name}, share" + (f" ({left:,} smaller ones are not drawn)" if left else "")
     return panels.shares(alt.InlineData(values=[_bounds(row, str(row.category)) for row in drawn]), title)
 
 
 def _bounds(row: Estimate, what: str) -> dict[str, Any]:
-    return {"what": what, "point": row.point, "low": row.low, "high": row.high}
+    """Return a row of a picture. Without a point, as there are too few answers, its interval is drawn alone."""
+    known = not math.isnan(row.point)
+    words = what if known else f"{what} (too few answers)"
+    return {"what": words, "point": row.point if known else None, "low": row.low, "high": row.high}
+
+
+def _size(row: Estimate) -> float:
+    return -math.inf if math.isnan(row.point) else row.point
 
 
 def _some(field: Attribute) -> Sequence[object]:

@@ -43,7 +43,7 @@ def _cell(row: Related, texts: bool) -> dict[str, Any]:
     """Return a cell of a heat map: its share with two digits for the margin, as tables have it."""
     write = within(100 * row.low, 100 * row.high)
     known = math.isfinite(row.point)
-    wide = f"±{write(100 * farther(row.point, row.low, row.high))}" if known else "unknown"
+    wide = f"±{write(100 * farther(row.point, row.low, row.high))}" if known else "too few"
     return {
         "row": str(row.category),
         "column": str(row.group),
@@ -67,7 +67,12 @@ def _grouped(rows: Means | Differences, panel: str, heading: str) -> alt.LayerCh
     if len(rows) > 2 * MAX_BARS:
         raise DesignError(f"{len(rows)} groups are too many to read: {2 * MAX_BARS} at most")
     values = [
-        {"what": str(row.group), "point": _finite(row.point), "low": _finite(row.low), "high": _finite(row.high)}
+        {
+            "what": str(row.group) + (" (too few answers)" if row.needed is not None else ""),
+            "point": _finite(row.point),
+            "low": _finite(row.low),
+            "high": _finite(row.high),
+        }
         for row in rows
     ]
     title = alt.Title(heading, subtitle=f"With {percent(rows.level, 'intervals')}.")
@@ -82,7 +87,10 @@ def _grouped(rows: Means | Differences, panel: str, heading: str) -> alt.LayerCh
 
 def below(rows: Shares, quantiles: Quantiles | None = None) -> alt.LayerChart:
     """Draw the shares of people below the cuts of a number, with a band of intervals; and quantiles upon them."""
-    values = [{"kind": "below", "value": row.cut, "share": row.point, "low": row.low, "high": row.high} for row in rows]
+    values = [
+        {"kind": "below", "value": row.cut, "share": _finite(row.point), "low": row.low, "high": row.high}
+        for row in rows
+    ]
     return _ranged(rows, values + _marks(quantiles or ()), f"How {rows[0].attribute} is spread")
 
 
@@ -93,7 +101,8 @@ def quantiles(rows: Quantiles) -> alt.LayerChart:
 
 def _marks(rows: Sequence[Any]) -> list[dict[str, Any]]:
     return [
-        {"kind": "quantile", "value": row.point, "share": row.share, "start": row.low, "end": row.high} for row in rows
+        {"kind": "quantile", "value": _finite(row.point), "share": row.share, "start": row.low, "end": row.high}
+        for row in rows
     ]
 
 

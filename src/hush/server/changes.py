@@ -7,9 +7,9 @@ the one from b1 to b2, each as `hush.server.intervals` makes it. The interval of
 
 Each distance stands for the spread of its estimate if the truth lies at that end. So the interval of a difference of
 two shares is Newcombe's (1998) where theirs are Wilson's, and with many reports it is the normal one. Distances are
-those of intervals before they are cut to the domain: after a cut an end would seem nearer than it is. An interval that
-ends at the domain all the same (the mean of the present, a wide number) has the larger of its two distances on both
-sides.
+those of intervals before they are laid into the domain: after a cut an end would seem nearer than it is. They are taken
+around points that were moved into the domain (`hush.server.intervals.difference`). If one of the two estimates has
+too few answers to say anything, so has their change.
 
 **Long lists.** Of more than 4,096 categories the largest shares of either tally are compared. Intervals that hold at
 once count all categories, so that it does not matter that some were chosen by their reports.
@@ -27,21 +27,36 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from hush.core.plan import Plan
-from hush.core.schema import Attribute, Categorical, Numeric, Schema
+from hush.core.schema import Categorical, Numeric, Schema
 from hush.errors import EstimateError
-from hush.server.estimates import MAX_LEVEL, Estimate, Wanted, compared, estimated, largest, read_totals
-from hush.server.sources import Scale, targets, too_long
+from hush.server.estimates import (
+    MAX_LEVEL,
+    Estimate,
+    Wanted,
+    compared,
+    domain_of,
+    estimated,
+    few,
+    largest,
+    read_totals,
+    shown,
+    too_few,
+)
+from hush.server.intervals import difference, laid
+from hush.server.sources import targets, too_long
 from hush.server.tally import Tally
 from hush.show.rows import Rows
 from hush.show.tables import Table, percent, within
 
-_NEAR = 1e-9  # of a domain: an end that is as near to the domain's was cut there
 _UNASKED = ("name", "unit")  # fields that do not change the target of an estimate
 
 
 @dataclass(frozen=True)
 class Change:
-    """The change of a mean (category None) or of a share, from `before` to `after`, with its interval."""
+    """The change of a mean (category None) or of a share, from `before` to `after`, with its interval.
+
+    `needed`: there are too few answers to say anything, and about so many are needed. Then the point is NaN.
+    """
 
     attribute: str
     category: str | int | None
@@ -51,6 +66,7 @@ class Change:
     stderr: float
     low: float
     high: float
+    needed: int | None = None
 
     @property
     def told(self) -> Literal["up", "down"] | None:
@@ -72,7 +88,9 @@ class Changes(Rows[Change]):
         "stderr": float,
         "low": float,
         "high": float,
+        "needed": float,
     }
+    _rare: ClassVar = ("needed",)
     _scaled: ClassVar = ("before", "after")
 
     def __init__(
@@ -90,21 +108,23 @@ class Changes(Rows[Change]):
 
     def table(self) -> Table:
         """Return them with as many digits as their intervals justify."""
-        shown = []
+        lines = []
         for row in self:
             what = "mean" if row.category is None else f"share of {row.category}"
             number = None if self._schema is None or row.category is not None else self._schema[row.attribute]
             named, size = (number.named, number.length) if isinstance(number, Numeric) else (None, None)
             before, after = map(within(row.low, row.high, named), (row.before, row.after))
             point, low, high = map(within(row.low, row.high, size), (row.point, row.low, row.high))
-            shown.append((row.attribute, what, before, after, point, f"{low} .. {high}", row.told or "not told"))
+            told = row.told or "not told"
+            lines.append((row.attribute, what, before, after, few(row, point), f"{low} .. {high}", told))
         columns = ("attribute", "estimate", "before", "after", "change", percent(self.level, "interval"), "direction")
         notes = list(self.left_out)
         if any(row.told is None for row in self):
             notes.append("not told: the interval contains 0, so this change cannot be told from noise.")
         if self.simultaneous:
             notes.append("The intervals of one attribute's shares hold together with the stated probability.")
-        return Table(columns, shown, texts=2, notes=tuple(notes))
+        notes += too_few((row.attribute, 0, row.needed) for row in self)
+        return Table(columns, lines, texts=2, notes=tuple(notes))
 
 
 def change(
@@ -201,7 +221,7 @@ def compare(
         if (known.floor, known.ceiling) != (new.floor, new.ceiling):
             left_out.append(f"{new.attribute}: its means are clipped at different values, and are not compared.")
             continue
-        rows.append(_changed(known, new, after.plan.schema[new.attribute]))
+        rows.append(_changed(known, new, after.plan.schema))
     return Changes(rows, level=level, simultaneous=together, left_out=left_out, schema=after.plan.schema)
 
 
@@ -221,37 +241,22 @@ def _estimated(
 ) -> list[Estimate]:
     totals = counted.totals if places else {}
     some = Wanted(most=1)  # of long lists that are not compared
-    return estimated(counted.tally, level, together=together, cut=False, some=some, totals=totals, places=places)
+    return estimated(counted.tally, level, together=together, some=some, totals=totals, places=places)
 
 
-def _changed(before: Estimate, after: Estimate, attribute: Attribute) -> Change:
-    scale = Scale(attribute, None if after.category is None else 0)
-    low, high = scale.low, scale.high
-    if after.floor is not None and after.ceiling is not None:
-        low, high = after.floor, after.ceiling
-    width = high - low
-    point, stderr = after.point - before.point, math.hypot(after.stderr, before.stderr)
-    ends = -width, width
-    if not math.isnan(point):
-        down, up = _reach(after, low, high)
-        under, over = _reach(before, low, high)
-        # The point of a ratio may lie outside its interval, which is within the domain.
-        middle = _inside(after) - _inside(before)
-        ends = max(middle - math.hypot(down, over), -width), min(middle + math.hypot(up, under), width)
-        ends = min(ends[0], width), max(ends[1], -width)
-    return Change(after.attribute, after.category, before.point, after.point, point, stderr, min(ends), max(ends))
-
-
-def _inside(row: Estimate) -> float:
-    return min(max(row.point, row.low), row.high)
-
-
-def _reach(row: Estimate, low: float, high: float) -> tuple[float, float]:
-    """Return how far the ends of an interval are from its point; an end that was cut is as far as the other."""
-    middle, near = _inside(row), _NEAR * (high - low)
-    down, up = middle - row.low, row.high - middle
-    most = max(down, up)
-    return most if abs(row.low - low) <= near else down, most if abs(row.high - high) <= near else up
+def _changed(before: Estimate, after: Estimate, schema: Schema) -> Change:
+    least, most = domain_of(after, schema)
+    old, new = shown(before, schema), shown(after, schema)
+    point, (low, high) = difference(
+        (after.point, (after.low, after.high)), (before.point, (before.low, before.high)), 0.0, (least, most)
+    )
+    domain = least - most, most - least
+    low, high = laid((low, high), point, domain)
+    takes = max((row.needed for row in (old, new) if row.needed is not None), default=None)
+    if takes is not None:
+        return Change(after.attribute, after.category, old.point, new.point, math.nan, math.inf, low, high, takes)
+    stderr = math.hypot(after.stderr, before.stderr)
+    return Change(after.attribute, after.category, before.point, after.point, point, stderr, low, high)
 
 
 def comparable(before: Plan, after: Plan) -> tuple[list[str], list[str]]:

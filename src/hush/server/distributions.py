@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from hush.core.channels import Ladder
 from hush.core.schema import Numeric
 from hush.errors import EstimateError
-from hush.server.ladders import Fitted
+from hush.server.intervals import Interval, bounds, needed, says_nothing
+from hush.server.ladders import Fitted, clipped, fitted
+from hush.server.sources import asked
 from hush.server.tally import Tally
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ _POINTS_PER_BIN = 8
 _PARTS = 8  # bins between two points of a ladder's distribution
 _MAX_ITERATIONS = 2000
 _GAIN = 0.1
+_LEVEL = 0.95  # of the interval of the mean, which says whether there are enough answers
 _TINY = 1e-300  # probabilities of far tails may underflow
 
 
@@ -71,7 +74,8 @@ def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distributio
 
     It uses expectation maximisation with the exactly known channel, from a uniform start. It stops when a step gains
     less than 0.1 in log-likelihood: further steps would fit noise, not people. The mean of the result is biased; for
-    means use `estimate`. Channels with two outputs, such as Duchi et al.'s, report nothing but the mean.
+    means use `estimate`. Channels with two outputs, such as Duchi et al.'s, report nothing but the mean. A relay's own
+    reports are one more part of the law, with a known share. Where the mean is refused, so is the distribution.
     """
     number = tally.plan.schema[attribute]
     if not isinstance(number, Numeric):
@@ -79,13 +83,21 @@ def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distributio
     if type(bins) is not int or not 2 <= bins <= 1024:
         raise EstimateError("bins must be a whole number from 2 to 1024")
     index = tally.plan.question(attribute)
-    channel, counts, n = tally.plan.questions[index].channel, tally.counts[index], tally.answered[index]
+    channel, counts, n = tally.plan.questions[index].channel, tally.counts[index], tally.answers(index)
     if n == 0:
         raise EstimateError(f"attribute {attribute!r}: nobody has answered it yet")
     if isinstance(channel, Ladder):
-        return _of_ladder(Fitted(channel, number, tuple(counts), n))
+        fit = fitted(tally, index)
+        if fit is None or (mean := clipped(fit, _LEVEL)).refused:
+            takes = 2 * n if fit is None or mean.low == mean.high else needed(n, mean.interval, (mean.low, mean.high))
+            raise _too_few(attribute, n, takes)
+        return _of_ladder(fit)
     if channel.likelihood(0.5) is None or len(list(islice(channel.states(), 4))) < 3 + number.optional:
         raise EstimateError(f"attribute {attribute!r}: its channel reports too little for a distribution")
+    sample = asked(tally, index)
+    ends = bounds(sample, _LEVEL)
+    if math.isnan(sample.point) or says_nothing(_inside(ends), (-1.0, 1.0)):
+        raise _too_few(attribute, n, needed(n, ends, (-1.0, 1.0)))
     edges, places = _wholes(number, bins) if number.whole else _even(number, bins)
     rows = []
     for points in places:
@@ -93,9 +105,22 @@ def distribution(tally: Tally, attribute: str, *, bins: int = 32) -> Distributio
         rows.append([sum(column) / len(points) for column in zip(*laws, strict=True)])
     if number.optional:
         rows.append(channel.likelihood(None) or [])
-    shares = _maximise(rows, counts)[: len(places)]
+    beside, own = None, tally.among(index)
+    if own is not None:
+        beside = [float(chance) for chance in own.blanket.chances], own.number / tally.answered[index]
+    shares = _maximise(rows, counts, beside)[: len(places)]
     total = sum(shares)
+    if not total > 0:
+        raise _too_few(attribute, n, 2 * n)
     return Distribution(attribute, edges, tuple(share / total for share in shares), number)
+
+
+def _inside(ends: Interval) -> Interval:
+    return max(ends[0], -1.0), min(ends[1], 1.0)
+
+
+def _too_few(attribute: str, answers: int, takes: int) -> EstimateError:
+    return EstimateError(f"attribute {attribute!r}: too few answers ({answers:,}); about {takes:,} are needed")
 
 
 Bins = tuple[tuple[float, ...], list[list[float]]]
@@ -140,7 +165,7 @@ def _of_ladder(fit: Fitted) -> Distribution:
     """
     places, origin = fit.places, fit.places[fit.origin]
     shares = fit.best[: len(places)]
-    total = sum(shares)
+    total = math.fsum(shares)  # there is somebody, as there is a mean
     points = [origin + _middle(a - origin, b - origin) for a, b in pairwise(places)]
     below = [min(share / total, 1.0) for share in accumulate(shares[:-1])]
     edges, heights = _smooth((places[0], *points, places[-1]), (0.0, *below, 1.0))
@@ -170,21 +195,33 @@ def _smooth(x: Sequence[float], y: Sequence[float]) -> tuple[tuple[float, ...], 
     return tuple(across), heights
 
 
-def _maximise(rows: list[list[float]], counts: Sequence[int]) -> list[float]:
-    """Return weights of the rows that make the counts likeliest, or nearly so."""
+def _maximise(
+    rows: list[list[float]], counts: Sequence[int], beside: tuple[list[float], float] | None = None
+) -> list[float]:
+    """Return weights of the rows that make the counts likeliest, or nearly so.
+
+    `beside` has the law of other reports among those counted, and their share.
+    """
     seen = [y for y, count in enumerate(counts) if count]
     rows = [[row[y] for y in seen] for row in rows]
     columns = list(zip(*rows, strict=True))
     observed = [counts[y] for y in seen]
     n = sum(observed)
+    other, share = ([0.0] * len(seen), 0.0) if beside is None else ([beside[0][y] for y in seen], beside[1])
+    fixed = [share * value for value in other]
     weights = [1 / len(rows)] * len(rows)
     previous = -math.inf
     for _ in range(_MAX_ITERATIONS):
-        mixed = [sum(map(mul, column, weights)) for column in columns]
+        mixed = [
+            (1 - share) * sum(map(mul, column, weights)) + more for column, more in zip(columns, fixed, strict=True)
+        ]
         likelihood = sum(count * math.log(max(value, _TINY)) for count, value in zip(observed, mixed, strict=True))
         if likelihood - previous < _GAIN:
             break
         previous = likelihood
         quotients = [count / (n * max(value, _TINY)) for count, value in zip(observed, mixed, strict=True)]
         weights = [weight * sum(map(mul, row, quotients)) for weight, row in zip(weights, rows, strict=True)]
+        if share:  # the rest of the likelihood is that of the other reports
+            total = sum(weights)
+            weights = [weight / total for weight in weights]
     return weights

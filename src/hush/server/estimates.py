@@ -18,7 +18,11 @@ miss theirs, and the largest share is likely to be one that noise has moved. Wit
 one attribute's shares hold at once with the stated probability (Bonferroni: each may miss with 1/200 of what is
 allowed).
 
-Points are unbiased and may lie outside the domain, or be negative. Intervals are cut to the domain, as truths lie
+**Too few answers.** An interval that is wider than three quarters of its domain says nothing, and its point would only
+mislead. Such an estimate is refused in words: its point is NaN, its interval stays, and `needed` says about how many
+answers it takes. `refuse=False` shows the points of simulations and of averages over many collections.
+
+Points are unbiased and may lie outside the domain, or be negative. Intervals are laid into the domain, as truths lie
 there: a share of -2 % may have the interval from 0 to 1 %. `Estimates.clip` and `Estimates.project` remove such points,
 but neither is a default: their results look better and are often closer to the truth, but are biased. Their averages
 over weeks or regions stay biased: add tallies and estimate once.
@@ -29,18 +33,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from heapq import nlargest
 from operator import mul
 from types import MappingProxyType
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Protocol, Self
 
 from hush.core.channels import Geometry, Ladder, Reading, Subset
 from hush.core.plan import Plan
 from hush.core.schema import MAX_CATEGORIES, MISSING, Categorical, Numeric, Schema
 from hush.errors import EstimateError
-from hush.server.intervals import Sample, bounds, ratio, summarise
-from hush.server.ladders import Fitted, clipped, unclipped
-from hush.server.own import spread
+from hush.server.intervals import (
+    Interval,
+    Sample,
+    bounds,
+    laid,
+    least_answers,
+    needed,
+    ratio,
+    says_nothing,
+)
+from hush.server.ladders import answers_needed, clipped, fitted, unclipped
 from hush.server.simplex import simplex
 from hush.server.sources import (
     Estimator,
@@ -49,6 +62,7 @@ from hush.server.sources import (
     any_of,
     category_of,
     ladders,
+    last_of_all,
     long_lists,
     read_by,
     sources,
@@ -69,6 +83,8 @@ class Estimate:
     The mean of a wide number is that of its values clipped to `floor`..`ceiling`, and `beyond` is an upper bound of the
     share of people outside (`hush.server.ladders`). For all others these are None. With `tail` it is the mean without a
     clip, if survival falls at least as fast as x^-tail.
+
+    `needed`: there are too few answers to say anything, and about so many are needed. Then the point is NaN.
     """
 
     attribute: str
@@ -82,6 +98,7 @@ class Estimate:
     ceiling: float | None = None
     beyond: float | None = None
     tail: float | None = None
+    needed: int | None = None
 
 
 class Estimates(Rows[Estimate]):
@@ -99,8 +116,9 @@ class Estimates(Rows[Estimate]):
         "ceiling": float,
         "beyond": float,
         "tail": float,
+        "needed": float,
     }
-    _rare: ClassVar = ("floor", "ceiling", "beyond", "tail")
+    _rare: ClassVar = ("floor", "ceiling", "beyond", "tail", "needed")
     _scaled: ClassVar = ("point", "low", "high", "floor", "ceiling")
 
     def __init__(
@@ -119,7 +137,7 @@ class Estimates(Rows[Estimate]):
         shown, notes = [], []
         for row in self:
             what = "mean" if row.category is None else f"share of {row.category}"
-            if row.beyond is not None:
+            if row.beyond is not None and row.needed is None:
                 what = f"mean of {clipping(row)}"
                 notes.append(f"{what}: at most {100 * row.beyond:.2g} % of the people lie beyond.")
             if row.tail is not None:
@@ -128,9 +146,10 @@ class Estimates(Rows[Estimate]):
                     f"{row.attribute}, {what}: if the share of people above x falls like x^-{row.tail:g} or faster."
                 )
             point, low, high = map(within(row.low, row.high, self._named(row)), (row.point, row.low, row.high))
-            shown.append((row.attribute, what, point, f"{low} .. {high}", f"{row.answers:,}"))
+            shown.append((row.attribute, what, few(row, point), f"{low} .. {high}", f"{row.answers:,}"))
         if self.simultaneous:
             notes.append("The intervals of one attribute's shares hold together with the stated probability.")
+        notes += too_few((row.attribute, row.answers, row.needed) for row in self)
         columns = ("attribute", "estimate", "value", percent(self.level, "interval"), "answers")
         return Table(columns, shown, texts=2, notes=tuple(notes))
 
@@ -189,6 +208,7 @@ def estimate(
     simultaneous: bool | None = None,
     top: int | None = None,
     search: str | None = None,
+    refuse: bool = True,
 ) -> Estimates:
     """Return an estimate for every numeric attribute and every category, in the schema's order.
 
@@ -209,7 +229,13 @@ def estimate(
 
     `search` keeps the shares of categories with this text in their name, whatever the case, and no means. Intervals
     that hold at once still count all categories.
+
+    An estimate is refused if its interval is wider than three quarters of what is possible: its point is NaN, and
+    `needed` says about how many answers it takes. `refuse=False` returns such points too. They are unbiased, and each
+    of them alone says nothing.
     """
+    if type(refuse) is not bool:
+        raise EstimateError("refuse must be True or False")
     if search is not None and (type(search) is not str or not search):
         raise EstimateError("search must be a text that is not empty")
     if not isinstance(tally, Tally):
@@ -227,7 +253,7 @@ def estimate(
             raise EstimateError('tail= is for wide numbers, and the plan asks for none: declare one with scale="log"')
     if top is not None and (type(top) is not int or top < 1):
         raise EstimateError("top must be a whole number from 1 on")
-    return chosen(tally, Wanted(level, estimator, simultaneous, top, search), tail=tail)
+    return chosen(tally, Wanted(level, estimator, simultaneous, top, search, refuse=refuse), tail=tail)
 
 
 class Wanted(NamedTuple):
@@ -239,6 +265,7 @@ class Wanted(NamedTuple):
     top: int | None = None
     search: str | None = None
     most: int | None = None  # like `top`, of attributes with more than MAX_CATEGORIES categories alone
+    refuse: bool = True  # points that say nothing
 
     def kept(self, categories: int) -> int | None:
         """Return how many of an attribute's shares are kept; None if all are."""
@@ -254,7 +281,10 @@ def chosen(
     together = compared(found) if wanted.simultaneous else {}
     for index in apart if wanted.simultaneous else ():
         together[tally.plan.attributes[index][0].name] = len(_categories(tally.plan, index).labels)
-    rows = estimated(tally, *wanted[:2], tail, together, found=found, some=wanted, totals=totals)
+    finish = partial(shown, schema=tally.plan.schema, refuse=wanted.refuse)
+    rows = estimated(
+        tally, wanted.level, wanted.estimator, tail, together, found=found, some=wanted, totals=totals, finish=finish
+    )
     if wanted.search is not None:
         text = wanted.search.casefold()
         rows = [row for row in rows if row.category is not None and text in str(row.category).casefold()]
@@ -275,43 +305,97 @@ def estimated(
     tail: float | None = None,
     together: Mapping[str, int] = MappingProxyType({}),
     *,
-    cut: bool = True,
     found: Iterable[Read] | None = None,
     some: Wanted | None = None,
     totals: Mapping[int, Sequence[int]] = MappingProxyType({}),
     places: Mapping[int, Sequence[int]] = MappingProxyType({}),
+    finish: Callable[[Estimate], Estimate] | None = None,
 ) -> list[Estimate]:
-    """Return the rows of `estimate`, whose arguments were checked. `found`: its targets, if they are known.
+    """Return the rows of `estimate`, whose arguments were checked. `finish` lays each into its domain (`shown`).
 
-    `together`: how many intervals of an attribute's shares hold at once. Without `cut`, intervals may leave the domain
-    where their kind allows it: differences need to know how far an end is from its point. `some`: of long lists, only
-    the rows that are wanted are made. `totals`: as in `chosen`. `places`: of the long list of a question, just these.
+    Without it, points and ends may lie outside: differences need to know how far an end is from its point. `needed` is
+    what it takes if the row is refused. `found`: the targets, if they are known. `together`: how many intervals of an
+    attribute's shares hold at once. `some`: of long lists, only the rows that are wanted are made. `totals`: as in
+    `chosen`. `places`: of the long list of a question, just these.
     """
-    rows = [row for index in ladders(tally.plan) for row in _wide(tally, index, level, tail, cut=cut)]
+    rows = [row for index in ladders(tally.plan) for row in _wide(tally, index, level, tail)]
+    if finish is not None:
+        rows = list(map(finish, rows))
     apart = long_lists(tally.plan)
     for index in apart:
         many = together.get(tally.plan.attributes[index][0].name, 1)
-        kept = Wanted() if some is None or tally.own else some
-        wanted = kept._replace(level=_shared(level, many), estimator=estimator)
-        rows += _shares(tally, index, wanted, totals.get(index), places.get(index), cut=cut)
+        wanted = (Wanted() if some is None else some)._replace(level=_shared(level, many), estimator=estimator)
+        rows += _shares(tally, index, wanted, totals.get(index), places.get(index), finish)
     for target in targets(tally, estimator, apart) if found is None else found:
         scale, row = _pointed(target)
         many = together.get(row.attribute, 1) if row.category is not None else 1
-        low, high = scale.around(bounds(target.sample, _shared(level, many)), row.point, cut=cut)
-        rows.append(replace(row, low=low, high=high))
-    rows = _in_order(rows, tally.plan)
-    if tally.own:
-        all_ = estimated(tally.whole, level, estimator, tail, together, cut=cut)
-        rows = [_spread(row, whole, tally.plan.schema, cut=cut) for row, whole in zip(rows, all_, strict=True)]
-    return rows
+        each = _shared(level, many)
+        low, high = scale.around(bounds(target.sample, each), row.point, cut=False)
+        takes = None if row.answers > 1 else least_answers(target.sample, each)
+        row = replace(row, low=low, high=high, needed=takes)
+        rows.append(row if finish is None else finish(row))
+    return _in_order(rows, tally.plan)
+
+
+def domain_of(row: Estimate, schema: Schema) -> Interval:
+    """Return where the truth of an estimate may lie."""
+    attribute = schema[row.attribute]
+    if row.category is not None or not isinstance(attribute, Numeric):
+        return 0.0, 1.0
+    if row.floor is not None and row.ceiling is not None:
+        return row.floor, row.ceiling
+    return attribute.low, attribute.high
+
+
+def shown(row: Estimate, schema: Schema, *, refuse: bool = True) -> Estimate:
+    """Return an estimate with its interval laid into its domain, and refused if that says nothing."""
+    domain = domain_of(row, schema)
+    low, high = laid((row.low, row.high), row.point, domain)
+    if not refuse and not math.isnan(row.point):
+        return replace(row, low=low, high=high, needed=None)
+    if row.beyond is not None and row.needed is not None:  # neither a mean nor a clip
+        attribute = schema[row.attribute]
+        assert isinstance(attribute, Numeric)
+        ends = attribute.low, attribute.high
+        return replace(row, point=math.nan, stderr=math.inf, low=ends[0], high=ends[1], floor=ends[0], ceiling=ends[1])
+    if not math.isnan(row.point) and (domain[0] == domain[1] or not says_nothing((low, high), domain)):
+        return replace(row, low=low, high=high, needed=None)
+    takes = needed(row.answers, (row.low, row.high), domain) if row.needed is None else row.needed
+    return replace(row, point=math.nan, stderr=math.inf, low=low, high=high, needed=takes)
+
+
+def few(row: _Needing, point: str) -> str:
+    """Return the point of a row in words."""
+    return point if row.needed is None else "too few answers"
+
+
+class _Needing(Protocol):
+    """A row that may be refused."""
+
+    @property
+    def needed(self) -> int | None:
+        """About how many answers it takes to say something."""
+
+
+def too_few(rows: Iterable[tuple[str, int, int | None]]) -> list[str]:
+    """Return a sentence for each attribute with refused rows: how many answers it takes, at most."""
+    found: dict[str, tuple[int, int]] = {}
+    for name, answers, takes in rows:
+        if takes is not None:
+            before = found.get(name, (0, 0))
+            found[name] = max(before[0], answers), max(before[1], takes)
+    return [
+        f"{name}: too few answers ({answers:,}); about {takes:,} are needed to say something."
+        for name, (answers, takes) in found.items()
+    ]
 
 
 def unbounded(tally: Tally, estimator: Estimator = "ratio") -> list[Estimate]:
     """Return the rows of `estimate` for callers that read points and standard errors alone: it is faster.
 
-    The ends of intervals are NaN. Wide numbers, long lists and tallies with reports of a relay still have intervals.
+    The ends of intervals are NaN. Wide numbers and long lists still have intervals.
     """
-    if tally.own or ladders(tally.plan) or long_lists(tally.plan):
+    if ladders(tally.plan) or long_lists(tally.plan):
         return estimated(tally, Wanted().level, estimator)
     return _in_order([_pointed(target)[1] for target in targets(tally, estimator)], tally.plan)
 
@@ -326,7 +410,7 @@ def _pointed(target: Read) -> tuple[Scale, Estimate]:
     """Return a target's scale, and its estimate with NaN for the ends of the interval."""
     attribute, symbol, sample = target.attribute, target.symbol, target.sample
     scale = Scale(attribute, symbol)
-    point = scale.value(sample.mean if isinstance(sample, Sample) else sample.point)
+    point = scale.value(sample.point)
     category, stderr = category_of(attribute, symbol), scale.half * sample.stderr
     return scale, Estimate(attribute.name, category, point, stderr, math.nan, math.nan, target.answers)
 
@@ -349,24 +433,30 @@ def _shares(
     wanted: Wanted,
     known_totals: Sequence[int] | None,
     places: Sequence[int] | None = None,
-    *,
-    cut: bool,
+    finish: Callable[[Estimate], Estimate] | None = None,
 ) -> list[Estimate]:
     """Return the shares of a long list that are wanted. Categories with the same count have one estimate, made once."""
-    attribute, n = _categories(tally.plan, index), tally.answered[index]
+    attribute, n, own = _categories(tally.plan, index), tally.answered[index], tally.among(index)
     labels, name, scale = attribute.labels, attribute.name, Scale(attribute, 0)
-    totals = _geometry(tally.plan, index).totals(tally.counts[index]) if known_totals is None else known_totals
+    geometry = _geometry(tally.plan, index)
+    totals = geometry.totals(tally.counts[index]) if known_totals is None else known_totals
+    owns = [] if own is None else geometry.totals(own.counts)
     kept = largest(totals, labels, wanted.kept(len(labels)), wanted.search) if places is None else places
-    known: dict[int, tuple[float, float, float, float]] = {}
-    found = []
+    known: dict[tuple[int, int], tuple[float, float, float, float, int | None]] = {}
+    answers, found = tally.answers(index), []
     for place in kept:
-        count = totals[place]
-        if count not in known:
-            sample = read_by(wanted.estimator, tally, any_of(tally.plan, index, (n - count, count)).sources[0])
-            point = scale.value(sample.mean if isinstance(sample, Sample) else sample.point)
-            ends = scale.around(bounds(sample, wanted.level), point, cut=cut)
-            known[count] = (point, scale.half * sample.stderr, *ends)
-        found.append(Estimate(name, labels[place], *known[count], n))
+        count, theirs = totals[place], owns[place] if owns else 0
+        if (count, theirs) not in known:
+            one = any_of(tally.plan, index, (n - count, count), own, theirs)
+            sample = read_by(wanted.estimator, tally, one.sources[0])
+            point = scale.value(sample.point)
+            ends = scale.around(bounds(sample, wanted.level), point, cut=False)
+            takes = None if answers > 1 else least_answers(sample, wanted.level)
+            row = Estimate(name, labels[place], point, scale.half * sample.stderr, *ends, answers, needed=takes)
+            row = row if finish is None else finish(row)
+            known[count, theirs] = row.point, row.stderr, row.low, row.high, row.needed
+        point, stderr, low, high, takes = known[count, theirs]
+        found.append(Estimate(name, labels[place], point, stderr, low, high, answers, needed=takes))
     return found
 
 
@@ -421,52 +511,42 @@ def _mirrored(group: list[Read]) -> bool:
     )
 
 
-def _spread(row: Estimate, whole: Estimate, schema: Schema, *, cut: bool) -> Estimate:
-    """Return an estimate of people with the spread of all reports, those of a relay among them."""
-    if not row.answers or not math.isfinite(whole.stderr):
-        return row
-    stretch = whole.answers / row.answers
-    low, high = spread(row.point, (row.low, row.high), (whole.point, whole.low, whole.high), stretch)
-    stderr = max(row.stderr, stretch * whole.stderr)
-    if not cut:
-        return replace(row, stderr=stderr, low=low, high=high)
-    attribute = schema[row.attribute]
-    least, most = 0.0, 1.0
-    if row.category is None and isinstance(attribute, Numeric):
-        least, most = attribute.low, attribute.high
-        if row.floor is not None and row.ceiling is not None:  # the clip of all reports is another one
-            least, most = row.floor, row.ceiling
-    return replace(row, stderr=stderr, low=max(low, least), high=min(high, most))
-
-
-def _wide(tally: Tally, index: int, level: float, tail: float | None, *, cut: bool) -> list[Estimate]:
+def _wide(tally: Tally, index: int, level: float, tail: float | None) -> list[Estimate]:
     """Return the mean of a wide number, clipped where people are, and the share of missing if it is optional."""
     channel, number = tally.plan.questions[index].channel, tally.plan.attributes[index][0]
     assert isinstance(channel, Ladder)
     assert isinstance(number, Numeric)
-    n, low, high = tally.answered[index], number.low, number.high
-    if n < 2:
-        found = [Estimate(number.name, None, math.nan, math.inf, low, high, n, low, high, 1.0)]
+    n, low, high, name = tally.answers(index), number.low, number.high, number.name
+    fit = fitted(tally, index)
+    if fit is None:
+        takes = answers_needed(channel, number, level)
+        found = [Estimate(name, None, math.nan, math.inf, low, high, n, low, high, 1.0, needed=takes)]
         if tail is not None:
-            found.append(Estimate(number.name, None, math.nan, math.inf, low, high, n, tail=float(tail)))
-        absent = Estimate(number.name, MISSING, math.nan, math.inf, 0.0, 1.0, n)
-        return [*found, absent] if number.optional else found
-    fit = Fitted(channel, number, tuple(tally.counts[index]), n)
-    mean = clipped(fit, level)
-    rows = [Estimate(number.name, None, mean.point, mean.stderr, *mean.interval, n, mean.low, mean.high, mean.beyond)]
-    if tail is not None:
-        free = unclipped(fit, level, tail)
-        rows.append(Estimate(number.name, None, free.point, free.stderr, *free.interval, n, tail=float(tail)))
+            found.append(Estimate(name, None, math.nan, math.inf, low, high, n, tail=float(tail), needed=takes))
+    else:
+        mean, more = clipped(fit, level), None
+        if mean.refused:
+            more = max(needed(n, mean.interval, (mean.low, mean.high)) if mean.low < mean.high else 2 * n, n + 1)
+        ends = mean.low, mean.high, mean.beyond
+        found = [Estimate(name, None, mean.point, mean.stderr, *mean.interval, n, *ends, needed=more)]
+        if tail is not None:
+            free = unclipped(fit, level, tail)
+            point = math.nan if mean.refused else free.point
+            found.append(Estimate(name, None, point, free.stderr, *free.interval, n, tail=float(tail), needed=more))
     if number.optional:
-        # The output "missing" is one of two values, as in a window.
-        law = channel.table
-        here, gone = float(law[0][-1]), float(law[-1][-1])
-        pair = -here / (gone - here), (1 - here) / (gone - here)
-        count = tally.counts[index][-1]
-        sample = summarise((n - count, count), pair)
-        ends = Scale(number, 1).around(bounds(sample, level), sample.mean, cut=cut)
-        rows.append(Estimate(number.name, MISSING, sample.mean, sample.stderr, *ends, n))
-    return rows
+        found.append(_missing(tally, index, channel, number, level))
+    return found
+
+
+def _missing(tally: Tally, index: int, channel: Ladder, number: Numeric, level: float) -> Estimate:
+    """Return the share of missing values of a wide number: its last output is one of two values, as in a window."""
+    law = channel.table
+    here, gone = float(law[0][-1]), float(law[-1][-1])
+    sample = last_of_all(tally, index, (-here / (gone - here), (1 - here) / (gone - here)))
+    ends = Scale(number, 1).around(bounds(sample, level), sample.mean, cut=False)
+    n = tally.answers(index)
+    takes = None if n > 1 else least_answers(sample, level)
+    return Estimate(number.name, MISSING, sample.mean, sample.stderr, *ends, n, needed=takes)
 
 
 def clipping(row: Estimate) -> str:
@@ -479,19 +559,18 @@ def clipping(row: Estimate) -> str:
 
 
 def points(tally: Tally) -> list[float]:
-    """Return only the points of `estimate`, for callers that need many estimates and no intervals."""
+    """Return only the unbiased points of `estimate`, for callers that need many estimates and no intervals."""
     if ladders(tally.plan):
-        return [row.point for row in estimate(tally)]
+        return [row.point for row in estimate(tally, refuse=False)]
     found = []
     for target in sources(tally.plan, tally):
-        if len(target.sources) == 1 and isinstance(reading := target.sources[0].reading, Reading):
+        if tally.own == 0 and len(target.sources) == 1 and isinstance(reading := target.sources[0].reading, Reading):
             if reading.presence is not None:
                 point = ratio(reading.counts, reading.values, reading.presence).point
             else:
                 n = sum(reading.counts)
                 point = math.fsum(map(mul, reading.counts, reading.values)) / n if n else math.nan
         else:
-            sample = target.pooled()
-            point = sample.mean if isinstance(sample, Sample) else sample.point
+            point = target.pooled().point
         found.append(Scale(target.attribute, target.symbol).value(point))
     return found

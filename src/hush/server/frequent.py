@@ -36,24 +36,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice, pairwise
 from statistics import NormalDist
 from typing import ClassVar, NamedTuple
 from unicodedata import category
 
-from hush.core.channels.base import Reading
 from hush.core.channels.indicator import Supporting
-from hush.core.channels.squares import Squares
 from hush.core.schema import MISSING, OTHER
 from hush.core.texts import Text, extended, extensions
 from hush.core.word_views import Among, Prefix
 from hush.errors import EstimateError
 from hush.server.binomial import at_least
 from hush.server.estimates import MAX_LEVEL
-from hush.server.intervals import Pool, Sample, bounds, clamped, sample_of
+from hush.server.intervals import Pool, Sample, bounds, laid
 from hush.server.own import MANY
-from hush.server.tally import Tally, among_of
+from hush.server.sources import supported
+from hush.server.tally import Tally
 from hush.show.rows import Rows
 from hush.show.tables import Table, percent, within
 
@@ -168,9 +167,9 @@ class Search:
                     f"attribute {attribute!r}: the second tally is not of a second round about the same texts"
                 )
         both = [asked[-1]] if second is None else [asked[-1], *_asked(second, attribute)]
-        rounds = [question for question in both if question.answered]
+        rounds = [question for question in both if question.n]
         self.name, self._answered = attribute, bool(rounds)
-        self.reports = (tally.reports,) if second is None else (tally.reports, second.reports)
+        self.reports = (tally.people,) if second is None else (tally.people, second.people)
         if not rounds:
             return
         listed = rounds[-1].view
@@ -199,7 +198,7 @@ class Search:
         each = 1 - (1 - level) * max(told, 1) / max(count, 1)
         rows = []
         for one in self._samples[:told]:
-            low, high = clamped(bounds(one.sample, each), (0.0, 1.0))
+            low, high = laid(bounds(one.sample, each), one.point, (0.0, 1.0))
             rows.append(FrequentText(self.name, one.value, one.point, one.sample.stderr, low, high, one.cut))
         rows.sort(key=lambda row: (-row.share, row.category))
         rows = rows[:top]
@@ -238,21 +237,23 @@ class _Asked:
         assert isinstance(channel, Supporting)
         self.view, self.channel, self.answered = view, channel, tally.answered[index]
         self._counts = tally.counts[index]
-        self._totals: Sequence[int] | None = None
+        self._totals: Sequence[float] | None = None
         if isinstance(view, Among):
             self._places = {code: place for place, code in enumerate(view.codes(tally.plan.schema))}
         self.p, self.q = float(channel.p), float(channel.q)
-        whole = tally.whole
-        self._all, self._all_counts = whole.answered[index], whole.counts[index]
-        self._own = among_of(tally, index)
-        # How likely an own report supports each category.
-        self._chances = [] if self._own is None else [count / MANY for count in self._supports(self._own.counts)]
+        self._own = tally.among(index)
+        self.n: float = self.answered if self._own is None else max(self.answered - self._own.number, 0.0)
+        # How many of very many own reports support each category.
+        self._owns = [] if self._own is None else self._supports(self._own.counts)
 
     @property
-    def totals(self) -> Sequence[int]:
-        """How many reports support each category."""
+    def totals(self) -> Sequence[float]:
+        """How many people's reports support each category, as far as it is known."""
         if self._totals is None:
             self._totals = self._supports(self._counts)
+            if self._own is not None:
+                taken = (self._own.number * count / MANY for count in self._owns)
+                self._totals = [count - own for count, own in zip(self._totals, taken, strict=True)]
         return self._totals
 
     def _supports(self, counts: Sequence[int]) -> Sequence[int]:
@@ -268,8 +269,8 @@ class _Asked:
     def noise(self) -> float:
         """The standard error of a share of 0."""
         low, high = self._values
-        added = max((self._added(chance, 0.0) for chance in set(self._chances)), default=0.0)
-        return math.sqrt((high - low) ** 2 * self.base * (1 - self.base) + added) / math.sqrt(self.answered)
+        added = max((self._added(count / MANY) for count in set(self._owns)), default=0.0)
+        return math.sqrt((high - low) ** 2 * self.base * (1 - self.base) + added) / math.sqrt(self.n)
 
     @property
     def base(self) -> float:
@@ -282,29 +283,31 @@ class _Asked:
         low, high = (((answer - self.q) / (self.p - self.q) - self.crowd) / (1 - self.crowd) for answer in (0, 1))
         return low, high
 
-    def _added(self, chance: float, share: float) -> float:
-        """Return what own reports add to the variance of one person's value, if they support it by this chance."""
+    def _added(self, chance: float) -> float:
+        """Return what own reports add to the variance of one person's value, if this part of them support it."""
         if self._own is None:
             return 0.0
         low, high = self._values
-        return self._own.added((high - low) ** 2 * chance * (1 - chance), low + (high - low) * chance, share)
+        spread = (high - low) ** 2 * chance * (1 - chance) + self._own.loose * (low + (high - low) * chance) ** 2
+        return self._own.number / self.n * spread
 
     def least(self, z: float) -> float:
         """Return the count that stands out of noise by z standard errors."""
         low, high = self._values
-        return self.answered * (self.base + z * self.noise / (high - low))
+        return self.n * (self.base + z * self.noise / (high - low))
 
     def tail(self, place: int) -> float:
         """Return how likely at least this count is if nobody holds the text, exactly."""
+        count = self._supports(self._counts)[place]
         if self._own is None:
-            return at_least(self.totals[place], self.answered, self.base)
-        mixed = (self.answered * self.base + (self._all - self.answered) * self._chances[place]) / self._all
-        return at_least(self._supports(self._all_counts)[place], self._all, mixed)
+            return at_least(count, self.answered, self.base)
+        mixed = (self.n * self.base + self._own.number * self._owns[place] / MANY) / self.answered
+        return at_least(count, self.answered, mixed)
 
     @property
     def leverage(self) -> float:
         """How many reports of a liar's choice seem like all people, so a share needs that part of them."""
-        return self.answered * (self.p - self.q) / (1 - self.q)
+        return self.n * (self.p - self.q) / (1 - self.q)
 
     def place(self, text: Text, code: int) -> int:
         """Return the category of a text."""
@@ -318,17 +321,9 @@ class _Asked:
 
     def sample_at(self, place: int) -> Sample:
         """Return the share of a category as a sample, without those whom the hash puts there by chance."""
-        count = self.totals[place]
-        found = sample_of(Reading(0, place, (self.answered - count, count), list(self._values)))
-        assert isinstance(found, Sample)
-        if self._own is None or self.answered < 2:
-            return found
-        # What is added is convex in the share, so its chord is not below it.
-        low, high = self._values
-        chance = self._chances[place]
-        line = tuple((x, (low + high) * x - low * high + self._added(chance, x)) for x in (0.0, 1.0))
-        variance = found.variance + self._added(chance, min(max(found.mean, 0.0), 1.0))
-        return replace(found, variance=variance, two_valued=False, squares=Squares(line, line))
+        count = self._supports(self._counts)[place]
+        supporting = self._owns[place] if self._own is not None else 0
+        return supported((self.answered - count, count), self._values, self._own, supporting)
 
 
 def _text(tally: Tally, attribute: str) -> Text:
@@ -373,7 +368,7 @@ def _walk(text: Text, asked: Sequence[_Asked]) -> Iterator[tuple[int, str, bool]
     kept = [(0, 0, False)]  # the bits so far, the state of the hash, and whether the text has ended
     bits = 0
     for level, question in enumerate(asked[:-1]):
-        if not question.answered:
+        if not question.n:
             return
         assert isinstance(question.view, Prefix)
         width = question.view.chunks[-1]
@@ -440,7 +435,7 @@ def _weighed(
     for code, value, cut in kept:
         parts = [asked.sample(text, code) for asked in rounds]
         sample = parts[0] if len(parts) == 1 else Pool(tuple(zip(weights, parts, strict=True)))
-        point = sample.mean if isinstance(sample, Sample) else sample.point
+        point = sample.point
         found.append(_Weighed(_tail(rounds, text, code), point, sample, value, cut))
     return noise, sorted(found, key=lambda one: (one.tail, -one.point))
 

@@ -13,10 +13,17 @@ the upper end of the last rung with a survival of more than two standard errors,
 point is the sum of survival times width over these rungs. For people who know how light the tails are, `unclipped`
 bounds the mean itself.
 
-**The interval** is a little wider than usual: 2.3 standard errors in place of 1.96 at level 0.95. The clip is chosen
-from the same reports, which pushes the point outwards, most where nearly everybody is at the origin. Shares that are
-not negative push it inwards where people are all over the range. `python -m experiments.reproduce wide` measures the
-coverage.
+**The interval** is that of `hush.server.intervals`: what each output adds to the mean is a value like that of any other
+channel, and the channel bounds its variance for every population. So it is honest for five answers too. The mean of the
+present is a quotient, with the interval of a quotient. It is a little wider than usual, 2.3 standard errors in place of
+1.96 at level 0.95: the clip is chosen from the same reports, which pushes the point outwards, most where nearly
+everybody is at the origin. Shares that are not negative push it inwards where people are all over the range.
+`python -m experiments.reproduce wide` measures the coverage.
+
+**Too few answers.** If the interval is wider than three quarters of the clipped range, there is neither a mean nor a
+clip to show (`Clipped.refused`).
+
+**Own reports** of a relay (`hush.server.own`) are one more part of the law of the reports, with a known share.
 
 **Two sides.** If the range has both signs, both sides are clipped, each by the same rule.
 """
@@ -31,8 +38,12 @@ from itertools import pairwise
 from operator import mul
 
 from hush.core.channels.ladder import Ladder
+from hush.core.channels.squares import Squares
 from hush.core.schema import Numeric
 from hush.server.binomial import normal
+from hush.server.intervals import NOTHING, Interval, beyond, enough, laid, says_nothing, tester
+from hush.server.own import Among
+from hush.server.tally import Tally
 
 SURE = 2.0
 """By how many standard errors the survival in a rung must differ from 0."""
@@ -40,11 +51,13 @@ SURE = 2.0
 CHOSEN = 2.3 / 1.96
 """By how much intervals are wider, because the clip was chosen from the same reports."""
 
+_NOBODY = 1e-9  # of the people: a smaller share is a rounding error
 _THIRD = 1 / 3
 _STEPS = 30
 _MIXED = 0.02  # of the law of the reports is taken as uniform, so that no output has none
 _CLOSE = 1e-12
 _TINY = 1e-18
+_EVEN = 10**9  # reports: so many that the clip is where people are
 _MOST = 10  # times the states: more than the search for nonnegative shares ever takes
 
 
@@ -57,38 +70,74 @@ class Side:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The shares of a ladder's states from n reports, "missing" last: unbiased ones, and the best nonnegative ones."""
+    """The shares of a ladder's states, "missing" last: unbiased ones, and the best nonnegative ones.
+
+    `counts` are those of all reports, `own` the ones of a relay among them. There are people among them, too.
+    """
 
     channel: Ladder
     number: Numeric
     counts: tuple[int, ...]
-    n: int
+    own: Among | None = None
+
+    @cached_property
+    def whole(self) -> int:
+        """The number of all reports."""
+        return sum(self.counts)
+
+    @cached_property
+    def n(self) -> float:
+        """The number of people."""
+        return self.whole if self.own is None else self.whole - self.own.number
 
     @property
     def _law(self) -> list[list[float]]:
         return _law(self.channel)
 
     @cached_property
+    def _blanket(self) -> list[float]:
+        """The law of an own report."""
+        return [] if self.own is None else [float(chance) for chance in self.own.blanket.chances]
+
+    @cached_property
     def _seen(self) -> list[float]:
-        return [count / self.n for count in self.counts]
+        """The shares of people's reports, as far as they are known: some may be negative."""
+        if self.own is None:
+            return [count / self.n for count in self.counts]
+        number = self.own.number
+        return [(count - number * chance) / self.n for count, chance in zip(self.counts, self._blanket, strict=True)]
+
+    @cached_property
+    def _likely(self) -> list[float]:
+        """The shares of the states after a few steps of expectation maximisation."""
+        law, seen = self._law, [count / self.whole for count in self.counts]
+        columns = list(zip(*law, strict=True))
+        weights = [1 / len(law)] * len(law)
+        own = 1 - self.n / self.whole
+        for _ in range(_STEPS):
+            mixed = [(1 - own) * sum(map(mul, column, weights)) for column in columns]
+            if self.own is not None:
+                mixed = [value + own * chance for value, chance in zip(mixed, self._blanket, strict=True)]
+            quotients = [a / b for a, b in zip(seen, mixed, strict=True)]
+            weights = [weight * sum(map(mul, row, quotients)) for weight, row in zip(weights, law, strict=True)]
+            total = sum(weights)
+            weights = [weight / total for weight in weights]
+        return weights
 
     @cached_property
     def _mixed(self) -> list[float]:
-        """The law of the reports, as fitted."""
-        law, seen = self._law, self._seen
-        columns = list(zip(*law, strict=True))
-        weights = [1 / len(law)] * len(law)
-        for _ in range(_STEPS):
-            mixed = [sum(map(mul, column, weights)) for column in columns]
-            quotients = [a / b for a, b in zip(seen, mixed, strict=True)]
-            weights = [weight * sum(map(mul, row, quotients)) for weight, row in zip(weights, law, strict=True)]
-        mixed = [sum(map(mul, column, weights)) for column in columns]
+        """The law of people's reports, as fitted."""
+        mixed = [sum(map(mul, column, self._likely)) for column in zip(*self._law, strict=True)]
         return [(1 - _MIXED) * value + _MIXED / len(mixed) for value in mixed]
 
     @cached_property
     def _weighted(self) -> list[list[float]]:
-        """The matrix P R^-1."""
-        return [[p / r for p, r in zip(row, self._mixed, strict=True)] for row in self._law]
+        """The matrix P R^-1, with R the law of all reports."""
+        law = self._mixed
+        if self.own is not None:
+            part = self.n / self.whole
+            law = [part * value + (1 - part) * chance for value, chance in zip(law, self._blanket, strict=True)]
+        return [[p / r for p, r in zip(row, law, strict=True)] for row in self._law]
 
     @cached_property
     def _square(self) -> list[list[float]]:
@@ -115,18 +164,52 @@ class Fitted:
         return [math.fsum(map(mul, weights, column)) for column in zip(*self._inverse, strict=True)]
 
     def variance(self, weights: Sequence[float]) -> float:
-        """Return the variance of a weighted sum of the unbiased shares."""
+        """Return the variance of a weighted sum of the unbiased shares, if people's reports have the fitted law."""
         values = self.values(weights)
-        mean = math.fsum(map(mul, values, self._seen))
-        square = math.fsum(r * value * value for r, value in zip(self._mixed, values, strict=True))
-        return max(square - mean * mean, 0.0) / self.n
+        mean, square = _moments(self._mixed, values)
+        found = max(square - mean * mean, 0.0)
+        if self.own is not None:
+            theirs, squared = _moments(self._blanket, values)
+            per = self.own.number / self.n
+            found += per * (max(squared - theirs * theirs, 0.0) + self.own.loose * (theirs - mean) ** 2)
+        return found / self.n
+
+    def score(self, weights: Sequence[float], level: float, *, present: bool = False) -> tuple[float, Interval]:
+        """Return a weighted sum of the shares with its interval, or its quotient by the share of the present.
+
+        The interval has every x for which the average of (value - x*presence) is plausible (`hush.server.intervals`).
+        The law of every state bounds its variance. It may leave the domain, and have no bounds.
+        """
+        values = self.values(weights)
+        here = self.values([1.0] * len(self.channel.knots) + [0.0]) if present else [1.0] * len(values)
+        states = _sorts([_five(row, values, here) for row in self._law])
+        seen, own = _five(self._seen, values, here), self.own
+        law = _five(self._blanket, values, here) if own is not None else seen
+        alike = _squares([(sort[0][0], [state[2] for state in sort]) for sort in states])
+        n, per = self.n, 0.0 if own is None else own.number / self.n
+        if not seen[1] > 0:
+            return math.nan, (-math.inf, math.inf)
+        test, point = tester(n, level, self.whole - 1), seen[0] / seen[1]
+
+        def plausible(x: float) -> bool:
+            away, square = _minus(seen, x)
+            spread = max(square - away * away, 0.0) * n / (n - 1)
+            least, most, first, last = _envelope(states, x) if present else _shifted(alike, x)
+            added = 0.0
+            if own is not None:
+                theirs, squared = _minus(law, x)
+                added = per * (max(squared - theirs * theirs, 0.0) + own.loose * theirs * theirs)
+            room = last - away if away < 0 else away - first
+            return test(away, spread + added, least + added, most + added, room)
+
+        return point, beyond(plausible, point, max(map(abs, weights)) or 1.0)
 
     @cached_property
     def best(self) -> list[float]:
         """The nonnegative shares that fit best, made to add up to 1."""
         found = _nonnegative(self._square, [sum(map(mul, row, self._seen)) for row in self._weighted])
         total = sum(found)
-        return [share / total for share in found]
+        return [share / total for share in found] if total > 0 else self._likely
 
     # -- rungs
 
@@ -190,26 +273,71 @@ class Fitted:
         return max(count, 1 if len(self.sides) == 1 else 0)
 
 
+def fitted(tally: Tally, index: int) -> Fitted | None:
+    """Return the shares of a question about a wide number; None if fewer than two people answered it."""
+    channel, number = tally.plan.questions[index].channel, tally.plan.attributes[index][0]
+    assert isinstance(channel, Ladder)
+    assert isinstance(number, Numeric)
+    found = Fitted(channel, number, tuple(tally.counts[index]), tally.among(index))
+    return found if found.n >= 2 else None
+
+
 @dataclass(frozen=True)
 class Clipped:
-    """The mean of a number clipped to low..high, and an upper bound of the share of people beyond."""
+    """The mean of a number clipped to low..high, and an upper bound of the share of people beyond.
+
+    The interval may leave the range: `laid` lays it into low..high.
+    """
 
     low: float
     high: float
     point: float
     stderr: float
-    interval: tuple[float, float]
+    interval: Interval
     beyond: float
-    answers: int
+
+    @property
+    def laid(self) -> Interval:
+        """The interval within the clipped range. The point is the best one that the range allows."""
+        return laid(self.interval, self.point, (self.low, self.high))
+
+    @property
+    def refused(self) -> bool:
+        """Whether there are too few answers to show a mean and a clip."""
+        ends = self.low, self.high
+        return math.isnan(self.point) or (self.low < self.high and says_nothing(self.laid, ends))
 
 
 def clipped(fit: Fitted, level: float) -> Clipped:
     """Return the mean of a ladder's number, clipped where people are, among the present."""
     low, high = _ends(fit)
-    point, error = _mean(fit, _used(fit), [0.0] * len(fit.sides))
-    half = CHOSEN * normal(level) * error
-    interval = min(max(point - half, low), point), max(min(point + half, high), point)
-    return Clipped(low, high, point, error, interval, _beyond(fit, level), fit.n)
+    none = [0.0] * len(fit.sides)
+    point, error = _mean(fit, _used(fit), none)
+    found = _interval(fit, _weights(fit, _used(fit), none), level, (low, high))
+    return Clipped(low, high, point, error, (min(found[0], point), max(found[1], point)), _beyond(fit, level))
+
+
+def _interval(fit: Fitted, weights: Sequence[float], level: float, domain: Interval) -> Interval:
+    """Return the interval of a mean, around its unbiased point moved into the domain.
+
+    It is widened as the clip was chosen from the same reports.
+    """
+    middle, (low, high) = fit.score(weights, level, present=fit.channel.optional)
+    if math.isnan(middle):
+        return low, high
+    inside = min(max(fit.places[fit.origin] + middle, domain[0]), domain[1])
+    return inside - CHOSEN * (middle - low), inside + CHOSEN * (high - middle)
+
+
+def answers_needed(channel: Ladder, number: Numeric, level: float) -> int:
+    """Return about how many answers a mean needs, if people are spread evenly over the lower half of the knots."""
+    half = max(2, len(channel.knots) // 2)
+    law = [sum(column) / half for column in zip(*_law(channel)[:half], strict=True)]
+    fit = Fitted(channel, number, tuple(round(_EVEN * p) for p in law))
+    found = clipped(fit, level)
+    # The variance of one answer, as a part of the clipped range.
+    one = found.stderr * math.sqrt(fit.n) / max(found.high - found.low, 1e-300)
+    return enough(max((2 * CHOSEN * normal(level) * one / NOTHING) ** 2, 5.0))
 
 
 @dataclass(frozen=True)
@@ -243,17 +371,17 @@ def unclipped(fit: Fitted, level: float, tail: float) -> Unclipped:
     point, error = _mean(fit, counts, [min(factor, _THIRD) for factor in factors])
     # Of two sides, what is beyond the upper one can only add, and what is beyond the lower one only take away.
     ups = [fit.places[side.states[1]] > fit.places[side.states[0]] for side in fit.sides]
-    most, above = _mean(fit, counts, [factor * up for factor, up in zip(factors, ups, strict=True)])
-    least, below = _mean(fit, counts, [factor * (not up) for factor, up in zip(factors, ups, strict=True)])
-    z = CHOSEN * normal(level)
-    low, high = max(least - z * below, fit.places[0]), min(most + z * above, fit.places[-1])
+    most = _weights(fit, counts, [factor * up for factor, up in zip(factors, ups, strict=True)])
+    least = _weights(fit, counts, [factor * (not up) for factor, up in zip(factors, ups, strict=True)])
+    domain = fit.places[0], fit.places[-1]
+    low, high = _interval(fit, least, level, domain)[0], _interval(fit, most, level, domain)[1]
     return Unclipped(point, error, (min(low, point), max(high, point)))
 
 
 def reach(fit: Fitted) -> float:
     """Return how far one report can move the clipped mean, times the number of reports."""
-    values = fit.values(_weights(fit, _used(fit), [0.0] * len(fit.sides)))
-    return (max(values) - min(values)) / (1 - fit.missing)
+    values, present = fit.values(_weights(fit, _used(fit), [0.0] * len(fit.sides))), 1 - fit.missing
+    return (max(values) - min(values)) / present if present > _NOBODY else math.inf
 
 
 def _used(fit: Fitted) -> list[int]:
@@ -273,6 +401,8 @@ def _ends(fit: Fitted) -> tuple[float, float]:
 def _mean(fit: Fitted, counts: Sequence[int], tails: Sequence[float]) -> tuple[float, float]:
     """Return the mean among the present and its standard error: see `_weights`."""
     weights, present = _weights(fit, counts, tails), 1 - fit.missing
+    if not present > _NOBODY:
+        return math.nan, math.inf
     total = sum(map(mul, weights, fit.best))
     if fit.channel.optional:  # the quotient by the present moves with the missing
         weights = [weight / present for weight in weights]
@@ -313,8 +443,75 @@ def _beyond(fit: Fitted, level: float) -> float:
                 weights[state] += weight
     if not any(weights):
         return 0.0
-    share = max(fit.value(weights), 0.0)
-    return min(share + normal(level) * math.sqrt(fit.variance(weights)), 1.0)
+    share, ends = fit.score(weights, level)
+    return laid(ends, share, (0.0, 1.0))[1]
+
+
+Five = tuple[float, float, float, float, float]
+
+
+def _five(law: Sequence[float], values: Sequence[float], presence: Sequence[float]) -> Five:
+    """Return the averages of value, presence, value^2, value*presence and presence^2."""
+    weighted, here = list(map(mul, law, values)), list(map(mul, law, presence))
+    return (
+        math.fsum(weighted),
+        math.fsum(here),
+        math.fsum(map(mul, weighted, values)),
+        math.fsum(map(mul, weighted, presence)),
+        math.fsum(map(mul, here, presence)),
+    )
+
+
+def _minus(found: Five, x: float) -> tuple[float, float]:
+    """Return the average of (value - x*presence), and of its square."""
+    value, here, square, product, presence = found
+    return value - x * here, square - 2 * x * product + x * x * presence
+
+
+Sorts = list[list[Five]]
+"""The states with the same average value and presence, in the order of their values."""
+
+
+def _sorts(states: Iterable[Five]) -> Sorts:
+    found: dict[tuple[float, float], list[Five]] = {}
+    for state in sorted(states):
+        # Averages that rounding has moved apart are one.
+        found.setdefault((float(f"{state[0]:.12e}"), round(state[1], 12)), []).append(state)
+    return list(found.values())
+
+
+def _envelope(sorts: Sorts, x: float) -> tuple[float, float, float, float]:
+    """Return the least and the largest mean square of (value - x*presence) of people with the mean 0.
+
+    And the least and the largest mean that people can have. People are of any mixture of states.
+    """
+    lower, upper = _squares(
+        sorted((sort[0][0] - x * sort[0][1], [_minus(state, x)[1] for state in sort]) for sort in sorts), 0.0
+    )
+    first, last = lower.ends
+    at = min(max(0.0, first), last)
+    return lower.variances(at)[0], upper.variances(at)[1], first, last
+
+
+def _squares(points: Sequence[tuple[float, list[float]]], bend: float = -1.0) -> tuple[Squares, Squares]:
+    """Return the envelopes of the least and of the largest mean squares of people who are alike, by their mean."""
+    if len(points) == 1:  # people differ in nothing
+        points = [*points, (math.nextafter(points[0][0], math.inf), points[0][1])]
+    lower = Squares.of(((mean, min(squares)) for mean, squares in points), bend)
+    return lower, Squares.of(((mean, max(squares)) for mean, squares in points), bend)
+
+
+def _shifted(alike: tuple[Squares, Squares], x: float) -> tuple[float, float, float, float]:
+    """Return the same as `_envelope` if everybody is present."""
+    first, last = alike[0].ends
+    at = min(max(x, first), last)
+    return alike[0].variances(at)[0], alike[1].variances(at)[1], first - x, last - x
+
+
+def _moments(law: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
+    """Return the averages of a value and of its square."""
+    weighted = list(map(mul, law, values))
+    return math.fsum(weighted), math.fsum(map(mul, weighted, values))
 
 
 @lru_cache(maxsize=64)

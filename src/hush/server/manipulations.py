@@ -16,7 +16,7 @@ from hush.core.plan import Plan
 from hush.core.schema import Numeric
 from hush.errors import EstimateError
 from hush.server.intervals import Interval, Ratio, Sample, sample_of, top_of
-from hush.server.ladders import Fitted, reach
+from hush.server.ladders import Fitted, fitted, reach
 from hush.server.sources import (
     Estimator,
     Parts,
@@ -88,17 +88,13 @@ def shifts(tally: Tally, reports: int, estimator: Estimator = "ratio") -> list[M
         shift = Scale(target.attribute, target.symbol).half * _shift(target.parts, reports)
         rows.append(Manipulation(target.attribute.name, category_of(target.attribute, target.symbol), shift))
     for index in ladders(tally.plan):
-        channel, number = tally.plan.questions[index].channel, tally.plan.attributes[index][0]
-        assert isinstance(channel, Ladder)
-        assert isinstance(number, Numeric)
-        n = tally.answered[index]
-        shift = math.inf
-        if n > 1:
+        fit, shift = fitted(tally, index), math.inf
+        if fit is not None:
             # A malicious report also helps to choose where numbers are clipped: beyond this bound, at the stated clip.
-            shift = reports * reach(Fitted(channel, number, tuple(tally.counts[index]), n)) / n
-        rows.append(Manipulation(number.name, None, shift))
+            shift = reports * reach(fit) / fit.n
+        rows.append(Manipulation(tally.plan.attributes[index][0].name, None, shift))
     for index in apart:
-        one = any_of(tally.plan, index, (tally.answered[index], 0))
+        one = any_of(tally.plan, index, (tally.answers(index), 0))
         source = one.sources[0]
         shift = _shift([(1.0, read_by(estimator, tally, source), source.reading)], reports)
         rows.append(Manipulation(one.attribute.name, category_of(one.attribute, 0), shift))
@@ -135,7 +131,7 @@ def levers(plan: Plan) -> list[Manipulation]:
         assert isinstance(number, Numeric)
         law = [sum(column) for column in zip(*channel.table[: len(channel.knots)], strict=True)]
         counts = tuple(round(_EVEN * p / len(channel.knots)) for p in law)
-        rows.append(Manipulation(number.name, None, reach(Fitted(channel, number, counts, sum(counts)))))
+        rows.append(Manipulation(number.name, None, reach(Fitted(channel, number, counts))))
     return in_order(rows, plan)
 
 

@@ -24,7 +24,7 @@ from hush.core.channels import Ladder
 from hush.core.design.numeric import best_worst_case
 from hush.core.schema import Numeric
 from hush.errors import EstimateError
-from hush.server.ladders import Fitted, Side
+from hush.server.ladders import Fitted, Side, fitted
 from hush.server.tally import Tally
 
 SEEN = 6.0
@@ -48,9 +48,9 @@ def narrow(tally: Tally, attribute: str, *, people: int) -> Numeric:
     if not isinstance(number, Numeric) or not isinstance(channel, Ladder):
         raise EstimateError(f'attribute {attribute!r}: only a number with scale="log" can be narrowed')
     index = tally.plan.question(attribute)
-    if tally.answered[index] < 2:
+    fit = fitted(tally, index)
+    if fit is None:
         raise EstimateError(f"attribute {attribute!r}: nobody has answered the pilot yet")
-    fit = Fitted(channel, number, tuple(tally.counts[index]), tally.answered[index])
     first = [fit.rungs(side)[0] for side in fit.sides]
     if not any(share > SEEN * error for share, error in first):
         raise EstimateError(

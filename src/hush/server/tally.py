@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator, MutableSequence, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hush.core import codec
+from hush.core.blanket import blanket_of
 from hush.core.buckets import buckets_of
 from hush.core.channels import Alphabet
 from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.errors import PlanError, TallyError
-from hush.server.own import Among, Counted, among, left_over
+from hush.server.own import Among, among
 
 if TYPE_CHECKING:
     import altair as alt
@@ -31,13 +32,11 @@ class Tally:
     `reports` is the number of reports, `answered[j]` the number that answer question j, and `counts[j]` how often
     each output (or each member of a set-valued output) was reported.
 
-    If a relay has mixed reports of its own among those of people, these are the numbers of people alone: the average of
-    `own` reports was subtracted from those of the tally `whole`. Such a tally stays corrected when more is counted or
-    added, and in a file: the whole tallies are added, and corrected again. Otherwise `own` is 0, and `whole` the tally
-    itself.
+    If a relay has mixed reports of its own among those of people, `own` says how many, and all numbers include them.
+    `people` is the number of the others. Every estimate subtracts what own reports add on average (`hush.server.own`).
     """
 
-    __slots__ = ("_whole", "answered", "counts", "own", "plan", "reports")
+    __slots__ = ("answered", "counts", "own", "plan", "reports")
 
     def __init__(
         self,
@@ -45,13 +44,13 @@ class Tally:
         reports: int = 0,
         answered: Sequence[int] | None = None,
         counts: Sequence[Sequence[int]] | None = None,
+        own: int = 0,
     ) -> None:
         if not isinstance(plan, Plan):
             raise TallyError("Tally(plan) needs a Plan")
         self.plan = plan
-        self.own = 0
-        self._whole: Tally | None = None
         self.reports = reports
+        self.own = own
         self.answered = [0] * len(plan.questions) if answered is None else list(answered)
         self.counts = [question.channel.alphabet.zeros() for question in plan.questions]
         self._check(self.counts if counts is None else counts)
@@ -59,6 +58,12 @@ class Tally:
     def _check(self, counts: Sequence[Sequence[int]]) -> None:
         questions = self.plan.questions
         codec.integer(self.reports, 0, MAX_REPORTS, TallyError, "the number of reports")
+        codec.integer(self.own, 0, self.reports, TallyError, "the number of a relay's own reports")
+        if self.own:
+            try:
+                blanket_of(self.plan)
+            except PlanError as error:  # its blanket is too large to list, so no relay can draw from it
+                raise TallyError(f"no relay has reports of its own for this plan: {error}") from None
         if len(self.answered) != len(questions) or len(counts) != len(questions):
             raise TallyError("a tally has one vector of counts for each question")
         for index, question in enumerate(questions):
@@ -75,9 +80,19 @@ class Tally:
             raise TallyError(f"every report of this plan has {self.plan.k} answers")
 
     @property
-    def whole(self) -> Tally:
-        """The tally of all reports, those of a relay included."""
-        return self if self._whole is None else self._whole
+    def people(self) -> int:
+        """The number of reports of people: all but a relay's own ones."""
+        return self.reports - self.own
+
+    def answers(self, question: int) -> int:
+        """Return how many people answered a question; with a relay's own reports, about how many."""
+        if not self.own:
+            return self.answered[question]
+        return max(0, round(self.answered[question] - self.own * blanket_of(self.plan).answered[question]))
+
+    def among(self, question: int) -> Among | None:
+        """Return the own reports of a relay among the answers to a question, or None if there are none."""
+        return among(self.plan, question, self.own)
 
     @staticmethod
     def from_histogram(plan: Plan, counts: Sequence[int]) -> Tally:
@@ -115,9 +130,6 @@ class Tally:
             raise TallyError("only reports are added to a tally; use + for tallies")
         if report.plan.id != self.plan.id:
             raise TallyError("this report belongs to another plan")
-        if self.own:
-            self.update([report])
-            return
         # Every Report object is valid, so nothing below can fail half-way.
         for index, output in report.answers:
             self.plan.questions[index].channel.alphabet.count(self.counts[index], output)
@@ -129,16 +141,12 @@ class Tally:
         extra = Tally(self.plan)
         for report in reports:
             extra.add(report)
-        if self.own:
-            total = self + extra
-            self.reports, self.answered, self.counts = total.reports, total.answered, total.counts
-            self.own, self._whole = total.own, total.whole if total.own else None
-        else:
-            self._merge(extra)
+        self._merge(extra)
 
     def _merge(self, other: Tally) -> None:
-        """Add the numbers of a tally to this one. Neither has been corrected."""
+        """Add the numbers of a tally to this one."""
         self.reports += other.reports
+        self.own += other.own
         self.answered = [a + b for a, b in zip(self.answered, other.answered, strict=True)]
         self.counts = [
             question.channel.alphabet.summed(ours, theirs)
@@ -155,9 +163,9 @@ class Tally:
         if other.plan.id != self.plan.id:
             raise TallyError("these tallies belong to different plans")
         total = Tally(self.plan)
-        total._merge(self.whole)
-        total._merge(other.whole)
-        return without(total, self.own + other.own)
+        total._merge(self)
+        total._merge(other)
+        return total
 
     def __radd__(self, other: object) -> Tally:
         # sum() starts from 0.
@@ -166,9 +174,10 @@ class Tally:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
             return NotImplemented
-        return (self.plan.id, self.reports, self.answered, self.counts) == (
+        return (self.plan.id, self.reports, self.own, self.answered, self.counts) == (
             other.plan.id,
             other.reports,
+            other.own,
             other.answered,
             other.counts,
         )
@@ -176,7 +185,8 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]  # mutable
 
     def __repr__(self) -> str:
-        return f"<Tally of plan {self.plan.id[:12]}: {self.reports:,} reports>"
+        own = f", {self.own:,} of them a relay's own" if self.own else ""
+        return f"<Tally of plan {self.plan.id[:12]}: {self.reports:,} reports{own}>"
 
     def plot(self, *attributes: str, level: float = 0.95) -> alt.VConcatChart:
         """Draw the estimates of these attributes (or of all) with their intervals, as an Altair chart.
@@ -193,8 +203,6 @@ class Tally:
 
     def to_json(self) -> str:
         """Return the JSON form, which includes the plan. `hush tally` writes it, and `hush estimate` reads it."""
-        if self._whole is not None:  # all reports, and how many of them are own ones: reading it corrects again
-            return f'{self._whole.to_json()[:-1]},"own":{self.own}}}'
         counted = {
             "hush": VERSION,
             "plan": self.plan.id,
@@ -202,7 +210,8 @@ class Tally:
             "answered": self.answered,
             "counts": [alphabet.written(vector) for alphabet, vector in self._vectors()],
         }
-        return f'{{"hush":{VERSION},"plan":{self.plan.to_json()},"tally":{codec.dump(counted)}}}'
+        own = f',"own":{self.own}' if self.own else ""
+        return f'{{"hush":{VERSION},"plan":{self.plan.to_json()},"tally":{codec.dump(counted)}{own}}}'
 
     @classmethod
     def from_json(cls, text: str | bytes, plan: Plan | None = None) -> Tally:
@@ -210,8 +219,7 @@ class Tally:
         if not isinstance(plan, Plan | None) or isinstance(text, Plan):
             raise TallyError("Tally.from_json(text, plan) needs a text first, and then perhaps a Plan")
         value = codec.load(text, TallyError, 2 * codec.MAX_TEXT)
-        corrected = isinstance(value, dict) and "own" in value
-        own = value.pop("own") if corrected else None
+        own = [value.pop("own")] if isinstance(value, dict) and "own" in value else []
         outer, design, tally = codec.fields(value, ("hush", "plan", "tally"), TallyError, "a tally")
         names = ("hush", "plan", "reports", "answered", "counts")
         version, plan_id, reports, answered, counts = codec.fields(tally, names, TallyError, "the counts of a tally")
@@ -225,7 +233,8 @@ class Tally:
         vectors: list[Any] = codec.listed(counts, TallyError, "counts")
         if len(vectors) != len(plan.questions):
             raise TallyError("a tally has one vector of counts for each question")
-        found = Tally(
+        return cls._with(
+            own,
             plan,
             reports,
             codec.listed(answered, TallyError, "answered"),
@@ -234,20 +243,19 @@ class Tally:
                 for alphabet, vector in zip(alphabets, vectors, strict=True)
             ],
         )
-        return found._people(own) if corrected else found
 
     def _vectors(self) -> Iterator[tuple[Alphabet, MutableSequence[int]]]:
         """Yield the alphabet of each question, and its counts."""
         for question, vector in zip(self.plan.questions, self.counts, strict=True):
             yield question.channel.alphabet, vector
 
-    def _people(self, own: Any) -> Tally:
-        """Return the tally of people, if `own` of these reports are a relay's own."""
-        number = codec.integer(own, 1, self.reports, TallyError, "the number of a relay's own reports")
-        try:
-            return without(self, number)
-        except PlanError as error:  # its blanket is too large to list, so no relay can draw from it
-            raise TallyError(f"no relay has reports of its own for this plan: {error}") from None
+    @classmethod
+    def _with(cls, own: list[Any], plan: Plan, reports: Any, answered: list[Any], counts: list[Any]) -> Tally:
+        """Return a tally that was read. If it says how many own reports it has, there is one at least."""
+        for number in own:
+            codec.integer(reports, 0, MAX_REPORTS, TallyError, "the number of reports")
+            codec.integer(number, 1, reports, TallyError, "the number of a relay's own reports")
+        return cls(plan, reports, answered, counts, *own)
 
     @staticmethod
     def _planned(design: Any, known: Plan | None) -> Plan:
@@ -266,12 +274,12 @@ class Tally:
 
     def encode(self) -> bytes:
         """Return the compact binary form."""
-        if self._whole is not None:
-            return self._whole.encode() + codec.varint(self.own)
         parts = [bytes([VERSION]), bytes.fromhex(self.plan.id), codec.varint(self.reports)]
         for answered, (alphabet, vector) in zip(self.answered, self._vectors(), strict=True):
             parts.append(codec.varint(answered))
             parts.extend(map(codec.varint, alphabet.packed(vector)))
+        if self.own:
+            parts.append(codec.varint(self.own))
         return b"".join(parts)
 
     @classmethod
@@ -287,31 +295,11 @@ class Tally:
         for question in plan.questions:
             answered.append(cursor.varint())
             counts.append(question.channel.alphabet.unpacked(cursor.varint))
-        own = cursor.varint() if cursor.left else None
+        own = [cursor.varint()] if cursor.left else []
         cursor.end()
-        found = Tally(plan, reports, answered, counts)
-        return found if own is None else found._people(own)
+        return cls._with(own, plan, reports, answered, counts)
 
 
-def among_of(tally: Tally, index: int) -> Among | None:
-    """Return the own reports of a relay among the answers to a question, or None if there are none."""
-    return among(tally.plan, index, tally.answered[index], tally.whole.answered[index])
-
-
-def without(tally: Tally, own: int) -> Tally:
-    """Return a tally without the average of `own` reports of a relay (`hush.server.own`).
-
-    A tally that is too small for the correction is corrected for fewer.
-    """
-    if type(own) is not int or not 0 <= own <= tally.reports:
-        raise TallyError("own must be an integer from 0 to the number of reports")
-    left = own
-    while left:
-        try:
-            numbers = left_over(tally.plan, Counted(tally.reports, tally.answered, tally.counts), left)
-            found = Tally(tally.plan, *numbers)
-            found.own, found._whole = own, tally  # noqa: SLF001  # this function is half of the class
-            return found
-        except TallyError:
-            left //= 2
-    return tally
+def with_own(tally: Tally, own: int) -> Tally:
+    """Return a tally that says how many of its reports are a relay's own."""
+    return Tally(tally.plan, tally.reports, tally.answered, tally.counts, own)

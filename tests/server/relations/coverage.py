@@ -15,7 +15,7 @@ from experiments.surveys import Array, survey
 
 import hush
 from hush.core.blanket import blanket_of
-from hush.server.tally import without
+from hush.server.tally import with_own
 
 LEVEL = 0.95
 TEAMS = (0.56, 0.3, 0.1, 0.04)
@@ -133,7 +133,7 @@ def mixed(tally: hush.Tally, own: int, rng: np.random.Generator) -> hush.Tally:
                 total[member] += count
         counts.append(total)
     answered = [one + int(number) for one, number in zip(tally.answered, numbers, strict=True)]
-    return without(hush.Tally(tally.plan, tally.reports + own, answered, counts), own)
+    return with_own(hush.Tally(tally.plan, tally.reports + own, answered, counts), own)
 
 
 def measured(

@@ -52,9 +52,9 @@ def test_intervals_know_of_own_reports(kind: str) -> None:
     assert set(outside(kind, 4.0, RUNS, own, forgets=True)) == sorts
 
 
-def _hasty(n: float, level: float) -> Any:
+def _hasty(n: float, level: float, freedom: float) -> Any:
     """A test that takes every variance for a quarter of what it is."""
-    test = intervals.tester(n, level)
+    test = intervals.tester(n, level, freedom)
     return lambda away, variance, least, most, room: test(away, variance / 4, least / 4, most / 4, room)
 
 

@@ -125,8 +125,10 @@ def test_the_variance_of_cells_and_parts(epsilon: float, by: str) -> None:
     def read(counts: Sequence[Sequence[float]], i: int, j: int, x: float, y: float) -> float:
         """Return cell - x*row - y*column, for any counts per answer: hush's own estimate, which is linear."""
         scaled = [[round(c * 10**12) for c in row] for row in counts]
-        moved: Any = SimpleNamespace(plan=plan, counts=scaled, answered=[10**12] * len(scaled))
-        moved.whole = moved
+        asked = [10**12] * len(scaled)
+        moved: Any = SimpleNamespace(
+            plan=plan, counts=scaled, answered=asked, answers=asked.__getitem__, among=lambda question: None
+        )
         here = tabulated(moved, by, other)
         return here.points[i][j] - x * here.margins[0][i] - y * here.margins[1][j]
 
@@ -142,7 +144,8 @@ def test_the_variance_of_cells_and_parts(epsilon: float, by: str) -> None:
                 slopes[k] = (read(moved, i, j, x, y) - start) / 0.25
             total += float(slopes @ covariances[q] @ slopes) / tally.answered[q]
         known = float(sum(p for r, p in CROWD.items() if (r["abc".index(by)], r["abc".index(other)]) == (i, j)))
-        assert grid.variance(i, j, known, x, y) == pytest.approx(total, rel=1e-6)
+        # With one person more for each cell the variance may be a little larger, and then that counts.
+        assert total * (1 - 1e-6) <= grid.variance(i, j, known, x, y) <= total * (1 + 1e-4)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])

@@ -16,9 +16,8 @@ from hush.core.blanket import ChannelBlanket, blanket_of
 from hush.core.channels import Cells, Output, Rows, Subset, Unary
 from hush.server.own import Among
 from hush.server.relations.groups import grouped
-from hush.server.relations.margins import margin
-from hush.server.relations.sets import Counted, law_of, sums
-from hush.server.tally import without
+from hush.server.relations.sets import Counted, counted, law_of, sums
+from hush.server.tally import with_own
 from tests.cases import SMALL
 
 SETS = [name for name, make in SMALL.items() if isinstance(make(Fraction(1)), Subset | Unary | Rows | Cells)]
@@ -65,7 +64,8 @@ def test_sums_of_shares_have_the_variance_of_the_law(name: str, loose: float) ->
     weights = [0.3 * item - 0.7 * (item % 3) for item in range(size)]
     x = sums(weights, [1 / size] * size)
     plain = Counted(law, (10,) * size, 40)
-    mixed = Counted(law, (10,) * size, 40, Among(blanket, 1.5, loose))
+    mixed = Counted(law, (10,) * size, 100, Among(blanket, 60.0, loose))
+    assert mixed.n == 40
 
     def value(output: Output) -> float:
         named = sum(weights[item] for item in items_of(channel, output))
@@ -92,7 +92,7 @@ def corrected(plan: hush.Plan, people: int, own: int) -> hush.Tally:
                 total[member] += 1
         answered.append(sum(here))
         counts.append(total)
-    found = without(hush.Tally(plan, sum(answered), answered, counts), own)
+    found = with_own(hush.Tally(plan, sum(answered), answered, counts), own)
     assert found.own
     return found
 
@@ -104,7 +104,7 @@ def test_differences_of_groups_have_the_covariances_of_the_law(singles: float) -
     assert found.own is not None
     assert found.own.loose == float(singles > 0)
     blanket, channel = found.own.blanket, found.channel
-    reading = channel.groups(found.counts, found.n)[0]
+    reading = channel.groups(found.counts, found.whole)[0]
     assert reading.presence is not None
 
     def value(row: int, b: float) -> Callable[[Output], float]:
@@ -120,8 +120,11 @@ def test_differences_of_groups_have_the_covariances_of_the_law(singles: float) -
         first, second, away = value(i, 0.3), value(j, -0.2), [found.ratios[i].away(0.3), found.ratios[j].away(-0.2)]
         (a, one), (b, other) = spread(blanket, first), spread(blanket, second)
         both = spread(blanket, lambda y, first=first, second=second: first(y) + second(y))[1]  # type: ignore[misc]
-        own, loose = found.own.per, found.own.loose
-        assert found.ratios[i].added(0.3) == pytest.approx(own * (one + loose * (a - away[0]) ** 2), rel=1e-9)
+        own, loose = found.own.number / found.n, found.own.loose
+        added = found.ratios[i].own
+        assert added is not None
+        assert found.ratios[i].added(0.3) == pytest.approx(own * (one + loose * a**2), rel=1e-9)
+        assert added.at(0.3, away[0]) == pytest.approx(own * (one + loose * (a - away[0]) ** 2), rel=1e-9)
         together = own * ((both - one - other) / 2 + loose * (a - away[0]) * (b - away[1]))
         assert found._added(i, j, 0.3, -0.2) == pytest.approx(together, rel=1e-9, abs=1e-12)
 
@@ -130,10 +133,11 @@ def test_one_question_has_no_doubt_about_the_number_of_own_reports() -> None:
     """All own reports answer it: what they add is their variance alone."""
     plan = hush.design(hush.Schema([hush.Categorical("c", list("abcd"))]), 4.0)
     tally = corrected(plan, 100, 300)
-    plain = hush.Tally(plan, tally.reports, tally.answered, tally.counts)
-    view, unit = plan.questions[0].views[0], [1.0, 0.0, 0.0, 0.0]
-    channel = blanket_of(plan).channels[0]
-    law = law_of(channel.channel)
+    unit, channel = [1.0, 0.0, 0.0, 0.0], blanket_of(plan).channels[0]
+    law, own = law_of(channel.channel), tally.among(0)
+    assert own is not None
+    assert own.loose == 0.0
     _, variance = spread(channel, lambda output: (output == 0) / (law.p - law.q))
-    more = margin(tally, view).variance(unit) - margin(plain, view).variance(unit)
-    assert more == pytest.approx(300 * variance / 100**2)
+    found = counted(tally, 0)
+    x = sums(unit, found.shares)
+    assert found.variance(x) == pytest.approx(law.variance(x) / 100 + 300 * variance / 100**2)

@@ -63,7 +63,7 @@ class FrequentViews:
             second = await asyncio.to_thread(self._visible.reveals.tally, following)
         found = await self._visible.spaced.get(
             ("frequent", plan.id, name, other),
-            (tally.reports, None if second is None else second.reports),
+            (tally.people, None if second is None else second.people),
             lambda: _searched(tally, name, second),
         )
 
@@ -114,7 +114,7 @@ def _searched(tally: Tally, name: str, second: Tally | None) -> Search | _Refusa
     try:
         return Search(tally, name, second)
     except EstimateError as error:
-        return _Refusal(str(error), tally.reports, *([] if second is None else [second.reports]))
+        return _Refusal(str(error), tally.people, *([] if second is None else [second.people]))
 
 
 def _document(

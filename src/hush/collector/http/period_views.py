@@ -58,7 +58,7 @@ class PeriodViews:
         tally = await self._visible.tally(request)
         intervals = requests.intervals(request, tally.plan)
         found = await asyncio.to_thread(self._visible.reveals.periods, tally.plan)
-        others = max(0, tally.reports - sum(part.reports for _, part in found))
+        others = max(0, tally.people - sum(part.people for _, part in found))
         counted = await self._visible.counted_periods(found)
 
         def make() -> bytes:
@@ -72,7 +72,7 @@ class PeriodViews:
             return msgspec.json.encode(PeriodsDocument(tally.plan.id, by, level, intervals, others, entries))
 
         key = ("periods", tally.plan.id, level, intervals, last, top, search, format_)
-        version = (others, len(found), *((period, part.tally.reports) for period, part in counted))
+        version = (others, len(found), *((period, part.tally.people) for period, part in counted))
         return _answer(await self._visible.shared.get(key, version, make), format_)
 
     @endpoint(
@@ -105,13 +105,13 @@ class PeriodViews:
                 rows, why = [change_row(row) for row in found], [*why, *found.left_out]
             if format_ == "csv":
                 return as_csv(rows, after.plan.schema, ChangeRow).encode()
-            counts = after.reports, before.reports
+            counts = after.people, before.people
             return msgspec.json.encode(
                 ChangesDocument(after.plan.id, before.plan.id, *counts, level, intervals, rows, why)
             )
 
         key = ("changes", after.plan.id, before.plan.id, level, intervals, top, search, format_)
-        return _answer(await self._visible.shared.get(key, (after.reports, before.reports), make), format_)
+        return _answer(await self._visible.shared.get(key, (after.people, before.people), make), format_)
 
 
 def _answer(made: bytes, format_: str) -> Response:
@@ -146,6 +146,6 @@ def _entries(found: list[tuple[Period, Counted]], periods: int, last: int, wante
     for period, counted in found[first:]:
         rows = [estimate_row(row) for row in chosen(counted.tally, wanted, counted.totals)]
         moved = [change_row(row) for row in _compared(before, counted, names, wanted)] if before is not None else []
-        entries.append(PeriodEntry(period.first, period.last, counted.tally.reports, rows, moved))
+        entries.append(PeriodEntry(period.first, period.last, counted.tally.people, rows, moved))
         before = counted if names else None
     return entries

@@ -120,7 +120,7 @@ class RelationViews:
         tally = await self._visible.tally(request)
 
         def document() -> RelationDocument:
-            about = (tally.plan.id, attribute, by, what, tally.reports, level)
+            about = (tally.plan.id, attribute, by, what, tally.people, level)
             try:
                 rows = [related_row(row) for row in make(tally, attribute, by, level)]
             except EstimateError as error:
@@ -134,7 +134,7 @@ class RelationViews:
             return msgspec.json.encode(found)
 
         key = ("related", tally.plan.id, kind, what, attribute, by, level, intervals, format_)
-        made = await self._visible.shared.get(key, tally.reports, text)
+        made = await self._visible.shared.get(key, tally.people, text)
         if format_ == "csv":
             return Response(made, headers=SECRET, media_type="text/csv")
         return as_json(made, headers=SECRET)
@@ -154,7 +154,7 @@ class RelationViews:
         tally = await self._visible.tally(request)
         made = await self._visible.spaced.get(
             ("range", tally.plan.id, name, level),
-            tally.reports,
+            tally.people,
             lambda: msgspec.json.encode(_range(tally, name, level)),
         )
         return as_json(made, headers=SECRET)
@@ -175,7 +175,7 @@ def _check(plan: Plan, kind: str, attribute: str, by: str | None) -> None:
 
 
 def _range(tally: Tally, name: str, level: float) -> RangeDocument:
-    about = (tally.plan.id, name, tally.reports, level)
+    about = (tally.plan.id, name, tally.people, level)
     try:
         shares = below(tally, name, level=level)
         found = quantiles(tally, name, level=level)
@@ -184,7 +184,7 @@ def _range(tally: Tally, name: str, level: float) -> RangeDocument:
     return RangeDocument(
         *about,
         shares[0].answers,
-        [QuantileRow(row.share, finite(row.point), row.low, row.high) for row in found],
-        [BelowRow(row.cut, finite(row.point), finite(row.stderr), row.low, row.high) for row in shares],
+        [QuantileRow(row.share, finite(row.point), row.low, row.high, row.needed) for row in found],
+        [BelowRow(row.cut, finite(row.point), finite(row.stderr), row.low, row.high, row.needed) for row in shares],
         None,
     )

@@ -170,7 +170,7 @@ class ReportHandlers:
         binary = formats.TALLY in request.headers.get("accept", "")
         tally = await self._visible.tally(request)
         make = tally.encode if binary else lambda: tally.to_json().encode()
-        text = await self._visible.shared.get(("tally text", tally.plan.id, binary), tally.reports, make)
+        text = await self._visible.shared.get(("tally text", tally.plan.id, binary), tally.people, make)
         kind = formats.TALLY if binary else formats.JSON
         return Response(text, headers=SECRET | {"Vary": "Accept"}, media_type=kind)
 
@@ -203,7 +203,7 @@ class ReportHandlers:
         plan = await self._find.plan(request)
         await asyncio.to_thread(self._store.close_plan, plan.id)
         # An admin may know the true number; readers still see the revealed one.
-        reports = (await asyncio.to_thread(self._store.tally, plan)).reports
+        reports = (await asyncio.to_thread(self._store.tally, plan)).people
         held = await asyncio.to_thread(self._store.plans)
         return encoded(self._visible.entry(next(one for one in held if one.plan.id == plan.id), reports))
 

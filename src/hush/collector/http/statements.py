@@ -165,22 +165,22 @@ def margins(tally: Tally, level: float, rows: list[Estimate], prospects: list[Pr
         target: max((row.high - row.low) / 2 for row in group) if not math.isnan(group[0].point) else math.nan
         for target, group in by_target(rows).items()
     }
-    predicted = by_target(one.prediction(max(tally.reports, 1), level) for one in prospects)
+    predicted = by_target(one.prediction(max(tally.people, 1), level) for one in prospects)
     for target, group in predicted.items():
-        expected = max(row.margin for row in group) if tally.reports else math.nan
+        expected = max(row.margin for row in group) if tally.people else math.nan
         width = _width(tally.plan.schema, target)
         found.append(MarginRow(*target, finite(expected), finite(achieved[target]), width))
-    return Margins(tally.plan.id, tally.reports, level, found)
+    return Margins(tally.plan.id, tally.people, level, found)
 
 
 def manipulations(tally: Tally, share: float) -> Manipulations:
     """Return how far each estimate can have been moved if this share of the reports was sent by liars."""
-    liars = math.ceil(Fraction(repr(share)) * tally.reports)  # the decimal number as written: 0.1 is one tenth
+    liars = math.ceil(Fraction(repr(share)) * tally.people)  # the decimal number as written: 0.1 is one tenth
     rows = [
         ShiftRow(name, what, finite(max(row.shift for row in group)), _width(tally.plan.schema, (name, what)))
         for (name, what), group in by_target(shifts(tally, liars)).items()
     ]
-    return Manipulations(tally.plan.id, tally.reports, share, liars, rows)
+    return Manipulations(tally.plan.id, tally.people, share, liars, rows)
 
 
 def spread(tally: Tally, attribute: str) -> DistributionDocument:
@@ -190,9 +190,9 @@ def spread(tally: Tally, attribute: str) -> DistributionDocument:
         why = f"attribute {attribute!r}: the questions look at it in bands or together with others only"
         if isinstance(plan.schema[attribute], Text):
             why = f"attribute {attribute!r}: is a text; /frequent has those that many people hold"
-        return DistributionDocument(plan.id, attribute, tally.reports, 0, [], [], [], why)
-    answers = tally.answered[plan.question(attribute)]
-    document = partial(DistributionDocument, plan.id, attribute, tally.reports, answers)
+        return DistributionDocument(plan.id, attribute, tally.people, 0, [], [], [], why)
+    answers = tally.answers(plan.question(attribute))
+    document = partial(DistributionDocument, plan.id, attribute, tally.people, answers)
     try:
         found = distribution(tally, attribute, bins=BINS)
     except EstimateError as error:

@@ -70,7 +70,7 @@ class Views:
         if format_ == "csv":
             key = ("csv", tally.plan.id, post, *wanted)
             table = await self._shared.get(
-                key, tally.reports, lambda: as_csv(document.estimates, tally.plan.schema).encode()
+                key, tally.people, lambda: as_csv(document.estimates, tally.plan.schema).encode()
             )
             return Response(table, headers=headers, media_type="text/csv")
         return as_json(text, headers=headers)
@@ -78,7 +78,7 @@ class Views:
     async def _rows(self, counted: Counted, wanted: Wanted) -> Rows:
         tally = counted.tally
         return await self._shared.get(
-            ("rows", tally.plan.id, *wanted), tally.reports, lambda: chosen(tally, wanted, counted.totals)
+            ("rows", tally.plan.id, *wanted), tally.people, lambda: chosen(tally, wanted, counted.totals)
         )
 
     async def _estimated(self, counted: Counted, wanted: Wanted, post: str) -> tuple[Estimates, bytes]:
@@ -89,12 +89,12 @@ class Views:
 
         def make() -> tuple[Estimates, bytes]:
             found = [estimate_row(row) for row in requests.POSTS[post](rows)]
-            head = plan.id, tally.reports, wanted.level, wanted.estimator, post
+            head = plan.id, tally.people, wanted.level, wanted.estimator, post
             document = Estimates(*head, found, plan.after, second, intervals)
             return document, msgspec.json.encode(document)
 
         key = ("estimates", plan.id, post, *wanted)
-        return await self._shared.get(key, (tally.reports, second), make)
+        return await self._shared.get(key, (tally.people, second), make)
 
     @endpoint(
         "GET",
@@ -123,17 +123,17 @@ class Views:
             counted = await visible.counted(await seen())
             tally = counted.tally
             if view == "estimates":
-                now: Hashable = tally.reports, visible.second(plan)
+                now: Hashable = tally.people, visible.second(plan)
                 if now == last:
                     return now, []
                 return now, [("estimates", (await self._estimated(counted, wanted, post))[1])]
             held = await self._shared.get("plans", moment(), self._store.plans)
             found = next(one for one in held if one.plan.id == plan.id)
-            now = tally.reports, found.open, visible.second(plan)
+            now = tally.people, found.open, visible.second(plan)
             if now == last:
                 return now, []
             return now, [
-                ("plan", msgspec.json.encode(visible.entry(found, tally.reports))),
+                ("plan", msgspec.json.encode(visible.entry(found, tally.people))),
                 ("estimates", (await self._estimated(counted, wanted, post))[1]),
                 ("margins", await self._margins(counted, wanted.level)),
                 ("manipulation", await self._manipulation(tally, share)),
@@ -171,7 +171,7 @@ class Views:
         known = await self._shared.get(("prospects", plan.id), 0, lambda: prospects(plan))
         return await self._shared.get(
             ("margins", plan.id, level),
-            tally.reports,
+            tally.people,
             lambda: msgspec.json.encode(statements.margins(tally, level, rows, known)),
         )
 
@@ -191,7 +191,7 @@ class Views:
     async def _manipulation(self, tally: Tally, share: float) -> bytes:
         return await self._shared.get(
             ("manipulation", tally.plan.id, share),
-            tally.reports,
+            tally.people,
             lambda: msgspec.json.encode(statements.manipulations(tally, share)),
         )
 
@@ -214,7 +214,7 @@ class Views:
         except SchemaError as error:
             raise Refused("not-found", str(error)) from None
         text = await self._visible.spaced.get(
-            (tally.plan.id, name), tally.reports, lambda: msgspec.json.encode(statements.spread(tally, name))
+            (tally.plan.id, name), tally.people, lambda: msgspec.json.encode(statements.spread(tally, name))
         )
         return as_json(text, headers=SECRET)
 
@@ -232,7 +232,7 @@ class Views:
     def _timed(self, tally: Tally) -> TimelineDocument:
         line = self._visible.timeline(tally.plan.id)
         width, counts = line.spans()
-        elsewhere = max(0, tally.reports - line.before - sum(counts))
+        elsewhere = max(0, tally.people - line.before - sum(counts))
         return TimelineDocument(tally.plan.id, line.before, elsewhere, line.start, width, counts)
 
 

@@ -74,7 +74,7 @@ class Visible:
         """Return a tally with the totals of its long lists. Reading them takes seconds: it may be slightly old."""
         if not _needs_reading(tally.plan):
             return Counted(tally)
-        return await self.spaced.get(("totals", tally.plan.id), tally.reports, lambda: Counted(tally).read())
+        return await self.spaced.get(("totals", tally.plan.id), tally.people, lambda: Counted(tally).read())
 
     async def counted_periods(self, found: Sequence[tuple[Period, Tally]]) -> list[tuple[Period, Counted]]:
         """Return the tallies of periods in the same way. If there are long lists, only the latest periods are read."""
@@ -87,11 +87,11 @@ class Visible:
             self._periods[plan.id] = now = {}
             for period, tally in latest:
                 before = known.get(period)
-                same = before is not None and before.tally.reports == tally.reports
+                same = before is not None and before.tally.people == tally.people
                 now[period] = before if before is not None and same else Counted(tally).read()
             return list(now.items())
 
-        version = tuple((period, tally.reports) for period, tally in latest)
+        version = tuple((period, tally.people) for period, tally in latest)
         return await self.spaced.get(("periods", plan.id), version, read)
 
     async def begin(self) -> None:
@@ -103,7 +103,7 @@ class Visible:
                 if held.open:  # others are seldom looked at, and can wait
                     self.relay(held.plan)
                 self.reveals.follow(held.plan)
-            return {held.plan.id: self.reveals.tally(held.plan).reports for held in self._store.plans()}
+            return {held.plan.id: self.reveals.tally(held.plan).people for held in self._store.plans()}
 
         every = self.reveals.every
         found = await asyncio.to_thread(counts)
@@ -170,7 +170,7 @@ class Visible:
     def entry(self, held: HeldPlan, reports: int | None = None) -> PlanEntry:
         """Return a plan as a document: with the reports that readers see, unless another number is given."""
         tally, reveals = self.reveals.tally(held.plan), self.reveals
-        seen = tally.reports if reports is None else reports
+        seen = tally.people if reports is None else reports
         shown = Shown(reveals.every, reveals.least, reveals.next(held.plan))
         return plan_entry(held, seen, shown, self.second(held.plan), tally.own, self.relay(held.plan))
 

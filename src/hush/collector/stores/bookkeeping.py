@@ -188,7 +188,7 @@ class RoundBook:
             return Past(now.number, shown, tally.reports, None, None), RoundBook.begun(found, self.people, self.course)
         loss, error = None, None
         if self.losses[0]:
-            row = estimate(layout_of(loss_plan(now)).tally(self.losses))[0]
+            row = estimate(layout_of(loss_plan(now)).tally(self.losses), refuse=False)[0]
             loss, error = row.point, row.stderr
         past = Past(now.number, now.weights, tally.reports, loss, error)
         return past, RoundBook.begun(step(now, tally), self.people, self.course)

@@ -90,4 +90,6 @@ def between(points: Sequence[Point], x: float) -> float:
     """Return a function that is linear between points, at x within them."""
     right = min(max(bisect_right(points, (x,)), 1), len(points) - 1)
     (t0, square0), (t1, square1) = points[right - 1], points[right]
+    if t0 == t1:
+        return square1
     return square0 + (square1 - square0) * (x - t0) / (t1 - t0)

@@ -16,7 +16,6 @@ An interval has every r for which the answers are plausible; the variances are t
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
@@ -24,13 +23,13 @@ from hush.core.schema import MISSING, Numeric
 from hush.core.views import Bands, Product, Sides, Value
 from hush.errors import EstimateError
 from hush.server.binomial import normal
-from hush.server.estimates import estimate
-from hush.server.intervals import Ratio, Sample, edge, sample_of
-from hush.server.own import MANY
+from hush.server.estimates import unbounded
+from hush.server.intervals import edge
 from hush.server.relations.bivariate import both_below, given
 from hush.server.relations.margins import margin
-from hush.server.relations.rows import Related, Relations, checked_level
-from hush.server.tally import Tally, among_of
+from hush.server.relations.rows import Related, Relations, checked_level, related
+from hush.server.sources import asked
+from hush.server.tally import Tally
 
 Method = Literal["copula", "moments"]
 _LEAST = 1e-6  # a share below a cut closer to 0 or 1 than this says nothing
@@ -106,7 +105,7 @@ def _copula(tally: Tally, attribute: str, by: str, level: float) -> Related:
     stderr = _slope_error(z[0], z[1], point, math.sqrt(variance(point)))
     stderr = min(stderr, (high - low) / (2 * normal(level)))  # near an end the slope says nothing
     answers = same.answers + first.answers + second.answers
-    return Related(attribute, None, by, None, point, stderr, low, high, answers)
+    return related((attribute, None, by, None), point, stderr, (low, high), (-1.0, 1.0), answers)
 
 
 def moved(tally: Tally, attribute: str, by: str, reports: int) -> float:
@@ -186,36 +185,25 @@ def _moments(tally: Tally, attribute: str, by: str, level: float) -> Related:
     (xy, xy_error, n), (xx, xx_error, m), (yy, yy_error, k) = second
     (x, x_error, i), (y, y_error, j) = first
     a, b, c = xx - x * x, yy - y * y, xy - x * y
-    answers = n + m + k + i + j
-    if not (a > 0 and b > 0):
-        return Related(attribute, None, by, None, math.nan, math.inf, -1.0, 1.0, answers)
+    answers, names = n + m + k + i + j, (attribute, None, by, None)
+    errors = [xy_error, xx_error, yy_error, x_error, y_error]
+    if not (a > 0 and b > 0 and all(map(math.isfinite, errors))):
+        return related(names, math.nan, math.inf, (-math.inf, math.inf), (-1.0, 1.0), answers)
     root = math.sqrt(a * b)
     r = c / root
     # The derivatives of r by the five averages.
     slopes = [1 / root, -r / (2 * a), -r / (2 * b), -y / root + r * x / a, -x / root + r * y / b]
-    errors = [xy_error, xx_error, yy_error, x_error, y_error]
     stderr = math.hypot(*(slope * error for slope, error in zip(slopes, errors, strict=True)))
     half = normal(level) * stderr
-    return Related(attribute, None, by, None, r, stderr, max(r - half, -1.0), min(r + half, 1.0), answers)
+    return related(names, r, stderr, (r - half, r + half), (-1.0, 1.0), answers)
 
 
 def _product(tally: Tally, index: int, view: Product) -> tuple[float, float, int]:
     """Return the average product of two positions, its standard error, and the number of answers."""
-    question, n = tally.plan.questions[index], tally.answered[index]
+    n = tally.answers(index)
     if n < 2:
         raise EstimateError(f"{' and '.join(view.attributes)}: too few people have answered the question about them")
-    sample = sample_of(question.channel.readings(tally.counts[index], n)[0])
-    own = among_of(tally, index)
-    if own is None:
-        mean = sample.mean if isinstance(sample, Sample) else sample.point
-        return mean * view.reach, sample.stderr * view.reach, n
-    law = sample_of(question.channel.readings(own.counts, MANY)[0])
-    if isinstance(sample, Sample) and isinstance(law, Sample):
-        added = own.added(law.variance, law.mean, sample.mean)
-        return sample.mean * view.reach, math.sqrt(sample.stderr**2 + added / n) * view.reach, n
-    assert isinstance(sample, Ratio)
-    assert isinstance(law, Ratio)
-    sample = replace(sample, own=(own, law))
+    sample = asked(tally, index)
     return sample.point * view.reach, sample.stderr * view.reach, n
 
 
@@ -227,5 +215,5 @@ def _position(tally: Tally, name: str, view: Product) -> tuple[float, float, int
     span = number.high - number.low
     if not any(Value(name) in question.views for question in tally.plan.questions):
         raise EstimateError(f"attribute {name!r}: moments need its mean too: give singles a share")
-    row = next(row for row in estimate(tally) if row.attribute == name and row.category is None)
+    row = next(row for row in unbounded(tally) if row.attribute == name and row.category is None)
     return (row.point - centre) / span, row.stderr / span, row.answers

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Literal
 from hush.core.channels import Cells
 from hush.core.looking import View
 from hush.errors import EstimateError
-from hush.server.intervals import Interval, clamped
+from hush.server.intervals import Interval
 from hush.server.relations.margins import Margin, margin
-from hush.server.relations.rows import Related, Relations, checked_level, quotient, score
+from hush.server.relations.rows import Related, Relations, checked_level, quotient, related, score
 from hush.server.relations.sets import Counted, Sums, counted
 from hush.server.tally import Tally
 from hush.show.tables import Table, farther, within
@@ -51,7 +51,8 @@ class Crosstab(Relations):
         for row in self:
             shown = within(100 * row.low, 100 * row.high)
             wide = 100 * farther(row.point, row.low, row.high)
-            lines.setdefault(row.category, []).append(f"{shown(100 * row.point)} ±{shown(wide)}")
+            cell = "too few" if row.needed is not None else f"{shown(100 * row.point)} ±{shown(wide)}"
+            lines.setdefault(row.category, []).append(cell)
         names = (self[0].attribute + " \\ " + self[0].by, *map(str, columns)) if self else ("",)
         what = {"all": "of all people", "rows": "of each row", "columns": "of each column"}[self.shares]
         level = "" if self.level is None else f", with margins of {100 * self.level:g} %"
@@ -97,9 +98,9 @@ def crosstab(
     found = []
     for i in range(rows):
         for j in range(columns):
-            point, stderr, (low, high) = grid.cell(i, j, each) if shares == "all" else grid.part(i, j, each, shares)
-            label, other = grid.first.labels[i], grid.second.labels[j]
-            found.append(Related(attribute, label, by, other, point, stderr, low, high, grid.answers))
+            point, stderr, ends = grid.cell(i, j, each) if shares == "all" else grid.part(i, j, each, shares)
+            names = attribute, grid.first.labels[i], by, grid.second.labels[j]
+            found.append(related(names, point, stderr, ends, (0.0, 1.0), grid.answers))
     made = Crosstab(found, level=level, simultaneous=simultaneous)
     made.shares = shares
     return made
@@ -119,7 +120,7 @@ class Grid:
     def answers(self) -> int:
         """The number of answers to all questions that it comes from."""
         parts = {part.question: part.shares.n for part in (*self.first.parts, *self.second.parts)}
-        return sum({**parts, self.question: self.cells.n}.values())
+        return round(sum({**parts, self.question: self.cells.n}.values()))
 
     def at(self, i: int, j: int) -> int:
         """Return the cell of a row and a column among those of the question."""
@@ -152,9 +153,9 @@ class Grid:
         ]
 
     @cached_property
-    def _masses(self) -> tuple[list[float], list[float]]:
-        """The shares of rows and columns that variances use."""
-        return self._sums(self.cells.shares)
+    def _masses(self) -> list[tuple[list[float], list[float], list[float]]]:
+        """The shares of cells, rows and columns that variances use; and the same with one person more for each cell."""
+        return [(cells, *self._sums(cells)) for cells in (self.cells.shares, self.cells.fuller)]
 
     @cached_property
     def _owns(self) -> tuple[float, float]:
@@ -176,52 +177,55 @@ class Grid:
         The other cells keep their proportions.
         """
         rows, columns = len(self.first.labels), len(self.second.labels)
-        f = self.cells.shares[self.at(i, j)]
-        rest = (1 - share) / (1 - f) if f < 1 else 0.0
-        right, below = (self._masses[0][i] - f) * rest, (self._masses[1][j] - f) * rest
         # The question's own margins are taken out of its cells, and come back as a part of the pools.
         alpha = (self._owns[0] - 1) / columns - x * self._owns[0]
         beta = (self._owns[1] - 1) / rows - y * self._owns[1]
         corner = 1 + alpha + beta
-        weights = Sums(
-            1 + columns * alpha + rows * beta,
-            corner**2 + (columns - 1) * alpha**2 + (rows - 1) * beta**2,
-            corner * share + alpha * right + beta * below,
-            corner**2 * share + alpha**2 * right + beta**2 * below,
-        )
+        found = 0.0
+        for cells, in_rows, in_columns in self._masses:
+            f = cells[self.at(i, j)]
+            rest = (1 - share) / (1 - f) if f < 1 else 0.0
+            right, below = (in_rows[i] - f) * rest, (in_columns[j] - f) * rest
+            weights = Sums(
+                1 + columns * alpha + rows * beta,
+                corner**2 + (columns - 1) * alpha**2 + (rows - 1) * beta**2,
+                corner * share + alpha * right + beta * below,
+                corner**2 * share + alpha**2 * right + beta**2 * below,
+            )
+            found = max(found, self.cells.variance(weights))
         others = (1 / columns - x) ** 2 * self._beside[0][i] + (1 / rows - y) ** 2 * self._beside[1][j]
-        return self.cells.variance(weights) + others
+        return found + others
 
     def noise(self, share: float) -> float:
         """Return the variance of a cell of the question itself with this share, without any pooling."""
         return self.cells.variance(Sums(1.0, 1.0, share, share))
 
     def cell(self, i: int, j: int, level: float) -> tuple[float, float, Interval]:
-        """Return the share of a cell, its standard error and its interval."""
+        """Return the share of a cell, its standard error and its interval, which may leave 0..1."""
         point = self.points[i][j]
 
         def variance(x: float) -> float:
             return self.variance(i, j, x)
 
-        return point, math.sqrt(variance(min(max(point, 0.0), 1.0))), score(point, variance, level, (0.0, 1.0))
+        step = 1 / self.cells.n / (self.cells.law.p - self.cells.law.q)
+        return point, math.sqrt(variance(min(max(point, 0.0), 1.0))), score(point, variance, level, (0.0, 1.0), step)
 
     def part(self, i: int, j: int, level: float, of: Shares) -> tuple[float, float, Interval]:
-        """Return the share of a cell among its row or its column, its standard error and its interval."""
+        """Return the share of a cell among its row or its column, its standard error and its interval.
+
+        The interval may leave 0..1, and has no bounds if the row or the column may be empty.
+        """
         top, by_row = self.points[i][j], of == "rows"
         bottom = self.margins[0][i] if by_row else self.margins[1][j]
         if not bottom > 0:
-            return math.nan, math.inf, (0.0, 1.0)
+            return math.nan, math.inf, (-math.inf, math.inf)
 
         def spread(x: float) -> float:
             return self.variance(i, j, min(max(x * bottom, 0.0), 1.0), x * by_row, x * (not by_row))
 
         point = top / bottom
         stderr = math.sqrt(spread(min(max(point, 0.0), 1.0))) / bottom
-        ends = min(point, 0.0) - 1, max(point, 1.0) + 1
-        low, high = quotient(top, bottom, spread, level, ends)
-        if low <= ends[0] or high >= ends[1]:  # the row or column may be empty
-            low, high = 0.0, 1.0
-        return point, stderr, clamped((low, high), (0.0, 1.0))
+        return point, stderr, quotient(top, bottom, spread, level, (0.0, 1.0))
 
 
 def _unit(size: int, at: int) -> list[float]:
@@ -240,7 +244,7 @@ def tabulated(tally: Tally, attribute: str, by: str, pooled: bool = True) -> Gri
             f"relations=[({attribute!r}, {by!r})]"
         )
     question = plan.questions[index]
-    if not tally.answered[index]:
+    if not tally.answers(index):
         raise EstimateError(f"attributes {attribute!r}, {by!r}: nobody has answered the question about them yet")
     first, second = question.views
     turned = first.of != (attribute,)

@@ -13,16 +13,21 @@ of G_j: the covariance of X_j and F_j is m*f*(F_1 - f), so m cancels. Theta foll
 numbers of answers and the estimated shares.
 
 **Intervals** have every m for which the data are plausible, as for all quotients (Fieller 1954): if a group may be
-empty, its mean may be anything in the domain. **Differences** of two groups of one question have exact covariances:
-given a person of group i, the number reported for row j has mean 0 whatever else is reported, so only memberships and
-the own row's number contribute.
+empty, its mean may be anything in the domain. Weights and variances are computed from shares with one person more for
+each group, (n*share + 1)/(n + groups): with few people and a large epsilon a group that seems to be empty would
+otherwise have no variance at all.
+
+**Differences** take the distances of both intervals from their points (`hush.server.intervals.difference`). The
+covariance of two groups of one question is exact: given a person of group i, the number reported for row j has mean 0
+whatever else is reported, so only memberships and the own row's number contribute. It counts where it widens the
+interval.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -31,14 +36,13 @@ from hush.core.looking import View
 from hush.core.schema import Categorical, Numeric
 from hush.core.views import Value
 from hush.errors import EstimateError
-from hush.server.binomial import normal
-from hush.server.intervals import Interval, Ratio, edge, ratio, ratio_interval, tester
+from hush.server.intervals import Interval, Ratio, beyond, difference, people_of, ratio, ratio_interval, tester
 from hush.server.own import MANY, Among
 from hush.server.relations.margins import Margin, margin
-from hush.server.relations.rows import Related, Relations, checked_level
+from hush.server.relations.rows import Related, Relations, checked_level, related
 from hush.server.simplex import simplex
 from hush.server.sources import Scale
-from hush.server.tally import Tally, among_of
+from hush.server.tally import Tally
 
 if TYPE_CHECKING:
     import altair as alt
@@ -91,16 +95,13 @@ class Means(Relations):
             if (i > j if versus is None else labels[j] == versus and i != j)
         ]
         each = checked_level(self.level, len(pairs), self.simultaneous)
-        found = []
+        number, found = self._grouped.number, []
+        width = number.high - number.low
         for i, j in pairs:
-            point, stderr = self._grouped.difference(i, j)
-            half = normal(each) * stderr
-            widest = self._grouped.number.high - self._grouped.number.low
-            low, high = (-widest, widest) if math.isnan(point) else (point - half, point + half)
+            point, stderr, ends = self._grouped.difference(i, j, each)
             row = self[i]
-            name = f"{labels[i]} - {labels[j]}"
-            found.append(Related(row.attribute, None, row.by, name, point, stderr, low, high, row.answers))
-        number = self._grouped.number
+            names = row.attribute, None, row.by, f"{labels[i]} - {labels[j]}"
+            found.append(related(names, point, stderr, ends, (-width, width), row.answers))
         return Differences(found, level=self.level, simultaneous=self.simultaneous, named=number.length)
 
 
@@ -138,8 +139,9 @@ def means(
     for j, label in enumerate(labels):
         point, stderr, bounds = found.mean(j, each)
         value = scale.value(point)
-        low, high = scale.around(bounds, value)
-        rows.append(Related(attribute, None, by, label, value, scale.half * stderr, low, high, found.answers))
+        ends = scale.around(bounds, value, cut=False)
+        names = attribute, None, by, label
+        rows.append(related(names, value, scale.half * stderr, ends, (scale.low, scale.high), found.answers))
     return Means(rows, level=level, simultaneous=simultaneous, grouped=found)
 
 
@@ -149,25 +151,31 @@ class Grouped:
 
     channel: Rows
     counts: tuple[int, ...]
-    n: int
+    whole: int
     number: Numeric
     labels: tuple[str | int, ...]
     beside: Margin | None
     own: Among | None = None
 
+    @cached_property
+    def n(self) -> float:
+        """The number of people who answered this question."""
+        return self.whole if self.own is None else self.whole - self.own.number
+
     @property
     def answers(self) -> int:
         """The number of answers to all questions that it comes from."""
-        return self.n + (self.beside.answers if self.beside else 0)
+        return round(self.n) + (self.beside.answers if self.beside else 0)
 
     @cached_property
     def ratios(self) -> list[Ratio]:
         """The numerators and denominators of all groups, from this question alone."""
-        found = _ratios(self.channel, self.counts, self.n)
+        found = _ratios(self.channel, self.counts, self.whole)
         if self.own is None:
             return found
         laws = _ratios(self.channel, self.own.counts, MANY)
-        return [replace(one, own=(self.own, law)) for one, law in zip(found, laws, strict=True)]
+        left = [people_of(one, law, self.own.number, self.own.loose) for one, law in zip(found, laws, strict=True)]
+        return [one for one in left if isinstance(one, Ratio)]
 
     @cached_property
     def _known(self) -> list[tuple[float, float]] | None:
@@ -184,9 +192,11 @@ class Grouped:
     def _masses(self) -> list[float]:
         """The shares of the groups' (present) members that variances use."""
         if self._known is not None:
-            return simplex([share for share, _ in self._known])
-        found = [max(one.denominator.mean, 0.0) for one in self.ratios]
-        return [share / max(math.fsum(found), 1.0) for share in found]
+            found = simplex([share for share, _ in self._known])
+        else:
+            here = [max(one.denominator.mean, 0.0) for one in self.ratios]
+            found = [share / max(math.fsum(here), 1.0) for share in here]
+        return [(self.n * share + 1) / (self.n + len(found)) for share in found]
 
     @cached_property
     def _thetas(self) -> list[float]:
@@ -196,7 +206,12 @@ class Grouped:
         here = float(self.channel.presences[1])
         found = []
         for one, f, (_, variance) in zip(self.ratios, self._masses, self._known, strict=True):
-            found.append((f * (here - f) / self.n + variance) / (one.denominator.variance / self.n + variance))
+            spread = one.denominator.variance
+            if one.own is not None and isinstance(one.own.law, Ratio):
+                spread += one.own.per * one.own.law.denominator.variance
+            # Of a group that nobody was seen in, the spread is that of its share with one person more.
+            spread = max(spread, f * (here - f))
+            found.append((f * (here - f) / self.n + variance) / (spread / self.n + variance))
         return found
 
     def _share(self, j: int) -> float:
@@ -218,20 +233,22 @@ class Grouped:
 
         known = one.numerator.squares
         assert known is not None
-        test = tester(self.n, level)
+        test = tester(self.n, level, one.freedom)
 
         def spread(x: float) -> float:
-            return one.spread(x * theta) + self.n * (x * (1 - theta)) ** 2 * variance
+            found = one.spread(x * theta) + self.n * (x * (1 - theta)) ** 2 * variance
+            if one.own is not None:  # of the members x*(1 - theta) is left, as their share is known from elsewhere too
+                found += one.own.at(x * theta, x * (1 - theta) * share) - one.own.at(x * theta)
+            return found
 
         def plausible(x: float) -> bool:
-            away = top - x * share
+            away, inside = top - x * share, min(max(x, -1.0), 1.0)
             room = 1 - x - away if away < 0 else away + 1 + x
-            return test(away, spread(x), 0.0, known.variances(x)[1], room)
+            return test(away, spread(x), 0.0, known.variances(inside)[1] + one.added(inside), room)
 
         point = top / share
-        middle = min(max(point, -1.0), 1.0)
         stderr = math.sqrt(spread(point) / self.n) / share
-        return point, stderr, (edge(plausible, middle, -1.0), edge(plausible, middle, 1.0))
+        return point, stderr, beyond(plausible, point, 2.0)
 
     def shift(self, j: int, reports: int) -> float:
         """Return how far malicious reports can have moved the mean of a group, on the scale [-1, 1]."""
@@ -239,7 +256,7 @@ class Grouped:
         point = self.mean(j, 0.95)[0]
         if math.isnan(point):
             return math.inf
-        reading = self.channel.groups(self.counts, self.n)[j]
+        reading = self.channel.groups(self.counts, self.whole)[j]
         assert reading.presence is not None
         mixed = [v - point * theta * g for v, g in zip(reading.values, reading.presence, strict=True)]
         moved = reports * (max(mixed) - min(mixed)) / self.n
@@ -253,14 +270,17 @@ class Grouped:
             moved, less = max(moved, abs(point) * aside), max(less, aside)
         return moved / (share - less) if share > less else math.inf
 
-    def difference(self, i: int, j: int) -> tuple[float, float]:
-        """Return the difference of the means of two groups, and its standard error, on the number's own scale."""
-        scale = Scale(self.number, None).half
-        (x, a, _), (y, b, _) = self.mean(i, 0.95), self.mean(j, 0.95)
+    def difference(self, i: int, j: int, level: float) -> tuple[float, float, Interval]:
+        """Return the difference of the means of two groups, its standard error and interval, on the number's scale."""
+        scale = Scale(self.number, None)
+        (x, a, one), (y, b, other) = self.mean(i, level), self.mean(j, level)
         if math.isnan(x) or math.isnan(y):
-            return math.nan, math.inf
-        variance = a * a + b * b - 2 * self._covariance(i, j, x, y)
-        return scale * (x - y), scale * math.sqrt(max(variance, 0.0))
+            return math.nan, math.inf, (-math.inf, math.inf)
+        covariance = self._covariance(i, j, x, y)
+        correlation = covariance / (a * b) if a > 0 and b > 0 else 0.0
+        point, (low, high) = difference((x, one), (y, other), correlation, (-1.0, 1.0))
+        stderr = scale.half * math.sqrt(max(a * a + b * b - 2 * covariance, 0.0))
+        return scale.half * point, stderr, (scale.half * low, scale.half * high)
 
     def _covariance(self, i: int, j: int, x: float, y: float) -> float:
         """Return the covariance of the estimated means of two groups."""
@@ -296,16 +316,18 @@ class Grouped:
         one, other = self.ratios[i], self.ratios[j]
         assert one.own is not None
         assert other.own is not None
-        means = one.own[1].away(b), other.own[1].away(c)
+        assert isinstance(one.own.law, Ratio)
+        assert isinstance(other.own.law, Ratio)
+        means = one.own.law.away(b), other.own.law.away(c)
         values, mixed, presences = self._blanket
         inside = values - (b + c) * mixed + b * c * presences - means[0] * means[1]
-        return self.own.per * (inside + self.own.loose * (means[0] - one.away(b)) * (means[1] - other.away(c)))
+        return one.own.per * (inside + one.own.loose * (means[0] - one.away(b)) * (means[1] - other.away(c)))
 
     @cached_property
     def _blanket(self) -> tuple[float, float, float]:
         """The averages of X_i*X_j, X_i*F_j and F_i*F_j in an own report: the same for any two groups."""
         assert self.own is not None
-        reading = self.channel.groups(self.counts, self.n)[0]
+        reading = self.channel.groups(self.counts, self.whole)[0]
         assert reading.presence is not None
         found = [0.0, 0.0, 0.0]
         for output, chance in self.own.blanket.law.items():
@@ -361,11 +383,11 @@ def grouped(tally: Tally, attribute: str, by: str, pooled: bool = True) -> Group
     seen = groups.seen(plan.schema)
     assert isinstance(channel, Rows)
     assert isinstance(seen, Categorical)
-    if not tally.answered[index]:
+    if not tally.answers(index):
         raise EstimateError(f"attribute {attribute!r}: nobody has answered the question by {by!r} yet")
     beside = _others(tally, groups, index) if pooled and plan.k == 1 and not number.optional else None
-    counts, n, own = tuple(tally.counts[index]), tally.answered[index], among_of(tally, index)
-    return Grouped(channel, counts, n, number, tuple(seen.labels), beside, own)
+    counts, whole, own = tuple(tally.counts[index]), tally.answered[index], tally.among(index)
+    return Grouped(channel, counts, whole, number, tuple(seen.labels), beside, own)
 
 
 def _others(tally: Tally, view: View, index: int) -> Margin | None:

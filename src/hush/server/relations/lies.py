@@ -67,7 +67,7 @@ def shifts(tally: Tally, reports: int) -> Shifts:
         raise EstimateError("the number of malicious reports must be a whole number, 0 or more")
     found: list[Shift] = []
     for index, question in enumerate(tally.plan.questions):
-        if not tally.answered[index]:
+        if not tally.answers(index):
             continue
         channel, views = question.channel, question.views
         if isinstance(channel, Cells) and len(views) == 2 and None not in channel.sizes:

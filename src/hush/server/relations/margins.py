@@ -38,9 +38,9 @@ class Part:
             return [math.fsum(found[i * self.cells : (i + 1) * self.cells]) for i in range(size)]
         return [math.fsum(found[i::size]) for i in range(size)]
 
-    def masses(self, size: int) -> list[float]:
-        """Return the shares of the items that variances use."""
-        found = self.shares.shares
+    def masses(self, size: int, full: bool) -> list[float]:
+        """Return the shares of the items that variances use, perhaps with one person more for each item."""
+        found = self.shares.fuller if full else self.shares.shares
         if self.first:
             return [math.fsum(found[i * self.cells : (i + 1) * self.cells]) for i in range(size)]
         return [math.fsum(found[i::size]) for i in range(size)]
@@ -63,7 +63,7 @@ class Margin:
     @property
     def answers(self) -> int:
         """The number of answers that it is pooled from."""
-        return sum(part.shares.n for part in self.parts)
+        return round(sum(part.shares.n for part in self.parts))
 
     @property
     def points(self) -> list[float]:
@@ -75,10 +75,10 @@ class Margin:
             for i in range(size)
         ]
 
-    def masses(self) -> list[float]:
+    def masses(self, full: bool = False) -> list[float]:
         """The shares that variances use, from all parts together."""
         size = len(self.labels)
-        found = [part.masses(size) for part in self.parts]
+        found = [part.masses(size, full) for part in self.parts]
         return [
             math.fsum(part.weight * masses[i] for part, masses in zip(self.parts, found, strict=True))
             for i in range(size)
@@ -90,9 +90,11 @@ class Margin:
 
     def variance(self, weights: Sequence[float], without: int | None = None) -> float:
         """Return the variance of a weighted sum of the pooled shares (or of its parts except one question's)."""
-        masses = self.masses()
-        return math.fsum(
-            part.weight**2 * part.variance(weights, masses) for part in self.parts if part.question != without
+        return max(
+            math.fsum(
+                part.weight**2 * part.variance(weights, masses) for part in self.parts if part.question != without
+            )
+            for masses in (self.masses(), self.masses(full=True))
         )
 
 
@@ -106,7 +108,7 @@ def margin(tally: Tally, view: View, pooled: bool = True, only: int | None = Non
     for index, question in enumerate(plan.questions):
         if view not in question.views or (only is not None and index != only):
             continue
-        if only is None and (not tally.answered[index] or (not pooled and len(question.views) > 1)):
+        if only is None and (not tally.answers(index) or (not pooled and len(question.views) > 1)):
             continue
         shape = _shape(plan, index, view, size)
         if shape is None:

@@ -33,9 +33,11 @@ from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.core.schema import Choices
 from hush.errors import EstimateError
-from hush.server.estimates import Estimate, Estimates
-from hush.server.intervals import bounds, clamped, summarise
-from hush.server.relations.rows import Related, Relations, checked_level
+from hush.server.estimates import Estimate, Estimates, shown
+from hush.server.intervals import Sample, bounds, people_of, summarise
+from hush.server.own import MANY, Among, among
+from hush.server.relations.rows import Related, Relations, checked_level, related
+from hush.server.sources import last_of_all
 from hush.server.tally import Tally
 
 NONE = "(none)"
@@ -62,14 +64,15 @@ def pairs(
     values: Sequence[str] | None = None,
     level: float = 0.95,
     simultaneous: bool = True,
+    own: int = 0,
 ) -> Pairs:
     """Return the share of people who hold both of two values of choices, for all pairs of `values` (by default all).
 
     It needs the reports themselves, each once, and a plan that asks about all values in one question
     (`choices="pairs"`). Points are unbiased, and may be negative; intervals are cut to 0..1. By default all intervals
-    hold together with probability `level`, as pairs are many.
+    hold together with probability `level`, as pairs are many. `own` of the reports are a relay's own.
     """
-    found = Together(plan, attribute, values)
+    found = Together(plan, attribute, values, own)
     for report in reports:
         if report.plan is not plan and report.plan != plan:
             raise EstimateError("a report is of another plan")
@@ -82,7 +85,7 @@ def pairs(
 class Together:
     """Counts of the answers about choices: how many there are, with each of some values, and with each pair of them."""
 
-    def __init__(self, plan: Plan, attribute: str, values: Sequence[str] | None = None) -> None:
+    def __init__(self, plan: Plan, attribute: str, values: Sequence[str] | None = None, own: int = 0) -> None:
         choices, self.question, channel = _asked(plan, attribute)
         self._support = _support(channel, attribute)
         wanted = list(choices.values if values is None else values)
@@ -94,6 +97,9 @@ class Together:
         self._attribute = attribute
         self.places = {choices.values.index(value): value for value in wanted}
         self.answers, self.alone, self.both = 0, Counter[int](), Counter[tuple[int, int]]()
+        if type(own) is not int or own < 0:
+            raise EstimateError("own must be a whole number, 0 or more: how many of the reports are a relay's own")
+        self._own = among(plan, self.question, own)
 
     def add(self, members: Iterable[int]) -> None:
         """Count one answer, whose members are in order."""
@@ -107,14 +113,18 @@ class Together:
         n, name, values = self.answers, self._attribute, tuple(map(float, self._support.values))
         found = list(combinations(sorted(self.places), 2))
         each = checked_level(level, len(found), simultaneous)
-        rows = []
+        rows, people = [], n if self._own is None else max(0, round(n - self._own.number))
         for one, other in found:
             two = self.both[one, other]
             single = self.alone[one] + self.alone[other] - 2 * two
             sample = summarise((n - single - two, single, two), values, self._support.squares)
-            low, high = clamped(bounds(sample, each), (0.0, 1.0)) if n else (0.0, 1.0)
-            held = self.places[one], name, self.places[other]
-            rows.append(Related(name, *held, sample.mean, sample.stderr, low, high, n))
+            if self._own is not None:
+                law = summarise(_counts(self._own, one, other), values, self._support.squares)
+                left = people_of(sample, law, self._own.number, self._own.loose)
+                assert isinstance(left, Sample)
+                sample = left
+            names = name, self.places[one], name, self.places[other]
+            rows.append(related(names, sample.mean, sample.stderr, bounds(sample, each), (0.0, 1.0), people))
         return Pairs(rows, level=level, simultaneous=simultaneous)
 
 
@@ -125,11 +135,20 @@ def nothing(tally: Tally, attribute: str, *, level: float = 0.95) -> Estimates:
     """
     _, index, channel = _asked(tally.plan, attribute)
     checked_level(level)
-    n, count = tally.answered[index], tally.counts[index][-1]
-    sample = summarise((n - count, count), tuple(map(float, channel.supports)))
-    low, high = clamped(bounds(sample, level), (0.0, 1.0)) if n else (0.0, 1.0)
-    row = Estimate(attribute, NONE, sample.mean, sample.stderr, low, high, n)
-    return Estimates([row], level=level, schema=tally.plan.schema)
+    without, within = map(float, channel.supports)
+    sample = last_of_all(tally, index, (without, within))
+    row = Estimate(attribute, NONE, sample.mean, sample.stderr, *bounds(sample, level), tally.answers(index))
+    return Estimates([shown(row, tally.plan.schema)], level=level, schema=tally.plan.schema)
+
+
+def _counts(own: Among, one: int, other: int) -> tuple[int, int, int]:
+    """Return how many of `MANY` own reports have none of two items, one of them, or both."""
+    found = [0.0, 0.0, 0.0]
+    for output, chance in own.blanket.law.items():
+        members = (output,) if isinstance(output, int) else output
+        found[(one in members) + (other in members)] += chance
+    single, both = round(MANY * found[1]), round(MANY * found[2])
+    return MANY - single - both, single, both
 
 
 def _asked(plan: Plan, attribute: str) -> tuple[Choices, int, Picks]:

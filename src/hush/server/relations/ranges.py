@@ -2,9 +2,14 @@
 
 `hush.server.relations.tree` has the shares.
 
-**Quantiles.** A cut is plausible for a quantile if the interval of the share below it contains the quantile's share.
-The interval of the quantile reaches from the cut before the first plausible one to the cut after the last. Its point is
-where the nearest shares that increase reach it. Between two cuts nothing is known: values are taken as even there.
+**Quantiles.** The band between two neighbouring cuts is plausible for the quantile of a share q unless the interval of
+the share below its lower cut lies above q, or that of the share below its upper cut lies below q. The interval of the
+quantile has all plausible bands. One band holds the quantile, and each of its two ends rejects it wrongly with the
+probability (1 - level)/2 at most, whoever the people are: heaps and gaps make no difference. Its point is where the
+nearest shares that increase reach q. Between two cuts nothing is known: values are taken as even there.
+
+**Where nobody is.** If half of the people lie at one end and half at the other, every value between them is a median.
+The interval then has all of them, however many people answer, and is not refused.
 """
 
 from __future__ import annotations
@@ -13,26 +18,48 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, ClassVar
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 from hush.core.schema import Numeric
 from hush.errors import EstimateError
+from hush.server.estimates import few, too_few
+from hush.server.intervals import laid, needed, says_nothing
 from hush.server.relations.rows import checked_level
 from hush.server.relations.tree import fitted
 from hush.server.tally import Tally
-from hush.show.rows import R, Rows
+from hush.show.rows import Row, Rows
 from hush.show.tables import Table, number, percent, within
 
 if TYPE_CHECKING:
     import altair as alt
 
 
-class Levelled(Rows[R]):
+class _Answered(Row, Protocol):
+    """A row from so many answers, and perhaps too few."""
+
+    @property
+    def answers(self) -> int:
+        """The number of answers."""
+
+    @property
+    def needed(self) -> int | None:
+        """About how many answers it takes to say something."""
+
+
+A = TypeVar("A", bound=_Answered)
+
+
+class Levelled(Rows[A]):
     """Rows with the level of their intervals."""
 
-    def __init__(self, rows: Iterable[R] = (), *, level: float | None = None, number: Numeric | None = None) -> None:
+    def __init__(self, rows: Iterable[A] = (), *, level: float | None = None, number: Numeric | None = None) -> None:
         super().__init__(rows)
         self.level, self.number = level, number
+
+    def _notes(self) -> tuple[str, ...]:
+        return tuple(too_few((row.attribute, row.answers, row.needed) for row in self))
 
 
 @dataclass(frozen=True)
@@ -46,6 +73,7 @@ class Quantile:
     low: float
     high: float
     answers: int
+    needed: int | None = None
 
 
 class Quantiles(Levelled[Quantile]):
@@ -59,7 +87,9 @@ class Quantiles(Levelled[Quantile]):
         "low": float,
         "high": float,
         "answers": int,
+        "needed": float,
     }
+    _rare: ClassVar = ("needed",)
 
     _scaled: ClassVar = ("point", "low", "high")
 
@@ -68,8 +98,10 @@ class Quantiles(Levelled[Quantile]):
         shown, named = [], None if self.number is None else self.number.named
         for row in self:
             point, low, high = map(within(row.low, row.high, named), (row.point, row.low, row.high))
-            shown.append((row.attribute, f"{100 * row.share:g} % below", point, f"{low} .. {high}", f"{row.answers:,}"))
-        return Table(("attribute", "quantile", "value", percent(self.level, "interval"), "answers"), shown, texts=2)
+            what = f"{100 * row.share:g} % below"
+            shown.append((row.attribute, what, few(row, point), f"{low} .. {high}", f"{row.answers:,}"))
+        columns = ("attribute", "quantile", "value", percent(self.level, "interval"), "answers")
+        return Table(columns, shown, texts=2, notes=self._notes())
 
     def plot(self) -> alt.LayerChart:
         """Draw them with their intervals, as an Altair chart. Needs `pip install 'hush-ldp[plot]'`."""
@@ -90,6 +122,7 @@ class Below:
     low: float
     high: float
     answers: int
+    needed: int | None = None
 
 
 class Shares(Levelled[Below]):
@@ -104,7 +137,9 @@ class Shares(Levelled[Below]):
         "low": float,
         "high": float,
         "answers": int,
+        "needed": float,
     }
+    _rare: ClassVar = ("needed",)
 
     _scaled: ClassVar = ("cut",)
 
@@ -117,8 +152,9 @@ class Shares(Levelled[Below]):
             what = (
                 self.number.spanned(None, row.cut) if self.number is not None and named else f"up to {number(row.cut)}"
             )
-            shown.append((row.attribute, what, point, f"{low} .. {high}", f"{row.answers:,}"))
-        return Table(("attribute", "share", "value", percent(self.level, "interval"), "answers"), shown, texts=2)
+            shown.append((row.attribute, what, few(row, point), f"{low} .. {high}", f"{row.answers:,}"))
+        columns = ("attribute", "share", "value", percent(self.level, "interval"), "answers")
+        return Table(columns, shown, texts=2, notes=self._notes())
 
     def plot(self, quantiles: Quantiles | None = None) -> alt.LayerChart:
         """Draw them with a band of intervals, and perhaps quantiles, as an Altair chart.
@@ -149,8 +185,13 @@ def below(
     each = checked_level(level, len(wanted), simultaneous)
     rows = []
     for cut in wanted:
-        point, stderr, (low, high) = tree.below(tree.cuts.index(cut), each)
-        rows.append(Below(attribute, None, cut, point, stderr, low, high, tree.answers))
+        point, stderr, ends = tree.below(tree.cuts.index(cut), each)
+        low, high = laid(ends, point, (0.0, 1.0))
+        if math.isnan(point) or says_nothing((low, high), (0.0, 1.0)):
+            takes = needed(tree.answers, ends, (0.0, 1.0))
+            rows.append(Below(attribute, None, cut, math.nan, math.inf, low, high, tree.answers, takes))
+        else:
+            rows.append(Below(attribute, None, cut, point, stderr, low, high, tree.answers))
     return Shares(rows, level=level, number=tree.number)
 
 
@@ -162,17 +203,22 @@ def quantiles(
         raise EstimateError("a quantile is for a share between 0 and 1")
     checked_level(level)
     tree = fitted(tally, attribute)
-    bounds = [tree.below(place, level)[2] for place in range(len(tree.cuts))]
+    inner = [laid(ends, point, (0.0, 1.0)) for point, _, ends in (tree.below(i, level) for i in range(len(tree.cuts)))]
+    bounds = [(0.0, 0.0), *inner, (1.0, 1.0)]  # nobody lies below the domain, and all below its end
+    doubt = median(high - low for low, high in inner)
+    domain = tree.number.low, tree.number.high
     rows = []
     for q in shares:
-        point = tree.quantile(q)
-        plausible = [place for place, (low, high) in enumerate(bounds) if low <= q <= high]
-        rejected = [place for place, (_, high) in enumerate(bounds) if high < q]
-        first = plausible[0] if plausible else len(rejected)
-        last = plausible[-1] if plausible else len(rejected) - 1
-        # The quantile lies between two cuts: behind the last that lies below it, and before the first above.
-        low, high = tree.edges[first], tree.edges[last + 2]
+        plausible = [i for i, ((low, _), (_, high)) in enumerate(pairwise(bounds)) if low <= q <= high]
+        low, high = tree.edges[plausible[0]], tree.edges[plausible[-1] + 1]
+        point = min(max(tree.quantile(q), low), high)
         if tree.number.whole:  # a band ends with a whole number, and holds those up to it
-            point, low, high = map(float, map(math.ceil, (point, low, high)))
-        rows.append(Quantile(attribute, None, float(q), point, min(low, point), max(high, point), tree.answers))
+            low = math.floor(low) + 1.0 if plausible[0] else low
+            point, high = max(float(math.ceil(point)), low), float(math.ceil(high))
+        least = min(q, 1 - q)
+        if says_nothing((low, high), domain) and doubt > least:
+            takes = needed(tree.answers, (0.0, doubt), (0.0, least))
+            rows.append(Quantile(attribute, None, float(q), math.nan, low, high, tree.answers, takes))
+        else:
+            rows.append(Quantile(attribute, None, float(q), point, low, high, tree.answers))
     return Quantiles(rows, level=level, number=tree.number)

@@ -11,7 +11,13 @@ with S2 = sum of phi^2 and F2 = sum of share_i * phi_i^2. So (X - q*S)/(p-q) is 
 known from S, S2, F and F2: exactly, if the shares were known; the shares enter by F and F2 only, and are estimated.
 
 **Own reports** of a relay come from the blanket, which treats all items alike: with the probability `one` a given item
-is in a set, with `two` two given ones are. So they have E[X] = one*S and E[X^2] = one*S2 + two*(S^2 - S2).
+is in a set, with `two` two given ones are. So they have E[X] = one*S and E[X^2] = one*S2 + two*(S^2 - S2). What they
+add on average is subtracted from the sums, and their variance is added (`hush.server.own`).
+
+**Few people at large epsilons.** With the shares that were estimated, an item that none of n people holds has no
+variance at all, though it may be held by a few. So variances are also computed with one person more for each item,
+(n*share + 1)/(n + items), and the larger one counts: more persons alone would lessen the variance of a heap. With many
+people, or where the noise of the channel decides, that changes nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +31,7 @@ from typing import NamedTuple
 from hush.core.channels import Cells, Channel, Rows, Subset, Unary
 from hush.server.own import Among
 from hush.server.simplex import simplex
-from hush.server.tally import Tally, among_of
+from hush.server.tally import Tally
 
 
 class Sums(NamedTuple):
@@ -76,28 +82,40 @@ def law_of(channel: Channel) -> SetLaw:
 
 @dataclass(frozen=True)
 class Counted:
-    """The shares of the items of one question, from n reports: unbiased, and fit to be put into variances.
+    """The shares of the items of one question, from n people's reports: unbiased, and fit to be put into variances.
 
-    `own` are a relay's own reports, which were subtracted from the counts.
+    `counts` are those of all reports, with the `own` ones of a relay.
     """
 
     law: SetLaw
     counts: tuple[int, ...]
-    n: int
+    whole: int
     own: Among | None = None
+
+    @cached_property
+    def n(self) -> float:
+        """The number of people who answered; with a relay's own reports about how many, and never less than 0."""
+        return self.whole if self.own is None else max(self.whole - self.own.number, 0.0)
 
     @cached_property
     def points(self) -> list[float]:
         """The unbiased shares; they add up to 1 for sets of one size."""
         if not self.n:
             return [math.nan] * len(self.counts)
-        gap = self.law.p - self.law.q
-        return [(count / self.n - self.law.q) / gap for count in self.counts]
+        gap, taken = self.law.p - self.law.q, 0.0
+        if self.own is not None:
+            taken = self.own.number * self._blanket[0]
+        return [((count - taken) / self.n - self.law.q) / gap for count in self.counts]
 
     @cached_property
     def shares(self) -> list[float]:
         """The nearest shares that are nonnegative and add up to 1: variances need such."""
         return simplex(self.points) if self.n else [1 / len(self.counts)] * len(self.counts)
+
+    @cached_property
+    def fuller(self) -> list[float]:
+        """The same shares with one person more for each item."""
+        return fuller(self.shares, self.n)
 
     def value(self, weights: Sequence[float]) -> float:
         """Return the weighted sum of the shares."""
@@ -113,7 +131,8 @@ class Counted:
             return 0.0
         (one, two), gap = self._blanket, self.law.p - self.law.q
         mean, square = one * x.s, one * x.s2 + two * (x.s * x.s - x.s2)
-        return self.own.added(max(square - mean * mean, 0.0) / gap**2, (mean - self.law.q * x.s) / gap, x.f)
+        away = (mean - self.law.q * x.s) / gap - x.f
+        return self.own.number / self.n * (max(square - mean * mean, 0.0) / gap**2 + self.own.loose * away**2)
 
     @cached_property
     def _blanket(self) -> tuple[float, float]:
@@ -123,9 +142,14 @@ class Counted:
         return items / size, pairs / (size * (size - 1))
 
 
+def fuller(shares: Sequence[float], n: float) -> list[float]:
+    """Return the shares of n people with one person more for each item."""
+    return [(n * share + 1) / (n + len(shares)) for share in shares]
+
+
 def counted(tally: Tally, index: int) -> Counted:
     """Return the shares of a question whose reports are sets: of the categories, cells or rows."""
     channel, counts = tally.plan.questions[index].channel, tally.counts[index]
     if isinstance(channel, Rows):
         counts = [sum(counts[at : at + channel.group]) for at in range(0, len(counts), channel.group)]
-    return Counted(law_of(channel), tuple(counts), tally.answered[index], among_of(tally, index))
+    return Counted(law_of(channel), tuple(counts), tally.answered[index], tally.among(index))

@@ -7,7 +7,8 @@ combines its own estimate with the sum of its children's by inverse variance; do
 parent is shared among them by their variances. The root is known: 1.
 
 The passes are linear. The share below a cut is a fixed combination of all questions' estimates, so it is unbiased, and
-its variance is exact (`hush.server.relations.sets`). The interval is Wilson's for such sums.
+its variance is exact (`hush.server.relations.sets`). The interval is Wilson's for such sums, but never with less than
+the variance at the point itself (`rows.score`), and the shares in it have one person more for each band.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from hush.core.views import Bands
 from hush.errors import EstimateError
 from hush.server.intervals import Interval
 from hush.server.relations.rows import score
-from hush.server.relations.sets import Counted, Sums, counted
+from hush.server.relations.sets import Counted, Sums, counted, fuller
 from hush.server.simplex import simplex
 from hush.server.tally import Tally
 
@@ -45,10 +46,15 @@ class Tree:
     places: tuple[tuple[int, ...], ...]
     cuts: list[float]
 
+    @cached_property
+    def _all(self) -> float:
+        """The number of people who answered its questions."""
+        return math.fsum(level.n for level in self.levels)
+
     @property
     def answers(self) -> int:
         """The number of answers to all its questions."""
-        return sum(level.n for level in self.levels)
+        return round(self._all)
 
     @cached_property
     def edges(self) -> list[float]:
@@ -117,7 +123,7 @@ class Tree:
         """The share of missing values, averaged over the questions by their answers."""
         if not self._missing:
             return 0.0
-        return math.fsum(level.points[-1] * level.n for level in self.levels if level.n) / self.answers
+        return math.fsum(level.points[-1] * level.n for level in self.levels if level.n) / self._all
 
     @cached_property
     def bands(self) -> list[float]:
@@ -139,6 +145,11 @@ class Tree:
             sums = [math.fsum(whole[a:b]) for a, b in pairwise(edges)]
             found.append([*sums, *whole[len(self.cuts) + 1 :]])
         return found
+
+    @cached_property
+    def _fuller(self) -> list[list[float]]:
+        """The same shares with one person more for each band."""
+        return [fuller(shares, one.n) for one, shares in zip(self.levels, self._masses, strict=True)]
 
     @cached_property
     def _owns(self) -> list[list[float]]:
@@ -212,21 +223,29 @@ class Tree:
         present = 1 - self._gone
         point = total / present if present > 0 else math.nan
         if math.isnan(point):
-            return point, math.inf, (0.0, 1.0)
+            return point, math.inf, (-math.inf, math.inf)
         gone = [0.0] * len(self.levels)
         if self._missing:
             # The whole is 1 - missing, and so is the divisor: to first order both move the quotient.
-            gone = [(point - self._wholes[cut]) * one.n / self.answers for one in self.levels]
-        masses = self._masses
+            gone = [(point - self._wholes[cut]) * one.n / self._all for one in self.levels]
         forms = self._form(cut)
-        base = self._variance(forms, gone, masses) / present**2
+        base = max(self._variance(forms, gone, masses) for masses in (self._masses, self._fuller)) / present**2
         inside, sampled = min(max(point, 0.0), 1.0), self._sampled(forms)
 
         def variance(x: float) -> float:
             # The variance changes with the share below the cut as that of a sample of people does, if little else.
             return max(base + (x * (1 - x) - inside * (1 - inside)) * sampled, 0.05 * base)
 
-        return point, math.sqrt(base), score(point, variance, level, (0.0, 1.0))
+        return point, math.sqrt(base), score(point, variance, level, (0.0, 1.0), self._step(forms) / present)
+
+    def _step(self, forms: Sequence[Sequence[float]]) -> float:
+        """Return how far one report of a person can move the share below a cut, without the noise of its channel."""
+        moved = (
+            (max(form) - min(form)) / one.n / (one.law.p - one.law.q)
+            for one, form in zip(self.levels, forms, strict=True)
+            if one.n
+        )
+        return max(moved, default=0.0)
 
     def _sampled(self, forms: Sequence[Sequence[float]]) -> float:
         """Return the factor of x*(1-x) in the variance: that of questions that ask this very cut."""
@@ -331,7 +350,7 @@ def fitted(tally: Tally, attribute: str) -> Tree:
     nested.reverse()
     if plan.k > 1:  # the same people answer several questions: their answers are not independent
         nested = nested[-1:]
-    if not any(shares.n for _, shares in nested):
+    if not any(shares.n > 0 for _, shares in nested):
         raise EstimateError(f"attribute {attribute!r}: nobody has answered a question about its range yet")
     work = len(finest) * sum(len(view.cuts) + 1 for view, _ in nested)
     if work > MAX_WORK:  # before a reader keeps a server busy for minutes

@@ -8,6 +8,7 @@ import msgspec
 class EstimateRow(msgspec.Struct):
     """A mean (no category) or the share of a category. Numbers that do not exist are null.
 
+    `needed`: too few people answered to say anything, and about so many are needed; null if that is not so.
     The mean of a wide number is that of its values clipped to `floor`..`ceiling`, and `beyond` is an upper bound of the
     share of people outside.
     """
@@ -22,6 +23,7 @@ class EstimateRow(msgspec.Struct):
     floor: float | None = None
     ceiling: float | None = None
     beyond: float | None = None
+    needed: int | None = None
 
 
 class Estimates(msgspec.Struct):
@@ -44,7 +46,8 @@ class Estimates(msgspec.Struct):
 class ChangeRow(msgspec.Struct):
     """The change of a mean (no category) or of a share. Numbers that do not exist are null.
 
-    `told`: "up" or "down"; null if the change cannot be told from noise, as its interval contains 0.
+    `told`: "up" or "down"; null if the change cannot be told from noise, as its interval contains 0. `needed`: as in an
+    `EstimateRow`.
     """
 
     attribute: str
@@ -56,6 +59,7 @@ class ChangeRow(msgspec.Struct):
     low: float
     high: float
     told: str | None
+    needed: int | None = None
 
 
 class PeriodEntry(msgspec.Struct):

@@ -6,7 +6,10 @@ import msgspec
 
 
 class RelatedRow(msgspec.Struct):
-    """A share of a table, the mean of a group, a difference or an association. Numbers that do not exist are null."""
+    """A share of a table, the mean of a group, a difference or an association. Numbers that do not exist are null.
+
+    `needed`: as in an `EstimateRow`.
+    """
 
     attribute: str
     category: str | int | None
@@ -17,6 +20,7 @@ class RelatedRow(msgspec.Struct):
     low: float | None
     high: float | None
     answers: int
+    needed: int | None = None
 
 
 class RelationDocument(msgspec.Struct):
@@ -38,22 +42,24 @@ class RelationDocument(msgspec.Struct):
 
 
 class QuantileRow(msgspec.Struct):
-    """The value that a share of the people lie below."""
+    """The value that a share of the people lie below. `needed`: as in an `EstimateRow`."""
 
     share: float
     point: float | None
     low: float
     high: float
+    needed: int | None = None
 
 
 class BelowRow(msgspec.Struct):
-    """The share of people with at most the value `cut`."""
+    """The share of people with at most the value `cut`. `needed`: as in an `EstimateRow`."""
 
     cut: float
     point: float | None
     stderr: float | None
     low: float
     high: float
+    needed: int | None = None
 
 
 class RangeDocument(msgspec.Struct):

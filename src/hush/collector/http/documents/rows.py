@@ -24,7 +24,7 @@ def as_csv(
     kind: type[msgspec.Struct] = EstimateRow,
     spans: Sequence[tuple[str, str]] | None = None,
 ) -> str:
-    """Return rows of one kind as CSV: dates and times of day as texts, and clips only if there are some.
+    """Return rows of one kind as CSV: dates and times of day as texts; clips and refusals only if there are some.
 
     `spans`: the first and the last day of each row's period, which become the first two columns.
     """
@@ -34,13 +34,16 @@ def as_csv(
         value = getattr(row, name)
         return worded(schema, row.attribute, value) if name in scaled and row.category is None else value
 
-    rare = [name for name in ("floor", "ceiling", "beyond") if all(getattr(row, name, None) is None for row in rows)]
+    rare = [name for name in _RARE if all(getattr(row, name, None) is None for row in rows)]
     names = [name for name in kind.__struct_fields__ if name not in rare]
     cells = ([cell(row, name) for name in names] for row in rows)
     if spans is None:
         return csv.table(names, cells)
     return csv.table(["first", "last", *names], ([*span, *row] for span, row in zip(spans, cells, strict=True)))
 
+
+_RARE = ("floor", "ceiling", "beyond", "needed")
+"""The columns that are left out if no row has a value there."""
 
 _SCALED: dict[type[msgspec.Struct], tuple[str, ...]] = {
     EstimateRow: ("point", "low", "high", "floor", "ceiling"),
@@ -59,16 +62,18 @@ def estimate_row(row: Estimate) -> EstimateRow:
     """Return an estimate as a document."""
     point, stderr, low, high = map(finite, (row.point, row.stderr, row.low, row.high))
     clipped = row.floor, row.ceiling, row.beyond
-    return EstimateRow(row.attribute, row.category, point, stderr, low, high, row.answers, *clipped)
+    return EstimateRow(row.attribute, row.category, point, stderr, low, high, row.answers, *clipped, row.needed)
 
 
 def change_row(row: Change) -> ChangeRow:
     """Return a change as a document."""
     before, after, point, stderr = map(finite, (row.before, row.after, row.point, row.stderr))
-    return ChangeRow(row.attribute, row.category, before, after, point, stderr, row.low, row.high, row.told)
+    ends = row.low, row.high
+    return ChangeRow(row.attribute, row.category, before, after, point, stderr, *ends, row.told, row.needed)
 
 
 def related_row(row: Related) -> RelatedRow:
     """Return an estimate of a relation as a document."""
     point, stderr, low, high = map(finite, (row.point, row.stderr, row.low, row.high))
-    return RelatedRow(row.attribute, row.category, row.by, row.group, point, stderr, low, high, row.answers)
+    names = row.attribute, row.category, row.by, row.group
+    return RelatedRow(*names, point, stderr, low, high, row.answers, row.needed)
