@@ -76,7 +76,7 @@ class Forwarder:
 
     async def _serve(self, plan: Plan) -> None:
         pause = self._every
-        while True:
+        while not self._store.is_closed(plan.id):
             await asyncio.sleep(pause)
             try:
                 sent = await asyncio.get_running_loop().run_in_executor(self._workers, self.forward, plan)
@@ -97,7 +97,14 @@ class Forwarder:
         batch = self.made(plan)
         if batch is None:
             return False
-        receipt = self._client.submit_sealed_batch(plan, batch.body)
+        try:
+            receipt = self._client.submit_sealed_batch(plan, batch.body)
+        except CollectorError as error:
+            if error.kind != "plan-closed":
+                raise
+            logger.error("plan %s is closed at the collector: nothing of it is taken any more", plan.id[:12])
+            self._store.close_plan(plan.id)
+            return False
         self._store.acknowledged(plan.id, batch.id)
         if receipt.refused:
             logger.warning("%d reports of a batch did not open at the collector", receipt.refused)
