@@ -142,6 +142,20 @@ def test_a_relay_limits_each_address_unless_it_is_told_otherwise() -> None:
         ended(process)
 
 
+def test_a_relay_says_if_its_file_is_new() -> None:
+    """Started in another folder it would forget everything in silence."""
+    command = [*HUSH, "relay", "plan.json", "--collector", "http://127.0.0.1:9", "--key", KEY.public.hex()]
+    for new in (True, False):
+        process = subprocess.Popen(  # noqa: S603
+            [*command, "--least", "2", "--own", "0", "--port", "0"], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(3 if new else 2)]
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=30)
+        assert ("hush: made relay.db: it knows of no reports" in "".join([*said, rest])) is new
+
+
 def test_serve_refuses_what_does_not_go_with_sealed_batches() -> None:
     Path("key").write_text(SECRET.hex())
     Path("short").write_text("12")

@@ -124,9 +124,8 @@ export class Client {
   /** Sends the report that is kept for a plan until it has arrived. Sending again is harmless: it counts once. */
   async send(plan: Plan): Promise<Receipt> {
     const ledger = this.#ledger();
-    const rule = "this report has gone to a relay, sealed: sent to the collector too, it would name itself";
-    ensure(!(await ledger.entry(plan))?.sealed, rule, LedgerError);
-    const { report, ticket } = await ledger.sending(plan);
+    const { report, ticket, sealed } = await ledger.sending(plan);
+    ensure(!sealed, "this report has gone to a relay, sealed: sent to the collector too, it would name itself", LedgerError);
     const headers = ticket === undefined ? {} : { "Hush-Ticket": ticket };
     const receipt = await this.submit(Report.decode(plan, report), headers);
     await ledger.arrived(plan);

@@ -1,7 +1,7 @@
 // The client of a collector: it believes no server, sends the same bytes until they have arrived, and never elsewhere.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hex, hush, small, titled, vectors } from "./words.mjs";
+import { beside, hex, hush, small, titled, vectors } from "./words.mjs";
 
 const { askedBy, Client, CollectorError, Ledger, LedgerError, MemoryStore, Plan, PlanError, RecordError, Report, questionsOf } = hush;
 const record = { x: 0.5, c: "a" };
@@ -401,12 +401,29 @@ test("a report that went to a relay is not sent to the collector", async () => {
   await client.prepare(small, record);
   await ledger.store.update((book) => ({
     ...book,
-    entries: book.entries.map((entry) => ({ ...entry, sealed: { key: "0".repeat(64), bytes: new Uint8Array(3) } })),
+    entries: book.entries.map((entry) => ({ ...entry, state: "sending", sealed: { key: "0".repeat(64), bytes: new Uint8Array(3) } })),
   }));
   await assert.rejects(client.send(small), /LedgerError: this report has gone to a relay, sealed/);
   await assert.rejects(client.answer(small, record), LedgerError);
-  assert.equal((await ledger.entry(small)).state, "drawn");
+  assert.equal((await ledger.entry(small)).state, "sending");
   assert.equal(calls.length, 0);
+});
+
+test("of two tabs one sends sealed and one as it is: the report leaves one way", async () => {
+  const { sendKept } = await beside("seal.js");
+  const key = "3948cfe0ad1ddb695d780e59077195da6c56506b027329794ab02bca80815c4d";
+  for (const first of ["sealed", "plain"]) {
+    const ledger = await ledgerOf();
+    const { client, of } = faking({ reports: receipt }, { ledger });
+    await client.prepare(small, record);
+    const report = Report.decode(small, (await ledger.entry(small)).report);
+    const sealed = [];
+    const fetch = async (_, { body }) => (sealed.push(body), json({ reports: 1, new: 1 }, 202));
+    const ways = [() => sendKept("https://relay.example", ledger, report, key, { fetch }), () => client.send(small)];
+    const done = await Promise.allSettled((first === "sealed" ? ways : ways.reverse()).map((way) => way()));
+    assert.equal(done.filter(({ status }) => status === "fulfilled").length, 1, first);
+    assert.equal(sealed.length + of("reports").length, 1, first);
+  }
 });
 
 test("questions follow from ids as Keccak says, for weights and for many questions too", async () => {

@@ -130,9 +130,12 @@ def relay(
             click.echo(json.dumps({"address": address, "plans": [plan.id for plan in found]}))
             return
         click.echo(f"hush: listening on {address}")
+        if fresh:
+            click.echo(f"hush: made {store}: it knows of no reports that another file has taken")
         for plan in found:
             click.echo(f"hush: {address}/sealed/{plan.id}")
 
+    fresh = not Path(store).exists()
     with listening.failing():
         opened = RelayStore(store, mix.key, most)
         try:
