@@ -18,7 +18,7 @@ from hush.relay.mixing import mixed, seal
 from hush.relay.store import MOST, Refusal, RelayStore
 from hush.relay.tables import APPLICATION, MIGRATIONS
 from tests.collector.served import problem
-from tests.relay.relayed import KEY, OTHER, PLAN, collecting, relaying, sealed_reports, wait_until
+from tests.relay.relayed import KEY, OTHER, PLAN, SECRET, collecting, relaying, sealed_reports, wait_until
 
 SIZE = sealed_size(PLAN)
 SIZES = ("page_count", "freelist_count", "page_size")
@@ -276,6 +276,31 @@ def test_a_relay_with_another_key_stores_nothing(tmp_path: Path) -> None:
     store = opened(tmp_path)
     assert store.commit([(PLAN.id, [body])]) == [1], "and it knows nothing of them"
     store.close()
+
+
+def test_a_batch_for_a_key_that_the_collector_gave_up_stands_in_nobodys_way(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is dropped, and its reports are not taken again. A batch for the relay's own key waits."""
+    store = opened(tmp_path, key=ANOTHER)
+    old = fresh(4)
+    store.commit([(PLAN.id, old)])
+    assert store.make(PLAN.id, 4, 100, lambda sealed: mixed(PLAN, ANOTHER, sealed, 0)) is not None
+    store.close()
+    with collecting(tmp_path) as served, relaying(tmp_path, served.url, least=4) as relay:
+        assert relay.post(b"".join(sealed_reports(4)[1])).status_code == 202
+        wait_until(lambda: served.tally(PLAN).reports == 4)
+        assert "the collector has given up its key" in caplog.text
+        assert relay.post(b"".join(old)).json() == {"reports": 4, "new": 0}
+    with (
+        collecting(tmp_path, sealed_key=bytes([7] * 32), older_keys=(SECRET,)) as served,
+        relaying(tmp_path, served.url, least=4, key=ANOTHER) as relay,
+    ):
+        head = {"content-type": "application/octet-stream", "hush-key": ANOTHER.public.hex()}
+        body = b"".join(fresh(4))
+        assert relay.client.post(f"/sealed/{PLAN.id}", content=body, headers=head).status_code == 202
+        wait_until(lambda: "a batch waits" in caplog.text)
+        assert relay.store.batch(PLAN.id) is not None
 
 
 # -- older files

@@ -202,7 +202,7 @@ class Client:
         return book.ask(found, fetch_ticket(self._server, found) if wanted else None, follow)
 
     def submit(self, report: Report, headers: dict[str, str] | None = None, *, sealed: bytes | None = None) -> Receipt:
-        """Send a report until the collector confirms that it is durable. Sending it again is harmless.
+        """Send a report until the collector confirms that it is durable. Without a relay, sending it again is harmless.
 
         With a relay, the report goes there as the ledger has sealed it, once. Without a ledger, seal it yourself for
         the key of this client (`hush.seal`), and keep the bytes before you pass them as `sealed`. If you seal the same
