@@ -145,14 +145,17 @@ class Visitor:
     def step(self, name: str, pause: int = 250) -> None:
         """Note what the site has seen."""
         self.page.wait_for_timeout(pause)
-        self.trace.append({"step": name} | json.loads(self.page.evaluate("taken()")))
+        found = json.loads(self.page.evaluate("taken()"))
+        self.trace.append({"step": name} | found | {"seen": sorted(found["seen"])})  # two processes: in any order
 
     def keys(self, *keys: str) -> None:
         for key in keys:
             parts = key.split("+")
             for part in parts:
                 self.page.keyboard.down(part)
-            self.page.wait_for_timeout(60)  # who hears that a key goes up must not depend on who is faster
+            if key.endswith("Tab"):  # who hears that a key goes up must not depend on who is faster
+                self.page.wait_for_function("document.activeElement.tagName === 'IFRAME'")
+            self.page.wait_for_timeout(60)
             for part in reversed(parts):
                 self.page.keyboard.up(part)
 
@@ -204,15 +207,12 @@ def walked(browser: Browser, address: str, seed: int, *scripts: str) -> tuple[li
         visitor.close()
 
 
-def unlike(traces: Sequence[list[dict[str, Any]]]) -> list[tuple[str, str]]:
-    """Return the steps, and what of them, in which the site sees a difference between visitors."""
-    first, *others = traces
-    return sorted(
-        {
-            (str(one["step"]), key)
-            for other in others
-            for one, two in zip(first, other, strict=True)
-            for key in one
-            if one[key] != two[key]
-        }
-    )
+def unlike(traces: Sequence[list[dict[str, Any]]]) -> dict[str, list[str]]:
+    """Return what differs between visitors, by the step: all that the site has seen of it."""
+    found: dict[str, list[str]] = {}
+    for steps in zip(*traces, strict=True):
+        for key in steps[0]:
+            seen = [json.dumps(step[key]) for step in steps]
+            if len(set(seen)) > 1:
+                found[f"{steps[0]['step']}: {key}"] = seen
+    return found
