@@ -116,7 +116,7 @@ test("a report of a ledger is sealed once, for all tabs and visits, and not sent
   const down = { fetch: async () => ((kept = await ledger.entry(plan)), Promise.reject(new TypeError("down"))), attempts: 1 };
   const up = { fetch: async (_, { body }) => (seen.push(hex(body)), held()) };
   await assert.rejects(sealing.sendKept(PLACE, ledger, report, file.key, down), (error) => {
-    return error instanceof sealing.RelayError && error.status === undefined;
+    return error instanceof sealing.RelayError && error.status === undefined && error.kind === "";
   });
   const first = await ledger.entry(plan);
   assert.deepEqual(kept, first, "the bytes are kept before they leave");
@@ -128,6 +128,17 @@ test("a report of a ledger is sealed once, for all tabs and visits, and not sent
   assert.deepEqual(await ledger.entry(plan), { ...first, state: "arrived" });
   const nothing = { fetch: () => assert.fail("the relay has it") };
   for (const key of [file.key, OTHER]) assert.deepEqual(await sealing.sendKept(PLACE, ledger, report, key, nothing), { new: false });
+});
+
+test("two tabs that seal at once send the same bytes", async () => {
+  const { store, ledger, plan, report } = await answered();
+  const seen = [];
+  const fetch = async (_, { body, headers }) => (seen.push([headers["Hush-Key"], hex(body)]), held(Number(seen.length === 1)));
+  const send = async (key) => sealing.sendKept(PLACE, await hush.Ledger.open({ store }), report, key, { fetch });
+  await Promise.all([file.key, file.key, OTHER].map(send));
+  assert.equal(seen.length, 3);
+  const { sealed } = await ledger.entry(plan);
+  assert.deepEqual(new Set(seen.map(String)), new Set([`${sealed.key},${hex(sealed.bytes)}`]));
 });
 
 /** Sends the report of a ledger for one key, loses the answer, and tries again for another; returns all that has left. */
