@@ -30,6 +30,7 @@ from measure import machine, race, write
 import hush
 from collector import Served, measured, peer, settle
 from hush.collector.http.sealed import opened
+from hush.collector.keys import Keys
 from hush.collector.opening import Opener
 from hush.core.sealing import KEY_SIZE, SealedBatch, batch_id, info, keys, sealed_size
 from hush.relay.mixing import seal
@@ -44,7 +45,7 @@ def relay(plan: hush.Plan, key: hush.CollectorKey, folder: Path) -> Iterator[Ser
     (folder / "plan.json").write_text(plan.to_json())
     command = [sys.executable, "-m", "hush", "relay", str(folder / "plan.json"), "--port", "0"]
     command += ["--collector", "http://127.0.0.1:9", "--key", key.public.hex(), "--least", "60000", "--own", "0"]
-    command += ["--store", str(folder / "relay.db"), "--every", "1h"]
+    command += ["--store", str(folder / "relay.db"), "--every", "1h", "--rate", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
     try:
         assert process.stdout is not None
@@ -57,9 +58,10 @@ def relay(plan: hush.Plan, key: hush.CollectorKey, folder: Path) -> Iterator[Ser
         process.wait(60)
 
 
-def requests(path: str, size: int) -> Callable[[], bytes]:
+def requests(path: str, size: int, key: hush.CollectorKey) -> Callable[[], bytes]:
     """Return a maker of requests with ever new bytes: a relay cannot distinguish them from sealed reports."""
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/octet-stream\r\n"
+    head += f"Hush-Key: {key.public.hex()}\r\n"
     start = f"{head}Content-Length: {size}\r\n\r\n".encode()
     return lambda: start + os.urandom(size)
 
@@ -76,7 +78,7 @@ def taking(plan: hush.Plan, key: hush.CollectorKey, seconds: float) -> list[dict
                     ("relay", ours, f"/sealed/{plan.id}"),
                     ("bare", bare, f"/plans/{plan.id}/reports"),
                 ):
-                    result = measured(at, requests(path, size), CONNECTIONS, seconds / 3)
+                    result = measured(at, requests(path, size, key), CONNECTIONS, seconds / 3)
                     if result["per_second"] > found[label][0]:
                         found[label] = [result["per_second"], result["server_us"]]
             (rate, cost), (bare_rate, bare_cost) = found["relay"], found["bare"]
@@ -115,7 +117,7 @@ def opening(plan: hush.Plan, opener: Opener, secret: bytes) -> dict[str, float]:
             opener.open(plan, one)
 
     id_ = batch_id(body)
-    actions = {"bare": bare, "open": open_all, "count": lambda: opened(opener, plan, body, id_)}
+    actions = {"bare": bare, "open": open_all, "count": lambda: opened(Keys([secret]), plan, body, id_)}
     best = race(actions, 5)
     print(
         f"opened: {BATCH / best['open']:,.0f} reports/s and core, {best['bare'] / best['open']:.2f} of bare X25519 and "

@@ -384,6 +384,7 @@ KEPT = (
     "test_alike.py::test_all_records_take_as_many_words[default]",
     "test_whole.py::test_one_step_counts_and_refuses_as_several_do[all four]",
     "batch/test_words.py::test_threads_change_nothing[default]",
+    "browser/test_framed.py::test_the_site_sees_the_same_whichever_question_was_drawn[two]",
     "browser/test_one_visit.py::test_filled_by_keyboard_explained_and_sent_once",
     "test_reveals.py::test_several_processes_show_the_same[sqlite-Reveals]",
     "test_estimators.py::test_it_is_an_estimator[LogisticRegression()-check_estimators_dtypes]",

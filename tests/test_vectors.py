@@ -154,10 +154,12 @@ def test_sealed_reports_open() -> None:
 def test_sealed_batches_are_read() -> None:
     pytest.importorskip("cryptography")
     from hush.collector.http.sealed import opened
+    from hush.collector.keys import Keys
     from hush.collector.opening import Opener
 
     file = json.loads((FOLDER / "sealed-batches.json").read_text(encoding="utf-8"))
-    plan, opener = Plan.from_json(file["plan"]), Opener(bytes.fromhex(file["secret"]))
+    secret = bytes.fromhex(file["secret"])
+    plan, opener = Plan.from_json(file["plan"]), Opener(secret)
     assert opener.key.public.hex() == file["key"]
     for case in file["good"]:
         body, sealed = bytes.fromhex(case["body"]), tuple(map(bytes.fromhex, case["sealed"]))
@@ -165,7 +167,7 @@ def test_sealed_batches_are_read() -> None:
         assert batch.encode() == body
         assert SealedBatch.decode(plan, body) == batch
         assert batch_id(body).hex() == case["id"]
-        found = opened(opener, plan, body, bytes.fromhex(case["id"]))
+        found = opened(Keys([secret]), plan, body, bytes.fromhex(case["id"]))
         assert [report.encode().hex() for report in found.found] == case["reports"]
         assert (found.own, found.refused) == (case["own"], len(sealed) - len(case["reports"]))
     for case in file["bad"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,20 +30,27 @@ FLAGS = (
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Return a browser. It ends with the module: while Playwright runs, other tests could not start an event loop."""
+@contextmanager
+def launched(*more: str) -> Iterator[Browser]:
+    """Run a browser, with further flags."""
     api = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright (extra: dev)")
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
         pytest.skip("the browser tests need Chromium (Debian: apt-get install chromium)")
     api.expect.set_options(timeout=15_000)  # machines are shared
     with api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        found = playwright.chromium.launch(executable_path=path, args=[*FLAGS, *more])
         try:
             yield found
         finally:
             found.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Return a browser. It ends with the module: while Playwright runs, other tests could not start an event loop."""
+    with launched() as found:
+        yield found
 
 
 @pytest.fixture

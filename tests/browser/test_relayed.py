@@ -72,7 +72,9 @@ def answer(page: Page) -> None:
 
 def somebody(served: Served, relay: Relayed) -> None:
     """Let another person fill the batch."""
-    assert hush.Client(served.url, relay=relay.url, key=KEY, attempts=1).answer(PLAN, RECORD, fresh=True).new
+    report = hush.randomise(PLAN, RECORD)
+    client = hush.Client(served.url, relay=relay.url, key=KEY, attempts=1)
+    assert client.submit(report, sealed=hush.seal(report, KEY)).new
 
 
 def ids(served: Served) -> list[bytes]:
@@ -100,7 +102,8 @@ def test_the_report_goes_to_the_relay_alone(visit: Visit, parts: tuple[Served, R
     assert len(post.body) == sealed_size(PLAN)
     sent = OPENER.open(PLAN, post.body)
     assert sent.encode() == shown_bytes(page)
-    assert post.names <= {"accept", "content-type"} | BROWSERS_OWN
+    assert post.names <= {"accept", "content-type", "hush-key"} | BROWSERS_OWN
+    assert post.said["hush-key"] == KEY.public.hex(), "the same for everybody"
     assert visit.hosts() == {urlsplit(served.url).netloc, urlsplit(relay.url).netloc}
     about = f"/plans/{PLAN.id}"
     asked = [request.path for request in visit.asked if not request.path.startswith("/pages/")]
@@ -149,6 +152,20 @@ def test_both_promises_are_named(visit: Visit, parts: tuple[Served, Relayed]) ->
     check_accessible(more)
 
 
+def test_the_dashboard_says_what_was_dropped(visit: Visit, parts: tuple[Served, Relayed]) -> None:
+    """At once, as this collector shows everything at once; also if nothing else of a batch is a report."""
+    served, relay = parts
+    page = visit.open(f"{served.url}/dashboard?plan={PLAN.id}")
+    page.get_by_test_id("report-count").wait_for()
+    expect(page.get_by_test_id("refused")).to_be_hidden()
+    for number, words in ((2, "2 sealed reports were dropped: sealed for another key"), (5, "5 sealed reports were")):
+        junk = [bytes([number, i]) * (sealed_size(PLAN) // 2) for i in range(2 if number == 2 else 3)]
+        relay.post(b"".join(one.ljust(sealed_size(PLAN), b"x") for one in junk))
+        expect(page.get_by_test_id("refused")).to_contain_text(words)
+    check_accessible(page)
+    page.close()
+
+
 @pytest.mark.parametrize(("language", "words"), [("de", "höchstens ε = "), ("zh", "ε 最多为 ")])
 def test_the_second_promise_speaks_the_language_of_the_reader(
     visit: Visit, parts: tuple[Served, Relayed], language: str, words: str
@@ -192,7 +209,7 @@ def test_the_policy_allows_the_relay_and_nobody_else(visit: Visit, parts: tuple[
 
 @pytest.mark.parametrize("careless", [False, True])
 def test_a_reload_and_two_tabs_send_the_same(visit: Visit, parts: tuple[Served, Relayed], careless: bool) -> None:
-    """A page that seals anew (the twin) stands twice in the relay's batch, but is counted once all the same."""
+    """A page that seals anew (the twin) stands twice at the relay: the collector would see one id in two batches."""
     served, relay = parts
     visit.allowed = ("net::ERR_FAILED", "CORS")
     away: list[str] = []
@@ -215,6 +232,8 @@ def test_a_reload_and_two_tabs_send_the_same(visit: Visit, parts: tuple[Served, 
     other = form(visit, served)
     page.reload()
     for tab in (page, other):
+        if careless:
+            tab.get_by_test_id("kept").get_by_role("button").click()
         tab.get_by_test_id("done").wait_for()
     bodies = set(sealed(visit))
     assert {OPENER.open(PLAN, body).id for body in bodies} == {report.id}
@@ -232,7 +251,10 @@ FORGET = """async () => {
     const table = db.transaction("book", "readwrite").objectStore("book");
     const request = table.get(0);
     const book = await new Promise((done) => (request.onsuccess = () => done(request.result)));
-    for (const entry of book.entries) delete entry.sealed;
+    for (const entry of book.entries) {
+        delete entry.sealed;
+        entry.state = "drawn";
+    }
     const put = table.put(book, 0);
     await new Promise((done) => (put.onsuccess = done));
     db.close();
@@ -264,6 +286,30 @@ def test_a_relay_that_does_not_allow_the_page(visit: Visit, tmp_path: Path) -> N
         check_accessible(page)
 
 
+def test_a_relay_with_another_key_and_one_that_has_closed_the_plan(visit: Visit, parts: tuple[Served, Relayed]) -> None:
+    """The page says that the report was not delivered. It seals it once: later tabs send the same bytes."""
+    served, relay = parts
+    visit.allowed = ("status of 409",)
+    page = form(visit, served)
+
+    def refuse(route: Route) -> None:
+        allow = {"access-control-allow-origin": served.url, "access-control-allow-headers": "content-type, hush-key"}
+        body = '{"type": "urn:hush:problem:other-key", "title": "no", "status": 409}'
+        route.fulfill(status=409, content_type="application/problem+json", body=body, headers=allow)
+
+    visit.context.route(re.compile("/sealed/"), refuse)
+    answer(page)
+    expect(page.get_by_role("status")).to_have_text(
+        "Your report has not arrived: the relay has another key than this report is sealed for: it was not delivered, "
+        "and is not sealed again."
+    )
+    visit.context.unroute_all()
+    relay.store.close_plan(PLAN.id)
+    page.get_by_role("button", name="Send it again").click()
+    expect(page.get_by_test_id("late")).to_contain_text("takes no more reports")
+    assert len(set(sealed(visit))) == 1
+
+
 def test_a_closed_plan_asks_nobody(visit: Visit, parts: tuple[Served, Relayed]) -> None:
     """A relay does not know that a plan is closed, so its form asks the collector first."""
     served, _ = parts
@@ -276,7 +322,7 @@ def test_a_closed_plan_asks_nobody(visit: Visit, parts: tuple[Served, Relayed]) 
 
 
 def test_a_page_of_before_a_restart_is_loaded_again(visit: Visit, parts: tuple[Served, Relayed]) -> None:
-    """It would seal for a key that the collector no longer has."""
+    """It would seal for a key that is no longer given out."""
     served, _ = parts
     key = KEY.public.hex()
 

@@ -26,6 +26,11 @@ class Asked:
     headers: str
 
     @property
+    def said(self) -> dict[str, str]:
+        """Its headers."""
+        return dict(ast.literal_eval(self.headers))
+
+    @property
     def names(self) -> set[str]:
         """The names of its headers."""
         return {name for name, value in ast.literal_eval(self.headers) if value}

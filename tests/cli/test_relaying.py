@@ -20,7 +20,8 @@ from hush.cli.commands import program
 from hush.collector.http import statements
 from hush.collector.opening import Opener
 from hush.collector.settings import RelayNamed
-from tests.relay.relayed import KEY, PLAN, RECORD, SECRET
+from hush.core.sealing import sealed_size
+from tests.relay.relayed import KEY, OCTETS, PLAN, RECORD, SECRET
 
 HUSH = [sys.executable, "-m", "hush"]
 WIDE = hush.design(hush.Schema([hush.Categorical("town", list(range(100)))]), 1.0, categorical="oue")
@@ -68,9 +69,9 @@ def test_a_collector_makes_its_key_and_a_relay_uses_it() -> None:
     relay, told = started("relay", PLAN.id, *options)
     try:
         assert told["plans"] == [PLAN.id], "fetched by its id"
-        client = hush.Client(url, relay=str(told["address"]), key=key)
         for person in "ab":
-            assert client.answer(PLAN.id, RECORD, person=f"{token} {person}").new
+            ledger = hush.Ledger(person, cap=10)
+            assert hush.Client(url, relay=str(told["address"]), key=key, ledger=ledger).answer(PLAN.id, RECORD).new
         for _ in range(200):
             (entry,) = httpx.get(f"{url}/plans").json()["plans"]
             if entry["reports"]:
@@ -103,6 +104,56 @@ def test_what_is_wrong_is_said_before_anything_listens() -> None:
     assert "--every" in refused(*relay, *numbers, "--every", "0s")
     assert "--origin" in refused(*relay, *numbers, "--origin", "here")
     assert "--host-name" in refused(*relay, *numbers, "--host-name", "http://a")
+
+
+def test_a_key_that_was_given_out_stays_until_its_plan_is_closed() -> None:
+    """A collector that was started with another key thanked for reports under the old one, and dropped them."""
+    serve = ["serve", "plan.json", "--store", "sqlite://a.db", "--sealed-only"]
+    for key in ("old", "new"):
+        Path(key).write_text(Opener(bytes(32) if key == "old" else bytes([1] * 32)).key.public.hex())
+    process, said = started(*serve, "--sealed-key", "old")
+    ended(process)
+    for options in (["--sealed-key", "new"], []):
+        text = refused(*(serve if options else serve[:-1]), *options)
+        assert f"was given out with the key {said['key']}" in " ".join(text.split())
+        assert f"--lost-key {said['key']}" in " ".join(text.split())
+    process, both = started(*serve, "--sealed-key", "new", "--sealed-key", "old")
+    ended(process)
+    assert both["key"] == Opener(bytes.fromhex(Path("new").read_text())).key.public.hex() != said["key"]
+    process, now = started(*serve, "--sealed-key", "new", "--lost-key", str(said["key"]))
+    ended(process)
+    assert now["key"] == both["key"]
+    assert "cannot be read" in refused(*serve, "--sealed-key", "new", "--sealed-key", "absent"), (
+        "only the first is made"
+    )
+    assert "the key of a collector" in refused(*serve, "--sealed-key", "new", "--lost-key", "12")
+
+
+def test_a_relay_limits_each_address_unless_it_is_told_otherwise() -> None:
+    relay = ["relay", "plan.json", "--collector", "http://127.0.0.1:9", "--key", KEY.public.hex()]
+    bodies = [number.to_bytes(sealed_size(PLAN), "big") for number in range(200)]
+    for options, taken in (([], range(50, 150)), (["--rate", "0", "--most", "120"], range(120, 121))):
+        process, told = started(*relay, "--least", "500", "--own", "0", *options, "--store", f"{len(options)}.db")
+        with httpx.Client(base_url=str(told["address"]), timeout=30) as client:
+            codes = [client.post(f"/sealed/{PLAN.id}", content=body, headers=OCTETS).status_code for body in bodies]
+            assert codes.count(202) in taken
+            assert set(codes) == {202, 507 if options else 429}
+            assert client.get("/readyz").status_code in ({507} if options else {200, 429})
+        ended(process)
+
+
+def test_a_relay_says_if_its_file_is_new() -> None:
+    """Started in another folder it would forget everything in silence."""
+    command = [*HUSH, "relay", "plan.json", "--collector", "http://127.0.0.1:9", "--key", KEY.public.hex()]
+    for new in (True, False):
+        process = subprocess.Popen(  # noqa: S603
+            [*command, "--least", "2", "--own", "0", "--port", "0"], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(3 if new else 2)]
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=30)
+        assert ("hush: made relay.db: it knows of no reports" in "".join([*said, rest])) is new
 
 
 def test_serve_refuses_what_does_not_go_with_sealed_batches() -> None:

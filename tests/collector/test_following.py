@@ -124,8 +124,9 @@ class Liar(Client):
         return json.dumps({"id": report.id.hex(), "new": True, "reports": 1}).encode()
 
 
-def test_nobody_follows_through_a_relay() -> None:
-    device = Client("http://127.0.0.1:9", relay="http://127.0.0.1:9", key="09" * 32)
+def test_nobody_follows_through_a_relay(tmp_path: Path) -> None:
+    ledger = hush.Ledger(tmp_path / "ledger", cap=16)
+    device = Client("http://127.0.0.1:9", relay="http://127.0.0.1:9", key="09" * 32, ledger=ledger)
     with pytest.raises(hush.InputError, match="cannot go through a relay"):
         device.current(PILOT)
     with pytest.raises(hush.InputError, match="cannot go through a relay"):

@@ -58,6 +58,7 @@ def test_plans_are_listed(open_: Served) -> None:
         "after": None,
         "next": None,
         "own": 0,
+        "refused": 0,
         "relay": None,
     }
 

@@ -36,17 +36,23 @@ def forwarded(served: Served, request: BaseHTTPRequestHandler, body: bytes) -> h
 class Scripted(Server):
     """A server without a network: it gives answers in their order, and remembers what it was asked."""
 
-    def __init__(self, *answers: bytes) -> None:
+    def __init__(self, *answers: bytes | Exception) -> None:
         super().__init__("collector", "http://127.0.0.1:9", None, 1.0, 1, 0.0)
         self.answers, self.calls = list(answers), list[tuple[Any, ...]]()
 
+    def _answer(self) -> bytes:
+        found = self.answers.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
     def get(self, path: str, most: int | None = None, timeout: float | None = None) -> bytes:
         self.calls.append((path, most, timeout))
-        return self.answers.pop(0)
+        return self._answer()
 
     def send(self, path: str, body: bytes, content_type: str, headers: dict[str, str] | None = None) -> bytes:
         self.calls.append((path, body, content_type, headers))
-        return self.answers.pop(0)
+        return self._answer()
 
 
 def receipt_of(id_: bytes, new: bool = True) -> bytes:

@@ -137,12 +137,13 @@ def test_a_ticket_does_not_deal_questions_that_the_person_was_not_asked() -> Non
         assert len(set(server.bodies)) == 1
 
 
-def test_a_report_with_a_ticket_does_not_go_through_a_relay() -> None:
+def test_a_report_with_a_ticket_does_not_go_through_a_relay(tmp_path: Path) -> None:
     """The collector dealt its id to this device, so mixing would hide nothing."""
     server = Hostile()
     with faking(server) as url:
-        collector(url).questions(PAIR, ticket=True)
-        relayed = hush.Client(url, relay=url, key="09" * 32, attempts=1)
+        ledger = hush.Ledger(tmp_path / "ledger", cap=16)
+        hush.Client(url, ledger=ledger, attempts=1).questions(PAIR, ticket=True)
+        relayed = hush.Client(url, relay=url, key="09" * 32, ledger=ledger, attempts=1)
         with pytest.raises(hush.InputError, match="cannot go through a relay"):
             relayed.answer(PAIR, RECORD)
         assert server.bodies == []
@@ -420,11 +421,3 @@ def test_what_was_not_asked_may_change_and_what_was_asked_may_not(monkeypatch: p
     assert Person().randomise(plan, other | {name: RECORD[name]}) == report
     with pytest.raises(hush.LedgerError, match="another record"):
         Person().randomise(plan, RECORD | {name: other[name]})
-
-
-def test_a_report_is_sealed_once_for_each_key() -> None:
-    key, another = (hush.CollectorKey(point.to_bytes(32, "little")) for point in (9, 16))
-    reports = [hush.randomise(PAIR, RECORD) for _ in range(2)]
-    sealed = [Person().sealed(report, to) for report in reports for to in (key, another)]
-    assert len(set(sealed)) == 4
-    assert [Person("whoever").sealed(report, to) for report in reports for to in (key, another)] == sealed

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import hush
+from hush.collector.opening import Opener
 from hush.core.sealing import batch_id, sealed_size
+from hush.device.answered import Person
 from hush.device.batches import send_batch, send_sealed_batch
 from hush.device.delivery import Delivery, Relayed
+from hush.device.ledger import Sealed
 from hush.device.receipts import Receipt, SealedReceipt
-from hush.errors import CollectorError, InputError
+from hush.device.sealing import seal
+from hush.errors import CollectorError, InputError, LedgerError
 from tests.collector.served import PLAN, report_of
 from tests.device.clients import Scripted, receipt_of
 from tests.relay.relayed import KEY, OPENER
@@ -38,26 +43,91 @@ def test_a_receipt_for_another_report_is_none() -> None:
         Delivery(Scripted(receipt_of(bytes(16))), None).send(REPORT, None)
     for said in (b'{"new":1,"reports":2}', receipt_of(REPORT.id)):
         with pytest.raises(CollectorError):
-            Relayed(Scripted(said), KEY).send(REPORT, None)
+            Relayed(Scripted(said), KEY).send_bytes(REPORT, KEY, seal(REPORT, KEY))
 
 
-@pytest.mark.parametrize("keeps", [True, False])
-def test_sealed_through_a_relay(keeps: bool, tmp_path: Path) -> None:
-    """A book keeps the sealed bytes; without one, every try is sealed anew."""
-    relay, collector = Scripted(HELD, b'{"new":0,"reports":1}'), Scripted()
-    book = hush.Ledger(tmp_path / "ledger", cap=8.0) if keeps else None
-    report = book.randomise(PLAN, {"age": 41, "os": "mac", "shop": "shop 3", "income": None}) if book else REPORT
+RECORD = {"age": 41, "os": "mac", "shop": "shop 3", "income": None}
+AGAIN = hush.CollectorKey(Opener(bytes(32)).key.public)
+LOST = CollectorError("the relay cannot be reached: TimeoutError")
+NO = CollectorError("This is sealed for another key", 409, "other-key")
+
+
+def tries(book: hush.Ledger) -> tuple[hush.Report, list[tuple[str, bytes]], list[object]]:
+    """Send a report four times: an answer is lost, the key changes, the relay has another, and then holds it.
+
+    Return the report, what has left under which key, and the outcome of each try.
+    """
+    relay = Scripted(LOST, NO, HELD, HELD)
+    report, outcomes = book.randomise(PLAN, RECORD), list[object]()
+    for key in (KEY, AGAIN, AGAIN, AGAIN):
+        try:
+            outcomes.append(Delivery(Scripted(), Relayed(relay, key)).send(report, book))
+        except CollectorError as error:
+            outcomes.append((error.status, str(error)))
+    for path, _, kind, headers in relay.calls:
+        assert (path, kind, list(headers)) == (f"/sealed/{PLAN.id}", "application/octet-stream", ["Hush-Key"])
+    return report, [(headers["Hush-Key"], body) for _, body, _, headers in relay.calls], outcomes
+
+
+def test_a_report_leaves_sealed_once(tmp_path: Path) -> None:
+    """Whatever the key is later: the same bytes, under the name of the key for which they are sealed."""
+    report, left, outcomes = tries(hush.Ledger(tmp_path / "ledger", cap=8.0))
+    assert len(left) == 3, "what a relay holds is not sent again"
+    ((key, body),) = set(left)
+    assert (key, len(body)) == (KEY.public.hex(), sealed_size(PLAN))
+    assert OPENER.open(PLAN, body) == report
+    lost, other, *rest = outcomes
+    assert lost == (None, str(LOST))
+    assert other == (
+        409,
+        "the report is sealed for another key than the relay's: it was not delivered, and is not sealed again",
+    )
+    assert rest == [Receipt(report.id.hex(), True), Receipt(report.id.hex(), False)]
+
+
+def test_a_ledger_that_seals_anew_is_caught(tmp_path: Path) -> None:
+    class Anew(hush.Ledger):
+        def seal(self, report: hush.Report, key: hush.CollectorKey) -> Sealed:
+            return Sealed(key, seal(report, key), False)
+
+    report, left, _ = tries(Anew(tmp_path / "ledger", cap=8.0))
+    assert len({body for _, body in left}) == len(left)
+    assert OPENER.open(PLAN, left[0][1]) == report == Opener(bytes(32)).open(PLAN, left[1][1])
+
+
+def test_without_a_ledger_nothing_is_sealed() -> None:
+    """A process may end, or fork, and would seal the same report anew."""
+    relay, collector = Scripted(), Scripted()
     delivery = Delivery(collector, Relayed(relay, KEY))
-    assert delivery.send(report, book) == Receipt(report.id.hex(), True)
-    assert delivery.send(report, book) == Receipt(report.id.hex(), False)
+    for book in (None, Person(), Person("a")):
+        with pytest.raises(LedgerError, match=r"needs a ledger.*submit\(report, sealed=\.\.\.\)"):
+            delivery.send(REPORT, book)
+        with pytest.raises(LedgerError, match="needs a ledger"):
+            delivery.check_keeps(book)
+    assert relay.calls == collector.calls == []
+    Delivery(collector, None).check_keeps(None)
+
+
+def test_what_may_have_left_sealed_is_not_sent_to_the_collector(tmp_path: Path) -> None:
+    """Neither before nor after the relay has confirmed it: the collector would see who has sent it."""
+    book = hush.Ledger(tmp_path / "ledger", cap=8.0)
+    collector = Scripted(receipt_of(REPORT.id))
+    for answer in (LOST, HELD):
+        with suppress(CollectorError):
+            Delivery(collector, Relayed(Scripted(answer), KEY)).send(book.randomise(PLAN, RECORD), book)
+        with pytest.raises(LedgerError, match="would name itself"):
+            Delivery(collector, None).send(book.randomise(PLAN, RECORD), book)
     assert collector.calls == []
-    bodies = []
-    for path, body, kind, headers in relay.calls:
-        assert (path, kind, headers) == (f"/sealed/{PLAN.id}", "application/octet-stream", None)
-        assert len(body) == sealed_size(PLAN)
-        assert OPENER.open(PLAN, body) == report
-        bodies.append(body)
-    assert (bodies[0] == bodies[1]) is keeps
+    assert Delivery(collector, None).send(REPORT, book).new, "another report may"
+
+
+def test_sealed_bytes_of_the_caller() -> None:
+    relay = Scripted(HELD)
+    body = seal(REPORT, KEY)
+    assert Relayed(relay, KEY).send_bytes(REPORT, KEY, body) == Receipt(REPORT.id.hex(), True)
+    assert relay.calls == [(f"/sealed/{PLAN.id}", body, "application/octet-stream", {"Hush-Key": KEY.public.hex()})]
+    with pytest.raises(InputError, match="a sealed report of this plan has"):
+        Relayed(relay, KEY).send_bytes(REPORT, KEY, body[:-1])
 
 
 def test_what_a_relay_does_not_take() -> None:

@@ -358,14 +358,37 @@ def test_who_follows_answers_one_plan_of_a_pilot(tmp_path: Path) -> None:
     assert ledger.ask(three) is not None
 
 
-def test_a_report_is_sealed_once_for_each_key(ledger: Ledger) -> None:
-    key, another = (hush.CollectorKey(point.to_bytes(32, "little")) for point in (9, 16))
+KEYS = [hush.CollectorKey(point.to_bytes(32, "little")) for point in (9, 16)]
+
+
+def test_a_report_is_sealed_once_whatever_the_key(ledger: Ledger) -> None:
     reports = [ledger.randomise(plan(title), RECORD) for title in "ab"]
-    sealed = [ledger.sealed(report, to) for report in reports for to in (key, another)]
-    assert len(set(sealed)) == 4
-    assert [len(one) for one in sealed] == [len(hush.seal(reports[0], key))] * 4
+    assert [ledger.sealed(report) for report in reports] == [None, None]
+    sealed = [ledger.seal(report, KEYS[0]) for report in reports]
+    assert len({one.body for one in sealed}) == 2
+    assert [(one.key, one.held, len(one.body)) for one in sealed] == [
+        (KEYS[0], False, len(hush.seal(reports[0], KEYS[0])))
+    ] * 2
     again = Ledger(ledger.path)
-    assert [again.sealed(report, to) for report in reports for to in (key, another)] == sealed
+    for key in KEYS:
+        assert [again.seal(report, key) for report in reports] == sealed
+    again.hold(reports[1])
+    again.hold(reports[1])
+    assert ledger.sealed(reports[0]) == sealed[0]
+    assert ledger.seal(reports[1], KEYS[1]) == again.sealed(reports[1]) == sealed[1]._replace(held=True)
+
+
+def test_what_an_older_ledger_has_sealed_stays(ledger: Ledger) -> None:
+    """It could have a report for several keys. The first is the one that may have left first."""
+    report = ledger.randomise(plan("a"), RECORD)
+    with sqlite3.connect(ledger.path) as db:
+        db.execute(
+            "create table sealed (report blob, key blob, sealed blob not null, primary key (report, key)) strict"
+        )
+        for key, body in zip(KEYS[::-1], (b"first", b"second"), strict=True):
+            db.execute("insert into sealed values (?, ?, ?)", (report.id, key.public, body))
+    db.close()
+    assert ledger.seal(report, KEYS[0]) == (KEYS[1], b"first", False)
 
 
 def test_the_first_description_of_a_training_stays(ledger: Ledger) -> None:

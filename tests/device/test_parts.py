@@ -17,7 +17,7 @@ from hush.device import family
 from hush.device.asking import Asked
 from hush.device.client import Client, _lasting
 from hush.device.receipts import Receipt, SealedReceipt
-from hush.errors import BudgetError, InputError, LedgerError, PlanError, RecordError
+from hush.errors import BudgetError, CollectorError, InputError, LedgerError, PlanError, RecordError
 from tests.collector.pilots import PILOT, SCHEMA
 from tests.collector.served import FEW, FEW_RECORD, PLAN, RECORD
 from tests.device.clients import Scripted, receipt_of
@@ -33,6 +33,9 @@ FEATURES = {"a": 0.5, "b": -0.25}
 START = 1 + TAG_SIZE  # of the id in a report
 
 
+LOST = CollectorError("the answer is lost")
+
+
 class Believed(Scripted):
     """A collector that counts every report, and answers all else from a list."""
 
@@ -44,7 +47,7 @@ class Believed(Scripted):
 class Parts:
     """A client without a network, and its servers."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: bytes, **options: Any) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: bytes | Exception, **options: Any) -> None:
         self.made: list[tuple[Any, ...]] = []
         self.collector, self.relay = Believed(*answers), Scripted(*answers)
 
@@ -92,11 +95,10 @@ def test_the_servers_get_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("key", [KEY, KEY.public.hex()])
 def test_with_a_relay_the_collector_hears_nothing(monkeypatch: pytest.MonkeyPatch, key: Any, tmp_path: Path) -> None:
     ledger = ledger_in(tmp_path)
-    parts = Parts(
-        monkeypatch, text(PLAN), *[b'{"new":1,"reports":1}'] * 3, relay="http://relay", key=key, ledger=ledger
-    )
-    for _ in range(2):
-        sent = parts.client.answer(PLAN.id, RECORD)
+    parts = Parts(monkeypatch, text(PLAN), LOST, b'{"new":1,"reports":1}', relay="http://relay", key=key, ledger=ledger)
+    with pytest.raises(CollectorError, match="lost"):
+        parts.client.answer(PLAN.id, RECORD)
+    sent = parts.client.answer(PLAN.id, RECORD)
     (plan, *_), *posts = parts.relay.calls
     assert plan == f"/plans/{PLAN.id}"
     assert [path for path, *_ in posts] == [f"/sealed/{PLAN.id}"] * 2
@@ -104,16 +106,43 @@ def test_with_a_relay_the_collector_hears_nothing(monkeypatch: pytest.MonkeyPatc
     report = OPENER.open(PLAN, posts[0][1])
     assert report == ledger.report(PLAN)
     assert sent == Receipt(report.id.hex(), True)
-    assert parts.client.submit(report) == sent  # sealed as before, by the ledger
-    assert parts.relay.calls[-1] == posts[0]
+    for again in (parts.client.submit(report), parts.client.answer(PLAN, RECORD)):
+        assert again == Receipt(report.id.hex(), False), "the relay has it"
+    assert len(parts.relay.calls) == 3
     assert parts.collector.calls == []
+    direct = Parts(monkeypatch, ledger=ledger)
+    ways: list[Callable[[], object]] = [
+        lambda: direct.client.submit(report),
+        lambda: direct.client.answer(PLAN, RECORD),
+    ]
+    for way in ways:
+        with pytest.raises(LedgerError, match="would name itself"):
+            way()
+    assert direct.collector.calls == []
 
 
-def test_without_a_ledger_a_relay_gets_the_same_bytes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_ledger_a_relay_takes_only_what_its_sender_has_sealed(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = Parts(monkeypatch, *[b'{"new":1,"reports":1}'] * 2, relay="http://relay", key=KEY)
     report = hush.randomise(PLAN, RECORD)
-    assert parts.client.submit(report) == parts.client.submit(report) == Receipt(report.id.hex(), True)
+    body = hush.seal(report, KEY)
+    acts: list[Callable[[], object]] = [
+        lambda: parts.client.submit(report),
+        lambda: parts.client.answer(PLAN.id, RECORD),
+        lambda: parts.client.answer(PLAN, RECORD, person="a"),
+        lambda: parts.client.answer(PLAN, RECORD, fresh=True),
+        lambda: parts.client.questions(PLAN),
+    ]
+    for act in acts:
+        with pytest.raises(LedgerError, match="through a relay a report needs a ledger"):
+            act()
+    assert parts.relay.calls == []
+    for _ in range(2):
+        assert parts.client.submit(report, sealed=body) == Receipt(report.id.hex(), True)
     assert parts.relay.calls[0] == parts.relay.calls[1]
+    assert parts.relay.calls[0][1] == body
+    assert parts.collector.calls == []
+    with pytest.raises(InputError, match="goes to a relay"):
+        Parts(monkeypatch).client.submit(report, sealed=body)
 
 
 def test_long_lists_come_from_a_collector_and_not_from_a_relay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,13 +8,13 @@ import time
 from collections.abc import Sequence
 
 from hush.cli import main
-from hush.relay.store import Batch, RelayStore, Taken
+from hush.relay.store import Answer, Batch, RelayStore, Taken
 
 
 class Early(RelayStore):
     """Says that reports are safe a moment before it writes them."""
 
-    def commit(self, groups: Sequence[Taken]) -> list[int]:
+    def commit(self, groups: Sequence[Taken]) -> list[Answer]:
         def later() -> None:
             time.sleep(0.3)
             super(Early, self).commit(groups)

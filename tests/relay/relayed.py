@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from hush.device.randomise import randomise
 from hush.relay.forwarding import Mix
 from hush.relay.mixing import seal
 from hush.relay.serve import make_server
-from hush.relay.store import RelayStore
+from hush.relay.store import MOST, RelayStore
 from tests.collector.prompt import end_promptly
 from tests.collector.served import Served, anybody, serving
 
@@ -31,7 +31,7 @@ SCHEMA = hush.Schema([hush.Numeric("age", 0, 120), hush.Categorical("os", ["linu
 PLAN = hush.design(SCHEMA, 4.0, title="relayed")
 OTHER = hush.design(SCHEMA, 2.0, title="another")
 RECORD: dict[str, Any] = {"age": 41, "os": "mac"}
-OCTETS = {"content-type": "application/octet-stream"}
+OCTETS = {"content-type": "application/octet-stream", "hush-key": KEY.public.hex()}
 PATIENCE = 30.0  # seconds
 
 
@@ -54,17 +54,34 @@ class Relayed:
         return self.client.post(f"/sealed/{plan.id}", content=body, headers=OCTETS | headers)
 
 
+def device(path: Path, name: str, collector: str, relay: str, key: hush.CollectorKey = KEY) -> hush.Client:
+    """The client of a person with a ledger of their own."""
+    ledger = hush.Ledger(path / f"{name}.device", cap=10)
+    return hush.Client(collector, relay=relay, key=key, ledger=ledger, attempts=1)
+
+
 @contextmanager
 def relaying(
-    path: Path, collector: str, *, least: int = 10, own: int = 0, every: float = 0.05, port: int = 0, **named: Any
+    path: Path,
+    collector: str,
+    *,
+    least: int = 10,
+    own: int = 0,
+    every: float = 0.05,
+    port: int = 0,
+    key: hush.CollectorKey = KEY,
+    most: int = MOST,
+    plans: Sequence[hush.Plan] = (),
+    **named: Any,
 ) -> Iterator[Relayed]:
     """Run a relay on a free port, or on one that a collector was told before."""
     end_promptly()
-    store = RelayStore(path / "relay.db")
+    store = RelayStore(path / "relay.db", key, most)
     ready = threading.Event()
     settings = Settings(hosts=LOCAL, max_body=1 << 20, **named)
+    mix = Mix(key, least, own)
     server = make_server(
-        store, [PLAN, OTHER], Mix(KEY, least, own), collector, settings, every=every, ready=lambda _: ready.set()
+        store, plans or [PLAN, OTHER], mix, collector, settings, every=every, ready=lambda _: ready.set()
     )
     listening = listen("127.0.0.1", port)
     port = listening.getsockname()[1]

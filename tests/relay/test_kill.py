@@ -94,7 +94,8 @@ class Devices:
     def _send(self, sealed: bytes) -> bool:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=20)
         try:
-            connection.request("POST", f"/sealed/{PLAN.id}", sealed, {"Content-Type": "application/octet-stream"})
+            head = {"Content-Type": "application/octet-stream", "Hush-Key": KEY.public.hex()}
+            connection.request("POST", f"/sealed/{PLAN.id}", sealed, head)
             return connection.getresponse().status == 202
         except (OSError, http.client.HTTPException):
             return False
@@ -127,7 +128,7 @@ def services(folder: Path, relay: Sequence[str] = ("hush", "relay")) -> tuple[Se
     serve += ["--sealed-key", str(folder / "key"), "--open", "submit-batch,read"]
     forward = [*relay, str(folder / "plan.json"), "--collector", f"http://127.0.0.1:{one}", "--every", "0.05s"]
     forward += ["--key", KEY.public.hex(), "--least", str(LEAST), "--own", str(OWN)]
-    forward += ["--store", str(folder / "relay.db")]
+    forward += ["--store", str(folder / "relay.db"), "--rate", "0"]
     return Service(folder, "collector", serve, one), Service(folder, "relay", forward, two)
 
 

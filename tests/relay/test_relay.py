@@ -31,6 +31,7 @@ from tests.relay.relayed import (
     RECORD,
     SECRET,
     collecting,
+    device,
     relaying,
     sealed_reports,
     wait_until,
@@ -66,10 +67,10 @@ def test_large_requests_are_cut_beside_the_loop(tmp_path: Path, monkeypatch: pyt
 
 def test_devices_send_through_a_relay(tmp_path: Path) -> None:
     with collecting(tmp_path) as served, relaying(tmp_path, served.url, least=5, own=4) as relay:
-        client = hush.Client(served.url, relay=relay.url, key=KEY.public.hex(), attempts=1)
-        ids = {bytes.fromhex(client.answer(PLAN.id, RECORD, person=f"p{i}").id) for i in range(4)}
+        people = [device(tmp_path, f"p{i}", served.url, relay.url) for i in range(5)]
+        ids = {bytes.fromhex(one.answer(PLAN.id, RECORD).id) for one in people[:4]}
         assert served.tally(PLAN).people == 0, "the relay holds them until there are enough"
-        ids.add(bytes.fromhex(client.answer(PLAN, RECORD, person="p4").id))
+        ids.add(bytes.fromhex(people[4].answer(PLAN, RECORD).id))
         wait_until(lambda: served.tally(PLAN).people == 5)
         found = counted(served)
         assert ids <= set(found)
@@ -83,9 +84,9 @@ def test_devices_send_through_a_relay(tmp_path: Path) -> None:
 
 def test_a_device_never_talks_to_the_collector(tmp_path: Path) -> None:
     with relaying(tmp_path, "http://127.0.0.1:9", least=5) as relay:
-        client = hush.Client("http://127.0.0.1:9", relay=relay.url, key=KEY, attempts=1)
+        client = device(tmp_path, "one", "http://127.0.0.1:9", relay.url)
         assert client.plan(PLAN.id) == PLAN
-        assert client.answer(PLAN.id, RECORD, fresh=True).new
+        assert client.answer(PLAN.id, RECORD).new
 
 
 def test_a_retry_is_the_same_bytes(tmp_path: Path) -> None:
@@ -253,7 +254,7 @@ def test_reports_wait_while_the_collector_is_away(tmp_path: Path, caplog: pytest
 
 
 def test_a_batch_is_made_once_and_of_bounded_size(tmp_path: Path) -> None:
-    store = RelayStore(tmp_path / "relay.db")
+    store = RelayStore(tmp_path / "relay.db", KEY)
     sealed = sealed_reports(9)[1]
     assert store.commit([(PLAN.id, sealed[:5]), (PLAN.id, sealed[4:6]), (OTHER.id, sealed)]) == [5, 1, 9]
     assert store.make(PLAN.id, 7, 100, b"".join) is None
@@ -264,7 +265,7 @@ def test_a_batch_is_made_once_and_of_bounded_size(tmp_path: Path) -> None:
     store.acknowledged(PLAN.id, bytes(16))
     assert store.batch(PLAN.id) == first, "another batch was acknowledged"
     store.close()
-    store = RelayStore(tmp_path / "relay.db")
+    store = RelayStore(tmp_path / "relay.db", KEY)
     assert (store.held(PLAN.id), store.held(OTHER.id)) == (2, 9)
     assert store.commit([(PLAN.id, sealed[:6])]) == [0]
     store.acknowledged(PLAN.id, first.id)
@@ -284,7 +285,7 @@ def test_nobody_can_push_in(tmp_path: Path) -> None:
     honest = sealed_reports(15)[1]
     garbage = (number.to_bytes(sealed_size(PLAN), "big") for number in count())
     low = list(islice((one for one in garbage if not hashlib.sha256(one).digest()[0]), 15))
-    store, found = RelayStore(tmp_path / "relay.db"), list[bytes]()
+    store, found = RelayStore(tmp_path / "relay.db", KEY), list[bytes]()
 
     def mix(sealed: Sequence[bytes]) -> bytes:
         found.extend(sealed)
@@ -295,13 +296,13 @@ def test_nobody_can_push_in(tmp_path: Path) -> None:
     assert len(found) == 15
     assert set(found) & set(honest)
     store.close()
-    again = RelayStore(tmp_path / "relay.db")
+    again = RelayStore(tmp_path / "relay.db", KEY)
     assert again.commit([(PLAN.id, honest)]) == [0], "the key is that of the file"
     again.close()
 
 
 def test_a_batch_that_cannot_be_mixed_changes_nothing(tmp_path: Path) -> None:
-    store = RelayStore(tmp_path / "relay.db")
+    store = RelayStore(tmp_path / "relay.db", KEY)
     store.commit([(PLAN.id, sealed_reports(3)[1])])
 
     def broken(_: object) -> bytes:
@@ -317,23 +318,24 @@ def test_a_batch_that_cannot_be_mixed_changes_nothing(tmp_path: Path) -> None:
 def test_the_files_of_relay_and_collector_are_not_mistaken(tmp_path: Path) -> None:
     from hush.collector.stores.sqlite import SqliteStore
 
-    RelayStore(tmp_path / "relay.db").close()
+    RelayStore(tmp_path / "relay.db", KEY).close()
     with pytest.raises(StoreError, match="another program"):
         SqliteStore(tmp_path / "relay.db")
     SqliteStore(tmp_path / "hush.db").close()
     with pytest.raises(StoreError, match="another program"):
-        RelayStore(tmp_path / "hush.db")
+        RelayStore(tmp_path / "hush.db", KEY)
     sqlite3.connect(tmp_path / "relay.db").close()
 
 
 SCRIPT = """
 import { Plan, Report } from "./src/hush/collector/static/hush.js";
-import { sendSealed } from "./src/hush/collector/static/seal.js";
+import { seal, sendSealed } from "./src/hush/collector/static/seal.js";
 const [relay, key, plan, ...reports] = process.argv.slice(2);
 const read = await Plan.parse(plan);
 for (const report of reports) {
   const made = Report.decode(read, Uint8Array.from(Buffer.from(report, "hex")));
-  for (let i = 0; i < 2; i++) console.log((await sendSealed(relay, made, key)).new);
+  const sealed = await seal(made, key);
+  for (let i = 0; i < 2; i++) console.log((await sendSealed(relay, read.id, sealed, key)).new);
 }
 """
 

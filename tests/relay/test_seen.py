@@ -7,10 +7,9 @@ from typing import Any
 
 import httpx
 
-import hush
 from hush.collector import formats
 from tests.collector.served import Served
-from tests.relay.relayed import KEY, PLAN, collecting, relaying, sealed_reports, wait_until
+from tests.relay.relayed import PLAN, collecting, device, relaying, sealed_reports, wait_until
 
 BATCH = 6
 READ = ("tally", "estimates", "margins", "manipulation", "timeline", "statement", "distribution?attribute=age")
@@ -81,7 +80,6 @@ def test_a_stream_moves_by_batches(tmp_path: Path) -> None:
             return int(httpx.Response(200, text=next(lines)).json()["reports"])
 
         assert reports() == 0
-        client = hush.Client(served.url, relay=relay.url, key=KEY, attempts=1)
         for person in range(BATCH):
-            assert client.answer(PLAN, {"age": 41, "os": "mac"}, person=f"seen {person}").new
+            assert device(tmp_path, f"seen {person}", served.url, relay.url).answer(PLAN, {"age": 41, "os": "mac"}).new
         assert reports() == BATCH, "the next event has the whole batch"

@@ -13,16 +13,18 @@ from hush.collector.http import direct
 from hush.core.sealing import sealed_size
 from hush.errors import StoreError
 from hush.relay import app
-from hush.relay.store import RelayStore, Taken
-from tests.relay.relayed import OTHER, PLAN, Relayed, relaying, sealed_reports
+from hush.relay.store import Answer, RelayStore, Taken
+from tests.relay.relayed import KEY, OTHER, PLAN, Relayed, relaying, sealed_reports
 
 SIZE = sealed_size(PLAN)
 REPORTS = sealed_reports(4)[1]
 KIND = "Content-Type: application/octet-stream"
+NAMED = f"Hush-Key: {KEY.public.hex()}"
 
 
 def request(body: bytes, *headers: str, path: str = f"/sealed/{PLAN.id}", host: str = "localhost") -> bytes:
-    lines = [f"POST {path} HTTP/1.1", f"Host: {host}", *headers, f"Content-Length: {len(body)}", "", ""]
+    named = [] if any(header.startswith("Hush-Key") for header in headers) else [NAMED]
+    lines = [f"POST {path} HTTP/1.1", f"Host: {host}", *named, *headers, f"Content-Length: {len(body)}", "", ""]
     return "\r\n".join(lines).encode() + body
 
 
@@ -45,6 +47,8 @@ REQUESTS = {
     "another host": request(REPORTS[0], KIND, host="evil.example"),
     "an origin": request(REPORTS[0], KIND, "Origin: https://a.example"),
     "another origin": request(REPORTS[0], KIND, "Origin: https://b.example"),
+    "another key": request(REPORTS[0], KIND, f"Hush-Key: {'0' * 64}"),
+    "a key that is none": request(REPORTS[0], KIND, "Hush-Key: 12"),
     "the last": request(REPORTS[0], KIND, "Connection: close"),
 }
 
@@ -118,7 +122,7 @@ def test_a_way_that_takes_other_sizes_is_caught(tmp_path: Path, monkeypatch: pyt
 
 
 def failing(error: Exception) -> Callable[..., Any]:
-    def commit(self: RelayStore, groups: list[Taken]) -> list[int]:
+    def commit(self: RelayStore, groups: list[Taken]) -> list[Answer]:
         raise error
 
     return commit

@@ -49,6 +49,7 @@ def send(port: int, own: int, bodies: Sequence[bytes], **headers: str) -> list[i
     found = []
     for body in bodies:
         head = {"Content-Type": "application/octet-stream", "X-Forwarded-For": ELSEWHERE, **headers}
+        head["Hush-Key"] = KEY.public.hex()
         connection.request("POST", f"/sealed/{PLAN.id}", body, head)
         response = connection.getresponse()
         response.read()
@@ -90,7 +91,7 @@ def test_the_file_has_no_times_and_no_order(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(store_module, "token_bytes", bytes)  # the key of the file
     dumps = []
     for name, groups in (("one", [sealed]), ("two", [sealed[::-1][i : i + 1] for i in range(30)])):
-        store = RelayStore(tmp_path / name)
+        store = RelayStore(tmp_path / name, KEY)
         for group in groups:
             store.commit([(PLAN.id, group)])
         store.close()
@@ -100,12 +101,12 @@ def test_the_file_has_no_times_and_no_order(tmp_path: Path, monkeypatch: pytest.
             with pytest.raises(sqlite3.OperationalError, match="rowid"):
                 db.execute("select rowid from waiting")
         db.close()
-        assert columns == ["plan", "hash", "sealed"]
+        assert columns == ["plan", "hash", "key", "sealed"]
     assert dumps[0] == dumps[1]
 
 
 def test_reports_are_gone_once_they_are_in_a_batch(tmp_path: Path) -> None:
-    store = RelayStore(tmp_path / "relay.db")
+    store = RelayStore(tmp_path / "relay.db", KEY)
     sealed = sealed_reports(3)[1]
     store.commit([(PLAN.id, sealed)])
     batch = store.make(PLAN.id, 3, 10, lambda _: b"a batch")

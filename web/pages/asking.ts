@@ -3,7 +3,6 @@ import type { Plan } from "hush-client";
 import { button, html } from "./elements";
 import { field } from "./fields";
 import type { Field } from "./around";
-import { hold } from "./framed";
 import { t } from "./language";
 import { asks, ordered } from "./presentation";
 import type { Answers } from "./words";
@@ -60,7 +59,6 @@ export class Questions {
       event.preventDefault();
       this.go(this.stepping ? this.step + 1 : this.fields.length);
     });
-    for (const name of ["input", "change", "submit"]) this.form.addEventListener(name, hold, { capture: true });
     this.form.addEventListener("input", () => this.tell());
     this.whole.addEventListener("change", () => this.arrange());
     this.small.addEventListener("change", () => this.arrange());

@@ -27,6 +27,8 @@ export interface PlanEntry {
   after: string | null;
   /** The plan that follows this pilot. */
   next: string | null;
+  /** Sealed reports that were dropped: they did not open, or came twice. */
+  refused: number;
 }
 
 /** The state of a collector, for those who operate it. */

@@ -1,25 +1,20 @@
 // Puts the form of a plan into a page of another site: <script src=".../pages/embed.js" data-plan="ID"></script>.
 //
-// The form stays a page of the collector, in a frame: this site sees neither questions, answers nor reports. It hears
-// how high the empty form is, from that frame alone, and nothing once somebody answers. The collector must allow this site: hush serve --embed ORIGIN.
+// The form stays a page of the collector, in a frame. It tells this site nothing: the height is the same for all questions,
+// and longer ones are scrolled within the frame. The collector must allow this site: hush serve --embed ORIGIN.
 {
   const script = document.currentScript as HTMLScriptElement | null;
   const plan = script?.dataset["plan"] ?? "";
   if (script !== null && /^[\da-f]{64}$/.test(plan)) {
-    const { origin } = new URL(script.src);
+    const { lang, title, height } = script.dataset;
     const frame = document.createElement("iframe");
-    const lang = script.dataset["lang"];
-    const query = new URLSearchParams({ plan, embedder: location.origin, ...(lang === undefined ? {} : { lang }) });
-    frame.src = `${origin}/?${query.toString()}`;
-    frame.title = script.dataset["title"] ?? "Survey";
+    const query = new URLSearchParams({ plan, ...(lang === undefined ? {} : { lang }) });
+    frame.src = `${new URL(script.src).origin}/?${query.toString()}`;
+    frame.title = title ?? "Survey";
     frame.referrerPolicy = "no-referrer";
-    frame.style.cssText = "width:100%;height:40rem;border:0";
-    addEventListener("message", ({ origin: from, source, data }: MessageEvent<unknown>) => {
-      if (from !== origin || source !== frame.contentWindow) return;
-      const height = (data as { hushHeight?: unknown } | null)?.hushHeight;
-      if (typeof height !== "number" || !(height >= 0)) return;
-      frame.style.height = `${Math.min(Math.max(Math.ceil(height), 100), 20_000)}px`;
-    });
+    // Never higher than the window, so that there is a place beside it by which the page can be scrolled.
+    frame.style.cssText = "width:100%;border:0;height:40rem;height:min(40rem,85vh);height:min(40rem,85svh)";
+    if (height !== undefined) frame.style.height = height;
     script.after(frame);
   }
 }

@@ -3,7 +3,7 @@ import { Client, type Plan } from "hush-client";
 import { dress } from "./dress";
 import { byId, html } from "./elements";
 import { frame } from "./frame";
-import { fit } from "./framed";
+import { quiet } from "./framed";
 import { chosen as wanted, speak, t } from "./language";
 import { opened } from "./opened";
 import { presented } from "./presentation";
@@ -64,7 +64,7 @@ async function start(): Promise<void> {
   await new Survey(client, ledger, plan, way).open();
 }
 
-fit();
+quiet();
 start().catch(async (error: unknown) => {
   await speak(wanted(presented().language));
   say(t("cannotShow", { reason: reason(error) }));

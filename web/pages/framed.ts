@@ -1,44 +1,38 @@
-/** The form within a page of another site, which the collector has allowed by name. */
-
-const ROOM = 640; // pixels: the least height for answers and reports
-
-let around = "";
-let told = 0;
-let observer: ResizeObserver | undefined;
-
-function tell(height: number): void {
-  told = height;
-  parent.postMessage({ hushHeight: height }, around);
-}
-
-const high = (): number => document.body.getBoundingClientRect().height;
-
 /**
- * Tell the page around this one how high the form is, and nothing else. The collector's policy keeps other sites from
- * showing the form; the message goes to the site that it allows, and to no other.
+ * The form within a page of another site, which the collector has allowed by name. The site must not learn which question
+ * was drawn, nor anything about the answer. So the form tells it nothing, not even its height, and does nothing that the
+ * site could see in another way:
+ *
+ * - It never takes the focus, and never adds to the history, which belongs to the whole tab.
+ * - A browser scrolls the page around a frame to a field that gets the focus: by how much tells where the field is. So the
+ *   form scrolls itself alone. Before a key does anything the whole frame is brought into sight, wherever the field is.
+ * - A frame that cannot be scrolled any further hands on scrolling to the page. form.css prevents it.
+ * - The keyboard comes into a frame at its first or last stop. Both are at the same place for all questions.
  */
-export function fit(): void {
-  if (parent === window) return;
-  const root = document.documentElement;
-  const embedder = new URL(location.href).searchParams.get("embedder") ?? "";
-  root.dataset["framed"] = "yes";
+import { byId, html } from "./elements";
+
+/** Whether this page is in a frame. */
+export const framed = parent !== window;
+
+const MARGIN = 16; // pixels above what is scrolled to
+
+/** Be quiet within a page of another site. */
+export function quiet(): void {
+  if (!framed) return;
+  document.documentElement.dataset["framed"] = "yes";
   const base = document.createElement("base");
   base.target = "_blank"; // other pages of the collector are not shown in frames
   document.head.append(base);
-  if (!(root.dataset["embed"] ?? "").split(" ").includes(embedder)) return;
-  around = embedder;
-  observer = new ResizeObserver(() => tell(high()));
-  observer.observe(document.body);
-  tell(high());
-}
-
-/**
- * Tell no height any more, as somebody begins to answer. Later heights would depend on answers: a site could make the
- * frame narrow, and learn from them how long a chosen label is. From now on the form is scrolled within its frame.
- */
-export function hold(): void {
-  if (observer === undefined) return;
-  observer.disconnect();
-  observer = undefined;
-  if (told < ROOM) tell(ROOM);
+  const foot = html("footer", { class: "around" }, byId("to-explanation"));
+  document.body.append(foot);
+  const focus = HTMLElement.prototype.focus;
+  HTMLElement.prototype.focus = function (this: HTMLElement): void {
+    if (!document.hasFocus()) return; // the person is elsewhere on the page
+    focus.call(this, { preventScroll: true });
+    const { top, bottom } = this.getBoundingClientRect();
+    if (top < 0 || bottom > innerHeight - foot.offsetHeight) scrollBy(0, top - MARGIN);
+  };
+  history.pushState = (...step) => history.replaceState(...step);
+  const whole = (): void => document.documentElement.scrollIntoView({ block: "nearest", inline: "nearest" });
+  addEventListener("keydown", whole, { capture: true });
 }

@@ -39,6 +39,7 @@ class Heading {
     "This plan is closed: it takes no more reports.",
   );
   private readonly other = html("p", { class: "notice", role: "status", "data-testid": "rounds", hidden: true });
+  private readonly refused = html("p", { class: "notice", "data-testid": "refused", hidden: true });
   private readonly moves = html("p", { class: "small", "data-testid": "moves", hidden: true });
   private readonly links: HTMLElement[];
   readonly nodes: readonly HTMLElement[];
@@ -58,6 +59,7 @@ class Heading {
       html("h1", { "data-testid": "title" }, title),
       this.closed,
       this.other,
+      this.refused,
       html(
         "div",
         { class: "headline" },
@@ -79,6 +81,8 @@ class Heading {
     this.moves.hidden = entry.shown.every === 0 && entry.shown.least <= 1;
     say(this.moves, moving(entry));
     this.closed.hidden = entry.open;
+    this.refused.hidden = entry.refused === 0;
+    say(this.refused, dropped(entry.refused));
     this.link(entry);
     for (const link of this.links) link.hidden = !entry.open;
   }
@@ -94,6 +98,10 @@ class Heading {
     else this.other.append("This pilot is over. People who have not answered it get ", to("the plan that follows"), `, with narrower ranges.${NOBODY}`);
   }
 }
+
+/** What a relay has brought in vain. */
+const dropped = (reports: number): string =>
+  `${whole(reports)} sealed ${reports === 1 ? "report was" : "reports were"} dropped: sealed for another key, no reports at all, or twice in a batch.`;
 
 const NOBODY = " Nobody answers both, so each has its own results."; // ends both sentences below
 

@@ -1,5 +1,5 @@
 /** The relay that the form sends through, if the collector has written one into the page. */
-import { CollectorError, Report, type Ledger, type Plan } from "hush-client";
+import { CollectorError, LedgerError, Report, type Ledger, type Plan } from "hush-client";
 import type { RelayPromise } from "./documents";
 
 const { relay: url = "", key = "" } = document.documentElement.dataset;
@@ -34,11 +34,12 @@ export async function promised(plan: Plan, headers: Record<string, string>): Pro
 
 /** Send the kept report until the relay holds it: the same bytes from every tab and at every visit. */
 export async function deliver(ledger: Ledger, plan: Plan): Promise<void> {
-  const entry = await ledger.sending(plan);
   const { RelayError, sendKept } = await sealing();
+  const entry = await ledger.entry(plan);
+  if (entry === undefined) throw new LedgerError("this device has no answer to this plan");
   try {
     await sendKept(url, ledger, Report.decode(plan, entry.report), key, { attempts: 3 });
   } catch (error) {
-    throw error instanceof RelayError ? new CollectorError(error.message, error.status) : error;
+    throw error instanceof RelayError ? new CollectorError(error.message, error.status, error.kind) : error;
   }
 }

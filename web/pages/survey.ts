@@ -12,7 +12,6 @@ import { begin, type Members, Questions } from "./asking";
 import type { RelayPromise } from "./documents";
 import { button, byId, html } from "./elements";
 import { plain } from "./figures";
-import { hold } from "./framed";
 import { t } from "./language";
 import { presented } from "./presentation";
 import { answered, bytes, explained, finality, promise } from "./telling";
@@ -212,7 +211,6 @@ export class Survey {
 
   private async done(told: string, answers?: Answers): Promise<void> {
     const kept = await this.ledger.entry(this.plan);
-    hold(); // a report is shown, and may be unfolded
     say(told);
     const heading = html("h2", {}, t("doneTitle"));
     const spent = await this.ledger.spent();

@@ -24,8 +24,11 @@ export interface ClientOptions {
   readonly pause?: number;
   /** How long one attempt may take. */
   readonly timeout?: number;
-  /** Whether the collector deals the questions: "auto" asks it. */
-  readonly tickets?: "auto" | boolean;
+  /**
+   * Whether the collector deals the questions (`hush serve --tickets`): then a report needs the network before it is drawn.
+   * Otherwise it is drawn and kept before anything is asked of the collector.
+   */
+  readonly tickets?: boolean;
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
@@ -47,7 +50,7 @@ export class Client {
   readonly #followed = new WeakSet<Plan>(); // plans that the collector named, of which a device answers one
 
   constructor(url: string, options: ClientOptions = {}) {
-    const { ledger, token, attempts = 6, pause = 500, timeout = 10_000, tickets = "auto" } = options;
+    const { ledger, token, attempts = 6, pause = 500, timeout = 10_000, tickets = false } = options;
     this.#url = baseOf(url);
     const { fetch = (where, init) => globalThis.fetch(where, init) } = options;
     this.#options = { token, attempts, pause, timeout, tickets, fetch };
@@ -104,8 +107,8 @@ export class Client {
 
   /**
    * Draws the report to a plan and keeps it in the ledger, unless one is kept there: for good, as a plan has one report
-   * on a device. Returns whether it was drawn from this record. Nothing has left the device yet. A bad record is
-   * refused before anything about it is asked of the collector.
+   * on a device. Returns whether it was drawn from this record. Nothing has left the device yet, and without tickets
+   * nothing was asked of the network. A bad record is refused before anything about it is asked of the collector.
    */
   async prepare(plan: Plan, record: PersonRecord): Promise<boolean> {
     const ledger = this.#ledger();
@@ -121,7 +124,8 @@ export class Client {
   /** Sends the report that is kept for a plan until it has arrived. Sending again is harmless: it counts once. */
   async send(plan: Plan): Promise<Receipt> {
     const ledger = this.#ledger();
-    const { report, ticket } = await ledger.sending(plan);
+    const { report, ticket, sealed } = await ledger.sending(plan);
+    ensure(!sealed, "this report has gone to a relay, sealed: sent to the collector too, it would name itself", LedgerError);
     const headers = ticket === undefined ? {} : { "Hush-Ticket": ticket };
     const receipt = await this.submit(Report.decode(plan, report), headers);
     await ledger.arrived(plan);
@@ -181,10 +185,8 @@ export class Client {
   }
 
   async #ticket(plan: Plan): Promise<Ticket | undefined> {
-    const { tickets } = this.#options;
-    if (!tickets) return undefined;
+    if (!this.#options.tickets) return undefined;
     const answer = await this.#request(`/plans/${plan.id}/ticket`);
-    if (!answer.length && tickets === "auto") return undefined;
     ensure(answer.length, "this collector deals no tickets", CollectorError);
     return readTicket(plan, parsed(answer, CollectorError));
   }

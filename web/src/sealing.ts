@@ -90,7 +90,7 @@ function longest({ plan: { questions, k } }: Report): number {
 }
 
 const RETRIED = [408, 425, 429, 500, 502, 503, 504];
-const kept = new Map<string, Promise<Bytes>>(); // sealed reports of this page, by key and id
+const OTHER = "the relay has another key than this report is sealed for: it was not delivered, and is not sealed again";
 
 /** How a relay is reached. Times are in milliseconds. */
 export interface RelayOptions {
@@ -103,11 +103,12 @@ export interface RelayOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** A relay that cannot be reached (no status), or does not take a report. */
+/** A relay that cannot be reached (no status), or does not take a report: `kind` is the problem's, `""` if unknown. */
 export class RelayError extends Error {
   constructor(
     message: string,
     readonly status?: number,
+    readonly kind = "",
   ) {
     super(message);
   }
@@ -124,32 +125,56 @@ export async function canSeal(): Promise<boolean> {
 }
 
 /**
- * Seals a report for the owner of the key, and sends it to a relay until the relay holds it.
+ * Sends the sealed bytes of a report (`seal`) to a relay until the relay holds them.
  *
- * A page sends the same bytes each time. `new`: this request brought them, and no earlier one. After a reload the
- * report is sealed anew: the collector counts it once all the same, by its id. `sendKept` avoids that.
+ * Keep the bytes before you send them, and send these and no others. A report that is sealed twice would be in two batches
+ * of the relay, and the collector would see its id in both: it could tell whose report it is. `sendKept` keeps them for you.
+ * `key` is the one for which they are sealed. `new`: this request brought them, and no earlier one.
  */
 export async function sendSealed(
   relay: string,
-  report: Report,
+  plan: string,
+  sealed: Uint8Array,
   key: string,
-  options: RelayOptions = {},
+  { attempts = 6, pause = 500, timeout = 10_000, fetch = (url, init) => globalThis.fetch(url, init) }: RelayOptions = {},
 ): Promise<{ readonly new: boolean }> {
-  const name = `${key} ${report.id}`;
-  const sealed = kept.get(name) ?? seal(report, key);
-  kept.set(name, sealed);
-  const body = await sealed.catch((error: unknown) => {
-    kept.delete(name);
-    throw error;
-  });
-  return post(relay, report, body, options);
+  for (let attempt = 1; ; attempt++) {
+    let problem = new RelayError("the relay cannot be reached, or does not allow this page");
+    try {
+      const response = await fetch(`${relay.replace(/\/+$/, "")}/sealed/${plan}`, {
+        method: "POST",
+        body: Uint8Array.from(sealed),
+        headers: { "Content-Type": "application/octet-stream", "Hush-Key": key },
+        redirect: "error", // a report that went elsewhere is not held here
+        credentials: "omit",
+        referrerPolicy: "no-referrer",
+        cache: "no-store",
+        signal: AbortSignal.timeout(timeout),
+      });
+      const { status } = response;
+      if (status === 202) return { new: ((await response.json()) as { new?: unknown }).new === 1 };
+      const kind = await kindOf(response);
+      problem = new RelayError(kind === "other-key" ? OTHER : `the relay answered ${status}`, status, kind);
+      if (!RETRIED.includes(status)) attempt = attempts;
+    } catch {
+      // no answer, or half of one: the same bytes are sent again
+    }
+    if (!(attempt < attempts)) throw problem;
+    await new Promise((resolve) => setTimeout(resolve, pause * 2 ** (attempt - 1) * (0.5 + Math.random())));
+  }
+}
+
+/** Returns the kind of a problem document. */
+async function kindOf(response: Response): Promise<string> {
+  const found = (await response.json().catch(() => undefined)) as { type?: unknown } | null | undefined;
+  return String(found?.type ?? "").replace(/^urn:hush:problem:/, "");
 }
 
 /**
  * Sends the report that a ledger keeps to a relay until the relay holds it, and notes both in the ledger.
  *
- * The sealed bytes are kept beside the report, so all tabs and later visits send the same, and the relay takes them
- * once. Otherwise one person would count several times among those for whom the relay waits.
+ * It is sealed once. The bytes are in the ledger before they leave, so all tabs and later visits send the same, whatever
+ * the key is then; and nothing is sent any more once the relay has them.
  */
 export async function sendKept(
   relay: string,
@@ -158,49 +183,23 @@ export async function sendKept(
   key: string,
   options: RelayOptions = {},
 ): Promise<{ readonly new: boolean }> {
+  const { plan } = report;
+  const entry = await ledger.entry(plan);
   // The collector dealt the id of such a report to this device, and would know it again.
-  if ((await ledger.entry(report.plan))?.ticket) throw new RelayError("a report with a ticket cannot go through a relay");
-  await ledger.sending(report.plan);
-  let bytes: Uint8Array = await seal(report, key);
+  if (entry?.ticket) throw new RelayError("a report with a ticket cannot go through a relay");
+  if (entry?.state === "arrived") return { new: false };
+  let sealed = entry?.sealed ?? { key, bytes: await seal(report, key) };
   await ledger.store.update((book) => {
-    const known = book?.entries.find(({ plan, sealed }) => plan === report.plan.id && sealed?.key === key)?.sealed;
-    if (known) bytes = known.bytes; // another tab, or an earlier visit, was first
-    if (known || !book) return undefined;
-    const sealed = { key, bytes };
-    return { ...book, entries: book.entries.map((entry) => (entry.plan === report.plan.id ? { ...entry, sealed } : entry)) };
+    const found = book?.entries.find((one) => one.plan === plan.id);
+    if (!book || !found) throw new RelayError("this device has no answer to this plan");
+    // Another tab, or an earlier visit, was first. Without sealed bytes it has sent the report to the collector itself.
+    if (!found.sealed && found.state !== "drawn") throw new RelayError("this report has left without a seal");
+    sealed = found.sealed ?? sealed;
+    if (found.sealed) return undefined;
+    const changed = { ...found, sealed, state: "sending" as const };
+    return { ...book, entries: book.entries.map((one) => (one === found ? changed : one)) };
   });
-  const receipt = await post(relay, report, Uint8Array.from(bytes), options);
-  await ledger.arrived(report.plan);
+  const receipt = await sendSealed(relay, plan.id, sealed.bytes, sealed.key, options);
+  await ledger.arrived(plan);
   return receipt;
-}
-
-/** Sends sealed bytes until a relay holds them. */
-async function post(
-  relay: string,
-  report: Report,
-  body: Bytes,
-  { attempts = 6, pause = 500, timeout = 10_000, fetch = (url, init) => globalThis.fetch(url, init) }: RelayOptions,
-): Promise<{ readonly new: boolean }> {
-  for (let attempt = 1; ; attempt++) {
-    let problem = new RelayError("the relay cannot be reached, or does not allow this page");
-    try {
-      const response = await fetch(`${relay.replace(/\/+$/, "")}/sealed/${report.plan.id}`, {
-        method: "POST",
-        body,
-        headers: { "Content-Type": "application/octet-stream" },
-        redirect: "error", // a report that went elsewhere is not held here
-        credentials: "omit",
-        referrerPolicy: "no-referrer",
-        cache: "no-store",
-        signal: AbortSignal.timeout(timeout),
-      });
-      if (response.status === 202) return { new: ((await response.json()) as { new?: unknown }).new === 1 };
-      problem = new RelayError(`the relay answered ${response.status}`, response.status);
-      if (!RETRIED.includes(response.status)) attempt = attempts;
-    } catch {
-      // no answer, or half of one: the same bytes are sent again
-    }
-    if (!(attempt < attempts)) throw problem;
-    await new Promise((resolve) => setTimeout(resolve, pause * 2 ** (attempt - 1) * (0.5 + Math.random())));
-  }
 }

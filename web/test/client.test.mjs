@@ -1,7 +1,7 @@
 // The client of a collector: it believes no server, sends the same bytes until they have arrived, and never elsewhere.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hex, hush, small, titled, vectors } from "./words.mjs";
+import { beside, hex, hush, small, titled, vectors } from "./words.mjs";
 
 const { askedBy, Client, CollectorError, Ledger, LedgerError, MemoryStore, Plan, PlanError, RecordError, Report, questionsOf } = hush;
 const record = { x: 0.5, c: "a" };
@@ -61,9 +61,9 @@ test("the lists that a plan names are fetched with it", async () => {
 });
 
 test("requests carry a token, no cookies and no referrer, and follow nothing", async () => {
-  const { client, calls } = faking({ ticket: none, reports: receipt }, { token: "secret" });
+  const { client, calls } = faking({ reports: receipt }, { token: "secret" });
   await client.answer(small, record);
-  assert.equal(calls.length, 2);
+  assert.equal(calls.length, 1);
   for (const { init } of calls) {
     assert.equal(init.redirect, "error");
     assert.equal(init.credentials, "omit");
@@ -73,9 +73,9 @@ test("requests carry a token, no cookies and no referrer, and follow nothing", a
     assert.equal(init.headers.Authorization, "Bearer secret");
     assert.ok(init.signal instanceof AbortSignal);
   }
-  assert.equal(calls[1].init.method, "POST");
-  assert.equal(calls[1].init.headers["Content-Type"], "application/vnd.hush.report");
-  assert.equal(calls[1].url, `https://example.org/base/plans/${small.id}/reports`);
+  assert.equal(calls[0].init.method, "POST");
+  assert.equal(calls[0].init.headers["Content-Type"], "application/vnd.hush.report");
+  assert.equal(calls[0].url, `https://example.org/base/plans/${small.id}/reports`);
 });
 
 test("the same bytes are sent until they have arrived", async () => {
@@ -83,7 +83,6 @@ test("the same bytes are sent until they have arrived", async () => {
   let state;
   const { client, of } = faking(
     {
-      ticket: none,
       async reports(call, attempt) {
         state = (await ledger.entry(small)).state;
         if (attempt === 1) throw new TypeError("the network is down");
@@ -102,11 +101,11 @@ test("the same bytes are sent until they have arrived", async () => {
 
 test("after a failure the same report is sent again, by another collector object too", async () => {
   const ledger = await ledgerOf();
-  const down = faking({ ticket: none, reports: () => json({}, 503) }, { ledger, attempts: 2 });
+  const down = faking({ reports: () => json({}, 503) }, { ledger, attempts: 2 });
   await assert.rejects(down.client.answer(small, record), (error) => error.status === 503);
   assert.equal(down.of("reports").length, 2);
   assert.equal((await ledger.entry(small)).state, "sending");
-  const up = faking({ ticket: none, reports: receipt }, { ledger });
+  const up = faking({ reports: receipt }, { ledger });
   await up.client.answer(small, { x: 1, c: "b" });
   assert.equal(hex(up.of("reports")[0].init.body), hex(down.of("reports")[0].init.body));
   assert.equal(up.of("ticket").length, 0);
@@ -114,7 +113,7 @@ test("after a failure the same report is sent again, by another collector object
 
 test("what is refused for good is not sent again", async () => {
   for (const status of [400, 401, 403, 404, 407, 409, 410, 413, 415, 422, 424, 426, 501, 505]) {
-    const { client, of } = faking({ ticket: none, reports: () => json({ title: "no" }, status) });
+    const { client, of } = faking({ reports: () => json({ title: "no" }, status) });
     await assert.rejects(client.answer(small, record), (error) => error.status === status && error.message === "no");
     assert.equal(of("reports").length, 1);
   }
@@ -123,7 +122,7 @@ test("what is refused for good is not sent again", async () => {
 test("what may pass is sent again", async () => {
   for (const status of [408, 425, 429, 500, 502, 503, 504]) {
     const reports = (call, attempt) => (attempt > 1 ? receipt(call) : json({}, status));
-    const { client, of } = faking({ ticket: none, reports });
+    const { client, of } = faking({ reports });
     await client.answer(small, record);
     assert.equal(of("reports").length, 2, String(status));
   }
@@ -148,13 +147,13 @@ test("by default there are six attempts by the page's own fetch, and pauses doub
 });
 
 test("a plan is answered by its id as well", async () => {
-  const { client, of } = faking({ plan: () => new Response(small.text), ticket: none, reports: receipt });
+  const { client, of } = faking({ plan: () => new Response(small.text), reports: receipt });
   assert.equal((await client.answer(small.id, record)).new, true);
   assert.equal(of(small.id).length, 1);
 });
 
 test("an answer may be empty, or as long as the longest plan, and no longer", async () => {
-  const empty = faking({ ticket: none, reports: () => new Response(null, { status: 413 }) });
+  const empty = faking({ reports: () => new Response(null, { status: 413 }) });
   await assert.rejects(empty.client.answer(small, record), /^CollectorError: the collector answered 413$/);
   for (const [size, error] of [[2 ** 24, PlanError], [2 ** 24 + 1, CollectorError]]) {
     const { client } = faking({ plan: () => new Response(new Uint8Array(size)) });
@@ -199,8 +198,7 @@ test("Retry-After is obeyed, within reason", async (t) => {
     const after = ["2", "100000", "-1", "1e3", "x", "1000000000"];
     const { client } = faking(
       {
-        ticket: none,
-        reports: (call, i) => (i > after.length ? receipt(call) : json({}, 503, { "Retry-After": after[i - 1] })),
+          reports: (call, i) => (i > after.length ? receipt(call) : json({}, 503, { "Retry-After": after[i - 1] })),
       },
       { attempts: 9, pause: 10 },
     );
@@ -228,26 +226,25 @@ test("receipts for something else are refused, and the report has not arrived", 
   ];
   for (const change of bad) {
     const ledger = await ledgerOf();
-    const { client } = faking({ ticket: none, reports: (call) => receipt(call, change) }, { ledger });
+    const { client } = faking({ reports: (call) => receipt(call, change) }, { ledger });
     await assert.rejects(client.answer(small, record), CollectorError, JSON.stringify(change));
     assert.equal((await ledger.entry(small)).state, "sending");
   }
   for (const body of ["", "null", "[]", "{", "1", "\xff"]) {
-    const { client } = faking({ ticket: none, reports: () => new Response(body, { status: 202 }) });
+    const { client } = faking({ reports: () => new Response(body, { status: 202 }) });
     await assert.rejects(client.answer(small, record), CollectorError, body);
   }
 });
 
 test("prepared is not sent, is not shown, and stays", async () => {
   const ledger = await ledgerOf();
-  const { client, of } = faking({ ticket: none, reports: receipt }, { ledger });
+  const { client, of } = faking({ reports: receipt }, { ledger });
   await assert.rejects(client.send(small), LedgerError);
   assert.equal(await client.prepare(small, record), true);
   const { report, state } = await ledger.entry(small);
   assert.equal(state, "drawn");
   assert.equal(of("reports").length, 0);
   for (const other of [record, { x: 0, c: "b" }, {}]) assert.equal(await client.prepare(small, other), false);
-  assert.equal(of("ticket").length, 1);
   await client.answer(small, { x: 0, c: "b" });
   assert.equal(hex(of("reports")[0].init.body), hex(report));
 });
@@ -273,7 +270,7 @@ test("a thrown-away ticket gives no new dice: the first draw is sent, with its t
   const refused = () => json({ type: "urn:hush:problem:bad-report", title: "no ticket of this collector" }, 422);
   const reports = [];
   for (const answer of [refused, refused, receipt]) {
-    const tab = faking({ ticket, reports: answer }, { ledger }); // each as after a reload
+    const tab = faking({ ticket, reports: answer }, { ledger, tickets: true }); // each as after a reload
     await tab.client.answer(small, { x: 1, c: "b" }).catch((error) => assert.equal(error.status, 422));
     reports.push(...tab.of("reports").map(({ init }) => hex(init.body) + init.headers["Hush-Ticket"]));
   }
@@ -284,7 +281,7 @@ test("a thrown-away ticket gives no new dice: the first draw is sent, with its t
 
 test("a ticket deals the questions and the id, and is kept with the report", async () => {
   const ledger = await ledgerOf();
-  const { client, of } = faking({ ticket: () => dealt(), reports: receipt }, { ledger });
+  const { client, of } = faking({ ticket: () => dealt(), reports: receipt }, { ledger, tickets: true });
   assert.equal(await client.prepare(small, record), true);
   const report = Report.decode(small, (await ledger.entry(small)).report);
   assert.equal(report.id, ID);
@@ -298,13 +295,13 @@ test("a ticket deals the questions and the id, and is kept with the report", asy
 });
 
 test("a person is asked what will be reported, and nothing else", async () => {
-  for (const [ticket, signature] of [[none, undefined], [() => dealt(), SIGNATURE]]) {
+  for (const [tickets, signature] of [[false, undefined], [true, SIGNATURE]]) {
     const ledger = await ledgerOf();
-    const { client, of } = faking({ plan: () => new Response(smallText), ticket, reports: receipt }, { ledger });
+    const { client, of } = faking({ plan: () => new Response(smallText), ticket: () => dealt(), reports: receipt }, { ledger, tickets });
     const names = await client.questions(small);
     assert.equal(names.length, 1);
     assert.deepEqual(await client.questions(small), names);
-    assert.equal(of("ticket").length, 1, "the first ticket stays, and so does that there is none");
+    assert.equal(of("ticket").length, Number(tickets), "the first ticket stays");
     assert.equal(of("reports").length, 0);
     await assert.rejects(client.answer(small, {}), RecordError);
     await client.answer(small, { [names[0]]: record[names[0]] });
@@ -313,7 +310,7 @@ test("a person is asked what will be reported, and nothing else", async () => {
     assert.deepEqual(report.answers.flatMap(([question]) => small.questions[question].names), names);
     assert.equal(report.id === ID, signature !== undefined, "a ticket alone names the report");
     assert.equal(init.headers["Hush-Ticket"], signature);
-    assert.equal(of("ticket").length, 1);
+    assert.equal(of("ticket").length, Number(tickets));
     assert.equal(await client.questions(small), undefined, "nothing is left to ask");
   }
 });
@@ -325,7 +322,7 @@ test("two that prepare at once send one report under one ticket", async () => {
     const id = hex(Uint8Array.from({ length: 16 }, () => count));
     return json({ id, questions: questionsOf(small, id), signature: `${count++}`.repeat(32) });
   };
-  const { client, of } = faking({ ticket, reports: receipt }, { ledger });
+  const { client, of } = faking({ ticket, reports: receipt }, { ledger, tickets: true });
   await Promise.all([client.answer(small, record), client.answer(small, record)]);
   assert.equal(of("ticket").length, 2);
   assert.equal(new Set(of("reports").map(({ init }) => hex(init.body) + init.headers["Hush-Ticket"])).size, 1);
@@ -340,22 +337,93 @@ test("a wrong ticket is refused before anything is drawn", async () => {
   bad.push({ extra: 1 });
   for (const change of bad) {
     const ledger = await ledgerOf();
-    const { client, of } = faking({ ticket: () => dealt(change), reports: receipt }, { ledger });
+    const { client, of } = faking({ ticket: () => dealt(change), reports: receipt }, { ledger, tickets: true });
     await assert.rejects(client.answer(small, record), CollectorError, JSON.stringify(change));
     assert.equal(of("reports").length, 0);
     assert.deepEqual(await ledger.entries(), []);
   }
 });
 
-test("tickets can be required, or never asked for", async () => {
+test("tickets are asked for where a collector deals them, and nowhere else", async () => {
   const must = faking({ ticket: none, reports: receipt }, { tickets: true });
   await assert.rejects(must.client.answer(small, record), { name: "CollectorError", message: /deals no tickets/ });
   assert.equal(must.of("reports").length, 0);
-  const never = faking({ ticket: () => dealt(), reports: receipt }, { tickets: false });
-  await never.client.answer(small, record);
-  assert.equal(never.of("ticket").length, 0);
-  const failing = faking({ ticket: () => json({}, 403), reports: receipt });
+  for (const options of [{}, { tickets: false }, { tickets: undefined }]) {
+    const never = faking({ ticket: () => dealt(), reports: receipt }, options);
+    await never.client.answer(small, record);
+    assert.equal(never.of("ticket").length, 0);
+  }
+  const failing = faking({ ticket: () => json({}, 403), reports: receipt }, { tickets: true });
   await assert.rejects(failing.client.answer(small, record), (error) => error.status === 403);
+});
+
+/** Answers with the plan in hand and no network, with a client of this kind; returns the report that was kept. */
+async function offline(Kind) {
+  const store = new MemoryStore();
+  const calls = [];
+  const fetch = async (url) => {
+    // What is kept when the network is first asked: only that is left if the page ends now.
+    calls.push([url.split("/").pop(), (await (await Ledger.open({ store })).entry(small))?.report]);
+    throw new TypeError("no network");
+  };
+  const client = new Kind("https://example.org", { fetch, pause: 1, attempts: 2, ledger: await Ledger.open({ cap: 1, store }) });
+  await assert.rejects(client.answer(small, record), CollectorError);
+  const kept = (await (await Ledger.open({ store })).entry(small))?.report;
+  for (const [what, before] of calls) {
+    assert.equal(what, "reports");
+    assert.deepEqual(before, kept, "the report is kept before any network");
+  }
+  assert.equal(calls.length, 2);
+  // Later tabs, with a network, send these bytes; no retry and no other record draws again.
+  const sent = [];
+  const online = (_, init) => (sent.push(hex(init.body)), receipt({ init }));
+  for (const other of [record, { x: 1, c: "b" }]) {
+    const tab = new Kind("https://example.org", { fetch: online, ledger: await Ledger.open({ store }) });
+    await tab.answer(small, other);
+  }
+  assert.deepEqual(new Set(sent), new Set([hex(kept)]));
+}
+
+test("without a network the report is drawn and kept, and leaves later", () => offline(Client));
+
+test("a client that asks for a ticket first loses the answer, and is caught", async () => {
+  class Asking extends Client {
+    constructor(url, options) {
+      super(url, { ...options, tickets: true });
+    }
+  }
+  await assert.rejects(offline(Asking), (error) => error.code === "ERR_ASSERTION");
+});
+
+test("a report that went to a relay is not sent to the collector", async () => {
+  const ledger = await ledgerOf();
+  const { client, calls } = faking({ reports: receipt }, { ledger });
+  await client.prepare(small, record);
+  await ledger.store.update((book) => ({
+    ...book,
+    entries: book.entries.map((entry) => ({ ...entry, state: "sending", sealed: { key: "0".repeat(64), bytes: new Uint8Array(3) } })),
+  }));
+  await assert.rejects(client.send(small), /LedgerError: this report has gone to a relay, sealed/);
+  await assert.rejects(client.answer(small, record), LedgerError);
+  assert.equal((await ledger.entry(small)).state, "sending");
+  assert.equal(calls.length, 0);
+});
+
+test("of two tabs one sends sealed and one as it is: the report leaves one way", async () => {
+  const { sendKept } = await beside("seal.js");
+  const key = "3948cfe0ad1ddb695d780e59077195da6c56506b027329794ab02bca80815c4d";
+  for (const first of ["sealed", "plain"]) {
+    const ledger = await ledgerOf();
+    const { client, of } = faking({ reports: receipt }, { ledger });
+    await client.prepare(small, record);
+    const report = Report.decode(small, (await ledger.entry(small)).report);
+    const sealed = [];
+    const fetch = async (_, { body }) => (sealed.push(body), json({ reports: 1, new: 1 }, 202));
+    const ways = [() => sendKept("https://relay.example", ledger, report, key, { fetch }), () => client.send(small)];
+    const done = await Promise.allSettled((first === "sealed" ? ways : ways.reverse()).map((way) => way()));
+    assert.equal(done.filter(({ status }) => status === "fulfilled").length, 1, first);
+    assert.equal(sealed.length + of("reports").length, 1, first);
+  }
 });
 
 test("questions follow from ids as Keccak says, for weights and for many questions too", async () => {
@@ -384,13 +452,13 @@ test("questions follow from ids as Keccak says, for weights and for many questio
 });
 
 test("a bad record is refused before a ticket is asked for", async () => {
-  const { client, calls } = faking({ ticket: () => dealt(), reports: receipt });
+  const { client, calls } = faking({ ticket: () => dealt(), reports: receipt }, { tickets: true });
   await assert.rejects(client.answer(small, { x: 2, c: "a" }), RecordError);
   assert.equal(calls.length, 0);
 });
 
 test("a budget that is spent sends nothing", async () => {
-  const { client, of } = faking({ ticket: none, reports: receipt }, { ledger: await ledgerOf(1) });
+  const { client, of } = faking({ reports: receipt }, { ledger: await ledgerOf(1) });
   await client.answer(small, record);
   await assert.rejects(client.answer(await titled("again"), record), hush.BudgetError);
   assert.equal(of("reports").length, 1);
@@ -399,17 +467,17 @@ test("a budget that is spent sends nothing", async () => {
 test("a problem becomes one printable line", async () => {
   const detail = `no\nmore\u2028${"x".repeat(999)}`;
   const problem = { type: "urn:hush:problem:plan-closed", title: "closed\u001b[31m", detail };
-  const { client } = faking({ ticket: none, reports: () => json(problem, 409) });
+  const { client } = faking({ reports: () => json(problem, 409) });
   await assert.rejects(client.answer(small, record), (error) => {
     assert.equal(error.kind, "plan-closed");
     assert.match(error.message, /^closed \[31m: no more x+$/);
     assert.ok(error.message.length < 620);
     return true;
   });
-  const long = faking({ ticket: none, reports: () => json({ title: "t".repeat(301) }, 409) });
+  const long = faking({ reports: () => json({ title: "t".repeat(301) }, 409) });
   await assert.rejects(long.client.answer(small, record), { message: "t".repeat(300) });
   for (const body of ["<html>", "null", '"x"', "{}", "[1]", '{"title":null}']) {
-    const gateway = faking({ ticket: none, reports: () => new Response(body, { status: 413 }) });
+    const gateway = faking({ reports: () => new Response(body, { status: 413 }) });
     await assert.rejects(gateway.client.answer(small, record), /the collector answered 413/);
   }
 });
@@ -495,7 +563,7 @@ const sibling = await changed(second, ['"high":0.25', '"high":0.5']);
 /** A collector with these plans that names one of them. */
 const naming = (current, plans, options) => {
   const text = ({ url }) => new Response(plans.find(({ id }) => url.endsWith(id)).text);
-  return faking({ plan: text, current: () => json(current), ticket: none, reports: receipt }, options);
+  return faking({ plan: text, current: () => json(current), reports: receipt }, options);
 };
 
 test("a pilot leads to itself, or to the plan that follows it", async () => {

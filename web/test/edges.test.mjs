@@ -135,7 +135,7 @@ test("a ticket of which one question is right is refused", async () => {
   const answer = async (questions) => {
     const ticket = { id, questions, signature: "f".repeat(32) };
     const ledger = await Ledger.open({ cap: 16, store: new MemoryStore() });
-    const client = new hush.Client("https://example.org", { ledger, fetch: async () => Response.json(ticket) });
+    const client = new hush.Client("https://example.org", { ledger, tickets: true, fetch: async () => Response.json(ticket) });
     await client.prepare(plan, { c: "a", d: "a", e: "a" });
     return hush.Report.decode(plan, (await ledger.entry(plan)).report).answers.map(([question]) => question);
   };

@@ -52,67 +52,131 @@ test("keys that are none are refused", async () => {
   await assert.rejects(seal(report, "00".repeat(32))); // everybody knows what X25519 agrees on with it
 });
 
-test("a sealed report is sent until a relay holds it, with the same bytes", async () => {
-  const plan = await hush.Plan.parse(file.plan);
-  const report = hush.Report.decode(plan, bytes(file.cases[0].report));
+const PLACE = "https://relay.example";
+const OTHER = "3948cfe0ad1ddb695d780e59077195da6c56506b027329794ab02bca80815c4d";
+const held = (fresh = 1) => Response.json({ reports: 1, new: fresh }, { status: 202 });
+const problem = (kind, status) => Response.json({ type: `urn:hush:problem:${kind}`, title: "no", status }, { status });
+
+test("sealed bytes are sent until a relay holds them", async () => {
+  const sealed = await seal(made([4], 1), file.key);
   const seen = [];
   const answers = [
     () => Promise.reject(new TypeError("no network")),
     () => new Response("", { status: 503 }),
     () => new Response("half", { status: 202 }),
-    () => Response.json({ reports: 1, new: 1 }, { status: 202 }),
-    () => Response.json({ reports: 1, new: 0 }, { status: 202 }),
+    () => held(),
+    () => held(0),
   ];
   const fetch = async (url, init) => (seen.push({ url, ...init }), answers[seen.length - 1]());
   const options = { fetch, pause: 1 };
-  assert.deepEqual(await sealing.sendSealed("https://relay.example/", report, file.key, options), { new: true });
-  assert.deepEqual(await sealing.sendSealed("https://relay.example", report, file.key, options), { new: false });
-  assert.equal(new Set(seen.map(({ body }) => hex(body))).size, 1);
+  assert.deepEqual(await sealing.sendSealed(`${PLACE}/`, "2".repeat(64), sealed, file.key, options), { new: true });
+  assert.deepEqual(await sealing.sendSealed(PLACE, "2".repeat(64), sealed, file.key, options), { new: false });
+  assert.deepEqual(new Set(seen.map(({ body }) => hex(body))), new Set([hex(sealed)]));
   assert.equal(seen.length, 5);
   for (const { url, method, headers, credentials, redirect } of seen) {
-    assert.equal(url, `https://relay.example/sealed/${plan.id}`);
+    assert.equal(url, `${PLACE}/sealed/${"2".repeat(64)}`);
     assert.deepEqual([method, credentials, redirect], ["POST", "omit", "error"]);
-    assert.deepEqual(headers, { "Content-Type": "application/octet-stream" });
+    assert.deepEqual(headers, { "Content-Type": "application/octet-stream", "Hush-Key": file.key });
   }
 });
 
-test("a relay that refuses is not asked again", async () => {
-  const plan = await hush.Plan.parse(file.plan);
-  const report = hush.Report.decode(plan, bytes(file.cases[0].report));
-  for (const [status, tries] of [[422, 1], [404, 1], [500, 3]]) {
+test("a relay that refuses is not asked again, and says why", async () => {
+  for (const [answer, tries, status, kind, message] of [
+    [() => new Response("", { status: 422 }), 1, 422, "", "the relay answered 422"],
+    [() => Response.json(null, { status: 404 }), 1, 404, "", "the relay answered 404"],
+    [() => problem("plan-closed", 409), 1, 409, "plan-closed", "the relay answered 409"],
+    [() => problem("full", 507), 1, 507, "full", "the relay answered 507"],
+    [() => problem("other-key", 409), 1, 409, "other-key", /another key than this report .* not delivered, and is not sealed again/],
+    [() => problem("busy", 503), 3, 503, "busy", "the relay answered 503"],
+  ]) {
     let asked = 0;
-    const fetch = async () => (asked++, new Response("", { status }));
-    const options = { fetch, pause: 1, attempts: 3 };
-    await assert.rejects(sealing.sendSealed("https://relay.example", report, file.key, options), RegExp(`${status}`));
+    const fetch = async () => (asked++, answer());
+    await assert.rejects(sealing.sendSealed(PLACE, "2".repeat(64), new Uint8Array(9), file.key, { fetch, pause: 1, attempts: 3 }), {
+      status,
+      kind,
+      message,
+    });
     assert.equal(asked, tries);
   }
-  await assert.rejects(sealing.sendSealed("https://relay.example", report, "00", {}), /64 hexadecimal digits/);
 });
 
-test("a report of a ledger is sealed once, for all tabs and visits", async () => {
+/** A ledger with an answer, its store, its plan and its report. */
+async function answered(ticket) {
   const store = new hush.MemoryStore();
   const ledger = await hush.Ledger.open({ cap: 16, store });
   const plan = await hush.Plan.parse(file.plan);
   const record = Object.fromEntries(plan.schema.map((field) => [field.name, field.kind === "numeric" ? field.low : field.values[0]]));
-  const report = await ledger.randomise(plan, record);
+  return { store, ledger, plan, report: await ledger.randomise(plan, record, ticket) };
+}
+
+test("a report of a ledger is sealed once, for all tabs and visits, and not sent when a relay has it", async () => {
+  const { store, ledger, plan, report } = await answered();
   const seen = [];
-  const down = { fetch: async () => (await ledger.entry(plan), Promise.reject(new TypeError("down"))), attempts: 1 };
-  const up = { fetch: async (_, { body }) => (seen.push(hex(body)), Response.json({ reports: 1, new: 1 }, { status: 202 })) };
-  await assert.rejects(sealing.sendKept("https://relay.example", ledger, report, file.key, down), (error) => {
-    return error instanceof sealing.RelayError && error.status === undefined;
+  let kept;
+  const down = { fetch: async () => ((kept = await ledger.entry(plan)), Promise.reject(new TypeError("down"))), attempts: 1 };
+  const up = { fetch: async (_, { body }) => (seen.push(hex(body)), held()) };
+  await assert.rejects(sealing.sendKept(PLACE, ledger, report, file.key, down), (error) => {
+    return error instanceof sealing.RelayError && error.status === undefined && error.kind === "";
   });
   const first = await ledger.entry(plan);
+  assert.deepEqual(kept, first, "the bytes are kept before they leave");
   assert.equal(first.state, "sending");
   assert.equal(first.sealed.key, file.key);
-  await sealing.sendKept("https://relay.example", await hush.Ledger.open({ store }), report, file.key, up);
-  await Promise.all([1, 2].map(() => sealing.sendKept("https://relay.example", ledger, report, file.key, up)));
+  const tabs = [1, 2, 3].map(async () => sealing.sendKept(PLACE, await hush.Ledger.open({ store }), report, file.key, up));
+  await Promise.all(tabs);
   assert.deepEqual(new Set(seen), new Set([hex(first.sealed.bytes)]));
-  assert.equal((await ledger.entry(plan)).state, "arrived");
-  assert.deepEqual((await ledger.entry(plan)).report, report.encode());
-  const other = "3948cfe0ad1ddb695d780e59077195da6c56506b027329794ab02bca80815c4d";
-  await sealing.sendKept("https://relay.example", ledger, report, other, up);
-  assert.notEqual(seen.at(-1), seen[0]); // for another key the bytes are others, too
-  assert.equal((await ledger.entry(plan)).sealed.key, other);
+  assert.deepEqual(await ledger.entry(plan), { ...first, state: "arrived" });
+  const nothing = { fetch: () => assert.fail("the relay has it") };
+  for (const key of [file.key, OTHER]) assert.deepEqual(await sealing.sendKept(PLACE, ledger, report, key, nothing), { new: false });
+});
+
+test("two tabs that seal at once send the same bytes", async () => {
+  const { store, ledger, plan, report } = await answered();
+  const seen = [];
+  const fetch = async (_, { body, headers }) => (seen.push([headers["Hush-Key"], hex(body)]), held(Number(seen.length === 1)));
+  const send = async (key) => sealing.sendKept(PLACE, await hush.Ledger.open({ store }), report, key, { fetch });
+  await Promise.all([file.key, file.key, OTHER].map(send));
+  assert.equal(seen.length, 3);
+  const { sealed } = await ledger.entry(plan);
+  assert.deepEqual(new Set(seen.map(String)), new Set([`${sealed.key},${hex(sealed.bytes)}`]));
+});
+
+/** Sends the report of a ledger for one key, loses the answer, and tries again for another; returns all that has left. */
+async function keyed(sendKept) {
+  const { ledger, plan, report } = await answered();
+  const left = [];
+  const asked = (answer) => ({ fetch: async (_, { body, headers }) => (left.push([headers["Hush-Key"], hex(body)]), answer()), attempts: 1 });
+  await assert.rejects(sendKept(PLACE, ledger, report, file.key, asked(() => Promise.reject(new TypeError("lost")))));
+  await assert.rejects(sendKept(PLACE, ledger, report, OTHER, asked(() => problem("other-key", 409))), { kind: "other-key" });
+  assert.equal((await ledger.entry(plan)).state, "sending");
+  await sendKept(PLACE, ledger, report, OTHER, asked(() => held())); // the relay has the first key again
+  assert.equal(left.length, 3);
+  return new Set(left.map(String));
+}
+
+test("after another key a report leaves as it was sealed first, under the name of that key", async () => {
+  const left = await keyed(sealing.sendKept);
+  assert.equal(left.size, 1);
+  assert.match([...left][0], RegExp(`^${file.key},`));
+});
+
+test("a page that seals anew for another key is caught", async () => {
+  const anew = async (place, ledger, report, key, options) => {
+    const forget = (entry) => ({ ...entry, sealed: entry.sealed?.key === key ? entry.sealed : undefined, state: "drawn" });
+    await ledger.store.update((book) => ({ ...book, entries: book.entries.map(forget) }));
+    return sealing.sendKept(place, ledger, report, key, options);
+  };
+  assert.equal((await keyed(anew)).size, 2);
+});
+
+test("a report that has left without a seal is not sealed, nor is one that a ledger does not have", async () => {
+  const { ledger, plan, report } = await answered();
+  await ledger.sending(plan);
+  const nothing = { fetch: () => assert.fail("the collector knows this report") };
+  await assert.rejects(sealing.sendKept(PLACE, ledger, report, file.key, nothing), /has left without a seal/);
+  assert.equal((await ledger.entry(plan)).sealed, undefined);
+  const other = await hush.Ledger.open({ cap: 16, store: new hush.MemoryStore() });
+  await assert.rejects(sealing.sendKept(PLACE, other, report, file.key, nothing), /has no answer to this plan/);
 });
 
 test("browsers that cannot seal are found before anything is drawn", async () => {
@@ -127,12 +191,9 @@ test("browsers that cannot seal are found before anything is drawn", async () =>
 });
 
 test("a report with a ticket does not go through a relay", async () => {
-  const plan = await hush.Plan.parse(file.plan);
-  const record = Object.fromEntries(plan.schema.map((field) => [field.name, field.kind === "numeric" ? field.low : field.values[0]]));
-  const ledger = await hush.Ledger.open({ cap: 16, store: new hush.MemoryStore() });
-  const report = await ledger.randomise(plan, record, { id: "0".repeat(32), signature: "f".repeat(32) });
+  const { ledger, plan, report } = await answered({ id: "0".repeat(32), signature: "f".repeat(32) });
   const fetch = () => assert.fail("the collector knows this id");
-  await assert.rejects(sealing.sendKept("https://relay.example", ledger, report, file.key, { fetch }), /with a ticket/);
+  await assert.rejects(sealing.sendKept(PLACE, ledger, report, file.key, { fetch }), /with a ticket/);
   assert.equal((await ledger.entry(plan)).state, "drawn");
 });
 
@@ -183,9 +244,9 @@ test("no key can be taken out of the browser again", async () => {
   assert.deepEqual(new Set(kinds), new Set([false]));
 });
 
-const places = ["https://relay.example", "https://relay.example/", "https://relay.example///"];
-let count = 0;
-const another = () => ({ ...made([4], 1), id: `${++count}`.padStart(32, "0") });
+const places = [PLACE, `${PLACE}/`, `${PLACE}///`];
+const BYTES = Uint8Array.of(1, 2, 3);
+const send = (place, options) => sealing.sendSealed(place, "2".repeat(64), BYTES, file.key, options);
 
 test("a request has the report, and nothing that says who sends it", async () => {
   const asked = [];
@@ -194,18 +255,18 @@ test("a request has the report, and nothing that says who sends it", async () =>
   const timeout = (time) => (times.push(time), "a signal");
   await instead(AbortSignal, { timeout }, async () => {
     const receipts = [];
-    for (const place of places) receipts.push(await instead(globalThis, { fetch }, () => sealing.sendSealed(place, another(), file.key)));
-    receipts.push(await sealing.sendSealed("https://relay.example/a//b/", another(), file.key, { fetch, timeout: 7 }));
+    for (const place of places) receipts.push(await instead(globalThis, { fetch }, () => send(place)));
+    receipts.push(await send(`${PLACE}/a//b/`, { fetch, timeout: 7 }));
     assert.deepEqual(receipts, [{ new: true }, ...Array(3).fill({ new: false })]);
   });
   assert.deepEqual(times, [10_000, 10_000, 10_000, 7]);
   const path = `/sealed/${"2".repeat(64)}`;
   assert.deepEqual(asked.map(([url]) => url), [...places.map(() => `https://relay.example${path}`), `https://relay.example/a//b${path}`]);
   for (const [, { body, ...init }] of asked) {
-    assert.equal(body.length, 32 + 29 + 16);
+    assert.deepEqual(body, BYTES);
     assert.deepEqual(init, {
       method: "POST",
-      headers: { "Content-Type": "application/octet-stream" },
+      headers: { "Content-Type": "application/octet-stream", "Hush-Key": file.key },
       redirect: "error",
       credentials: "omit",
       referrerPolicy: "no-referrer",
@@ -222,7 +283,7 @@ test("pauses between tries double, and tries end", async () => {
     const fetch = async () => (statuses.push(status), new Response("", { status }));
     await instead(Math, { random: () => 0.25 }, () =>
       instead(globalThis, { setTimeout }, () =>
-        assert.rejects(sealing.sendSealed(places[0], another(), file.key, { fetch, ...options }), (error) => {
+        assert.rejects(send(PLACE, { fetch, ...options }), (error) => {
           assert.ok(error instanceof sealing.RelayError);
           assert.equal(error.status, status);
           return true;
@@ -235,41 +296,31 @@ test("pauses between tries double, and tries end", async () => {
   assert.deepEqual(await tries(503, { attempts: 3, pause: 8 }), [3, [6, 12]]);
   assert.deepEqual(await tries(503, { attempts: 1 }), [1, []]);
   for (const status of [408, 425, 429, 500, 502, 503, 504]) assert.equal((await tries(status, { attempts: 2 }))[0], 2, status);
-  for (const status of [200, 201, 203, 400, 407, 409, 424, 426, 428, 430, 499, 501, 505]) assert.equal((await tries(status, { attempts: 2 }))[0], 1, status);
+  for (const status of [200, 201, 203, 400, 407, 409, 424, 426, 428, 430, 499, 501, 505, 507]) assert.equal((await tries(status, { attempts: 2 }))[0], 1, status);
 });
 
 test("a report that could not be sealed is sealed when it is sent again", async () => {
-  const report = another();
-  const fetch = async () => Response.json({ new: 1 }, { status: 202 });
-  const send = () => sealing.sendSealed(places[0], report, file.key, { fetch });
+  const { ledger, plan, report } = await answered();
   const getRandomValues = () => {
     throw new Error("no random numbers");
   };
-  await assert.rejects(instead(crypto, { getRandomValues }, send), /no random numbers/);
-  assert.deepEqual(await send(), { new: true });
+  const kept = () => sealing.sendKept(PLACE, ledger, report, file.key, { fetch: async () => held() });
+  await assert.rejects(instead(crypto, { getRandomValues }, kept), /no random numbers/);
+  assert.equal((await ledger.entry(plan)).state, "drawn");
+  assert.deepEqual(await kept(), { new: true });
 });
 
-test("only the entry of the plan gets the sealed bytes, and only those for its plan and key are sent", async () => {
-  const sent = [];
-  const fetch = async (_, { body }) => (sent.push(hex(body)), Response.json({ new: 1 }, { status: 202 }));
-  const report = another();
-  const sealed = { key: file.key, bytes: Uint8Array.of(1, 2, 3) };
-  const steps = [];
-  const through = async (book) => {
-    let found;
-    const store = { update: async (change) => void (steps.push("kept"), (found = change(book))) };
-    const noted = (step) => async () => void steps.push(step);
-    const ledger = { store, entry: async () => undefined, sending: noted("sending"), arrived: noted("arrived") };
-    assert.deepEqual(await sealing.sendKept(places[0], ledger, report, file.key, { fetch }), { new: true });
-    return found;
-  };
-  assert.equal(await through(undefined), undefined); // the ledger was deleted meanwhile
-  assert.deepEqual(steps, ["sending", "kept", "arrived"]);
-  const others = [{ plan: "another", sealed }, { plan: report.plan.id, sealed: { ...sealed, key: "another" } }, { plan: "third" }];
-  const book = await through({ cap: 7, entries: others });
-  assert.equal(book.cap, 7);
-  assert.deepEqual([book.entries[0], book.entries[2]], [others[0], others[2]]);
-  assert.deepEqual(book.entries[1], { plan: report.plan.id, sealed: { key: file.key, bytes: Uint8Array.from(Buffer.from(sent[1], "hex")) } });
-  assert.equal(await through({ entries: [others[0], { plan: report.plan.id, sealed }] }), undefined);
-  assert.equal(sent[2], "010203");
+test("only the entry of the plan gets the sealed bytes", async () => {
+  const { store, ledger, plan, report } = await answered();
+  const other = await hush.Plan.parse(vectors("channel-subset").plan);
+  const record = Object.fromEntries(other.schema.map((field) => [field.name, field.kind === "numeric" ? field.low : field.values[0]]));
+  await ledger.randomise(other, record);
+  const before = await ledger.entry(other);
+  await sealing.sendKept(PLACE, ledger, report, file.key, { fetch: async () => held() });
+  assert.deepEqual(await ledger.entry(other), before);
+  assert.equal((await ledger.entry(plan)).sealed.bytes.length, (await seal(report, file.key)).length);
+  // A ledger that was deleted meanwhile: nothing leaves, as nobody would remember it.
+  const gone = { store: { update: (change) => store.update((book) => (change(undefined), undefined)) }, entry: async () => undefined };
+  const fetch = () => assert.fail("the ledger is gone");
+  await assert.rejects(sealing.sendKept(PLACE, gone, report, file.key, { fetch }), /has no answer to this plan/);
 });

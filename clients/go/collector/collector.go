@@ -33,6 +33,7 @@ const (
 type Client struct {
 	address string
 	token   string
+	key     string // for which a report is sealed, on its way to a relay
 	client  *http.Client
 	pause   func(ctx context.Context, wait time.Duration) error
 }
@@ -68,7 +69,7 @@ func New(address, token string) (*Client, error) {
 		Timeout:       onePatience,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &Client{strings.TrimRight(address, "/"), token, client, sleep}, nil
+	return &Client{strings.TrimRight(address, "/"), token, "", client, sleep}, nil
 }
 
 // Plan fetches a plan, and checks that its text has this id and that it is as private as it says.
@@ -108,14 +109,40 @@ func (c *Client) Answer(ctx context.Context, id string, record hush.Record, ledg
 	if err != nil {
 		return Receipt{}, err
 	}
-	if err := plan.Check(record); err != nil {
-		return Receipt{}, err
-	}
-	report, err := ledger.Report(plan, func() (*hush.Report, error) { return hush.Randomise(plan, record) })
+	return c.AnswerPlan(ctx, plan, record, ledger)
+}
+
+// AnswerPlan does the same with a plan that the app has. The report is in the ledger before anything is asked of the network,
+// so it is not lost without one: call it again, with whatever record, to send it.
+func (c *Client) AnswerPlan(ctx context.Context, plan *hush.Plan, record hush.Record, ledger *Ledger) (Receipt, error) {
+	report, err := drawn(plan, record, ledger)
 	if err != nil {
 		return Receipt{}, err
 	}
-	return c.Send(ctx, plan, report)
+	if sealed, err := ledger.sealed(plan); err != nil {
+		return Receipt{}, err
+	} else if sealed {
+		return Receipt{}, errors.New("this report has gone to a relay, sealed: sent to the collector too, it would name itself")
+	}
+	receipt, err := c.Send(ctx, plan, report)
+	return receipt, stays(err)
+}
+
+// drawn is the report to a plan: the one of the ledger, or one that is drawn from this record and is on disk then.
+func drawn(plan *hush.Plan, record hush.Record, ledger *Ledger) (*hush.Report, error) {
+	if err := plan.Check(record); err != nil {
+		return nil, err
+	}
+	return ledger.Report(plan, func() (*hush.Report, error) { return hush.Randomise(plan, record) })
+}
+
+// stays says of a report that was not answered that nothing is lost.
+func stays(err error) error {
+	var refusal *Refusal
+	if err == nil || errors.As(err, &refusal) && !again(refusal.Status) {
+		return err
+	}
+	return fmt.Errorf("the report is kept in the ledger, to be sent again: %w", err)
 }
 
 // ask makes a request until it is answered.
@@ -161,6 +188,9 @@ func (c *Client) once(ctx context.Context, method, path, kind string, body []byt
 	}
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if c.key != "" {
+		request.Header.Set("Hush-Key", c.key)
 	}
 	request.Header.Set("User-Agent", "") // sends none
 	response, err := c.client.Do(request)

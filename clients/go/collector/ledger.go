@@ -34,6 +34,10 @@ type entry struct {
 	After   string `json:"after,omitempty"` // the id of the plan that this one follows
 	Title   string `json:"title,omitempty"` // of the plan; early ledgers have it for trainings only
 	Place   string `json:"place,omitempty"` // where the answer goes, if Train drew it
+	// The report as it goes to a relay, in hexadecimal, the key for which it is sealed, and whether a relay holds it.
+	Sealed string `json:"sealed,omitempty"`
+	Key    string `json:"key,omitempty"`
+	Held   bool   `json:"held,omitempty"`
 }
 
 // OpenLedger is the ledger in a file, which need not be there yet. The cap is a decimal number: what all plans of this ledger

@@ -118,7 +118,7 @@ func (l *Ledger) gradient(phase *hush.Phase, draw func() (*hush.Report, error)) 
 		}
 		place = "/trainings/" + url.PathEscape(phase.Training().Name()) + "/" + phase.Place()
 		body = report.Binary()
-		content.Answers[plan.ID()] = entry{plan.Epsilon(), hex.EncodeToString(body), plan.After(), plan.Title(), place}
+		content.Answers[plan.ID()] = entry{Epsilon: plan.Epsilon(), Report: hex.EncodeToString(body), After: plan.After(), Title: plan.Title(), Place: place}
 		return nil
 	})
 	return place, body, err
@@ -139,6 +139,19 @@ func named(place string) string {
 
 // change reads the ledger, changes it and writes it, while nobody else can. It is on disk when this returns.
 func (l *Ledger) change(act func(content *kept) error) error {
+	return l.look(func(content *kept) error {
+		if err := act(content); err != nil {
+			return err
+		}
+		if err := l.write(content); err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		return nil
+	})
+}
+
+// look reads the ledger while nobody changes it.
+func (l *Ledger) look(act func(content *kept) error) error {
 	unlock, err := lock(l.path + ".lock")
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
@@ -148,11 +161,5 @@ func (l *Ledger) change(act func(content *kept) error) error {
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	if err := act(content); err != nil {
-		return err
-	}
-	if err := l.write(content); err != nil {
-		return fmt.Errorf("ledger: %w", err)
-	}
-	return nil
+	return act(content)
 }

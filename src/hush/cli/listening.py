@@ -95,14 +95,19 @@ def origin_of(text: str, option: str = "--origin") -> str:
     return f"{scheme}://{place.removesuffix(usual)}"
 
 
-def key_of(path: Path, of: str) -> bytes:
-    """Return a key of 32 bytes from a file: the same after a restart, and for several collectors."""
+def key_of(path: Path, of: str, *, make: bool = True) -> bytes:
+    """Return a key of 32 bytes from a file: the same after a restart, and for several collectors.
+
+    A file that is missing is made, unless the key was given out before.
+    """
     import os
     import secrets
     from contextlib import suppress
 
     try:
         with suppress(FileExistsError):
+            if not make:
+                raise FileExistsError
             handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
             with os.fdopen(handle, "w") as file:
                 file.write(secrets.token_hex(32) + "\n")

@@ -50,7 +50,21 @@ if TYPE_CHECKING:
 )
 @listening.host_names("relay", "relay.example.net")
 @click.option("--origin", multiple=True, metavar="ORIGIN", help="The origin of pages that may send sealed reports.")
-@listening.RATE
+@click.option(
+    "--rate",
+    default=10.0,
+    show_default=True,
+    metavar="N",
+    help="Reports per second from one address (0: no limit). Behind a proxy, --forwarded says whose address counts.",
+)
+@click.option(
+    "--most",
+    default=10_000_000,
+    show_default=True,
+    type=click.IntRange(1, 10**12),
+    metavar="N",
+    help="Take this many reports of a plan in all. Each leaves about 25 bytes in the file, until the plan is closed.",
+)
 @listening.FORWARDED
 @listening.connections
 @click.option("--json", "machine", is_flag=True, help="Print the address as one line of JSON.")
@@ -68,6 +82,7 @@ def relay(
     names: tuple[str, ...],
     origin: tuple[str, ...],
     rate: float,
+    most: int,
     forwarded: str,
     connections: int,
     each: int,
@@ -115,11 +130,14 @@ def relay(
             click.echo(json.dumps({"address": address, "plans": [plan.id for plan in found]}))
             return
         click.echo(f"hush: listening on {address}")
+        if fresh:
+            click.echo(f"hush: made {store}: it knows of no reports that another file has taken")
         for plan in found:
             click.echo(f"hush: {address}/sealed/{plan.id}")
 
+    fresh = not Path(store).exists()
     with listening.failing():
-        opened = RelayStore(store)
+        opened = RelayStore(store, mix.key, most)
         try:
             run(
                 opened,

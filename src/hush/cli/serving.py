@@ -124,10 +124,19 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--sealed-key",
+    "sealed_keys",
+    multiple=True,
     metavar="FILE",
     shell_complete=completing.files,
     help="Take sealed batches from a relay; the secret key in FILE is made if the file is missing. FILE.pub has the "
-    "public key.",
+    "public key. The first is given out; name those that were given out before, too, until their plans are closed.",
+)
+@click.option(
+    "--lost-key",
+    "lost_keys",
+    multiple=True,
+    metavar="HEX",
+    help="A public key that was given out, and whose secret is lost: reports for it are dropped.",
 )
 @click.option("--sealed-only", is_flag=True, help="Take sealed batches from a relay, and nothing else.")
 @through.options
@@ -172,7 +181,8 @@ def serve(
     least: int,
     by: str | None,
     tickets: str | None,
-    sealed_key: str | None,
+    sealed_keys: tuple[str, ...],
+    lost_keys: tuple[str, ...],
     sealed_only: bool,
     relay: str | None,
     relay_crowd: int | None,
@@ -200,13 +210,14 @@ def serve(
     from hush.cli import access, files
     from hush.collector import serve as service
     from hush.collector.stores.opening import open_store
+    from hush.core.sealing import CollectorKey
 
     listening.check_rate(rate)
     if keep not in ("reports", "tallies"):
         raise Refused("--keep must be reports or tallies")
-    if sealed_key is not None and tickets is not None:
+    if sealed_keys and tickets is not None:
         raise Refused("--sealed-key and --tickets exclude each other: a sealed report comes without a ticket")
-    if sealed_only and (sealed_key is None or training):
+    if sealed_only and (not sealed_keys or training):
         raise Refused("--sealed-only needs --sealed-key, and does not go with --training")
     named = through.relay_of(relay, relay_crowd, relay_own, relay_delta, sealed_only=sealed_only, narrow=bool(narrow))
     rounds.read_lists(lists)
@@ -227,13 +238,15 @@ def serve(
         every=access.seconds(every),
         least=least,
     )
+    secrets = [listening.key_of(Path(name), "sealed reports", make=not i) for i, name in enumerate(sealed_keys)]
     settings = replace(
         settings,
         connections=connections,
         connections_each=each,
         held_bytes=held << 20,
         body_timeout=access.seconds(patience, "--body-timeout"),
-        sealed_key=b"" if sealed_key is None else listening.key_of(Path(sealed_key), "sealed reports"),
+        sealed_key=secrets[0] if secrets else b"",
+        older_keys=tuple(secrets[1:]),
         sealed_only=sealed_only,
         relay=named,
         by=by,  # type: ignore[arg-type]
@@ -245,9 +258,9 @@ def serve(
     )
     through.promises(read, named)  # before they are added to the store
     public = _public(settings.sealed_key)
-    if sealed_key is not None:
+    if sealed_keys:
         try:
-            Path(f"{sealed_key}.pub").write_text(f"{public}\n")
+            Path(f"{sealed_keys[0]}.pub").write_text(f"{public}\n")
         except OSError as error:
             raise Refused(f"the public key cannot be written: {error.strerror}") from None
     with listening.failing():
@@ -259,6 +272,8 @@ def serve(
                 rounds.add_pilot(opened, pilot, keep)
             for spec in training:
                 rounds.add_training(opened, spec)
+            for lost in lost_keys:
+                opened.take_back_key(CollectorKey.from_hex(lost).public)
             if not opened.plans() and not opened.trainings():
                 raise Refused("the store has no plan: name one, as made by `hush plan`")
             rounds.check_presented(opened, presented)

@@ -19,8 +19,8 @@ difference to the tally before would show their sum. An operator gets them by `h
 store counts them in the transaction that moves the tally. Where readers see reports at once, the collector itself looks
 from time to time, so that they are counted.
 
-Counts without content, of a training's people and of metrics, need no memory: they are rounded down to a multiple of
-`reveal_least`, so that they too move by that many.
+Counts without content, of a training's people, of reports that did not open and of metrics, need no memory: they are
+rounded down to a multiple of `reveal_least`, so that they too move by that many.
 """
 
 from __future__ import annotations
@@ -42,6 +42,11 @@ Clock = Callable[[], float]
 
 class _Seen(NamedTuple):
     tally: Tally
+    looked: float
+
+
+class _Refused(NamedTuple):
+    reports: int
     looked: float
 
 
@@ -74,6 +79,7 @@ class Reveals:
         self._looking: set[str] = set()
         self._followed: set[str] = set()
         self._people: dict[str, _People] = {}
+        self._refused: dict[str, _Refused] = {}
         self._text: tuple[float, str] | None = None
 
     def tally(self, plan: Plan) -> Tally:
@@ -148,6 +154,19 @@ class Reveals:
                 last = _People(live.round.number, rounded, now)
             self._people[name] = last
             return last.received
+
+    def refused(self, plan: Plan) -> int:
+        """Return how many sealed reports that did not open readers see."""
+        if self.at_once:
+            return self._store.refused(plan)
+        with self._lock:
+            seen, now = self._refused.get(plan.id), self._clock()
+            if seen is not None and now - seen.looked < self.every:
+                return seen.reports
+        found = _Refused(self._down(self._store.refused(plan)), now)
+        with self._lock:
+            self._refused[plan.id] = found
+        return found.reports
 
     def text(self, make: Callable[[], str]) -> str:
         """Return the metrics of a moment ago."""

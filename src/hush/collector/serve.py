@@ -25,6 +25,7 @@ from starlette.applications import Starlette
 from hush.collector.http.app import make_app
 from hush.collector.http.bounds import SPARE_FILES, Bounds
 from hush.collector.http.protocol import Protocol
+from hush.collector.keys import settle
 from hush.collector.settings import Settings
 from hush.collector.stores.base import Store
 
@@ -76,6 +77,7 @@ def make_server(
     store: Store, settings: Settings, *, forwarded: str = "", ready: Callable[[str], None] | None = None
 ) -> _Server:
     """Return a server of a collector, which takes sockets."""
+    settle(store, settings)
     return server_of(make_app(store, settings), settings, forwarded=forwarded, ready=ready)
 
 

@@ -88,12 +88,12 @@ class Settings:
     store holds for `health_every`. `stop_timeout`: how long commits may go on at the end. `connections`: how many may
     be open. One address may have `connections_each` of them, with the same exception, also for trusted proxies.
     `held_bytes`: how many bytes of unanswered requests are held in memory; at least `max_body`. `sealed_key`: the
-    secret key that opens batches of a relay; without one none are taken. `sealed_only`: nothing else is counted.
-    `relay`: the relay that people send through. The form sends there, and the pages name its promise.
-    `by`: count by day or week too; None keeps no times. `presentations`: how the form presents plans, by plan id.
-    `presented_trainings`: how it presents trainings, by their names. `images`: the pictures of presentations, by the
-    names under which they are served. `embed`: the origins of sites that may show the form in a frame. `words`: the
-    form's words in further languages, by tag.
+    secret key that opens batches of a relay; without one none are taken. `older_keys`: those that were given out
+    before, which open them too. `sealed_only`: nothing else is counted. `relay`: the relay that people send through.
+    The form sends there, and the pages name its promise. `by`: count by day or week too; None keeps no times.
+    `presentations`: how the form presents plans, by plan id. `presented_trainings`: how it presents trainings, by their
+    names. `images`: the pictures of presentations, by the names under which they are served. `embed`: the origins of
+    sites that may show the form in a frame. `words`: the form's words in further languages, by tag.
     """
 
     max_body: int = 16 << 20
@@ -125,6 +125,7 @@ class Settings:
     connections_each: int = 512
     held_bytes: int = 256 << 20
     sealed_key: bytes = b""
+    older_keys: tuple[bytes, ...] = ()
     sealed_only: bool = False
     relay: RelayNamed | None = None
     presentations: Mapping[str, Presentation] = field(default_factory=dict)
@@ -146,6 +147,8 @@ class Settings:
             raise InputError("reveal_every and reveal_least must be 0 or more")
         if self.sealed_only and not self.sealed_key:
             raise InputError("sealed_only needs a sealed_key: nothing could be counted")
+        if self.older_keys and not self.sealed_key:
+            raise InputError("older_keys need a sealed_key: the one that is given out now")
         if self.sealed_key and self.tickets:  # anybody can send a sealed report, about any question
             raise InputError("a ticket names a report, and a relay hides its sender: take one of both")
         if self.relay is not None:

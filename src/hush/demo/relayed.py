@@ -30,6 +30,7 @@ from hush.core.report import ID_SIZE
 from hush.demo.people import SCHEMA
 from hush.demo.service import DemoError, Service
 from hush.device.client import Client
+from hush.device.ledger import Ledger
 from hush.device.network import OCTETS
 from hush.device.randomise import randomise
 from hush.planning.designs import design
@@ -144,18 +145,18 @@ def _through(service: Service, secret: bytes, people: pa.Table, division: Divisi
     """Send people's reports through a relay; return the seconds that each took."""
     plan, key = service.plan, Opener(secret).key
     n, done, start = int(people.num_rows), 0, time.perf_counter()
-    with relaying(service, key.public.hex(), min(division.sealed)) as address:
-        device = Client(service.address, relay=address, key=key)
+    with relaying(service, key.public.hex(), min(division.sealed)) as address, TemporaryDirectory() as folder:
         for size in division.sealed:
             rows = people.slice(done, size).to_pylist()
             alone = 0 if done else min(DEVICES, size)
             for person, record in enumerate(rows[:alone]):
                 tell("sealing", done + person, n)
-                device.answer(plan.id, record, person=f"person {person}")
+                ledger = Ledger(Path(folder) / f"{person}.db", cap=plan.cost)
+                Client(service.address, relay=address, key=key, ledger=ledger).answer(plan, record)
             for first in range(alone, size, TOGETHER):
                 tell("sealing", done + first, n)
                 some = [seal(randomise(plan, record), key) for record in rows[first : first + TOGETHER]]
-                _post(f"{address}/sealed/{plan.id}", b"".join(some), OCTETS)
+                _post(f"{address}/sealed/{plan.id}", b"".join(some), OCTETS, {"Hush-Key": key.public.hex()})
             done += size
             _arrived(service, done)
     return (time.perf_counter() - start) / n

@@ -37,11 +37,9 @@ from hush.core.coins import Coins
 from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.core.schema import Input, Record
-from hush.core.sealing import CollectorKey
 from hush.device import family
 from hush.device.asking import Asked, answer_from, ask, check_dealt
 from hush.device.randomise import randomise_from
-from hush.device.sealing import seal
 from hush.errors import BudgetError, LedgerError
 
 MAX_NAME = 256
@@ -62,7 +60,6 @@ class _Memory:
         self.answers: dict[str | None, dict[str, _Answer]] = {}
         self.asked: dict[str | None, dict[str, Asked]] = {}
         self.descriptions: dict[str, str] = {}
-        self.sealed: dict[tuple[bytes, bytes], bytes] = {}
 
     def renew(self) -> None:
         """Start with a free lock: in a child no thread is left that could release the parent's lock."""
@@ -81,7 +78,8 @@ if hasattr(os, "register_at_fork"):  # no thread is in the middle of an answer w
 class Person:
     """One person's answers in this process: the user of the device, or one of several people by name.
 
-    It has the methods of a `Ledger` that answer plans.
+    It has the methods of a `Ledger` that answer plans. It seals nothing: what is sent to a relay must outlive the
+    process.
     """
 
     def __init__(self, name: str | None = None) -> None:
@@ -135,14 +133,6 @@ class Person:
             raise BudgetError("a plan that belongs to this one has been answered, and one of both only is answered")
         if plan.after is not None and not family.alone():
             raise LedgerError("after a fork, a plan that follows another is answered only with a ledger")
-
-    def sealed(self, report: Report, key: CollectorKey) -> bytes:
-        """Return a report sealed for a key: the same bytes each time."""
-        with _memory.lock:
-            names = report.id, key.public
-            if names not in _memory.sealed:
-                _memory.sealed[names] = seal(report, key)
-            return _memory.sealed[names]
 
     def described(self, title: str, description: str) -> str:
         """Return the first description of a training with this title in this process: this one, if there was none."""

@@ -11,7 +11,9 @@ remembers the report for as long as it runs (`hush.device.answered`). Only the s
     client = hush.Client("https://example.org", relay="https://relay.example.net", key="8f2a...", ledger=...)
 
 With a relay, the device seals the report for the collector's key and sends it to the relay, which mixes it with others.
-The device fetches plans from the relay too, so the collector never hears of it. A second try sends the same bytes.
+The device fetches plans from the relay too, so the collector never hears of it. The sealed bytes are in the ledger,
+which a relay needs: a second try sends the same, and none follows once the relay has confirmed them
+(`hush.device.delivery`).
 
 Each part of the work has its own module beside this one: `published` fetches plans, `remembering` chooses where answers
 are remembered, `tickets` fetches questions, `delivery` and `batches` send reports, and `trainings` takes part in
@@ -28,7 +30,6 @@ from hush.core.plan import Plan
 from hush.core.report import Report
 from hush.core.schema import Record, Schema
 from hush.core.sealing import CollectorKey
-from hush.device.answered import Person
 from hush.device.asking import Asked
 from hush.device.batches import send_batch, send_sealed_batch
 from hush.device.delivery import TICKETED, Delivery, Relayed
@@ -59,7 +60,8 @@ class Client:
     remembered: every call draws anew and costs the plan's epsilon again, even after a failure.
 
     With `relay` and `key`, reports go to a relay, sealed for the collector that has this key (a `hush.CollectorKey`, or
-    its 64 hexadecimal digits). Take the key from the app, beside the plan's id, and never from the network.
+    its 64 hexadecimal digits). Take the key from the app, beside the plan's id, and never from the network. A relay
+    needs a ledger: each of several people has a client and a ledger of their own.
     """
 
     def __init__(
@@ -125,6 +127,7 @@ class Client:
         After `questions`, the report answers those, and the record may leave out all others.
         """
         book = choose_book(self._ledger, person, fresh, series)
+        self._delivery.check_keeps(book if series is None else series.ledger)
         found = self._asked(plan, schema)
         record = _lasting(record)
         if follow:
@@ -191,20 +194,28 @@ class Client:
             self._delivery.require_direct(TICKETED)
         book = choose_book(self._ledger, person, False)
         assert book is not None
+        self._delivery.check_keeps(book)
         found = self._asked(plan, schema)
         if follow:
             found = self._chosen(found, book) or self.current(found)
         wanted = ticket and needs_ticket(book, found)
         return book.ask(found, fetch_ticket(self._server, found) if wanted else None, follow)
 
-    def submit(self, report: Report, headers: dict[str, str] | None = None) -> Receipt:
-        """Send a report until the collector confirms that it is durable. Sending it again is harmless.
+    def submit(self, report: Report, headers: dict[str, str] | None = None, *, sealed: bytes | None = None) -> Receipt:
+        """Send a report until the collector confirms that it is durable. Without a relay, sending it again is harmless.
 
-        With a relay, the report goes there, sealed.
+        With a relay, the report goes there as the ledger has sealed it, once. Without a ledger, seal it yourself for
+        the key of this client (`hush.seal`), and keep the bytes before you pass them as `sealed`. If you seal the same
+        report twice and send both, the collector can tell whose it is.
         """
-        if self._delivery.relayed is not None:
-            return self._deliver(report, Person() if self._ledger is None else self._ledger)
-        return self._delivery.send_directly(report, headers)
+        relayed = self._delivery.relayed
+        if relayed is None:
+            if sealed is not None:
+                raise InputError("a sealed report goes to a relay: name it with relay= and key=")
+            return self._delivery.send_directly(report, headers, self._ledger)
+        if sealed is not None:
+            return relayed.send_bytes(report, relayed.key, sealed)
+        return self._deliver(report, self._ledger)
 
     def submit_batch(self, plan: Plan, body: bytes, batch_id: bytes, content_type: str) -> Receipt:
         """Send a batch of reports, made by `hush.collector.formats.pack` or as an Arrow IPC stream."""

@@ -18,6 +18,7 @@ import sqlite3
 from fractions import Fraction
 from numbers import Real
 from pathlib import Path
+from typing import NamedTuple
 
 from hush.core.plan import Plan
 from hush.core.report import Report
@@ -37,7 +38,16 @@ _ASKED = (
 _SEALED = (
     "create table if not exists sealed (report blob, key blob, sealed blob not null, primary key (report, key)) strict"
 )
+_HELD = "create table if not exists held (report blob primary key) strict"
 _TRAININGS = "create table if not exists trainings (title text primary key, description text not null) strict"
+
+
+class Sealed(NamedTuple):
+    """A report as it goes to a relay, and whether a relay has confirmed that it holds it."""
+
+    key: CollectorKey
+    body: bytes
+    held: bool
 
 
 class Ledger:
@@ -141,17 +151,40 @@ class Ledger:
         row = connection.execute("select plan from asked where first = ?", (first,)).fetchone()
         return self._file.answered(connection, plan) or (None if row is None else str(row[0]))
 
-    def sealed(self, report: Report, key: CollectorKey) -> bytes:
-        """Return a report sealed for a key: the same bytes each time. They are on disk before they are returned."""
+    def seal(self, report: Report, key: CollectorKey) -> Sealed:
+        """Return a report as it was sealed first, or seal it. It is on disk before it is returned.
+
+        A report is sealed once, whatever the key says later: it may have left. If it left twice, as other bytes, the
+        collector would see its id in two batches, and could tell whose it is.
+        """
         with self._file.transaction() as connection:
-            connection.execute(_SEALED)
-            names = report.id, key.public
-            row = connection.execute("select sealed from sealed where report = ? and key = ?", names).fetchone()
-            if row is not None:
-                return bytes(row[0])
-            made = seal(report, key)
-            connection.execute("insert into sealed values (?, ?, ?)", (*names, made))
-        return made
+            known = self._sealed(connection, report)
+            if known is None:
+                known = Sealed(key, seal(report, key), False)
+                connection.execute("insert into sealed values (?, ?, ?)", (report.id, key.public, known.body))
+        return known
+
+    def sealed(self, report: Report) -> Sealed | None:
+        """Return a report as it was sealed, or None."""
+        with self._file.transaction() as connection:
+            return self._sealed(connection, report)
+
+    def hold(self, report: Report) -> None:
+        """Note that a relay holds a report: it is never sent again."""
+        with self._file.transaction() as connection:
+            connection.execute(_HELD)
+            connection.execute("insert or ignore into held values (?)", (report.id,))
+
+    @staticmethod
+    def _sealed(connection: sqlite3.Connection, report: Report) -> Sealed | None:
+        connection.execute(_SEALED)
+        connection.execute(_HELD)
+        row = connection.execute(
+            "select key, sealed, exists (select 1 from held where held.report = sealed.report) from sealed "
+            "where report = ? order by rowid",
+            (report.id,),
+        ).fetchone()
+        return None if row is None else Sealed(CollectorKey(row[0]), bytes(row[1]), bool(row[2]))
 
     def described(self, title: str, description: str) -> str:
         """Keep the description of a training under its title, unless one is kept already. Return the kept one."""

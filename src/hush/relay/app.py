@@ -21,7 +21,7 @@ from starlette.routing import Route
 from hush.collector.http import logs, requests
 from hush.collector.http.direct import Heads, Place
 from hush.collector.http.documents import Health
-from hush.collector.http.endpoints import declared, endpoint
+from hush.collector.http.endpoints import Parameter, declared, endpoint
 from hush.collector.http.gate import Gate
 from hush.collector.http.metrics import Metrics
 from hush.collector.http.problems import Refused
@@ -29,14 +29,22 @@ from hush.collector.http.responses import IMMUTABLE, SECRET, Ready, encoded
 from hush.collector.queues import Full, Queue, Stopped
 from hush.collector.settings import Settings
 from hush.core.plan import Plan
-from hush.core.sealing import split
+from hush.core.sealing import KEY_SIZE, CollectorKey, split
 from hush.errors import StoreError
 from hush.relay.forwarding import Forwarder
-from hush.relay.store import RelayStore, Taken
+from hush.relay.store import Answer, Refusal, RelayStore, Taken
 
 OCTETS = "application/octet-stream"
-Done = Callable[[Taken, int | Exception], None]
-MOST_HELD = 10_000_000  # reports of a plan that wait for a batch
+KEY = Parameter(
+    "Hush-Key",
+    "string",
+    "the public key of the collector for which the reports are sealed",
+    None,
+    place="header",
+    required=True,
+    limits={"pattern": "^[0-9a-f]{64}$"},
+)
+Done = Callable[[Taken, Answer | Exception], None]
 
 
 class Held(msgspec.Struct):
@@ -49,11 +57,13 @@ class Held(msgspec.Struct):
 class Relay:
     """All handlers, and the parts that they share."""
 
-    def __init__(self, store: RelayStore, plans: Sequence[Plan], settings: Settings, forwarder: Forwarder) -> None:
-        self.settings, self._store, self._forwarder = settings, store, forwarder
+    def __init__(
+        self, store: RelayStore, plans: Sequence[Plan], key: CollectorKey, settings: Settings, forwarder: Forwarder
+    ) -> None:
+        self.settings, self._store, self._key, self._forwarder = settings, store, key, forwarder
         self._plans = {plan.id: plan for plan in plans}
         self._gate = Gate(settings, Metrics(), lambda _: None)
-        self._intake: Queue[Taken, int] | None = None
+        self._intake: Queue[Taken, Answer] | None = None
         self._endpoints = declared(self)
         self._sealed = next(found for found in self._endpoints if found.status == 202)
         # The short way of sealed reports (`hush.collector.http.direct`): `known`, `take` and `taken` belong to it.
@@ -70,12 +80,22 @@ class Relay:
             raise Refused("not-found", "this relay does not serve this plan")
         return plan
 
-    @endpoint("POST", "/sealed/{plan}", "Send sealed reports", role=None, answers=Held, reads=(OCTETS,), status=202)
+    @endpoint(
+        "POST",
+        "/sealed/{plan}",
+        "Send sealed reports",
+        role=None,
+        answers=Held,
+        reads=(OCTETS,),
+        parameters=(KEY,),
+        status=202,
+    )
     async def sealed(self, request: Request) -> Response:
         """Take sealed reports, one or several after each other."""
         plan = self._plan(request)
         if requests.content_type(request) != OCTETS:
             raise Refused("wrong-type", f"sealed reports come as {OCTETS}")
+        self._check_key(request)
         body = await requests.body(request, self.settings.max_body, self.settings)
         found = await requests.decoded(len(body) <= requests.LARGE, split, plan, body)
         taken = self._charged(request, plan, found)
@@ -84,12 +104,22 @@ class Relay:
             new = await self._intake.submit(taken)
         except (Full, Stopped):
             raise self._gate.busy() from None
+        if isinstance(new, Refusal):
+            raise _refusal(new)
         return encoded(Held(len(taken[1]), new), 202)
 
+    def _check_key(self, request: Request) -> None:
+        """Refuse reports for another key before anything is stored.
+
+        All of a batch are sealed for one key, as those for another would be a smaller crowd.
+        """
+        if requests.hexadecimal(request, KEY.name.lower(), KEY_SIZE) != self._key.public:
+            raise Refused("other-key", "this relay takes reports that are sealed for the key of its collector")
+
     def _charged(self, request: Request, plan: Plan, found: Sequence[bytes]) -> Taken:
-        """Return the sealed reports of a request, if there is room for them. The sender pays for each."""
-        if self._store.held(plan.id) > MOST_HELD:
-            raise self._gate.busy("too many reports wait for the collector")
+        """Return the sealed reports of a request, if the plan is open. The sender pays for each."""
+        if self._store.is_closed(plan.id):
+            raise _refusal(Refusal.CLOSED)
         self._gate.limit.charge(requests.address(request), len(found))
         return plan.id, found
 
@@ -109,6 +139,7 @@ class Relay:
                 self._gate.limit.check(requests.address(request))
             else:
                 self._gate.allow(self._sealed, request)
+                self._check_key(request)
             if fault:
                 raise requests.broken_off(fault, self.settings)
             self._intake.put(self._charged(request, plan, split(plan, body)), done)
@@ -116,9 +147,11 @@ class Relay:
             return self._refused(request, error, plan.id)
         return None
 
-    def taken(self, request: Request, taken: Taken, new: int | Exception) -> Ready | Response:
+    def taken(self, request: Request, taken: Taken, new: Answer | Exception) -> Ready | Response:
         """Answer sealed reports that were taken, now that they are durable."""
         plan_id, sealed = taken
+        if isinstance(new, Refusal):
+            new = _refusal(new)
         if isinstance(new, Exception):
             return self._refused(request, new, plan_id)
         held = Held(len(sealed), new)
@@ -149,9 +182,15 @@ class Relay:
 
     @endpoint("GET", "/readyz", "Whether reports would be taken now", role=None, answers=Health)
     async def ready(self, request: Request) -> Response:
-        """Answer that reports would be taken now, after a trial commit. It says nothing about the collector."""
+        """Answer that reports of all plans would be taken now, after a trial commit.
+
+        Plans that are closed take none, and need none. It says nothing about the collector.
+        """
         if self._gate.ending:
             raise self._gate.busy("this relay is shutting down")
+        for plan_id in self._plans:
+            if self._store.is_full(plan_id):
+                raise Refused("full", f"plan {plan_id[:12]}: raise --most, or close it")
         try:
             async with asyncio.timeout(self.settings.health_timeout):
                 await asyncio.to_thread(self._store.check)
@@ -184,6 +223,11 @@ class Relay:
         app.router.redirect_slashes = False
         app.state.collector = self  # the name by which the protocol finds it
         return app
+
+
+def _refusal(why: Refusal) -> Refused:
+    """Return the problem of reports that the store did not take."""
+    return Refused(why.value, {Refusal.FULL: "this relay takes no more rather than forget one"}.get(why, ""))
 
 
 def _size(taken: Taken) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from hush.core.blanket import blanket_of
 from hush.core.plan import Plan
-from hush.core.sealing import MAX_BATCH, CollectorKey, sealed_size
+from hush.core.sealing import MAX_BATCH, CollectorKey, SealedBatch, sealed_size
 from hush.device.client import Client
 from hush.errors import CollectorError, HushError, InputError, PlanError
 from hush.relay.mixing import mixed
@@ -76,7 +76,7 @@ class Forwarder:
 
     async def _serve(self, plan: Plan) -> None:
         pause = self._every
-        while True:
+        while not self._store.is_closed(plan.id):
             await asyncio.sleep(pause)
             try:
                 sent = await asyncio.get_running_loop().run_in_executor(self._workers, self.forward, plan)
@@ -97,7 +97,19 @@ class Forwarder:
         batch = self.made(plan)
         if batch is None:
             return False
-        receipt = self._client.submit_sealed_batch(plan, batch.body)
+        try:
+            receipt = self._client.submit_sealed_batch(plan, batch.body)
+        except CollectorError as error:
+            if error.kind == "plan-closed":
+                logger.error("plan %s is closed at the collector: nothing of it is taken any more", plan.id[:12])
+                self._store.close_plan(plan.id)
+            elif error.kind == "other-key" and SealedBatch.decode(plan, batch.body).key != self._mix.key:
+                # Nobody can open it any more, and it stands in the way of those that somebody can open.
+                logger.error("a batch of plan %s is dropped: the collector has given up its key", plan.id[:12])
+                self._store.acknowledged(plan.id, batch.id)
+            else:
+                raise
+            return False
         self._store.acknowledged(plan.id, batch.id)
         if receipt.refused:
             logger.warning("%d reports of a batch did not open at the collector", receipt.refused)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from hush.errors import InputError
 from hush.relay.app import Relay
 from hush.relay.forwarding import Forwarder, Mix
 from hush.relay.store import RelayStore
+
+logger = logging.getLogger("hush.relay")
 
 MAX_BODY = 1 << 20  # bytes of a request
 TIMEOUT = 120.0  # seconds: a collector opens a large batch before it answers
@@ -37,9 +40,10 @@ def make_server(
         raise InputError("a relay needs a plan")
     for plan in plans:
         mix.check(plan)
-    store.serve({plan.id for plan in plans})
+        if strange := store.strange(plan.id):
+            logger.warning("%d reports wait for a relay with another key (plan %s)", strange, plan.id[:12])
     client = Client(collector, token=token, timeout=TIMEOUT, attempts=1)
-    app = Relay(store, plans, settings, Forwarder(store, plans, mix, client, every)).app()
+    app = Relay(store, plans, mix.key, settings, Forwarder(store, plans, mix, client, every)).app()
     return server_of(app, settings, forwarded=forwarded, ready=ready)
 
 

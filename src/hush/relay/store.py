@@ -7,13 +7,19 @@ emptied whenever a batch is made, and deleted content is overwritten.
 **No way to jump the queue.** The hash has a secret key of the file. If more reports wait than fit into a batch, the
 lowest hashes go first: without the key somebody could send reports with low ones, and keep others waiting for ever.
 
-**Once.** The hash of a report that was sent stays a while. If a device sends the report again, the relay answers that
-it is safe, and does nothing. The bytes are deleted as they go into a batch.
+**Once.** The hash of a report that was sent stays, however often and with whichever plans the relay is started. If a
+device sends the report again, the relay answers that it is safe, and does nothing. If it forgot the hash, the report
+would be in two batches, and the collector would see one id in both: it would know whose report it is. The bytes are
+deleted as they go into a batch.
 
-**Not for ever.** Hashes of sent reports come in generations of `KEPT` for each plan. When a new one begins, the last
-but one is forgotten. If a device sends a report even later, it goes into another batch, and the collector drops it by
-its id. It then counts towards `least` without hiding anybody, as any fake does. Hashes of plans that a relay no longer
-serves are forgotten when it starts (`serve`).
+**Full, and never forgetful.** A relay cannot tell reports from random bytes, so anybody can fill the file. There is
+room for `most` hashes of a plan. Then it takes no more of them.
+
+**Closed for ever.** Hashes of a plan go when the plan is closed (`close_plan`). No report of it is taken from then on,
+whatever the collector says later: it is the one who would gain.
+
+**One key in a batch.** Reports wait under the key that they are sealed for. Otherwise the collector could tell those
+that are sealed for an older key from all others of the batch, and from the relay's own.
 
 **None lost, none doubled.** A batch is written, and its reports are deleted, in one transaction. It is sent, with the
 same bytes each time, until the collector acknowledges it, and then deleted. The collector counts it once.
@@ -24,57 +30,37 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from enum import Enum
 from pathlib import Path
 from secrets import token_bytes
 from typing import NamedTuple
 
 from hush.collector.stores import sqlite_file
-from hush.core.sealing import BATCH_ID_SIZE, batch_id
+from hush.core.sealing import BATCH_ID_SIZE, CollectorKey, batch_id
 from hush.errors import StoreError
+from hush.relay.tables import APPLICATION, MIGRATIONS
 
-APPLICATION = 1752132729  # SQLite's application_id: "hrly" in ASCII, 0x68726c79
 HASH_SIZE = 16
 KEY_SIZE = 32
-KEPT = 1_000_000  # hashes of a generation: from this number to twice as many are kept for a plan
-STEP = 4096  # old hashes that are forgotten with each batch, besides as many as it has
-
-MIGRATIONS = (
-    """
-    pragma application_id = 1752132729;
-    create table reports (
-      plan text not null, hash blob not null, sealed blob, primary key (plan, hash)
-    ) strict, without rowid;
-    create table batches (
-      plan text not null primary key, id blob not null, body blob not null
-    ) strict, without rowid;
-    create table secret (key blob not null) strict;
-    create table pulse (beats integer not null) strict;
-    insert into pulse values (0)
-    """,
-    # Short rows apart from those of waiting reports: a page of the file has ten times as many, so that taking a report
-    # writes less. Hashes that were kept before are of the first generation.
-    """
-    create table plans (number integer primary key, id text not null unique) strict;
-    insert into plans (id) select distinct plan from reports order by plan;
-    create table sent (
-      plan integer not null, generation integer not null, hash blob not null, primary key (plan, generation, hash)
-    ) strict, without rowid;
-    insert into sent select plans.number, 1, hash from reports join plans on plans.id = plan where sealed is null;
-    create table waiting (
-      plan integer not null, hash blob not null, sealed blob not null, primary key (plan, hash)
-    ) strict, without rowid;
-    insert into waiting
-      select plans.number, hash, sealed from reports join plans on plans.id = plan where sealed is not null;
-    drop table reports
-    """,
-)
-
-FIRST = (1, 0)  # the first generation of a plan, and no hash in it
+MOST = 10_000_000  # reports of a plan: 250 MB
+STEP = 20_000  # hashes that are deleted at a time
 
 Taken = tuple[str, Sequence[bytes]]
 """Sealed reports of one request: the id of their plan, and their bytes."""
+
+
+class Refusal(Enum):
+    """Why a relay takes nothing of a request."""
+
+    CLOSED = "plan-closed"
+    FULL = "full"
+
+
+Answer = int | Refusal
+"""How many reports of a request were new, or why none was taken."""
 
 
 class Batch(NamedTuple):
@@ -85,10 +71,13 @@ class Batch(NamedTuple):
 
 
 class RelayStore:
-    """The file of a relay. All methods are safe from any thread, and raise a StoreError if the file fails."""
+    """The file of a relay that takes reports for one key. All methods are safe from any thread.
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path).resolve()
+    They raise a StoreError if the file fails.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], key: CollectorKey, most: int = MOST) -> None:
+        self.path, self.most = Path(path).resolve(), most
         self._lock = threading.RLock()
         with ExitStack() as undo:
             self._files = sqlite_file.Locked(self.path)
@@ -98,32 +87,39 @@ class RelayStore:
                 undo.callback(self._db.close)
                 self._db.execute("pragma secure_delete = on")
                 sqlite_file.migrate(self._db, MIGRATIONS)
-                self._key = self._secret()
+                self._secret = self._hashing()
+                self._key = self._numbered(key)
                 self._count()
             self._files.settle()
             undo.pop_all()
 
-    def _secret(self) -> bytes:
-        """Return the key of the hashes, which is made with the file."""
+    def _hashing(self) -> bytes:
+        """Return the secret key of the hashes, which is made with the file."""
         row = self._db.execute("select key from secret").fetchone()
         if row is None:
             row = (token_bytes(KEY_SIZE),)
             self._db.execute("insert into secret values (?)", row)
         return bytes(row[0])
 
+    def _numbered(self, key: CollectorKey) -> int:
+        """Return the number of a collector's key in this file."""
+        self._db.execute("insert or ignore into keys (key) values (?)", (key.public,))
+        (number,) = self._db.execute("select number from keys where key = ?", (key.public,)).fetchone()
+        self._db.execute("update waiting set key = ? where key = 0", (number,))
+        return int(number)
+
     def _hash(self, sealed: bytes) -> bytes:
-        return hashlib.blake2b(sealed, digest_size=HASH_SIZE, key=self._key).digest()
+        return hashlib.blake2b(sealed, digest_size=HASH_SIZE, key=self._secret).digest()
 
     def _count(self) -> None:
-        """Count the reports that wait: at the start, and after a failure that leaves it open what was written."""
+        """Count reports: at the start, and after a failure that leaves it open what was written."""
         self._numbers: dict[str, int] = dict(self._db.execute("select id, number from plans"))
-        counted = self._db.execute("select plan, count(*) from waiting group by plan")
-        self._held: dict[int, int] = dict(counted)
-        self._sent: dict[int, tuple[int, int]] = {}  # the newest generation of each plan, and how many hashes it has
-        for plan, generation, number in self._db.execute(
-            "select plan, generation, count(*) from sent group by plan, generation order by plan, generation"
-        ):
-            self._sent[plan] = generation, number
+        self._closed = {number for (number,) in self._db.execute("select number from plans where closed")}
+        waiting = self._db.execute("select plan, key, count(*) from waiting group by plan, key").fetchall()
+        self._held = Counter({plan: count for plan, key, count in waiting if key == self._key})
+        self._kept = Counter(dict(self._db.execute("select plan, count(*) from once group by plan").fetchall()))
+        for plan, _, count in waiting:
+            self._kept[plan] += count
         self._doubtful = False
 
     def _number(self, plan_id: str) -> int:
@@ -151,40 +147,66 @@ class RelayStore:
                     self._db.execute("rollback")
                 raise
 
-    def serve(self, plan_ids: Collection[str]) -> None:
-        """Forget the hashes of sent reports of all other plans. Their reports and batches that wait stay."""
-        with self._lock:
-            gone = [number for id_, number in self._numbers.items() if id_ not in plan_ids and number in self._sent]
-            if not gone:
-                return
-            with self._transaction():
-                self._db.executemany("delete from sent where plan = ?", ((number,) for number in gone))
-            for number in gone:
-                del self._sent[number]
-            self._forget()
+    # -- what is known
 
     def held(self, plan_id: str) -> int:
-        """Return how many reports of a plan wait for a batch."""
-        return self._held.get(self._numbers.get(plan_id, 0), 0)
+        """Return how many reports of a plan wait for a batch, sealed for the key of this relay."""
+        return self._held[self._numbers.get(plan_id, 0)]
 
-    def commit(self, groups: Sequence[Taken]) -> list[int]:
-        """Take the reports of many requests, durably; return how many of each were new."""
+    def strange(self, plan_id: str) -> int:
+        """Return how many reports of a plan wait for a relay with another key."""
+        with self._lock, sqlite_file.failing():
+            found = self._db.execute(
+                "select count(*) from waiting join plans on number = plan where id = ? and key != ?",
+                (plan_id, self._key),
+            ).fetchone()
+        return int(found[0])
+
+    def is_closed(self, plan_id: str) -> bool:
+        """Return whether a plan was closed in this file: then nothing of it is taken any more."""
+        return self._numbers.get(plan_id, 0) in self._closed
+
+    def is_full(self, plan_id: str) -> bool:
+        """Return whether there is no room for a new report of a plan."""
+        return self._kept[self._numbers.get(plan_id, 0)] >= self.most and not self.is_closed(plan_id)
+
+    # -- taking
+
+    def commit(self, groups: Sequence[Taken]) -> list[Answer]:
+        """Take the reports of many requests, durably; return for each how many were new, or why it was refused."""
         with self._lock:
+            added: Counter[int] = Counter()
             with self._transaction():
-                found = [self._take(self._number(plan), some) for plan, some in groups]
-            for (plan, _), new in zip(groups, found, strict=True):
-                number = self._numbers[plan]
-                self._held[number] = self._held.get(number, 0) + new
+                found = [self._take(self._number(plan), some, added) for plan, some in groups]
+            self._held += added
+            self._kept += added
         return found
 
-    def _take(self, plan: int, sealed: Sequence[bytes]) -> int:
-        """Insert reports that neither wait nor were sent; return how many."""
-        newest, _ = self._sent.get(plan, FIRST)
-        return self._db.executemany(
-            "insert into waiting select ?1, ?2, ?3 where not exists (select 1 from sent where plan = ?1 and "
-            "generation in (?4, ?4 - 1) and hash = ?2) on conflict do nothing",
-            ((plan, self._hash(one), one, newest) for one in sealed),
+    def _take(self, plan: int, sealed: Sequence[bytes], added: Counter[int]) -> Answer:
+        """Insert reports that neither wait nor were sent, if there is room for all of them."""
+        if plan in self._closed:
+            return Refusal.CLOSED
+        room = self.most - self._kept[plan] - added[plan]
+        rows = [(plan, self._hash(one), self._key, one) for one in sealed]
+        if len(rows) > room and len({row[1] for row in rows if not self._is_known(plan, row[1])}) > room:
+            return Refusal.FULL
+        new = self._db.executemany(
+            "insert into waiting select ?1, ?2, ?3, ?4 where not exists "
+            "(select 1 from once where plan = ?1 and hash = ?2) on conflict do nothing",
+            rows,
         ).rowcount
+        added[plan] += new
+        return new
+
+    def _is_known(self, plan: int, hash_: bytes) -> bool:
+        found = self._db.execute(
+            "select exists (select 1 from once where plan = ?1 and hash = ?2) "
+            "or exists (select 1 from waiting where plan = ?1 and hash = ?2)",
+            (plan, hash_),
+        ).fetchone()
+        return bool(found[0])
+
+    # -- sending
 
     def batch(self, plan_id: str) -> Batch | None:
         """Return the batch that the collector does not have yet, if there is one."""
@@ -207,35 +229,18 @@ class RelayStore:
             with self._transaction():
                 number = self._numbers[plan_id]
                 rows = self._db.execute(
-                    "select hash, sealed from waiting where plan = ? order by hash limit ?", (number, most)
+                    "select hash, sealed from waiting where plan = ? and key = ? order by hash limit ?",
+                    (number, self._key, most),
                 ).fetchall()
                 body = mix([sealed for _, sealed in rows])
                 found = Batch(batch_id(body), body)
                 self._db.execute("insert into batches values (?, ?, ?)", (plan_id, *found))
-                self._db.executemany(
-                    "delete from waiting where plan = ? and hash = ?", ((number, hash_) for hash_, _ in rows)
-                )
-                sent = self._remember(number, [hash_ for hash_, _ in rows])
+                hashes = [(number, hash_) for hash_, _ in rows]
+                self._db.executemany("delete from waiting where plan = ? and hash = ?", hashes)
+                self._db.executemany("insert into once values (?, ?)", hashes)
             self._held[number] -= len(rows)
-            self._sent[number] = sent
             self._forget()
         return found
-
-    def _remember(self, plan: int, hashes: Sequence[bytes]) -> tuple[int, int]:
-        """Keep the hashes of reports that are sent, and forget old ones; return the newest generation and its size.
-
-        They are forgotten a few at a time, so that nobody waits long for a commit.
-        """
-        newest, number = self._sent.get(plan, FIRST)
-        if number >= KEPT:
-            newest, number = newest + 1, 0
-        self._db.executemany("insert into sent values (?, ?, ?)", ((plan, newest, hash_) for hash_ in hashes))
-        self._db.execute(
-            "delete from sent where (plan, generation, hash) in "
-            "(select plan, generation, hash from sent where plan = ? and generation < ? limit ?)",
-            (plan, newest - 1, len(hashes) + STEP),
-        )
-        return newest, number + len(hashes)
 
     def acknowledged(self, plan_id: str, id_: bytes) -> None:
         """Delete a batch that the collector has."""
@@ -245,6 +250,34 @@ class RelayStore:
             with self._transaction():
                 self._db.execute("delete from batches where plan = ? and id = ?", (plan_id, id_))
             self._forget()
+
+    # -- the end of a plan
+
+    def close_plan(self, plan_id: str) -> None:
+        """Take nothing of a plan any more, for ever. What waits, and then the hashes of the plan, are deleted.
+
+        Called again it deletes what a kill has left.
+        """
+        with self._lock:
+            with self._transaction():
+                number = self._number(plan_id)
+                self._db.execute("update plans set closed = 1 where number = ?", (number,))
+                self._db.execute("delete from batches where plan = ?", (plan_id,))
+                self._db.execute("delete from waiting where plan = ?", (number,))
+            self._closed.add(number)
+            del self._held[number], self._kept[number]
+            self._forget()
+        while self._sweep(number):  # a few at a time, so that nobody waits long for a commit
+            pass
+
+    def _sweep(self, number: int) -> bool:
+        """Delete some hashes of a plan that is closed; return whether there may be more."""
+        with self._transaction():
+            found = self._db.execute(
+                "delete from once where plan = ?1 and hash in (select hash from once where plan = ?1 limit ?2)",
+                (number, STEP),
+            )
+        return found.rowcount == STEP
 
     def _forget(self) -> None:
         """Empty the log, which has the order of commits. If a reader of the file prevents it, the next batch does."""

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,11 +26,13 @@ func run(arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("hush-answer", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "Usage: hush-answer -collector URL -plan ID -ledger FILE [OPTIONS] RECORD.json  (- reads standard input)")
+		fmt.Fprintln(stderr, "Usage: hush-answer -collector URL -plan ID|FILE -ledger FILE [OPTIONS] RECORD.json  (- reads standard input)")
 		flags.PrintDefaults()
 	}
 	address := flags.String("collector", "", "address of the collector")
-	id := flags.String("plan", "", "id of the plan, 64 hexadecimal digits")
+	relay := flags.String("relay", "", "address of a relay, in place of a collector's")
+	key := flags.String("key", "", "with -relay: the public key of the collector, 64 hexadecimal digits")
+	id := flags.String("plan", "", "id of the plan, 64 hexadecimal digits; or a file with the plan: then the answer is kept without a network")
 	path := flags.String("ledger", "", "file that keeps the reports of this person")
 	most := flags.String("cap", "16", "the most epsilon that all plans of the ledger may cost together")
 	secret := flags.String("token-file", "", "file with a token, if the collector wants one")
@@ -38,47 +42,64 @@ func run(arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	} else if err != nil {
 		return 2
 	}
-	if *address == "" || *id == "" || *path == "" || flags.NArg() != 1 {
+	if (*address == "") == (*relay == "") || (*relay == "") != (*key == "") || *relay != "" && *secret != "" || *id == "" || *path == "" || flags.NArg() != 1 {
 		flags.Usage()
 		return 2
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), *patience)
 	defer cancel()
-	receipt, err := answer(ctx, *address, *secret, *path, *most, *id, flags.Arg(0), stdin)
+	receipt, err := answer(ctx, &options{*address, *relay, *key, *secret, *path, *most, *id, flags.Arg(0)}, stdin)
 	if err != nil {
 		fmt.Fprintln(stderr, "hush-answer:", err)
 		return 1
 	}
-	if receipt.New {
-		fmt.Fprintf(stdout, "report %s: counted\n", receipt.ID)
-	} else {
-		fmt.Fprintf(stdout, "report %s: counted before\n", receipt.ID)
+	words := map[bool]string{true: "counted", false: "held by the relay"}[*relay == ""]
+	if !receipt.New {
+		words += " before"
 	}
+	fmt.Fprintf(stdout, "report %s: %s\n", receipt.ID, words)
 	return 0
 }
 
-func answer(ctx context.Context, address, secret, path, most, id, name string, stdin io.Reader) (receipt collector.Receipt, err error) {
+type options struct {
+	address, relay, key, secret, path, most, plan, record string
+}
+
+// A way is how a report leaves: to a collector, or through a relay.
+type way interface {
+	Answer(ctx context.Context, id string, record hush.Record, ledger *collector.Ledger) (collector.Receipt, error)
+	AnswerPlan(ctx context.Context, plan *hush.Plan, record hush.Record, ledger *collector.Ledger) (collector.Receipt, error)
+}
+
+func open(given *options) (way, error) {
+	if given.relay != "" {
+		return collector.NewRelay(given.relay, given.key)
+	}
 	token := ""
-	if secret != "" {
-		text, err := os.ReadFile(secret)
+	if given.secret != "" {
+		text, err := os.ReadFile(given.secret)
 		if err != nil {
-			return receipt, err
+			return nil, err
 		}
 		token = strings.TrimSpace(string(text))
 	}
-	server, err := collector.New(address, token)
+	return collector.New(given.address, token)
+}
+
+func answer(ctx context.Context, given *options, stdin io.Reader) (receipt collector.Receipt, err error) {
+	server, err := open(given)
 	if err != nil {
 		return receipt, err
 	}
-	ledger, err := collector.OpenLedger(path, most)
+	ledger, err := collector.OpenLedger(given.path, given.most)
 	if err != nil {
 		return receipt, err
 	}
 	var text []byte
-	if name == "-" {
+	if given.record == "-" {
 		text, err = io.ReadAll(stdin)
 	} else {
-		text, err = os.ReadFile(name)
+		text, err = os.ReadFile(given.record)
 	}
 	if err != nil {
 		return receipt, err
@@ -87,5 +108,20 @@ func answer(ctx context.Context, address, secret, path, most, id, name string, s
 	if err != nil {
 		return receipt, err
 	}
-	return server.Answer(ctx, id, record, ledger)
+	if isID(given.plan) {
+		return server.Answer(ctx, given.plan, record, ledger)
+	}
+	if text, err = os.ReadFile(given.plan); err != nil {
+		return receipt, err
+	}
+	plan, err := hush.ParsePlan(bytes.TrimSpace(text))
+	if err != nil {
+		return receipt, err
+	}
+	return server.AnswerPlan(ctx, plan, record, ledger)
+}
+
+func isID(text string) bool {
+	_, err := hex.DecodeString(text)
+	return err == nil && len(text) == 64
 }

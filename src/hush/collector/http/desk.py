@@ -75,5 +75,7 @@ class Desk:
                 self._visible.note(name, submission.reports)
         new = outcome is Outcome.NEW
         if isinstance(submission, Opened):
+            if new:
+                self._metrics.refused[name] += submission.refused
             return SealedReceipt(submission.id.hex(), new, submission.reports, submission.refused)
         return Receipt(submission.id.hex(), new, submission.reports)

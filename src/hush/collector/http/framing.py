@@ -8,7 +8,7 @@ from hush.collector.http.problems import Refused
 
 ONCE = (
     *(b"host", b"authorization", b"content-type", b"content-length", b"content-encoding", b"expect", b"origin"),
-    *(b"hush-batch", b"hush-ticket"),
+    *(b"hush-batch", b"hush-key", b"hush-ticket"),
 )
 STATUS = {
     400: b"400 Bad Request",

@@ -22,6 +22,7 @@ class Metrics:
         self._least = max(least, 1)
         self.submissions: Counter[tuple[str, str, str]] = Counter()  # plan, kind, outcome
         self.reports: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
         self.responses: Counter[int] = Counter()
         self._commits = [0] * (len(BUCKETS) + 1)
         self._seconds = 0.0
@@ -53,6 +54,13 @@ class Metrics:
         for plan, count in sorted(self.reports.items()):
             if seen := self._down(count):
                 lines.append(f'hush_reports_total{{plan="{_escaped(plan)}"}} {seen}')
+        lines += [
+            "# HELP hush_refused_total Sealed reports that did not open, or came twice in a batch.",
+            "# TYPE hush_refused_total counter",
+        ]
+        for plan, count in sorted(self.refused.items()):
+            if seen := self._down(count):
+                lines.append(f'hush_refused_total{{plan="{_escaped(plan)}"}} {seen}')
         lines += ["# HELP hush_responses_total Responses by status.", "# TYPE hush_responses_total counter"]
         for status, count in sorted(self.responses.items()):
             if self._least > 1 and status < 400:

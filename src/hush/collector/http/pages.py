@@ -149,12 +149,6 @@ def relaying(file: File, url: str, key: str) -> File:
 
 
 @lru_cache(maxsize=8)
-def embedding(file: File, origins: tuple[str, ...]) -> File:
-    """Return a page that other sites may show in a frame, and that knows them. No origin can end an attribute."""
-    return _file("page.html", file.content.replace(b'data-embed=""', f'data-embed="{" ".join(origins)}"'.encode()))
-
-
-@lru_cache(maxsize=8)
 def speaking(file: File, tags: tuple[str, ...]) -> File:
     """Return a page that knows further languages. No tag can end an attribute."""
     return _file("page.html", file.content.replace(b'data-languages=""', f'data-languages="{" ".join(tags)}"'.encode()))
@@ -220,8 +214,7 @@ def endpoints(settings: Settings) -> Sequence[Endpoint]:
             file = relaying(file, relay.url, Opener(settings.sealed_key).key.public.hex())
             policy = sending(relay.origin)
         if settings.embed and name == PAGES["/"]:
-            origins = tuple(sorted(settings.embed))
-            file, policy = embedding(file, origins), framed(policy or POLICY, origins)
+            policy = framed(policy or POLICY, tuple(sorted(settings.embed)))
         what = {PAGES["/"]: "words", PAGES["/train"]: "words", PAGES["/explanation"]: "explanation"}.get(name)
         if tags := tuple(sorted(tag for tag in settings.words if f"{what}-{tag}.json" in words)):
             file = speaking(file, tags)

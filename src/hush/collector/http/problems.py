@@ -11,7 +11,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "not-allowed": (403, "This token does not allow that"),
     "no-token": (401, "A token that is known here is needed"),
     "sealed-only": (403, "This collector takes sealed batches from a relay, and nothing else"),
-    "other-key": (409, "The batch is sealed for another key than the collector's"),
+    "other-key": (409, "This is sealed for another key"),
     "not-found": (404, "There is no such thing here"),
     "bad-method": (405, "This address does not take that method"),
     "plan-closed": (409, "This plan takes no more reports"),
@@ -24,6 +24,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "too-slow": (408, "The body did not arrive in time"),
     "headers-too-large": (431, "The address and headers of the request are too large"),
     "broken": (500, "The collector made a mistake: it was logged, without the content of the request"),
+    "full": (507, "There is no room for more reports of this plan"),
     "busy": (503, "The collector is busy: send it again a little later"),
     "failed": (503, "The store, or a tool beside the collector, failed: try again a little later"),
 }

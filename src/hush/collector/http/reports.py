@@ -95,6 +95,8 @@ class ReportHandlers:
         if kind in formats.SINGLES:
             one = formats.single(plan, kind, body)
             if self._settings.tickets:
+                if "hush-ticket" not in request.headers:
+                    raise Refused("bad-request", "this collector deals the questions: take a ticket first")
                 signature = requests.hexadecimal(request, "hush-ticket", SIGNATURE_SIZE)
                 tickets.check(plan, self._settings.ticket_key, one.report, signature)
             return one
@@ -205,7 +207,8 @@ class ReportHandlers:
         # An admin may know the true number; readers still see the revealed one.
         reports = (await asyncio.to_thread(self._store.tally, plan)).people
         held = await asyncio.to_thread(self._store.plans)
-        return encoded(self._visible.entry(next(one for one in held if one.plan.id == plan.id), reports))
+        found = next(one for one in held if one.plan.id == plan.id)
+        return encoded(await asyncio.to_thread(self._visible.entry, found, reports))
 
 
 def _kind(submission: Submission) -> str:

@@ -18,7 +18,7 @@ from hush.collector.http.documents import SealedReceipt
 from hush.collector.http.endpoints import Parameter, endpoint
 from hush.collector.http.lookup import Finder
 from hush.collector.http.problems import Refused
-from hush.collector.opening import Opener
+from hush.collector.keys import Keys
 from hush.collector.settings import Settings
 from hush.collector.submissions import Opened
 from hush.collector.vectors import layout_of
@@ -47,7 +47,7 @@ class SealedHandlers:
 
     def __init__(self, settings: Settings, find: Finder, desk: Desk) -> None:
         self._settings, self._find, self._desk = settings, find, desk
-        self._opener = Opener(settings.sealed_key) if settings.sealed_key else None
+        self._keys = Keys.of(settings)
 
     @endpoint(
         "POST",
@@ -62,14 +62,16 @@ class SealedHandlers:
     async def sealed(self, request: Request) -> Response:
         """Open a batch, and count the reports in it."""
         plan = await self._find.plan(request)
-        if self._opener is None:
+        if self._keys is None:
             raise Refused("not-found", "this collector has no key that opens sealed reports")
         if requests.content_type(request) != SEALED:
             raise Refused("wrong-type", f"sealed batches come as {SEALED}")
         id_ = requests.hexadecimal(request, "hush-batch", BATCH_ID_SIZE)
         body = await requests.body(request, self._settings.max_body, self._settings)
-        found = await requests.decoded(False, opened, self._opener, plan, body, id_)
+        found = await requests.decoded(False, opened, self._keys, plan, body, id_)
         self._compare(found)
+        if found.refused:
+            logger.warning("%d sealed reports of a batch did not open, or came twice in it", found.refused)
         return await self._desk.submit(request, found, plan.id, "sealed")
 
     def _compare(self, batch: Opened) -> None:
@@ -87,12 +89,12 @@ class SealedHandlers:
             )
 
 
-def opened(opener: Opener, plan: Plan, body: bytes, id_: bytes) -> Opened:
+def opened(keys: Keys, plan: Plan, body: bytes, id_: bytes) -> Opened:
     """Open a batch: return the reports of it that are reports of the plan, each id once."""
     if batch_id(body) != id_:
         raise ReportError("the header Hush-Batch is not the hash of the body")
     batch = SealedBatch.decode(plan, body)
-    if batch.key != opener.key:
+    if batch.key not in keys:
         raise Refused("other-key", "give the relay the key that `hush serve` prints")
     if batch.own:
         blanket_of(plan)  # refuses a plan for which nobody could subtract them
@@ -101,7 +103,7 @@ def opened(opener: Opener, plan: Plan, body: bytes, id_: bytes) -> Opened:
     vector = layout.zero()
     for sealed in batch.reports:
         try:
-            report = opener.open(plan, sealed)
+            report = keys.open(plan, sealed, batch.key)
         except ReportError:
             continue
         if report.id not in found:

@@ -153,7 +153,7 @@ def cors_headers(settings: Settings, request: Request, plan_id: str | None) -> d
     return {
         "Access-Control-Allow-Origin": origin,
         "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
-        "Access-Control-Allow-Headers": "content-type, authorization, hush-batch, hush-ticket",
+        "Access-Control-Allow-Headers": "content-type, authorization, hush-batch, hush-key, hush-ticket",
         "Access-Control-Expose-Headers": "etag, retry-after",
         "Access-Control-Max-Age": "3600",
         "Vary": "Origin",

@@ -129,11 +129,12 @@ class Views:
                 return now, [("estimates", (await self._estimated(counted, wanted, post))[1])]
             held = await self._shared.get("plans", moment(), self._store.plans)
             found = next(one for one in held if one.plan.id == plan.id)
-            now = tally.people, found.open, visible.second(plan)
+            dropped = await self._shared.get(("refused", plan.id), moment(), lambda: visible.refused(plan))
+            now = tally.people, found.open, visible.second(plan), dropped
             if now == last:
                 return now, []
             return now, [
-                ("plan", msgspec.json.encode(visible.entry(found, tally.people))),
+                ("plan", msgspec.json.encode(visible.entry(found, tally.people, dropped))),
                 ("estimates", (await self._estimated(counted, wanted, post))[1]),
                 ("margins", await self._margins(counted, wanted.level)),
                 ("manipulation", await self._manipulation(tally, share)),

@@ -167,12 +167,17 @@ class Visible:
                 self._promises[plan.id] = None
         return self._promises[plan.id]
 
-    def entry(self, held: HeldPlan, reports: int | None = None) -> PlanEntry:
-        """Return a plan as a document: with the reports that readers see, unless another number is given."""
+    def refused(self, plan: Plan) -> int:
+        """Return how many sealed reports that did not open readers see."""
+        return self.reveals.refused(plan) if self._key else 0
+
+    def entry(self, held: HeldPlan, reports: int | None = None, refused: int | None = None) -> PlanEntry:
+        """Return a plan as a document: with the numbers that readers see, unless others are given."""
         tally, reveals = self.reveals.tally(held.plan), self.reveals
         seen = tally.people if reports is None else reports
         shown = Shown(reveals.every, reveals.least, reveals.next(held.plan))
-        return plan_entry(held, seen, shown, self.second(held.plan), tally.own, self.relay(held.plan))
+        dropped = self.refused(held.plan) if refused is None else refused
+        return plan_entry(held, seen, shown, self.second(held.plan), tally.own, dropped, self.relay(held.plan))
 
     def second(self, plan: Plan) -> str | None:
         """Return the id of the plan that follows a pilot. Readers may hear of it a little later than devices."""

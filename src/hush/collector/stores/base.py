@@ -145,7 +145,10 @@ class Store(ABC):
 
     @abstractmethod
     def close_plan(self, plan_id: str) -> None:
-        """Take no more reports of a plan, and forget the ids of its submissions. Its tally stays."""
+        """Take no more reports of a plan, and forget the ids of its submissions and the keys given out for it.
+
+        Its tally stays.
+        """
 
     # -- reports
 
@@ -174,6 +177,24 @@ class Store(ABC):
     @abstractmethod
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
         """Return the stored bodies of a plan behind a place, in order."""
+
+    @abstractmethod
+    def refused(self, plan: Plan) -> int:
+        """Return how many sealed reports of a plan were dropped, as they did not open."""
+
+    # -- keys of sealed reports
+
+    @abstractmethod
+    def give_key(self, key: bytes) -> None:
+        """Note a public key that is given out for all open plans from now on, and for those that this store adds."""
+
+    @abstractmethod
+    def given_keys(self) -> dict[str, set[bytes]]:
+        """Return the keys that were given out for each open plan, by its id. Plans without any are left out."""
+
+    @abstractmethod
+    def take_back_key(self, key: bytes) -> None:
+        """Forget that a key was given out: its secret is lost."""
 
     # -- compaction
 

@@ -41,6 +41,7 @@ class PlanBook:
     def __init__(self, held: HeldPlan) -> None:
         self.layout = layout_of(held.plan)
         self.added = self.layout.zero()
+        self.refused = 0  # sealed reports that did not open
         self._keeps = held.keep == "reports"
         self._singles: list[bytes] = []
         self._batches: list[tuple[int, Form, bytes]] = []
@@ -56,6 +57,7 @@ class PlanBook:
 
     def count_opened(self, opened: Opened, old: Sequence[Report]) -> None:
         """Count a sealed batch, without the reports that were counted before."""
+        self.refused += opened.refused
         vector = opened.vector.copy()
         for report in old:
             self.layout.subtract(vector, report)

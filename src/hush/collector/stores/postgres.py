@@ -101,6 +101,7 @@ class PostgresStore(Store):
         self._trainings: dict[str, tuple[int, int, Course | None]] = {}
         self._rounds: dict[int, Phase] = {}
         self._increments: dict[tuple[int, int], int] = {}
+        self._giving: bytes | None = None
         try:
             with self._pool.session("opened") as db:
                 migrate(db)
@@ -119,9 +120,18 @@ class PostgresStore(Store):
                 "insert into plans (id, plan, keep) values (%s, %s, %s) on conflict do nothing",
                 (plan.id, plan.to_json(), keep),
             )
+            self._give(db, plan.id)
         held = self._plan(plan.id)[2]
         if held != keep:
             raise InputError(f"this plan is in the store already, and keeps {held}")
+
+    def _give(self, db: Connection, plan_id: str) -> None:
+        """Note the key that is given out for a plan that was added."""
+        if self._giving is not None:
+            db.execute(
+                "insert into given select number, %b from plans where id = %s and open on conflict do nothing",
+                (self._giving, plan_id),
+            )
 
     def plans(self) -> list[HeldPlan]:
         """Return all plans."""
@@ -148,6 +158,7 @@ class PostgresStore(Store):
         with self._pool.transaction() as db:
             db.execute("select pg_advisory_xact_lock(%s, %s)", (PLAN, number))
             db.execute("update plans set open = false where number = %s", (number,))
+            db.execute("delete from given where plan = %s", (number,))
         self._forget(number)
 
     def _forget(self, number: int) -> None:
@@ -262,6 +273,32 @@ class PostgresStore(Store):
             "select start, days, vector from periods where plan = %s order by start + days, start", (number,)
         )
         return [(Period(start, days), layout.tally(layout.decode(data))) for start, days, data in rows]
+
+    def refused(self, plan: Plan) -> int:
+        """Return how many sealed reports of a plan were dropped."""
+        number = self._plan(plan.id)[0]
+        rows = self._pool.rows("select coalesce(sum(reports), 0)::bigint from refused where plan = %s", (number,))
+        return int(rows[0][0])
+
+    # -- keys of sealed reports
+
+    def give_key(self, key: bytes) -> None:
+        """Note a public key that is given out from now on."""
+        with self._pool.transaction() as db:
+            db.execute("insert into given select number, %b from plans where open on conflict do nothing", (key,))
+        self._giving = key
+
+    def given_keys(self) -> dict[str, set[bytes]]:
+        """Return the keys that were given out for each open plan."""
+        found: dict[str, set[bytes]] = {}
+        for plan_id, key in self._pool.rows("select id, key from given join plans on number = given.plan where open"):
+            found.setdefault(plan_id, set()).add(bytes(key))
+        return found
+
+    def take_back_key(self, key: bytes) -> None:
+        """Forget that a key was given out."""
+        with self._pool.transaction() as db:
+            db.execute("delete from given where key = %b", (key,))
 
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
         """Return the stored bodies of a plan behind a place, in order.
@@ -415,6 +452,7 @@ class PostgresStore(Store):
                     "insert into plans (id, plan, keep) values (%s, %s, %s) on conflict do nothing",
                     (second.id, second.to_json(), keep),
                 )
+                self._give(db, second.id)
                 db.execute(
                     "update narrowings set second = (select number from plans where id = %s) where plan = %s",
                     (second.id, number),

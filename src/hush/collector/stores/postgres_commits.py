@@ -123,6 +123,12 @@ class Commit:
 
     def _write_plan(self, number: int, book: PlanBook) -> None:
         layout = book.layout
+        if book.refused:
+            self._db.execute(
+                "insert into refused values (%s, %s, %s) on conflict (plan, shard) "
+                "do update set reports = refused.reports + excluded.reports",
+                (number, self._shard, book.refused),
+            )
         if number in self._wide:
             self._write_wide(number, book)
         elif number in self._vectors:
@@ -191,7 +197,7 @@ def rehearse(db: Connection, shard: int) -> None:
         db.execute("select pg_advisory_xact_lock_shared(%s, 0)", (VERSION,))
         check_version(db.execute("select number from version").fetchall()[0][0])
         db.execute("lock table plans in access share mode")
-        db.execute("lock table tallies, increments, trainings, seen, bodies, rounds in row exclusive mode")
+        db.execute("lock table tallies, increments, trainings, seen, bodies, rounds, refused in row exclusive mode")
         db.execute(
             "insert into pulse values (%s, 1) on conflict (shard) do update set beats = pulse.beats + 1", (shard,)
         )

@@ -103,6 +103,13 @@ MIGRATIONS: tuple[LiteralString, ...] = (
     create table increments (plan integer not null, shard integer not null, counts bytea not null);
     create index increments_of_plan on increments (plan, shard);
     """,
+    # The public keys that were given out for a plan, until it is closed; and sealed reports that did not open.
+    """
+    create table given (plan integer not null, key bytea not null, primary key (plan, key));
+    create table refused (
+      plan integer not null, shard integer not null, reports bigint not null, primary key (plan, shard)
+    );
+    """,
 )
 
 

@@ -75,6 +75,7 @@ class SqliteStore(Store):
         self.path = Path(path).resolve()  # the log lies beside the file itself, and not beside a link to it
         self._lock = threading.RLock()
         self._doubtful = False
+        self._giving: bytes | None = None
         with ExitStack() as undo:  # a store that is refused leaves nothing open
             self._files = sqlite_file.Locked(self.path, create=create)
             undo.callback(self._files.close)
@@ -209,7 +210,10 @@ class SqliteStore(Store):
             "insert into plans (id, plan, keep, tally) values (?, ?, ?, ?)",
             (plan.id, plan.to_json(), keep, layout_of(plan).encode(layout_of(plan).zero())),
         )
-        return int(cursor.lastrowid or 0)
+        number = int(cursor.lastrowid or 0)
+        if self._giving is not None:
+            self._db.execute("insert into given values (?, ?)", (number, self._giving))
+        return number
 
     def plans(self) -> list[HeldPlan]:
         """Return all plans."""
@@ -227,6 +231,7 @@ class SqliteStore(Store):
                 number, held = self._find(plan_id)
                 self._db.execute("update plans set open = 0 where number = ?", (number,))
                 self._db.execute("delete from runs where owner = ?", (number,))
+                self._db.execute("delete from given where plan = ?", (number,))
             self._indices.pop(number, None)
             self._plans[plan_id] = number, HeldPlan(held.plan, held.keep, open=False)
 
@@ -265,6 +270,11 @@ class SqliteStore(Store):
 
     def _write_plan(self, number: int, book: PlanBook, vector: Array) -> int:
         """Write counts and bodies; return how many bytes the increments of the plan take then."""
+        if book.refused:
+            self._db.execute(
+                "insert into refused values (?, ?) on conflict do update set reports = reports + excluded.reports",
+                (number, book.refused),
+            )
         few, before = book.layout.encode_few(book.added), self._increments.get(number, 0)
         after = book.layout.room(before, few)
         self._db.executemany(
@@ -345,6 +355,34 @@ class SqliteStore(Store):
                 (self._find(plan.id)[0],),
             ).fetchall()
         return [(Period(start, days), layout.tally(layout.decode(data))) for start, days, data in rows]
+
+    def refused(self, plan: Plan) -> int:
+        """Return how many sealed reports of a plan were dropped."""
+        with self._lock, sqlite_file.failing():
+            row = self._db.execute("select reports from refused where plan = ?", (self._find(plan.id)[0],)).fetchone()
+        return 0 if row is None else int(row[0])
+
+    # -- keys of sealed reports
+
+    def give_key(self, key: bytes) -> None:
+        """Note a public key that is given out from now on."""
+        with self._transaction():
+            self._db.execute("insert or ignore into given select number, ? from plans where open", (key,))
+            self._giving = key
+
+    def given_keys(self) -> dict[str, set[bytes]]:
+        """Return the keys that were given out for each open plan."""
+        with self._lock, sqlite_file.failing():
+            rows = self._db.execute("select id, key from given join plans on number = given.plan where open").fetchall()
+        found: dict[str, set[bytes]] = {}
+        for plan_id, key in rows:
+            found.setdefault(plan_id, set()).add(bytes(key))
+        return found
+
+    def take_back_key(self, key: bytes) -> None:
+        """Forget that a key was given out."""
+        with self._transaction():
+            self._db.execute("delete from given where key = ?", (key,))
 
     def bodies(self, plan: Plan, after: int = 0) -> Iterator[Stored]:
         """Return the stored bodies of a plan behind a place, in order."""

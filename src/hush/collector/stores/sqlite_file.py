@@ -89,6 +89,11 @@ MIGRATIONS = (
     """
     create table increments (plan integer not null, counts blob not null) strict
     """,
+    # The public keys that were given out for a plan, until it is closed; and sealed reports that did not open.
+    """
+    create table given (plan integer not null, key blob not null, primary key (plan, key)) strict, without rowid;
+    create table refused (plan integer primary key, reports integer not null) strict
+    """,
 )
 
 _held: set[tuple[int, int]] = set()  # the files that this process has locked

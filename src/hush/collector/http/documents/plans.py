@@ -52,8 +52,9 @@ class PlanEntry(msgspec.Struct):
     """A plan that this collector has, and the reports that readers see of it.
 
     `after`: the pilot that it follows. `next`: the plan that follows this pilot. Both are ids, or null. `own`: the
-    number of a relay's own reports that came with them; their average was subtracted. `relay`: both promises of its
-    reports, if they come through a relay; null without one.
+    number of a relay's own reports that came with them; their average was subtracted. `refused`: sealed reports that
+    were dropped, as they did not open or came twice in a batch. `relay`: both promises of its reports, if they come
+    through a relay; null without one.
     """
 
     id: str
@@ -66,6 +67,7 @@ class PlanEntry(msgspec.Struct):
     after: str | None = None
     next: str | None = None
     own: int = 0
+    refused: int = 0
     relay: RelayPromise | None = None
 
 
@@ -152,12 +154,19 @@ class Health(msgspec.Struct):
 
 
 def plan_entry(
-    held: HeldPlan, reports: int, shown: Shown, second: str | None, own: int = 0, relay: RelayPromise | None = None
+    held: HeldPlan,
+    reports: int,
+    shown: Shown,
+    second: str | None,
+    own: int = 0,
+    refused: int = 0,
+    relay: RelayPromise | None = None,
 ) -> PlanEntry:
     """Return a plan of a store as a document.
 
-    `second`: the plan that follows it. `own`: reports of a relay's own that came with those of people. `relay`: both
-    promises of reports through a relay.
+    `second`: the plan that follows it. `own`: reports of a relay's own that came with those of people. `refused`:
+    sealed reports that were dropped. `relay`: both promises of reports through a relay.
     """
     plan, keep = held.plan, held.keep
-    return PlanEntry(plan.id, plan.title, plan.epsilon, held.open, keep, reports, shown, plan.after, second, own, relay)
+    about = plan.id, plan.title, plan.epsilon
+    return PlanEntry(*about, held.open, keep, reports, shown, plan.after, second, own, refused, relay)
