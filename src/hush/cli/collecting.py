@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from hush.cli import completing, results
 from hush.cli.program import ATTRIBUTES, JSON, OVERWRITE, PICTURE, PLAN, RESULT, Refused, as_it_is, as_json, program
-from hush.cli.results import CSV, EXPECTED, LEVEL, TALLY
+from hush.cli.results import CSV, EXPECTED, LEVEL, STATED, TALLY
 
 if TYPE_CHECKING:
     from hush.core.plan import Plan
@@ -103,6 +103,7 @@ def randomise(
     show_default=True,
     help="The engine that counts the reports; the tally is the same.",
 )
+@STATED
 @THREADS
 @OVERWRITE
 @click.option("--json", "machine", is_flag=True, help="With -o: print JSON, not a sentence.")
@@ -111,6 +112,7 @@ def tally(
     reports: tuple[str, ...],
     output: str | None,
     engine: str,
+    own: int | None,
     threads: int | None,
     overwrite: bool,
     machine: bool,
@@ -118,7 +120,8 @@ def tally(
     """Count reports, and add tallies.
 
     REPORTS are Parquet or Arrow files of reports, folders or patterns of them. Files that end in .json are tallies of
-    the same plan, of regions or days perhaps, and are added.
+    the same plan, of regions or days perhaps, and are added. Reports that a relay has added of its own are subtracted
+    on average: every file says how many there are, and one that does not is refused without --own.
 
     \b
     Example:
@@ -136,8 +139,10 @@ def tally(
     if output is not None:
         atomic.check_target(Path(output), overwrite=overwrite, inputs=[plan, *paths], what="the tally")
     total = sum((files.read_tally(path, made) for path in ready), Tally(made))
+    if own is not None and not others:
+        raise Refused("--own is for files of reports: tallies say it themselves")
     if others:
-        total += _count(made, others, engine, threads)
+        total += _count(made, others, engine, own, threads)
     text = total.to_json()
     if output is None:
         as_it_is(text)
@@ -145,39 +150,42 @@ def tally(
     with atomic.replacing(Path(output), overwrite=overwrite) as file:
         file.write(text.encode())
     if machine:
-        as_json({"plan": made.id, "reports": total.reports, "output": output})
+        as_json({"plan": made.id, "reports": total.reports, "own": total.own, "output": output})
     else:
         from hush.cli import printing
 
-        printing.say(f"{total.reports:,} reports. Written to {output}.")
+        beside = f", without {total.own:,} of a relay's own" if total.own else ""
+        printing.say(f"{total.reports:,} reports{beside}. Written to {output}.")
 
 
-def _count(plan: Plan, paths: list[str], engine: str, threads: int | None) -> Tally:
+def _count(plan: Plan, paths: list[str], engine: str, own: int | None, threads: int | None) -> Tally:
     from hush.cli.progress import bar
 
     with bar("tallying") as tell:
         if engine == "memory":
             from hush.batch.files import tally_files
 
-            return tally_files(plan, paths, threads=threads, progress=tell)
+            return tally_files(plan, paths, own=own, threads=threads, progress=tell)
         if engine == "spark":
-            from hush.engines import spark
-
-            return spark.tally(plan, _dataframe(plan, paths))
+            return _by_spark(plan, paths, own)
         from hush.engines import duckdb
 
-        return duckdb.tally(plan, paths, threads=threads)
+        return duckdb.tally(plan, paths, threads=threads, own=own)
 
 
-def _dataframe(plan: Plan, paths: list[str]) -> Any:
+def _by_spark(plan: Plan, paths: list[str], own: int | None) -> Tally:
     from pyspark.sql import SparkSession
 
     from hush.batch.files import Reports
     from hush.cli.files import is_elsewhere
+    from hush.engines import spark
+    from hush.server.tally import without
 
-    if not any(map(is_elsewhere, paths)):
-        Reports(plan, paths)  # refuses files of another plan: Spark does not show their plan
-    return SparkSession.builder.appName("hush tally").getOrCreate().read.parquet(*paths)
+    # Spark does not show the metadata of files: their plan, and how many of the reports are a relay's own.
+    here = None if any(map(is_elsewhere, paths)) else Reports(plan, paths, own=own)
+    reports = SparkSession.builder.appName("hush tally").getOrCreate().read.parquet(*paths)
+    found = spark.tally(plan, reports, own=own if here is None else 0)
+    return found if here is None else without(found, here.owned.total(found.reports))
 
 
 @program.command()

@@ -13,7 +13,7 @@ import click
 
 from hush.cli import completing, results
 from hush.cli.program import JSON, PICTURE, PLAN, Refused, numbers, program
-from hush.cli.results import CSV, EXPECTED, LEVEL, TALLY
+from hush.cli.results import CSV, EXPECTED, LEVEL, STATED, TALLY
 
 if TYPE_CHECKING:
     from hush.server.relations.groups import Means
@@ -361,6 +361,7 @@ def below(
 @click.option("--value", "values", multiple=True, metavar="V", help="Only pairs of these values (repeatable).")
 @LEVEL
 @click.option("--each", is_flag=True, help="Each interval holds on its own with this probability, not all together.")
+@STATED
 @JSON
 @CSV
 def pairs(
@@ -370,6 +371,7 @@ def pairs(
     values: tuple[str, ...],
     level: float,
     each: bool,
+    own: int | None,
     machine: bool,
     commas: bool,
 ) -> None:
@@ -386,12 +388,14 @@ def pairs(
     from hush.batch.files import Reports
     from hush.batch.together import pairs as counted
     from hush.cli import files
+    from hush.core.owned import Owned
 
     if machine and commas:
         raise Refused("give either --json or --csv")
     made = files.read_plan(plan)
     made.schema[attribute]  # raises, and lists the known ones
+    kept, owned = Reports(made, files.expand(reports), own=own), Owned(own)
     with _advised("--choices pairs"):
-        found, tally = counted(made, Reports(made, files.expand(reports)).batches(), attribute, values=values or None)
+        found, tally = counted(made, kept.batches(owned), attribute, values=values or None, owned=owned)
         rows = found.pairs(level, simultaneous=not each)
     results.put(rows, tally, {"level": level, "simultaneous": not each}, machine=machine, commas=commas)

@@ -24,6 +24,12 @@ EXPECTED = click.option(
     help="Refuse a tally of any other plan.",
 )
 LEVEL = click.option("--level", type=float, default=0.95, show_default=True, help="Probability of the intervals.")
+STATED = click.option(
+    "--own",
+    type=click.IntRange(0),
+    metavar="N",
+    help="How many are a relay's own, among the reports of files that do not say it.",
+)
 CSV = click.option("--csv", "commas", is_flag=True, help="Print CSV, not a table.")
 
 

@@ -103,6 +103,11 @@ MIGRATIONS: tuple[LiteralString, ...] = (
     create table increments (plan integer not null, shard integer not null, counts bytea not null);
     create index increments_of_plan on increments (plan, shard);
     """,
+    # How many of the reports in a body or a segment are a relay's own; null where an older hush did not write it.
+    """
+    alter table bodies add column own bigint;
+    alter table segments add column own bigint;
+    """,
 )
 
 

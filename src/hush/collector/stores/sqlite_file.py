@@ -89,6 +89,11 @@ MIGRATIONS = (
     """
     create table increments (plan integer not null, counts blob not null) strict
     """,
+    # How many of the reports in a body or a segment are a relay's own; null where an older hush did not write it.
+    """
+    alter table bodies add column own integer;
+    alter table segments add column own integer
+    """,
 )
 
 _held: set[tuple[int, int]] = set()  # the files that this process has locked
