@@ -9,7 +9,7 @@ import type { Attribute, Distribution, EstimateRow, Estimates } from "./document
 import { html } from "./elements.js";
 import { Fresh } from "./fresh.js";
 import { CHOICES, ELSEWHERE, floor, NONE, sorted, told, UNTOLD } from "./headlines.js";
-import { column, largest, number, percent, percents, whole } from "./text.js";
+import { atMost, column, largest, number, percent, percents, whole } from "./text.js";
 
 const FEW = 12; // categories that need no search
 const MOST_SENT = 4098; // categories of which the collector sends all: 4,096 of a plan, "other" and "missing"
@@ -278,7 +278,7 @@ const CIRCLE = "A mean of times depends on where the range begins, as the day is
 /** How the mean of a wide number is clipped, and how many people may lie beyond. */
 function clipping(floor: number | null, ceiling: number | null, beyond: number): string {
   const ends = [floor, ceiling].map((end) => number(end ?? 0)).join(" to ");
-  return `The mean of numbers clipped to ${ends}: at most ${(100 * beyond).toPrecision(2)} % of the people lie beyond.`;
+  return `The mean of numbers clipped to ${ends}: at most ${atMost(beyond)} of the people lie beyond.`;
 }
 
 /** The name of a row, and whether a share is more than noise; files have the name alone. */

@@ -111,7 +111,9 @@ def init(
     else:
         fields = files.friendly(_with_optional(_asked() if given is None else given, optional))
     if epsilon is None:
-        words = "Epsilon: the privacy that answering costs each person (0.5 is strict, 4 is loose)"
+        from hush.planning.strength import rule
+
+        words = f"Epsilon: the privacy that answering costs each person ({rule()})"
         epsilon = click.prompt(words, default=1.0, type=float) if asking else 1.0
     if host is None:
         host = click.prompt("Host name of the collector", default=HOST) if asking else HOST

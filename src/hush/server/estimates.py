@@ -56,7 +56,7 @@ from hush.server.sources import (
 )
 from hush.server.tally import Tally
 from hush.show.rows import Rows
-from hush.show.tables import Table, percent, within
+from hush.show.tables import Table, most, percent, within
 
 MAX_LEVEL = 1 - 1e-9
 MAX_TAIL = 100
@@ -121,7 +121,7 @@ class Estimates(Rows[Estimate]):
             what = "mean" if row.category is None else f"share of {row.category}"
             if row.beyond is not None:
                 what = f"mean of {clipping(row)}"
-                notes.append(f"{what}: at most {100 * row.beyond:.2g} % of the people lie beyond.")
+                notes.append(f"{what}: at most {most(row.beyond)} of the people lie beyond.")
             if row.tail is not None:
                 what = "mean without a clip"
                 notes.append(
