@@ -21,12 +21,12 @@ import pytest
 from click.testing import CliRunner
 
 import hush
-from hush.cli import files, streams
+from hush.cli import files, schemas, streams
 from hush.cli.commands import program
 from tests.cli.test_commands import ATTRIBUTES, refused, run
 
 HUSH = [sys.executable, "-m", "hush"]
-PLAN = hush.design(files.friendly(ATTRIBUTES), 1.0)
+PLAN = hush.design(schemas.friendly(ATTRIBUTES), 1.0)
 
 
 @pytest.fixture(autouse=True)

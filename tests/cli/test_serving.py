@@ -119,7 +119,7 @@ def test_serve_from_start_to_end(number: int) -> None:
 
 def test_a_preview_takes_nothing_and_keeps_nothing() -> None:
     Path("form.json").write_text('{"title": "Spring"}')
-    with serve("plan.json", "--preview", "--presentation", "plan.json=form.json", lines=5) as running:
+    with serve("plan.json", "--preview", "--presentation", "plan.json=form.json", lines=6) as running:
         assert running.lines[0] == "hush: a preview: no report is taken, and nothing is kept"
         url = running.lines[1].removeprefix("hush: listening on ")
         assert httpx.get(f"{url}/plans/{PLAN.id}/presentation").json()["title"] == "Spring"
@@ -405,7 +405,12 @@ def test_export_and_compact() -> None:
         running.stop()
     result = run("export", "-o", "out")
     assert result.output == f"320 reports of plan {PLAN.id[:12]} written to out\n"
-    assert json.loads(run("export", "-o", "out2", "--json").output) == {"plan": PLAN.id, "reports": 320}
+    assert json.loads(run("export", "-o", "out2", "--json").output) == {
+        "plan": PLAN.id,
+        "reports": 320,
+        "own": 0,
+        "in_tallies": 0,
+    }
     assert run("tally", "plan.json", "out").exit_code == 0
     assert tally_of("out") == wanted
     lines = run("compact").output.splitlines()

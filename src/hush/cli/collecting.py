@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hush.cli import completing, results
+from hush.cli.numbers import NUMBER, Count
 from hush.cli.program import ATTRIBUTES, JSON, OVERWRITE, PICTURE, PLAN, RESULT, Refused, as_it_is, as_json, program
 from hush.cli.results import CSV, EXPECTED, LEVEL, STATED, TALLY
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from hush.core.plan import Plan
     from hush.server.tally import Tally
 
-THREADS = click.option("--threads", type=click.IntRange(1), metavar="N", help="How many threads (one for each core).")
+THREADS = click.option("--threads", type=Count(1), metavar="N", help="How many threads (one for each core).")
 
 
 @program.command()
@@ -206,11 +207,11 @@ def _by_spark(plan: Plan, paths: list[str], own: int | None) -> Tally:
 )
 @click.option(
     "--tail",
-    type=float,
+    type=NUMBER,
     metavar="N",
     help="Add the means of wide numbers without a clip, if the share of people above x falls like x^-N or faster.",
 )
-@click.option("--top", type=click.IntRange(1), metavar="N", help="Only the N largest shares of each attribute.")
+@click.option("--top", type=Count(1), metavar="N", help="Only the N largest shares of each attribute.")
 @click.option("--search", metavar="TEXT", help="Only shares of categories with this text in their name.")
 @click.option(
     "--together/--each",

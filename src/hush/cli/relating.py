@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hush.cli import completing, results
+from hush.cli.numbers import NUMBER
 from hush.cli.program import JSON, PICTURE, PLAN, Refused, numbers, program
 from hush.cli.results import CSV, EXPECTED, LEVEL, STATED, TALLY
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 TOGETHER = click.option("--simultaneous", is_flag=True, help="All intervals hold together with this probability.")
 OWN = click.option("--no-pool", "alone", is_flag=True, help="Use no other question about the same attributes.")
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)  # of `hush.quantiles`; a test compares
-NUMBER = click.argument("attribute", metavar="NUMBER", shell_complete=completing.attributes)
+ATTRIBUTE = click.argument("attribute", metavar="NUMBER", shell_complete=completing.attributes)
 
 
 @contextmanager
@@ -126,7 +127,7 @@ def crosstab(
 
 @program.command()
 @TALLY
-@NUMBER
+@ATTRIBUTE
 @click.option(
     "--by",
     required=True,
@@ -225,13 +226,13 @@ def association(
 
 @program.command()
 @TALLY
-@NUMBER
+@ATTRIBUTE
 @EXPECTED
 @LEVEL
 @click.option(
     "--share",
     "shares",
-    type=float,
+    type=NUMBER,
     multiple=True,
     metavar="X",
     help="Find the value that this share of people lie below (repeatable). [default: .1 .25 .5 .75 .9]",
@@ -310,13 +311,13 @@ def _rough(
 
 @program.command()
 @TALLY
-@NUMBER
+@ATTRIBUTE
 @EXPECTED
 @LEVEL
 @click.option(
     "--cut",
     "cuts",
-    type=float,
+    type=NUMBER,
     multiple=True,
     metavar="X",
     help="Find the share of people with at most this value (repeatable). [default: all cuts of the plan]",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hush.cli import completing
+from hush.cli.numbers import NUMBER, Count
 from hush.cli.program import Refused, as_json
 
 if TYPE_CHECKING:
@@ -23,10 +24,10 @@ EXPECTED = click.option(
     shell_complete=completing.files,
     help="Refuse a tally of any other plan.",
 )
-LEVEL = click.option("--level", type=float, default=0.95, show_default=True, help="Probability of the intervals.")
+LEVEL = click.option("--level", type=NUMBER, default=0.95, show_default=True, help="Probability of the intervals.")
 STATED = click.option(
     "--own",
-    type=click.IntRange(0),
+    type=Count(0),
     metavar="N",
     help="How many are a relay's own, among the reports of files that do not say it.",
 )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hush.cli import completing, listening, rounds, through
+from hush.cli.numbers import Count
 from hush.cli.program import RESULT, Refused, as_json, program
 from hush.cli.storing import STORE
 
@@ -115,7 +116,7 @@ if TYPE_CHECKING:
     "least",
     default=20,
     show_default=True,
-    type=click.IntRange(0, 10**9),
+    type=Count(0, 10**9),
     metavar="N",
     help="Renew them after at least this many new reports. With --reveal-every 0s and 0 here, they follow each report.",
 )
@@ -146,7 +147,7 @@ if TYPE_CHECKING:
     "--held",
     default=256,
     show_default=True,
-    type=click.IntRange(16, 10**6),
+    type=Count(16, 10**6),
     metavar="MIB",
     help="Memory for unanswered requests.",
 )
