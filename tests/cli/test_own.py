@@ -39,7 +39,7 @@ def test_export_and_tally_keep_the_own_reports(engine: str) -> None:
         pytest.importorskip("duckdb")
     whole = stored()
     assert run("export", "-o", "out").output == (
-        f"1230 reports of plan {plan().id[:12]}, 600 of them a relay's own, written to out\n"
+        f"1,230 reports of plan {plan().id[:12]}, 600 of them a relay's own, written to out\n"
     )
     text = run("tally", "plan.json", "out", "--engine", engine, "-o", "tally.json").output
     assert text == "630 reports, without 600 of a relay's own. Written to tally.json.\n"

@@ -23,7 +23,7 @@ console.log(JSON.stringify(found));
 """
 SHARES = [0.0, 1e-12, 3.14e-7, 0.00999, 0.0314, 0.5, 0.995, 0.99999, 1.0]
 SMALL = [-0.0, -1e-9, -0.0004, -0.4999]
-STRANGE = re.compile(r"e[+-]?\\d|NaN|nan|inf|(?<![\\d.])-0(\\.0*)?(?![\\d.])", re.I)
+STRANGE = re.compile(r"\de[+-]?\d|NaN|nan|inf|(?<![\d.])-0(\.0*)?(?![\d.])", re.I)
 
 
 def said(code: str) -> Any:
@@ -68,6 +68,30 @@ def test_what_is_rounded_to_nothing_has_no_sign() -> None:
     write = within(-1.0, 1.0)
     assert [write(x / 100) for x in SMALL] == ["0.0"] * 4
     assert write(-0.06) == "-0.1"
+
+
+NUMBERS = [1e-9, 2e-8, -4.5e-5, 0.25, -3.14159, 999.96, 1000, -54321.4, 1e6, 123456789, -1e12, 9e14]
+
+
+@needs_node
+def test_numbers_of_a_usual_size_have_no_power_of_ten() -> None:
+    """As bounds of attributes, which may be as small as 1e-7 and as large as 1e12: the pages and the commands alike."""
+    found = said(f"{NUMBERS}.map(number)")
+    assert found == [number(x) for x in NUMBERS]
+    assert not any(STRANGE.search(text) for text in found)
+    assert said("[1e-12, -2.5e15, 1e300].map(number)") == [number(x) for x in (1e-12, -2.5e15, 1e300)]
+    assert [number(x, 6) for x in (1e6, 1234567.8, 12345.67, 2e-8)] == [
+        "1,000,000",
+        "1,234,568",
+        "12,345.7",
+        "0.00000002",
+    ]
+
+
+def test_the_strange_is_found() -> None:
+    """The twin of the tests above."""
+    assert all(STRANGE.search(text) for text in ("1.0e+2 %", "1e-07", "-0", "-0.000", "nan", "NaN %"))
+    assert not any(STRANGE.search(text) for text in ("0", "-0.01", "10-0.5", "1e", "100 %"))
 
 
 def test_unknown_numbers_are_words() -> None:

@@ -7,11 +7,16 @@ export function whole(value: number): string {
   return WHOLE.format(value);
 }
 
+/** A number with its noun: 1 report, 2 reports. */
+export function counted(value: number, noun: string): string {
+  return `${whole(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
 /** Write a number with four digits, as the command line does. */
 export function number(value: number): string {
   const size = Math.abs(value);
   if (value === 0) return "0";
-  if (size < 1e-4 || size >= 1e12) return value.toExponential(3);
+  if (size < 1e-9 || size >= 1e15) return Number(value.toPrecision(4)).toExponential().replace("e+", "e");
   return size >= 1000 ? WHOLE.format(value) : new Intl.NumberFormat("en", { maximumSignificantDigits: 4 }).format(value);
 }
 

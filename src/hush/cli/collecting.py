@@ -83,8 +83,9 @@ def randomise(
         as_json({"plan": made.id, "people": count, "bytes": size, "output": output})
     else:
         from hush.cli import printing
+        from hush.show.tables import counted
 
-        printing.say(f"{count:,} people, {size:,} bytes of reports. Written to {output}.")
+        printing.say(f"{counted(count, 'person', 'people')}, {size:,} bytes of reports. Written to {output}.")
 
 
 @program.command()
@@ -154,9 +155,10 @@ def tally(
         as_json({"plan": made.id, "reports": total.reports, "own": total.own, "output": output})
     else:
         from hush.cli import printing
+        from hush.show.tables import counted
 
         beside = f", without {total.own:,} of a relay's own" if total.own else ""
-        printing.say(f"{total.reports:,} reports{beside}. Written to {output}.")
+        printing.say(f"{counted(total.reports, 'report')}{beside}. Written to {output}.")
 
 
 def _count(plan: Plan, paths: list[str], engine: str, own: int | None, threads: int | None) -> Tally:
@@ -244,6 +246,7 @@ def estimate(
       hush estimate tally.json --picture estimates.svg
       hush estimate tally.json --remedy project --csv
     """
+    from hush.core.texts import Text
     from hush.server import estimates
 
     counted = results.read(tally, plan, machine=machine, commas=commas)
@@ -261,14 +264,22 @@ def estimate(
         top=top,
         search=search,
     )
+    asked = search is not None or top is not None or attributes
     if remedy:
         rows = rows.clip() if remedy == "clip" else rows.project()
     if attributes:
         rows = rows.like([row for row in rows if row.attribute in attributes])
     about = {"level": level, "estimator": estimator, "remedy": remedy, "together": rows.simultaneous}
-    results.put(rows, counted, about, machine=machine, commas=commas)
+    if rows or asked or machine or commas:
+        results.put(rows, counted, about, machine=machine, commas=commas)
+    texts = [] if asked or machine or commas else [one.name for one in schema.attributes if isinstance(one, Text)]
+    if texts:
+        from hush.cli import printing
+
+        printing.say(f"Texts are read by `hush frequent`: {', '.join(texts)}.")
     if picture and not rows:
-        raise Refused("there is no picture: no category has this text in its name")
+        why = "no category has this text in its name" if asked else "the plan asks for texts alone: see `hush frequent`"
+        raise Refused(f"there is no picture: {why}")
     if picture:
         from hush import plots
 

@@ -153,9 +153,10 @@ def _needed(
         as_json({"plan": made.id, **asked, "people": needed})
     else:
         from hush.cli import printing
+        from hush.show.tables import number
 
         of = " and ".join(attributes) or "every attribute"
-        printing.say(f"{needed:,} people are needed for a margin of ±{margin:g} of {of}, at level {level:g}.")
+        printing.say(f"{needed:,} people are needed for a margin of ±{number(margin, 12)} of {of}, at level {level:g}.")
     return needed
 
 
@@ -261,17 +262,15 @@ def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: s
 
     made = files.read_plan(plan)
     values = [files.value_of(made.schema[attribute], text) for text in texts]
+    listed = laws.rows(made, attribute, values, most=None if machine else rows)  # refuses what has no law to show
     favour = laws.favour(made, attribute, values)
     if machine:
-        found = [
-            {"report": row.label, "probabilities": list(map(str, row.probabilities))}
-            for row in laws.rows(made, attribute, values)
-        ]
+        found = [{"report": row.label, "probabilities": list(map(str, row.probabilities))} for row in listed]
         as_json({"plan": made.id, "attribute": attribute, "values": texts, "favour": str(favour), "rows": found})
     else:
         from hush.cli import printing
 
-        printing.show_law(laws.rows(made, attribute, values, most=rows), texts, favour, made.channel(attribute).ratio)
+        printing.show_law(listed, texts, favour, made.channel(attribute).ratio)
     if picture:
         from hush import plots
 

@@ -15,6 +15,7 @@ from hush.core.calendar import Counted
 from hush.core.lists import Listed, listed_in
 from hush.core.plan import Plan
 from hush.core.schema import MISSING, NOT_JSON, Attribute, Categorical, Choices, Numeric, Schema
+from hush.core.texts import Text
 from hush.errors import DesignError, InputError, PlanError, RecordError, SchemaError, TallyError
 from hush.files import paths
 from hush.planning.predictions import Guess
@@ -189,7 +190,7 @@ def value_of(field: Attribute, text: str) -> object:
         return next(
             (value for value, label in zip(field.values, field.labels, strict=False) if str(label) == text), text
         )
-    if isinstance(field, Counted):
+    if isinstance(field, Counted | Text):
         return text
     try:
         return float(text)

@@ -89,7 +89,8 @@ def frequent(
         results.print_csv(rows)
     else:
         from hush.cli import printing
+        from hush.show.tables import counted
 
         printing.show(rows)
         more = "" if ranked is None else f" of the first round and {ranked.reports:,} of the second"
-        printing.say(f"From {first.reports:,} reports{more}.")
+        printing.say(f"From {counted(first.reports, 'report')}{more}.")

@@ -107,6 +107,7 @@ def designed(schema: Schema, epsilon: float | None, promise: Promise, wishes: di
     if promise.central is None:
         return Designed(design(schema, epsilon, **wishes))
     from hush.planning.shuffle import shuffle
+    from hush.show.tables import number
 
     assert promise.delta is not None
     crowd, own, needed = promise.crowd, promise.own, None
@@ -115,7 +116,9 @@ def designed(schema: Schema, epsilon: float | None, promise: Promise, wishes: di
         if promise.margin is not None:
             people = _people(schema, promise, promise.margin, kept, wishes)
             of = promise.attribute or "every attribute"
-            needed = f"{people:,} people are needed for a margin of ±{promise.margin:g} of {of}, all in one batch."
+            needed = (
+                f"{people:,} people are needed for a margin of ±{number(promise.margin, 12)} of {of}, all in one batch."
+            )
             crowd = people if own is None else None
         plan = design(schema, crowd=crowd, own=own, **kept, **wishes)
     return Designed(plan, shuffle(plan, delta=promise.delta, crowd=crowd, own=own), needed)

@@ -71,7 +71,8 @@ def named(rows: Rows[Any], schema: Schema) -> list[dict[str, Any]]:
     """Return for each row what its JSON has beside its numbers: `named`, those that are dates or times of day."""
     found = []
     for row, words in zip(rows, rows.worded(schema), strict=True):
-        texts = {name: value for name, value in words.items() if value != getattr(row, name) and value is not None}
+        # Unknown numbers stay what they are: of these nothing is equal to itself.
+        texts = {name: value for name, value in words.items() if isinstance(value, str) and value != getattr(row, name)}
         found.append({"named": texts} if texts else {})
     return found
 

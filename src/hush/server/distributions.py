@@ -14,6 +14,7 @@ from hush.core.schema import Numeric
 from hush.errors import EstimateError
 from hush.server.ladders import Fitted
 from hush.server.tally import Tally
+from hush.show.tables import number as digits
 
 if TYPE_CHECKING:
     import altair as alt
@@ -127,7 +128,7 @@ def _bin(start: float, end: float, number: Numeric | None) -> str:
         return number.spanned(start, end - 1)
     whole = number is not None and number.whole
     ends = (start, end - 1) if whole else (start, end)
-    words = [f"{end:,.6g}" for end in ends]
+    words = [f"{end:,.0f}" if whole else digits(end, 6) for end in ends]
     return words[0] if whole and ends[0] == ends[1] else " to ".join(words)
 
 

@@ -56,7 +56,7 @@ from hush.server.sources import (
 )
 from hush.server.tally import Tally
 from hush.show.rows import Rows
-from hush.show.tables import Table, most, percent, within
+from hush.show.tables import Table, most, number, percent, within
 
 MAX_LEVEL = 1 - 1e-9
 MAX_TAIL = 100
@@ -474,8 +474,8 @@ def clipping(row: Estimate) -> str:
     assert row.floor is not None
     assert row.ceiling is not None
     if row.floor >= 0:
-        return f"min({row.attribute}, {row.ceiling:,.6g})"
-    return f"{row.attribute} clipped to {row.floor:,.6g}..{row.ceiling:,.6g}"
+        return f"min({row.attribute}, {number(row.ceiling, 6)})"
+    return f"{row.attribute} clipped to {number(row.floor, 6)}..{number(row.ceiling, 6)}"
 
 
 def points(tally: Tally) -> list[float]:

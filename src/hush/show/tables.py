@@ -34,14 +34,25 @@ def unbounded(x: float) -> str | None:
     return "open" if math.isinf(x) else None
 
 
-def number(x: float) -> str:
-    """Write a number with four digits, and with a power of ten only if necessary."""
+def number(x: float, digits: int = 4) -> str:
+    """Write a number with four digits, or so many, and with a power of ten only if necessary."""
     if (word := unbounded(x)) is not None:
         return word
-    if 1000 <= abs(x) < 1e12:
+    text = f"{x:.{digits}g}"
+    size = abs(float(text))
+    if size == 0:
+        return "0"
+    if 10 ** (digits - 1) <= size < 1e15:
         return f"{x:,.0f}"
-    text = f"{x:.4g}"
-    return "0" if float(text) == 0 else text
+    if 1e-9 <= size < 1e15:
+        return figures(x, digits)
+    factor, power = text.split("e")
+    return f"{factor}e{int(power)}"
+
+
+def counted(n: int, noun: str, nouns: str | None = None) -> str:
+    """Return a number with its noun: 1 report, 2 reports."""
+    return f"{n:,} {noun if n == 1 else nouns or f'{noun}s'}"
 
 
 def decimals(x: float, places: int) -> str:
@@ -52,7 +63,8 @@ def decimals(x: float, places: int) -> str:
 
 def figures(x: float, digits: int = 2) -> str:
     """Write a number with so many digits that mean something, and never with a power of ten."""
-    return f"{Decimal(f'{x:.{digits}g}'):f}"
+    text = f"{Decimal(f'{x:.{digits}g}'):,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def most(share: float) -> str:
