@@ -139,7 +139,7 @@ def with_spark(plan: Plan, files: list[str], workers: int) -> dict[str, Any]:
         frame.limit(1).collect()  # starts the workers
         children = [pid for pid in below(os.getpid()) if "java" in command(pid)]
         start = seconds(children), time.perf_counter()
-        found = tally(plan, frame)
+        found = tally(plan, frame, own=0)
         wall, core = time.perf_counter() - start[1], seconds(children) - start[0]
         stages = stages_of(session)
         memory = sum(most_memory(pid) for pid in children)

@@ -132,7 +132,7 @@ def spark_runs(plan: Plan, session: Any) -> dict[str, Run]:
         text = layout.query("{reports}", has_part=False, ones=ones)
         return totals.tally_of(layout, session.sql(text, reports=session.read.parquet(str(path))).collect())
 
-    runs: dict[str, Run] = {"": lambda path: spark.tally(plan, session.read.parquet(str(path)))}
+    runs: dict[str, Run] = {"": lambda path: spark.tally(plan, session.read.parquet(str(path)), own=0)}
     return runs | {name: partial(with_ones, ones) for name, ones in variants(plan).items()}
 
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from hush import Categorical, Numeric, RecordError, Schema
 from hush.batch.columns import check_batches, encode, encode_batches
+from hush.batch.outlines import outline
 from tests.cases import MIXED
 
 ROWS: dict[str, list[Any]] = {
@@ -60,6 +61,7 @@ SHAPES: dict[str, Any] = {
     "pandas categories": lambda: pd.DataFrame(ROWS).astype({"os": "category", "code": "category"}),
     "polars": lambda: pl.DataFrame(ROWS, strict=False),
     "polars categories": lambda: pl.DataFrame(ROWS, strict=False).with_columns(pl.col("os").cast(pl.Categorical)),
+    "polars, lazy": lambda: pl.LazyFrame(ROWS, strict=False).with_columns(pl.lit(1).alias("more")),
     "more columns": lambda: pa.table(ROWS | {"name": ["a", "b", "c", "d"]}),
     "another order": lambda: pa.table(ROWS).select(list(ROWS)[::-1]),
     "reader": lambda: pa.table(ROWS).to_reader(),
@@ -102,6 +104,19 @@ def bad(column: str, values: Any) -> dict[str, Any]:
     return ROWS | {column: values}
 
 
+def test_a_lazy_frame_that_cannot_be_computed_shows_no_value() -> None:
+    """And of a whole one only the columns of the schema are computed."""
+    secret = pl.LazyFrame(ROWS, strict=False).with_columns(pl.col("os").cast(pl.Int64))
+    with pytest.raises(RecordError, match=r"^the lazy frame cannot be computed: call its collect\(\)") as caught:
+        encode(MIXED, secret)
+    assert caught.value.__context__ is None
+    with pytest.raises(RecordError, match="column 'smokes': is not there"):
+        encode(MIXED, pl.LazyFrame({name: values for name, values in ROWS.items() if name != "smokes"}, strict=False))
+    never = pl.LazyFrame(ROWS, strict=False).with_columns(pl.col("os").cast(pl.Int64).alias("other"))
+    assert encode(MIXED, never) is not None
+    assert [column.name for column in outline(pl.LazyFrame({"age": [1.5] * 40})).columns] == ["age"]
+
+
 REFUSALS = [
     (bad("age", [41, 121, -1, 17.5]), "column 'age': must be from 0.0 to 120.0 .* (2 of 4 rows)"),
     (bad("age", [41, None, 1, 17.5]), "column 'age': is missing, and not declared optional (1 of 4 rows)"),
@@ -123,7 +138,7 @@ REFUSALS = [
     (bad("code", [[1], [2], [3], [4]]), "column 'code': must be an integer"),
     (bad("age", [1, "x", 2, 3]), "column 'age': is not a list or array of values of one type"),
     ({name: values for name, values in ROWS.items() if name != "smokes"}, "column 'smokes': is not there"),
-    ([1, 2], "a table must be an Arrow table, a pandas or polars frame, or a dict of arrays"),
+    ([1, 2], "a table must be an Arrow table, a pandas or polars frame (a lazy one too), or a dict of arrays"),
 ]
 
 

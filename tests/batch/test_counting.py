@@ -303,18 +303,18 @@ def test_reports_of_another_plan_or_version_are_refused() -> None:
         batch.tally(SYMBOLS, good.replace_schema_metadata({"hush": "3"}))
     with pytest.raises(ReportError, match="reports of version 1; this hush reads version 2"):
         batch.tally(SYMBOLS, good.replace_schema_metadata({"hush": "1"}))
-    assert batch.tally(SYMBOLS, good.replace_schema_metadata({})).reports == 1
+    assert batch.tally(SYMBOLS, good.replace_schema_metadata({}), own=0).reports == 1
     marked = pa.field("attribute", pa.int16(), metadata={"hush.core.plan": "0" * 64})
     with pytest.raises(ReportError, match="another plan"):
         batch.tally(SYMBOLS, pa.table(good.columns, schema=pa.schema([marked, good.schema.field("output")])))
     unneeded = pa.table({"attribute": [0], "part": [0], "output": [1]})
-    assert batch.tally(SYMBOLS, unneeded).reports == 1
+    assert batch.tally(SYMBOLS, unneeded, own=0).reports == 1
 
 
 def test_columns_must_be_there_signed_and_without_null() -> None:
     for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64()):
         found = pa.table({"attribute": pa.array([0, 1], kind), "output": pa.array([4, 2], kind)})
-        assert batch.tally(SYMBOLS, found).reports == 2
+        assert batch.tally(SYMBOLS, found, own=0).reports == 2
     wrong = {
         "one column 'output'": pa.table({"attribute": [0]}),
         "signed integers in the column 'output'": pa.table({"attribute": [0], "output": pa.array([1], pa.uint8())}),
@@ -324,7 +324,7 @@ def test_columns_must_be_there_signed_and_without_null() -> None:
     }
     for message, reports in wrong.items():
         with pytest.raises(ReportError, match=message):
-            batch.tally(SYMBOLS, reports)
+            batch.tally(SYMBOLS, reports, own=0)
     for nothing in (5, [1], "reports"):
         with pytest.raises(ReportError, match="must be an Arrow table"):
             batch.tally(SYMBOLS, nothing)

@@ -16,6 +16,7 @@ from pyarrow import parquet as pq
 import hush
 from hush import batch
 from hush.batch import files
+from hush.batch.csv_files import NOT_WRITTEN
 from hush.batch.files import People, Reports, randomise_file, tally_files
 from hush.batch.reports import report_schema
 from hush.errors import RecordError, ReportError
@@ -65,8 +66,11 @@ def test_reports_are_what_the_format_says(name: str, ids: bool) -> None:
         table = pq.read_table(name)
     else:
         table = (ipc.open_stream if name.endswith("arrows") else ipc.open_file)(name).read_all()
-    assert table.schema.equals(report_schema(PLAN, ids=ids), check_metadata=True)
     assert table.num_rows == 1000 * PLAN.k
+    schema = report_schema(PLAN, ids=ids)
+    if name.endswith("parquet"):  # it also says how many rows there are, which is known at its end
+        schema = schema.with_metadata({**schema.metadata, b"hush.core.rows": b"%d" % (1000 * PLAN.k)})
+    assert table.schema.equals(schema, check_metadata=True)
     assert tally_files(PLAN, name) == batch.tally(PLAN, table)
     if ids:
         assert len(set(table["report"].to_pylist())) == 1000
@@ -125,7 +129,7 @@ def test_bad_rows_are_counted_and_nothing_is_drawn(
 def test_bad_fields_of_csv_are_counted_and_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "randomise_batches", None)  # not called
     Path("people.csv").write_text("os,age,income\n" + "mac,7,\nmac,secret,\n" * 50)
-    rule = "people.csv: column 'age': must be a finite number"
+    rule = re.escape(f"people.csv: column 'age': {NOT_WRITTEN}")
     for count_bad_rows, said in ((False, "some rows"), (True, "50 of 100 rows")):
         with pytest.raises(RecordError, match=rf"^{rule} \({said}\)$"):
             randomise_file(PLAN, "people.csv", "reports.parquet", count_bad_rows=count_bad_rows)
@@ -288,7 +292,7 @@ def test_metadata_is_checked_where_there_is_any() -> None:
     randomise_file(PLAN, write(100), "reports.parquet")
     table = pq.read_table("reports.parquet")
     pq.write_table(table.replace_schema_metadata(None), "plain.parquet")
-    assert tally_files(PLAN, "plain.parquet") == tally_files(PLAN, "reports.parquet")
+    assert tally_files(PLAN, "plain.parquet", own=0) == tally_files(PLAN, "reports.parquet")
     for notes in ({b"hush": b"1"}, {b"hush": b"3"}, {b"hush": b"2", b"hush.core.plan": WIDE.id.encode()}):
         pq.write_table(table.replace_schema_metadata(notes), "other.parquet")
         with pytest.raises(ReportError, match=r"other\.parquet: these") as caught:

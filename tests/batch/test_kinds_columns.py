@@ -13,7 +13,7 @@ import pytest
 import hush
 from hush.batch.columns import encode
 from hush.batch.csv_files import CsvSource
-from hush.cli import files
+from hush.cli import schemas
 
 TRUTHS = hush.Schema([hush.Boolean("smokes"), hush.Boolean("drinks", optional=True)])
 PEOPLE: dict[str, list[Any]] = {"smokes": [True, False, True, False], "drinks": [None, True, False, True]}
@@ -87,7 +87,7 @@ def test_an_outline_suggests_booleans(tmp_path: Path) -> None:
     assert (found["b"].kind, found["c"].kind) == ("text", "text")
     assert found["a"].entry() == {"name": "a", "kind": "boolean", "optional": True}
     outlined = hush.outline(PEOPLE)
-    assert outlined.schema() == files.friendly({"attributes": [one.entry() for one in outlined.columns]}) == TRUTHS
+    assert outlined.schema() == schemas.friendly({"attributes": [one.entry() for one in outlined.columns]}) == TRUTHS
 
 
 def test_whole_tables_of_booleans_are_randomised(tmp_path: Path) -> None:

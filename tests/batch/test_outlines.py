@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 import hush
 from hush.batch.outlines import LARGEST, MARK, RARE, rounded
-from hush.cli import files
+from hush.cli import schemas
 from hush.errors import RecordError
 
 PEOPLE: dict[str, Any] = {
@@ -81,7 +81,7 @@ def test_long_lists_say_so() -> None:
     assert "75 rarer values are not listed" in found.entry()["values"][0]
     own = column([f"name {i}" for i in range(400)])
     assert (own.values, own.distinct) == ((), 400)
-    assert own.entry()["values"] == [f"{MARK}: 400 different ones: name the categories, or strike it"]
+    assert own.entry()["values"] == [f"{MARK}: 400 different ones: name the categories, ask for a text, or strike it"]
     huge = column([f"name {i}" for i in range(5000)])
     assert "many different ones" in huge.suggestion
 
@@ -168,11 +168,11 @@ def test_no_outline_becomes_a_plan_undecided() -> None:
     for place, item in enumerate(value["attributes"]):
         half = {"note": value["note"], "attributes": [*decided[:place], item, *decided[place + 1 :]]}
         with pytest.raises(hush.SchemaError, match=f"attribute '{item['name']}'.*{MARK}"):
-            files.friendly(half)
-    assert files.friendly({"note": value["note"], "attributes": decided}).names == tuple(PEOPLE)
+            schemas.friendly(half)
+    assert schemas.friendly({"note": value["note"], "attributes": decided}).names == tuple(PEOPLE)
     with pytest.raises(hush.SchemaError, match="exactly the fields"):
-        files.friendly({"note": 3, "attributes": decided})
-    assert files.MARK == MARK
+        schemas.friendly({"note": 3, "attributes": decided})
+    assert schemas.MARK == MARK
 
 
 def test_its_schema_accepts_the_table() -> None:

@@ -14,6 +14,7 @@ from pyarrow import parquet as pq
 
 import hush
 from hush.batch import files
+from hush.batch.csv_files import NOT_WRITTEN
 from hush.batch.files import People
 from hush.errors import RecordError
 
@@ -265,7 +266,7 @@ def test_csv_is_read_as_people_write_it() -> None:
 )
 def test_what_is_no_number_is_counted(text: str) -> None:
     cell = f'"{text}"'
-    path, rule = as_csv("age,os,code\n" + f"1,mac,3\n{cell},mac,3\n" * 4), "must be a finite number"
+    path, rule = as_csv("age,os,code\n" + f"1,mac,3\n{cell},mac,3\n" * 4), NOT_WRITTEN
     assert refused(path) == f"people.csv: column 'age': {rule} (some rows)"
     assert refused(path, count_bad_rows=True) == f"people.csv: column 'age': {rule} (4 of 8 rows)"
 

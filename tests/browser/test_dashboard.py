@@ -63,6 +63,19 @@ def test_it_shows_what_the_interface_says(visit: Visit, served: Served) -> None:
     assert now == pytest.approx(100 * wider[str(shares[0].category)].high, abs=0.06)
 
 
+def test_bars_of_cards_reach_from_0_to_100_per_cent(visit: Visit, served: Served) -> None:
+    """The largest one does not fill its line: two cards can be compared."""
+    page = dashboard(visit, served)
+    row = by_size([one for one in hush.estimate(served.tally(SURVEY), simultaneous=True) if one.attribute == "region"])[
+        0
+    ]
+    line = headline(page, "region").locator("li").first
+    expect(line).to_contain_text(str(row.category))
+    ends = line.evaluate("node => ['--from', '--to'].map((name) => Number(node.style.getPropertyValue(name)))")
+    assert ends == pytest.approx([row.low, row.high], abs=1e-6)
+    assert row.high < 0.9
+
+
 def test_charts_have_what_the_tables_have_and_can_be_saved(visit: Visit, served: Served) -> None:
     page = dashboard(visit, served)
     block = section(page, "way to work").get_by_test_id("shares")

@@ -19,7 +19,7 @@ pytest.importorskip("playwright.sync_api", reason="the browser tests need playwr
 from playwright.sync_api import Browser, Frame, Page, expect
 
 import hush
-from hush.cli.files import friendly
+from hush.cli.schemas import friendly
 from hush.collector.http import pages
 from hush.errors import InputError
 from tests.browser import walks

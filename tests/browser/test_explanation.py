@@ -16,12 +16,13 @@ from playwright.sync_api import Browser, expect
 import hush
 from hush.collector import presentation
 from hush.collector.http import pages
-from hush.planning.summary import WEAK
+from hush.planning.strength import STRENGTHS
 from tests.browser.phones import SMALL
 from tests.browser.visits import Visit, check_accessible, check_width
 from tests.collector.served import Served, anybody, serving
 
 LANGUAGES = presentation.LANGUAGES
+WEAK = STRENGTHS[-1][0]  # above it
 SCHEMA = hush.Schema([hush.Boolean("smoker"), hush.Boolean("driver")])
 PLAN = hush.design(SCHEMA, 1.0, title="Strict")
 BORDER = hush.design(SCHEMA, float(WEAK), title="At the border", k=1)

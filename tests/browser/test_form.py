@@ -19,6 +19,7 @@ pytest.importorskip("playwright.sync_api", reason="the browser tests need playwr
 from playwright.sync_api import Browser, Page, expect
 
 import hush
+from hush.planning.strength import WEAK, strength
 from tests.browser.forms import DEAR, EVERYTHING, HARDLY, PLANS, form
 from tests.browser.surveys import (
     AGE,
@@ -93,16 +94,16 @@ def check_bounds(page: Page, plan: hush.Plan) -> None:
 
 @pytest.mark.parametrize("plan", [SURVEY, BLOCKS, EVERYTHING, DEAR], ids=["1", "2", "6", "12"])
 def test_a_weak_survey_says_so_first(visit: Visit, served: Served, plan: hush.Plan) -> None:
-    """Above epsilon = 4 nothing reassures; and whatever is below 1 is not shown as 100 %."""
+    """Above epsilon = 2 nothing reassures; and whatever is below 1 is not shown as 100 %."""
     page = form(visit, served, plan)
     promise = page.locator(".promise")
     expect(promise).to_be_visible()
     told = promise.text_content() or ""
-    weak = plan.epsilon > 4
+    weak = strength(plan.epsilon) == WEAK
     expect(page.get_by_test_id("weak")).to_have_count(int(weak))
     assert ("leaves this device" in told) == ("are not sent" in told) == (not weak)
     if weak:
-        words = "mostly gives the answer away" if plan.k == 1 else "gives away much about the answers together"
+        words = f"says much about the answer{'' if plan.k == 1 else 's together'}"
         expect(page.get_by_test_id("weak")).to_contain_text(
             f"This survey protects weakly: at epsilon {plan.epsilon:g} a report {words}."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from tests.browser.surveys import (
 )
 from tests.browser.visits import Visit, check_accessible
 from tests.collector.served import Served, anybody, serving
+from tests.web.replaying import WEB
 
 
 @pytest.fixture
@@ -46,6 +48,34 @@ def offline(visit: Visit, page: Page) -> bytes:
     drawn = kept_bytes(page, SURVEY)
     assert len(drawn) > 20
     return drawn
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "zh"])
+def test_without_a_network_the_page_says_so_in_its_language(language: str, visit: Visit, served: Served) -> None:
+    """It ended in "TypeError", the name of an error of JavaScript."""
+    visit.allowed = ("ERR_INTERNET_DISCONNECTED",)
+    words = json.loads((WEB / "pages" / f"words-{language}.json").read_text(encoding="utf-8"))
+    page = visit.open(f"{served.url}/?plan={AGE.id}&lang={language}")
+    page.get_by_label("age", exact=True).fill("41")
+    page.get_by_role("button", name=words["check"]).click()
+    visit.context.set_offline(True)
+    page.get_by_role("button", name=words["send"]).click()
+    page.get_by_test_id("waiting").wait_for()
+    expect(page.get_by_role("status")).to_have_text(words["notArrived"].replace("{reason}", words["unreachable"]))
+
+
+def test_a_server_that_is_busy_is_said_in_the_language_of_the_page(visit: Visit, served: Served) -> None:
+    visit.allowed = ("status of 503",)
+    words = json.loads((WEB / "pages" / "words-de.json").read_text(encoding="utf-8"))
+    page = visit.open(f"{served.url}/?plan={AGE.id}&lang=de")
+    page.get_by_label("age", exact=True).fill("41")
+    page.get_by_role("button", name=words["check"]).click()
+    visit.context.route(
+        "**/reports", lambda route: route.fulfill(status=503, body="<html>", headers={"retry-after": "0"})
+    )
+    page.get_by_role("button", name=words["send"]).click()
+    page.get_by_test_id("waiting").wait_for()
+    expect(page.get_by_role("status")).to_have_text(words["notArrived"].replace("{reason}", words["busy"]))
 
 
 def test_nothing_is_drawn_before_the_answers_are_final(visit: Visit, served: Served) -> None:

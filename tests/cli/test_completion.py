@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import hush
-from hush.cli import channels, files
+from hush.cli import channels, schemas
 from hush.cli.commands import program
 from hush.core.design import BLOCK, CATEGORICAL, NUMERIC
 from tests.cli.test_commands import ATTRIBUTES, run
@@ -23,7 +23,7 @@ SHELLS = ("bash", "zsh", "fish")
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    plan = hush.design(files.friendly(ATTRIBUTES), 1.0)
+    plan = hush.design(schemas.friendly(ATTRIBUTES), 1.0)
     Path("plan.json").write_text(plan.to_json())
     Path("tally.json").write_text(hush.Tally(plan).to_json())
 

@@ -21,12 +21,12 @@ import pytest
 from click.testing import CliRunner
 
 import hush
-from hush.cli import files, streams
+from hush.cli import files, schemas, streams
 from hush.cli.commands import program
 from tests.cli.test_commands import ATTRIBUTES, refused, run
 
 HUSH = [sys.executable, "-m", "hush"]
-PLAN = hush.design(files.friendly(ATTRIBUTES), 1.0)
+PLAN = hush.design(schemas.friendly(ATTRIBUTES), 1.0)
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,7 @@ def test_json_of_what_is_written() -> None:
     found = json.loads(run("randomise", "plan.json", "people.csv", "-o", "r.parquet", "--json").stdout)
     assert found == {"plan": PLAN.id, "people": 2, "bytes": Path("r.parquet").stat().st_size, "output": "r.parquet"}
     found = json.loads(run("tally", "plan.json", "r.parquet", "-o", "t.json", "--json").stdout)
-    assert found == {"plan": PLAN.id, "reports": 2, "output": "t.json"}
+    assert found == {"plan": PLAN.id, "reports": 2, "own": 0, "output": "t.json"}
     assert json.loads(run("tally", "plan.json", "r.parquet", "--json").stdout)["tally"]
 
 

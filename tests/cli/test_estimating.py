@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
+import random
+import re
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import hush
-from hush import plots
+from hush import batch, plots
+from hush.cli import printing
 from hush.show import tables
+from hush.show.tables import Table
 from tests.cli.collecting import PLAN, collected, lay_out
 from tests.cli.test_commands import refused, run
 
@@ -135,3 +141,56 @@ def test_pictures_of_many_attributes_are_several_pages() -> None:
     assert "2 pages: many.svg, many-2.svg" in said.stderr
     assert "x0" in Path("many.svg").read_text()
     assert "x16" in Path("many-2.svg").read_text()
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_long_tables_look_like_short_ones(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rich took ten seconds for 12,000 rows, so long tables are written without it: the same, to the letter."""
+    made = random.Random(1)
+    options = {"width": 70, "markup": False, "emoji": False, "highlight": False, "force_terminal": terminal}
+    monkeypatch.setattr(printing, "console", lambda: Console(**options))  # type: ignore[arg-type]
+    for texts, letters in itertools.product((1, 2), ("ab", "日本a", "é ü")):
+        cells = [["".join(made.choices(letters, k=made.randrange(9))) for _ in range(4)] for _ in range(30)]
+        table = Table(("name", "", "x" * made.randrange(12), "answers"), [tuple(row) for row in cells], texts=texts)
+        found = printing._long(table)
+        assert found is not None
+        rich = [line for line in printing._text(table.grid()).splitlines() if line.strip()]
+        plain = [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in found]
+        assert plain == [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in rich]
+        assert ("\x1b[1m" in found[0]) == terminal
+    wide = Table(("name",), [("a" * 80,)])
+    assert printing._long(wide) is None
+
+
+def test_texts_are_named_where_only_others_are_estimated() -> None:
+    words = hush.design(hush.Schema([hush.Text("job", 4, "abc")]), 4.0)
+    both = hush.design(hush.Schema([hush.Text("job", 4, "abc"), hush.Boolean("smokes")]), 4.0)
+    for plan in (words, both):
+        Path("texts.json").write_text(hush.Tally(plan).to_json())
+        said = run("estimate", "texts.json").output
+        assert "Texts are read by `hush frequent`: job." in said
+        assert ("attribute" in said) == (plan is both)  # no table without a row
+    Path("texts.json").write_text(hush.Tally(words).to_json())
+    result = run("estimate", "texts.json", "--picture", "x.svg", code=2)
+    assert "the plan asks for texts alone: see `hush frequent`" in result.stderr
+    assert "very many points" in refused_law(words)
+
+
+def refused_law(plan: hush.Plan) -> str:
+    Path("words.json").write_text(plan.to_json())
+    return refused("law", "words.json", "job", "--value", "nurse")
+
+
+def test_unknown_numbers_are_null_and_empty() -> None:
+    """JSON has no NaN, and a table of commas no word for it; dates and times have others beside their numbers."""
+    schema = hush.Schema([hush.Date("born", "1920-01-01", "2020-12-31", optional=True), hush.Numeric("x", 0, 1)])
+    plan = hush.design(schema, 1.0)
+    Path("none.json").write_text(hush.Tally(plan).to_json())
+    Path("one.json").write_text(batch.collect(plan, {"born": ["1984-05-03"], "x": [0.5]}).to_json())
+    for file in ("none.json", "one.json"):
+        for command in (("estimate", file), ("change", file, file)):
+            text = run(*command, "--json").output
+            assert "NaN" not in text
+            json.loads(text, parse_constant=lambda name: pytest.fail(name))
+            rows = run(*command, "--csv").output
+            assert not re.search(r"nan|inf", rows)

@@ -15,15 +15,16 @@ import pytest
 import hush
 from hush import batch
 from hush.batch.arrow import present
-from hush.cli import files
+from hush.cli import schemas
 from hush.cli.commands import program
+from hush.cli.numbers import RULE
 from hush.collector.stores.opening import STORES, file_of, open_store
 from hush.errors import DesignError, InputError, RecordError, SchemaError
 from tests.cli.test_commands import refused, run
 from tests.test_imports import isolated
 
 ATTRIBUTES = [{"name": "overtime", "low": 0, "high": 20}, {"name": "dept", "values": ["it", "law"]}]
-SCHEMA = files.friendly(ATTRIBUTES)
+SCHEMA = schemas.friendly(ATTRIBUTES)
 PLAN = hush.design(SCHEMA, 1.0)
 PRIVATE = "hunter2"
 
@@ -224,7 +225,7 @@ def test_the_names_of_the_paper_are_explained() -> None:
 
 def test_missing_is_offered_only_where_it_is_a_value() -> None:
     line = refused("law", "plan.json", "overtime", "--value", "abc")
-    assert line == "hush: attribute 'overtime': must be a number\n"
+    assert line == f"hush: attribute 'overtime': must be a number; {RULE}\n"
     optional = hush.design(hush.Schema([hush.Numeric("overtime", 0, 20, optional=True)]), 1.0)
     Path("plan.json").write_text(optional.to_json())
     assert "must be a number, or (missing)" in refused("law", "plan.json", "overtime", "--value", "abc")

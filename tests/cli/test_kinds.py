@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import hush
-from hush.cli import files, folders
+from hush.cli import files, schemas
 from hush.cli.commands import program
 
 TRUTHS = hush.Schema([hush.Boolean("smokes"), hush.Boolean("drinks", optional=True)])
@@ -20,26 +20,28 @@ WHOLE = hush.Schema([hush.Integer("scale", 1, 10), hush.Integer("age", 0, 120, "
 
 @pytest.mark.parametrize("schema", [TRUTHS, WHOLE, OPEN], ids=["boolean", "integer", "other"])
 def test_schema_files_of_every_kind(schema: hush.Schema) -> None:
-    plan = hush.design(schema, 1.0)
-    assert files.friendly(json.loads(folders.schema_of(plan))) == schema
-    assert files.friendly(schema.to_json()) == schema  # as it is in a plan
+    assert schemas.friendly(json.loads(schemas.written(schema))) == schema
+    assert schemas.friendly(schema.to_json()) == schema  # as it is in a plan
 
 
 @pytest.mark.parametrize(
     ("item", "rule"),
     [
-        ({"name": "a", "kind": "boolean", "values": [True, False]}, "attribute 'a': a boolean one may have optional"),
-        ({"name": "a", "kind": "bool"}, "other kinds are: boolean"),
+        (
+            {"name": "a", "kind": "boolean", "values": [True, False]},
+            "attribute 'a': there is no field 'values': a boolean attribute may have optional",
+        ),
+        ({"name": "a", "kind": "bool"}, "attribute 'a': kind must be one of: numeric"),
         (
             {"name": "a", "kind": "integer", "low": 1},
-            "an integer one needs low and high, and may have optional, out_of_range",
+            "high is missing: an integer attribute needs low and high, and may have out_of_range, optional",
         ),
-        ({"name": "a", "kind": ["boolean"]}, "other kinds are: boolean"),
+        ({"name": "a", "kind": ["boolean"]}, "attribute 'a': kind must be one of: numeric"),
     ],
 )
 def test_wrong_fields_are_named(item: dict[str, Any], rule: str) -> None:
     with pytest.raises(hush.SchemaError, match=rule):
-        files.friendly([item])
+        schemas.friendly([item])
 
 
 def test_values_are_written_as_labels(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_option_that_is_not_two_numbers(spec: str) -> None:
     assert refused("serve", "--narrow", spec) == (
         "hush: --narrow is the file of a plan, the people of the pilot and those expected after it: "
-        "PLAN.json=20000+80000\n"
+        "PLAN.json=20000+80000; a number has no separators between thousands, and a point before decimals\n"
     )
     assert not Path("hush.db").exists()
 

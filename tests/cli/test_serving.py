@@ -29,6 +29,7 @@ from hush.collector.stores.sqlite import SqliteStore
 from hush.core.training.training import Training
 from hush.device.client import Client
 from hush.device.randomise import randomise
+from hush.errors import CollectorError
 from hush.server.step import first_round
 from tests.cli.test_commands import refused, run
 from tests.collector.served import BOUGHT, POINT
@@ -114,6 +115,20 @@ def test_serve_from_start_to_end(number: int) -> None:
         assert not Client(running.url).submit(report).new
         assert httpx.get(f"{running.url}/plans").json()["plans"][0]["reports"] == 1
         assert running.stop() == (0, "", "")
+
+
+def test_a_preview_takes_nothing_and_keeps_nothing() -> None:
+    Path("form.json").write_text('{"title": "Spring"}')
+    with serve("plan.json", "--preview", "--presentation", "plan.json=form.json", lines=6) as running:
+        assert running.lines[0] == "hush: a preview: no report is taken, and nothing is kept"
+        url = running.lines[1].removeprefix("hush: listening on ")
+        assert httpx.get(f"{url}/plans/{PLAN.id}/presentation").json()["title"] == "Spring"
+        assert 'data-preview="yes"' in httpx.get(f"{url}/").text
+        with pytest.raises(CollectorError, match="This collector is a preview: it counts nothing"):
+            Client(url).submit(randomise(PLAN, RECORD))
+        assert running.stop() == (0, "", "")
+    assert not list(Path().glob("*.db*"))
+    assert "keeps nothing: leave out --store" in refused("serve", "plan.json", "--preview", "--store", "sqlite://x.db")
 
 
 def test_serve_answers_what_is_in_flight_when_it_is_stopped() -> None:
@@ -390,7 +405,12 @@ def test_export_and_compact() -> None:
         running.stop()
     result = run("export", "-o", "out")
     assert result.output == f"320 reports of plan {PLAN.id[:12]} written to out\n"
-    assert json.loads(run("export", "-o", "out2", "--json").output) == {"plan": PLAN.id, "reports": 320}
+    assert json.loads(run("export", "-o", "out2", "--json").output) == {
+        "plan": PLAN.id,
+        "reports": 320,
+        "own": 0,
+        "in_tallies": 0,
+    }
     assert run("tally", "plan.json", "out").exit_code == 0
     assert tally_of("out") == wanted
     lines = run("compact").output.splitlines()

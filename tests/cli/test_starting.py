@@ -115,9 +115,9 @@ def asked(monkeypatch: pytest.MonkeyPatch, *answers: str) -> str:
 
 
 def test_questions_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers = ("age", "number", "18", "100", "y")
-    words = ("system", "category", "linux, mac", "")
-    said = asked(monkeypatch, "spring", *numbers, *words, "", "2", "reports.acme.org")
+    numbers = ("age", "number", "18", "100", "", "y")
+    words = ("system", "category", "linux, mac", "", "")
+    said = asked(monkeypatch, "spring", *numbers, *words, "", "", "", "2", "reports.acme.org")
     assert "which everybody may know" in said
     assert plan() == hush.design(
         hush.Schema([hush.Numeric("age", 18, 100, optional=True), hush.Categorical("system", ["linux", "mac"])]),
@@ -144,15 +144,68 @@ def test_every_kind_of_question() -> None:
 
 
 def test_every_kind_of_question_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    mood, smokes = ("mood", "integer", "1", "10", ""), ("smokes", "yes/no", "y")
-    asked(monkeypatch, "spring", *mood, *smokes, "uses", "choices", "tv,radio,web", "", "", "", "")
+    mood, smokes = ("mood", "integer", "1", "10", "", ""), ("smokes", "yes/no", "y")
+    asked(monkeypatch, "spring", *mood, *smokes, "uses", "choices", "tv,radio,web", "", "", "", "", "", "", "")
     assert plan().schema == KINDS
 
 
 def test_an_answer_that_is_no_number_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = asked(monkeypatch, "", "age", "", "young", "18", "100", "", "", "", "")
-    assert "'young' is not a valid float" in said
+    answers = ("young", "18", "1.000.000", "100")
+    said = asked(monkeypatch, "", "age", "", *answers, "", "", "", "", "")
+    assert "'young' is not a number" in said
+    assert "write 1000000; a number has no separators between thousands" in said
     assert plan() == hush.design(hush.Schema([hush.Numeric("age", 18, 100)]), 1.0)
+
+
+def test_every_other_kind_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("pages.txt").write_text("home\nnews\nshop\n")
+    answers = (
+        *("income", "wide number", "100", "0", "10000000", "y", "y"),
+        *("page", "list", "pages.txt", ""),
+        *("job", "text", "12", "y", ""),
+        *("born", "date", "1920-01-01", "2020-12-31", "", ""),
+        *("bed", "time", "18:00", "06:00", "", ""),
+        *("wake", "time", "", ""),
+        *("system", "category", "linux,mac", "y", ""),
+        *("uses", "choices", "a,b,c", "2", ""),
+    )
+    asked(monkeypatch, "all", *answers, "", "", "", "", "")
+    assert plan().schema == hush.Schema(
+        [
+            hush.Numeric("income", 0, 1e7, "clip", optional=True, scale="log", unit=100),
+            hush.Categorical("page", hush.Listed("pages.txt")),
+            hush.Text("job", 12, "english"),
+            hush.Date("born", "1920-01-01", "2020-12-31"),
+            hush.Time("bed", "18:00", "06:00"),
+            hush.Time("wake"),
+            hush.Categorical("system", ["linux", "mac"], other=True),
+            hush.Choices("uses", ["a", "b", "c"], 2),
+        ]
+    )
+    assert Path("survey/pages.txt").read_bytes() == Path("pages.txt").read_bytes()
+
+
+def test_what_cannot_be_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question, a relation and an epsilon: nothing of what was said before is lost."""
+    age, system = ("age", "", "0", "100", "", ""), ("system", "category", "linux,mac", "", "")
+    wrong = ("mood", "integer", "1.5", "3", "", "")
+    twice = ("age", "", "0", "1", "", "")
+    nothing = ("no,system", "", "")
+    relations = ("age,system,means", "30,60", "", "age")
+    answers = (*age, *wrong, *twice, *system, "", *nothing, *relations, "99", "2", "")
+    said = asked(monkeypatch, "again", *answers)
+    assert said.count("Not like this:") == 4
+    for words in ("attribute 'mood': low and high", "attribute 'age': declared more than once", "'no'", "epsilon"):
+        assert words in said, words
+    schema = hush.Schema([hush.Numeric("age", 0, 100), hush.Categorical("system", ["linux", "mac"])])
+    assert plan() == hush.design(
+        schema,
+        2.0,
+        title="again",
+        relations=[("age", "system", "means")],
+        bands={"age": [30, 60]},
+        ranges={"age": 256},
+    )
 
 
 def test_a_schema_of_ones_own() -> None:

@@ -71,12 +71,20 @@ def test_spark_is_given_what_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "pyspark.sql", ModuleType("pyspark.sql"))
     monkeypatch.setattr(sys.modules["pyspark.sql"], "SparkSession", SimpleNamespace(builder=builder), raising=False)
     engine = ModuleType("hush.engines.spark")
-    monkeypatch.setattr(engine, "tally", lambda plan, dataframe: tally, raising=False)
+    owns: list[int | None] = []
+
+    def counted(plan: hush.Plan, dataframe: object, own: int | None) -> hush.Tally:
+        owns.append(own)
+        return tally
+
+    monkeypatch.setattr(engine, "tally", counted, raising=False)
     monkeypatch.setitem(sys.modules, "hush.engines.spark", engine)
     monkeypatch.setitem(vars(hush.engines), "spark", engine)
     run("tally", "plan.json", "reports.parquet", "--engine", "spark", "-o", "same.json")
     run("tally", "plan.json", "s3://bucket/*.parquet", "--engine", "spark", "-o", "more.json")
-    assert given == [("reports.parquet",), ("s3://bucket/*.parquet",)]
+    run("tally", "plan.json", "s3://bucket/*.parquet", "--engine", "spark", "--own", "7", "-o", "own.json")
+    assert given == [("reports.parquet",), ("s3://bucket/*.parquet",), ("s3://bucket/*.parquet",)]
+    assert owns == [0, None, 7]  # the files that are here said it themselves
     assert "another plan" in refused("tally", "other.json", "reports.parquet", "--engine", "spark")
 
 

@@ -155,11 +155,12 @@ def serving(
     trainings: Mapping[Training, int] = TRAININGS,
     courses: Sequence[Course] = (),
     host: str = "127.0.0.1",
+    kind: type[SqliteStore] = SqliteStore,
     **options: Any,
 ) -> Iterator[Served]:
     """Run a collector with plans and trainings (and the people per round of each), on a free port."""
     end_promptly()
-    store = SqliteStore(path / "hush.db")
+    store = kind(path / "hush.db")
     for plan in plans:
         store.add_plan(plan)
     for training, people in trainings.items():

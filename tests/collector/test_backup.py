@@ -79,7 +79,7 @@ def test_a_copy_of_a_collector_that_works(tmp_path: Path) -> None:
         held = store.tally(FEW)
         assert len(before) <= held.reports < everything.reports
         # Counts, ids and reports are those of one moment.
-        assert export(store, FEW, backup.parent / "none", tmp_path / "out") == held.reports
+        assert export(store, FEW, backup.parent / "none", tmp_path / "out").reports == held.reports
         again = store.commit(singles(crowd.acknowledged))
         assert again.count(REPEATED) == held.reports
         assert [outcome for report, outcome in zip(crowd.acknowledged, again, strict=True) if report in before] == [
@@ -123,7 +123,7 @@ def test_the_database_is_copied_before_the_segments(tmp_path: Path) -> None:
     copied(tmp_path / "hush.db", tmp_path / "late.db")
     store.close()
     restored = SqliteStore(tmp_path / "backup.db")
-    assert export(restored, plan(), tmp_path / "backup.segments", tmp_path / "out") == 6
+    assert export(restored, plan(), tmp_path / "backup.segments", tmp_path / "out").reports == 6
     compact(restored, plan(), tmp_path / "backup.segments")
     assert len(list((tmp_path / "backup.segments").iterdir())) == len(restored.segments(plan())) == 2
     assert restored.tally(plan()) == tally_of(plan(), made)

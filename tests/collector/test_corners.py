@@ -68,11 +68,11 @@ def test_an_export_is_not_mixed_with_an_earlier_one(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "a.db")
     store.add_plan(places.plan())
     store.commit(places.singles(places.reports(5)))
-    assert export(store, places.plan(), tmp_path / "segments", tmp_path / "out") == 5
+    assert export(store, places.plan(), tmp_path / "segments", tmp_path / "out").reports == 5
     compact(store, places.plan(), tmp_path / "segments")
     with pytest.raises(FileExistsError):
         export(store, places.plan(), tmp_path / "segments", tmp_path / "out")
-    assert export(store, places.plan(), tmp_path / "segments", tmp_path / "fresh") == 5
+    assert export(store, places.plan(), tmp_path / "segments", tmp_path / "fresh").reports == 5
     store.close()
 
 

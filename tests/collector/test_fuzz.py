@@ -279,7 +279,7 @@ def test_streams_that_are_cut_or_go_on(collector: Any) -> None:
     # A set that reads like an end mark is none: without the real one the stream is cut.
     oue = hush.design(hush.Schema([hush.Categorical("c", list(range(64)))]), 1.0, categorical="oue")
     table = pa.table({"attribute": pa.array([0], pa.int16()), "output": pa.array([0xFFFFFFFF], pa.int64())})
-    whole = stream_of(table.select(["attribute", "output"]))
+    whole = stream_of(table.replace_schema_metadata({"hush.core.own": "0"}))
     assert formats.batch(oue, formats.ARROW, whole, bytes(16), False).vector[0] == 1
     with pytest.raises(hush.ReportError):
         formats.batch(oue, formats.ARROW, whole[:-8], bytes(16), False)

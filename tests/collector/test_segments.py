@@ -62,7 +62,7 @@ def test_tallies_of_others_stay_in_the_database(store: Store, tmp_path: Path) ->
     store.commit([handed_on, *places.singles(places.reports(6))])
     segments.compact(store, plan(), tmp_path)
     assert [stored.reports for stored in store.bodies(plan())] == [4]
-    assert segments.export(store, plan(), tmp_path, tmp_path / "out") == 6
+    assert segments.export(store, plan(), tmp_path, tmp_path / "out").reports == 6
     assert store.tally(plan()).reports == 10
 
 

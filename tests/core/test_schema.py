@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -498,3 +498,38 @@ def test_a_text_that_is_not_in_the_list_is_compared_with_the_first() -> None:
     find = finders.Texts(Watched(["a", "b", "c"]))
     assert [find("c"), find("d")] == [2, None]
     assert asked == [2, 0]
+
+
+class _Frame:
+    """What a table of people looks like, of any library."""
+
+    columns = ("age", "os")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+
+class _Row:
+    """A row of a frame."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"age": 1}
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([1])
+
+
+def test_a_table_is_no_record_and_the_error_says_what_takes_one() -> None:
+    """Not even a list of one record, or a frame whose columns have names of two letters: they looked like pairs."""
+    schema = Schema([Numeric("age", 0, 100), Categorical("os", ["s", "a"])])
+    tables: list[Any] = [_Frame(), [{"age": 1, "os": "a"}], [{"os": 1, "s": "a"}]]
+    for table in tables:
+        with pytest.raises(RecordError, match=r"this is a table: hush\.batch\.randomise\(plan, table\) takes many"):
+            schema.encode(table)
+    row: Any = _Row()
+    with pytest.raises(RecordError, match=r"or pairs of name and value: row\.to_dict\(\) is one"):
+        schema.encode(row)
+    names: Any = ["os"]
+    with pytest.raises(RecordError, match=r"or pairs of name and value$"):
+        schema.encode(names)
+    assert schema.encode([("age", 50), ("os", "a")]) == schema.encode({"age": 50, "os": "a"})

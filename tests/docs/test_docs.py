@@ -55,6 +55,7 @@ RUN_ELSEWHERE = {
     "tests/web/test_client.py": {("web/README.md", "js")},
     "tests/experiments/test_ipums.py": {("docs/data.md", "json")},
     "tests/collector/test_presentation.py": {("docs/browser.md", "json")},
+    "tests/cli/test_schemas.py": {("docs/kinds.md", "json")},
     "tests/docs/test_docs.py": {("docs/operate.md", "ini"), ("docs/operate.md", "sh"), ("docs/cli-reference.md", "sh")},
 }
 

@@ -109,5 +109,6 @@ def changed(table: pa.Table, change: Callable[[Rows], object]) -> pa.Table:
         row.setdefault("part", 0)
     change(rows)
     names = ["attribute", "part", "output"] if any(row["part"] != 0 for row in rows) else ["attribute", "output"]
-    schema = pa.schema([(name, pa.int64() if name == "output" else pa.int32()) for name in names])
+    columns = [(name, pa.int64() if name == "output" else pa.int32()) for name in names]
+    schema = pa.schema(columns, metadata=table.schema.metadata)
     return pa.Table.from_pylist([{name: row[name] for name in names} for row in rows], schema)

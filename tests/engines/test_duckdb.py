@@ -59,9 +59,9 @@ def test_a_file_a_folder_a_list_and_a_relation(tmp_path: Path) -> None:
     assert tally(plan, files[0]) + tally(plan, files[1]) == expected
     with duckdb.connect() as connection:
         assert tally(plan, files, connection=connection) == expected
-        assert tally(plan, connection.from_arrow(table)) == expected
+        assert tally(plan, connection.from_arrow(table), own=0) == expected
         connection.read_parquet(list(map(str, files))).project("output, attribute, 'x' AS note").create("kept")
-        assert tally(plan, connection.table("kept")) == expected
+        assert tally(plan, connection.table("kept"), own=0) == expected
 
 
 def test_no_rows_are_the_empty_tally(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_columns_may_be_wider_and_differ_between_files(tmp_path: Path) -> None:
     pq.write_table(
         table[30:].cast(pa.schema([("attribute", pa.int8()), ("output", pa.int64())])), tmp_path / "b.parquet"
     )
-    assert tally(plan, tmp_path) == expected
+    assert tally(plan, tmp_path, own=0) == expected
 
 
 def test_the_folder_of_a_file_is_no_column(tmp_path: Path) -> None:
@@ -119,9 +119,19 @@ def test_every_file_must_be_of_the_plan(metadata: dict[bytes, bytes], message: s
         tally(plan, tmp_path)
 
 
-def test_files_without_metadata_are_accepted(tmp_path: Path) -> None:
+def test_files_without_metadata_are_accepted_if_somebody_says_the_own_reports(tmp_path: Path) -> None:
     plan = PLANS["grr"]
-    assert tally(plan, written(plan, tmp_path, None)).reports == PEOPLE
+    file = written(plan, tmp_path, None)
+    assert tally(plan, file, own=0).reports == PEOPLE
+    assert (tally(plan, file, own=9).reports, tally(plan, file, own=9).own) == (PEOPLE - 9, 9)
+    with pytest.raises(
+        ReportError, match=r"'some\.parquet': these reports do not say how many of them are a relay's own"
+    ):
+        tally(plan, file)
+    with pytest.raises(ReportError, match="do not say"):
+        tally(plan, duckdb.from_parquet(str(file)))
+    with pytest.raises(ReportError, match=f"there are {PEOPLE} reports, and 61 of them are said"):
+        tally(plan, file, own=PEOPLE + 1)
 
 
 def test_another_schema_is_refused(tmp_path: Path) -> None:
@@ -189,6 +199,6 @@ def test_garbage_does_not_fill_the_memory() -> None:
     with duckdb.connect() as connection:
         garbage = connection.sql("SELECT range % 1000 AS attribute, 1000 + range AS output FROM range(1000000)")
         with pytest.raises(ReportError, match=r"a row must answer a question of the plan.*: 996000 rows$"):
-            tally(plan, garbage)
+            tally(plan, garbage, own=0)
         with pytest.raises(ReportError, match=r"'x': an output must be from 0 to 31: 1000 rows$"):
-            tally(plan, garbage.filter("attribute < 4"))
+            tally(plan, garbage.filter("attribute < 4"), own=0)

@@ -90,7 +90,9 @@ def test_the_tally_is_that_of_the_scalar_path(name: str, session: Any, tmp_path:
     table, expected = sample(plan, PEOPLE)
     pq.write_table(table[:-7], tmp_path / "a.parquet")
     pq.write_table(table[-7:], tmp_path / "b.parquet")
-    assert tally(plan, session.read.parquet(str(tmp_path))) == expected
+    assert tally(plan, session.read.parquet(str(tmp_path)), own=0) == expected
+    with pytest.raises(ReportError, match="do not say how many of them are a relay's own"):
+        tally(plan, session.read.parquet(str(tmp_path)))
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -101,7 +103,7 @@ def test_bad_rows_are_refused(name: str, session: Any, tmp_path: Path) -> None:
     plan = PLANS[case.plan]
     pq.write_table(changed(sample(plan, PEOPLE)[0], case.change), tmp_path / "bad.parquet")
     with pytest.raises(ReportError, match=case.message):
-        tally(plan, session.read.parquet(str(tmp_path)))
+        tally(plan, session.read.parquet(str(tmp_path)), own=0)
 
 
 def test_the_rows_are_read_once_and_no_python_runs(session: Any, tmp_path: Path) -> None:
@@ -123,7 +125,7 @@ def test_no_rows_are_the_empty_tally(session: Any, tmp_path: Path) -> None:
 
     plan = PLANS["unary-65"]
     pq.write_table(sample(plan, 0)[0], tmp_path / "none.parquet")
-    assert tally(plan, session.read.parquet(str(tmp_path))) == Tally(plan)
+    assert tally(plan, session.read.parquet(str(tmp_path)), own=0) == Tally(plan)
 
 
 def test_other_columns_are_refused(session: Any) -> None:
@@ -220,7 +222,7 @@ def test_the_schema_of_the_stage_is_that_of_reports() -> None:
             {pa.int16(): "smallint", pa.int32(): "int", pa.int64(): "bigint"}[kind]
             for kind in report_schema(plan).types
         ]
-        assert fields[0].metadata == {"hush": "2", "hush.core.plan": plan.id}
+        assert fields[0].metadata == {"hush": "2", "hush.core.plan": plan.id, "hush.core.own": "0"}
 
 
 # -- the page

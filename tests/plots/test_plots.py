@@ -186,7 +186,7 @@ def test_numbers_are_written_for_people() -> None:
         "1e-30",
         "12,346",
         "-2.674",
-        "1e+15",
+        "1e15",
     ]
 
 

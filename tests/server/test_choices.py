@@ -32,7 +32,7 @@ from hush import (
     predict,
 )
 from hush.batch.columns import encode
-from hush.cli.files import friendly
+from hush.cli.schemas import friendly
 from hush.core.training.features import Features
 from hush.device.series import Series
 from hush.testing import SeededStreams

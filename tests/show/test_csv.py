@@ -66,3 +66,9 @@ def test_estimates_of_a_collector_have_no_formulas() -> None:
     assert [row["attribute"] for row in found] == [row["category"] for row in found]
     assert [row["attribute"] for row in found] == [*(f"'{name}" for name in FORMULAS), *PLAIN]
     assert {(row["point"], row["stderr"], row["low"], row["answers"]) for row in found} == {("-0.1", "0.2", "", "7")}
+
+
+def test_unknown_numbers_are_empty() -> None:
+    """As they are null in JSON: no program has to know how Python writes them."""
+    cells = [0.5, float("nan"), float("inf"), -float("inf"), None]
+    assert table(["a", "b", "c", "d", "e"], [cells]) == "a,b,c,d,e\r\n0.5,,,,\r\n"

@@ -10,7 +10,7 @@ import pytest
 
 from hush.collector import presentation
 from hush.collector.http import pages
-from hush.planning.summary import WEAK
+from hush.planning.strength import STRENGTHS, rule, strength
 
 PAGES = Path(__file__).parents[2] / "web" / "pages"
 CATALOGUES = {
@@ -63,7 +63,8 @@ def test_every_language_has_the_whole_explanation(language: str) -> None:
         assert sentence.count("*") == english[key].count("*"), key
         assert sentence.count("e^ε") == english[key].count("e^ε"), key
         assert language == "en" or sentence != english[key]
-    assert re.findall(r"\d+", words["explainWeak"]) == [str(WEAK)]
+    (strong, _), (fair, _) = STRENGTHS
+    assert re.findall(r"\d+", words["explainWeak"]) == [str(strong), str(fair), str(fair)]
 
 
 def test_the_page_has_a_place_for_every_sentence_of_the_explanation() -> None:
@@ -76,8 +77,16 @@ def test_the_page_has_a_place_for_every_sentence_of_the_explanation() -> None:
     assert all(piece in served for piece in pieces)
 
 
-def test_the_form_and_the_commands_agree_what_is_weak() -> None:
-    assert re.findall(r"const WEAK = (\d+);", (PAGES / "words.ts").read_text()) == [str(WEAK)]
+def test_the_words_for_a_promise_are_one_table() -> None:
+    """The commands, the form, and what people read about epsilon."""
+    ends = [most for most, _ in STRENGTHS]
+    assert re.findall(r"const STRENGTHS = \[(.*?)\] as const;", (PAGES / "words.ts").read_text()) == ["1, 2"]
+    assert ends == [1, 2]
+    text = " ".join((PAGES.parents[1] / "docs" / "what-it-promises.md").read_text(encoding="utf-8").split())
+    assert f"epsilon {rule()}" in text
+    assert rule() == "up to 1 is strong, up to 2 fair, above 2 weak"
+    words = [strength(epsilon) for epsilon in (0.01, 1.0, 1.0000001, 2.0, 2.0000001, 16.0)]
+    assert words == ["strong", "strong", "fair", "fair", "weak", "weak"]
 
 
 def test_a_lost_placeholder_is_noticed() -> None:

@@ -5,6 +5,7 @@ import { field } from "./fields";
 import type { Field } from "./around";
 import { t } from "./language";
 import { asks, ordered } from "./presentation";
+import type { Trail } from "./trail";
 import type { Answers } from "./words";
 
 const SMALL = "(max-width: 30rem)"; // as in form.css
@@ -32,7 +33,7 @@ export class Questions {
   private readonly bar = html("progress", { max: 1, "aria-labelledby": "progress" });
   private readonly told = html("span", { id: "progress" });
   private readonly progress = html("p", { class: "progress small quiet", "data-testid": "progress" }, this.bar, this.told);
-  private readonly back = button(t("back"), () => this.go(this.step - 1));
+  private readonly back = button(t("back"), () => this.trail.back(this.step - 1));
   private readonly submit = html("button", { type: "submit", class: "primary" }, t("check"));
   private readonly actions = html("div", { class: "row actions" }, this.submit);
   private step = 0;
@@ -41,6 +42,7 @@ export class Questions {
     plan: Pick<Plan, "schema">,
     private readonly asked: readonly string[],
     private readonly members: Members,
+    private readonly trail: Trail,
     private readonly ready: () => void,
   ) {
     const place = new Map(plan.schema.map((attribute, index) => [attribute, index]));
@@ -71,11 +73,19 @@ export class Questions {
     return Object.assign(Object.create(null), Object.fromEntries(given)) as Answers;
   }
 
-  /** Begin with the first question. */
-  focus(): void {
-    this.step = 0;
+  /** Show a question that was shown before: the first one, or where the browser went. */
+  show(step = 0): void {
+    this.step = Math.max(0, step);
+    this.summary.hidden = true;
     this.arrange();
-    this.fields[0]?.focus();
+    this.fields[this.stepping ? this.step : 0]?.focus();
+  }
+
+  /** Whether everything is answered; if not, the first question that is not is shown. */
+  complete(): boolean {
+    const first = this.fields.findIndex((item) => item.check() !== "");
+    if (first >= 0) this.show(first);
+    return first < 0;
   }
 
   /** The fields that are asked: those of the report, or all. */
@@ -121,6 +131,7 @@ export class Questions {
     const last = step >= fields.length;
     if (stepping && step > this.step && !last && fields[this.step]?.check() !== "") return fields[this.step]?.focus();
     if (!last) {
+      if (step > this.step) this.trail.push(step);
       this.step = step;
       this.arrange();
       return fields[step]?.focus();

@@ -39,7 +39,7 @@ export function spoken(attribute: Dated, value: number, language = "en-GB"): str
 /** A difference in days, or in hours, minutes or seconds. */
 export function length(attribute: Dated, size: number): string {
   const written = (value: number, unit: string): string => {
-    const text = new Intl.NumberFormat("en", { maximumSignificantDigits: Math.abs(value) >= 100 ? 12 : 3, maximumFractionDigits: 2 }).format(value);
+    const text = new Intl.NumberFormat("en", { maximumSignificantDigits: Math.abs(value) >= 100 ? 12 : 3, maximumFractionDigits: 2, signDisplay: "negative" }).format(value);
     return `${text}\u00a0${unit}${text === "1" ? "" : "s"}`;
   };
   if (attribute.holds === "date") return written(size, "day");

@@ -100,7 +100,7 @@ interface Tip {
   format?: string;
 }
 
-const NUMBER = ",.6~g"; // the format of tooltips that have a number of the attribute: src/hush/plots/panels.py
+const NUMBER = ",.6~r"; // the format of tooltips that have a number of the attribute: src/hush/plots/panels.py
 
 /** Label the axes of numbers with dates or times of day, and write them in tooltips. */
 function dated(spec: Spec, attribute: Dated, ends: readonly [number, number] | undefined): Spec {
@@ -202,12 +202,22 @@ export class Chart {
     const theme = document.documentElement.dataset["theme"] ?? "light";
     if (this.shown?.theme === theme && this.shown.kind === kind) {
       await this.shown.view.data("rows", values).runAsync();
+      this.hideEmpty();
       return;
     }
     this.shown?.finalize();
     this.shown = undefined;
     const made = await embedded(this.where, { ...this.drawing, kind }, values, theme, {});
     this.shown = { ...made, theme, kind };
+    this.hideEmpty();
+  }
+
+  /** Marks of which there is none, as if all intervals are open, are pictures without a name for those who hear the page. */
+  private hideEmpty(): void {
+    for (const marks of this.where.querySelectorAll('g[role="graphics-symbol"], g[role="graphics-object"]')) {
+      if (marks.childElementCount === 0) marks.setAttribute("aria-hidden", "true");
+      else marks.removeAttribute("aria-hidden");
+    }
   }
 
   /** Ends when everything is drawn that was asked for so far. */

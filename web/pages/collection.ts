@@ -4,7 +4,7 @@ import { Block, type Cell, numeric, text } from "./blocks.js";
 import { MOST_BARS } from "./charts.js";
 import { choose } from "./controls.js";
 import type { Manipulations, Margins, Statement, Timeline } from "./documents.js";
-import { column, largest, moment, number, percent, percents, ratio, roundedUp, whole } from "./text.js";
+import { column, counted, largest, moment, number, percent, percents, ratio, roundedUp, whole } from "./text.js";
 
 const SHARES = ["0.001", "0.01", "0.05", "0.1"];
 
@@ -113,7 +113,7 @@ export class Collection {
       note:
         found.reports === 0
           ? "There is no report yet."
-          : `Margins of ${percent(found.level)} intervals, from ${whole(found.reports)} reports.` +
+          : `Margins of ${percent(found.level)} intervals, from ${counted(found.reports, "report")}.` +
             (rows.length > MOST_BARS ? ` The first ${MOST_BARS} are drawn, all are in the table.` : ""),
     });
   }

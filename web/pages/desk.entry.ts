@@ -3,7 +3,7 @@
 import { Failure, get, post, readToken, setToken } from "./api.js";
 import type { Access, Overview, PlanEntry } from "./documents.js";
 import { button, byId, html } from "./elements.js";
-import { number, say, whole } from "./text.js";
+import { counted, number, say, whole } from "./text.js";
 
 const view = byId("view");
 const signin = byId("signin") as HTMLFormElement;
@@ -139,7 +139,7 @@ async function close(plan: PlanEntry): Promise<void> {
   try {
     const { reports } = await post<PlanEntry>(`/plans/${plan.id}/close`);
     await show();
-    say(byId("done"), `${titled(plan)} is closed, with ${whole(reports)} reports.`);
+    say(byId("done"), `${titled(plan)} is closed, with ${counted(reports, "report")}.`);
   } catch (error) {
     failed(error);
   }

@@ -7,6 +7,7 @@ import { quiet } from "./framed";
 import { chosen as wanted, speak, t } from "./language";
 import { opened } from "./opened";
 import { presented } from "./presentation";
+import { mark, reading } from "./preview";
 import { checkBrowser, deliver, promised, relayed } from "./relay";
 import { reason, say, show, Survey } from "./survey";
 import { dealt, explanationOf } from "./telling";
@@ -51,13 +52,14 @@ async function chosen(client: Client, headers: Record<string, string>): Promise<
 async function start(): Promise<void> {
   const token = findToken(SENDER);
   const ledger = await opened();
-  const options = { ledger, tickets: dealt, attempts: 3, ...(token === null ? {} : { token }) };
+  const options = { ledger, tickets: dealt, attempts: 3, ...reading, ...(token === null ? {} : { token }) };
   const client = new Client(location.origin, options);
   const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
   if (relayed) await checkBrowser();
   const plan = await chosen(client, headers);
   if (plan === undefined) return;
   await dress(`/plans/${plan.id}`, headers, plan.title);
+  mark();
   byId("to-dashboard").setAttribute("href", `/dashboard?plan=${plan.id}`);
   byId("to-explanation").setAttribute("href", explanationOf(plan));
   const way = relayed ? { promise: () => promised(plan, headers), send: () => deliver(ledger, plan) } : undefined;

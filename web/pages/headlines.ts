@@ -45,7 +45,7 @@ export function rounded({ point, low, high }: Pick<EstimateRow, "point" | "low" 
   const power = to > from ? Math.floor(Math.log10((to - from) / 4)) : -2;
   const step = 10 ** power;
   const places = Math.min(20, Math.max(0, -power));
-  const format = new Intl.NumberFormat("en", { minimumFractionDigits: places, maximumFractionDigits: places });
+  const format = new Intl.NumberFormat("en", { minimumFractionDigits: places, maximumFractionDigits: places, signDisplay: "negative" });
   const write = (steps: number): string => format.format(steps * step);
   return {
     point: write(Math.round((factor * (point ?? 0)) / step)),
@@ -142,17 +142,16 @@ function lines(rows: readonly EstimateRow[], holds: string): HTMLElement[] {
   return said;
 }
 
-/** The largest categories, each on one line over its interval, and how many others there are. */
+/** The largest categories, each on one line over its interval from 0 to 100 %, and how many others there are. */
 function ranked(shares: readonly EstimateRow[]): HTMLElement[] {
   const order = sorted(shares);
   const above = order.filter(told);
-  const most = Math.max(...above.map(({ high }) => high ?? 0));
   const list = html("ul", { class: "lines" });
   for (const row of above.slice(0, MOST_LINES)) {
     const line = html("li", {}, html("span", {}, `${String(row.category)}: `), html("span", { class: "number" }, share(row)));
     // Properties, not attributes: the policy of the page forbids styles in attributes.
-    line.style.setProperty("--from", String((row.low ?? 0) / most));
-    line.style.setProperty("--to", String((row.high ?? 0) / most));
+    line.style.setProperty("--from", String(row.low ?? 0));
+    line.style.setProperty("--to", String(row.high ?? 1));
     list.append(line);
   }
   const rest = [];

@@ -8,8 +8,10 @@ import { begin, Questions } from "./asking";
 import { button, byId, html } from "./elements";
 import { t } from "./language";
 import { presented, titled } from "./presentation";
+import { preview, previewed } from "./preview";
 import { passing, PAUSE, reason, say, show } from "./survey";
 import { answered, bytes, finality, type Promised, promise } from "./telling";
+import { type Step, Trail } from "./trail";
 import type { Answers } from "./words";
 
 /** One training, from its questions until the report has arrived. */
@@ -17,6 +19,7 @@ export class Joining {
   private readonly questions: Questions;
   private readonly asked: Pick<Plan, "schema">;
   private timer = 0;
+  private readonly trail = new Trail((step) => this.arrive(step));
 
   constructor(
     private readonly client: Client,
@@ -25,7 +28,10 @@ export class Joining {
   ) {
     const { schema, label } = phase.training;
     this.asked = { schema: [...schema, label] };
-    this.questions = new Questions(this.asked, this.asked.schema.map(({ name }) => name), {}, () => this.review());
+    this.questions = new Questions(this.asked, this.asked.schema.map(({ name }) => name), {}, this.trail, () => {
+      this.trail.push("review");
+      this.review();
+    });
     addEventListener("online", () => void this.resume());
   }
 
@@ -71,17 +77,23 @@ export class Joining {
       "div",
       { class: "row actions" },
       button(t("send"), () => void this.commit(answers), { class: "primary" }),
-      button(t("change"), () => {
-        this.ask();
-        this.questions.focus();
-      }),
+      button(t("change"), () => this.trail.back(0, true)),
     );
     show(html("section", {}, heading, answered(this.asked, answers, {}), line, actions, folded));
     begin(heading);
   }
 
+  /** Show the step to which the browser went. */
+  private arrive(step: Step): void {
+    this.ask();
+    if (step !== "review") this.questions.show(step);
+    else if (this.questions.complete()) this.review();
+  }
+
   /** Draw the report, once and for all, and send it. */
   private async commit(answers: Answers): Promise<void> {
+    this.trail.end();
+    if (preview) return previewed([]);
     const other = (await this.state()) !== undefined; // another tab was faster
     const { [this.phase.training.label.name]: label, ...record } = answers;
     await this.send(record, label);

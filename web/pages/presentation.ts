@@ -112,7 +112,8 @@ export function labelled(name: string, value: Value): string {
   const key = named(value);
   if (Object.hasOwn(labels, key)) return labels[key] ?? "";
   if (value === OTHER) return t("other");
-  return typeof value === "boolean" ? t(value ? "yes" : "no") : key;
+  if (typeof value === "boolean") return t(value ? "yes" : "no");
+  return key.trim() === "" ? t("blank") : key; // an empty text is an answer too
 }
 
 /** Attributes in the order in which they are asked. */

@@ -8,7 +8,7 @@ import { choose } from "./controls.js";
 import type { Range, Related, RelatedRow, Relation } from "./documents.js";
 import { button, html } from "./elements.js";
 import { Fresh } from "./fresh.js";
-import { column, percent, say, whole, type Write } from "./text.js";
+import { column, counted, percent, say, whole, type Write } from "./text.js";
 
 const MOST_RELATIONS = 12; // at once, unless the reader wants more
 /** How many columns of a heat map are wide enough for texts. */
@@ -134,7 +134,7 @@ class Shown {
     }
     const many = found.rows.length > 1 && kind !== "association" && kind !== "moments";
     const held = many ? ` All ${whole(found.rows.length)} intervals hold at once with ${percent(found.level)} probability.` : "";
-    const note = `From ${whole(first.answers)} answers.${held}`;
+    const note = `From ${counted(first.answers, "answer")}.${held}`;
     if (kind === "table") this.table(found, note);
     else if (kind === "means") this.groups(found, note);
     else this.pair(found, note);
@@ -156,7 +156,7 @@ class Shown {
       ],
       rows: cells,
       level,
-      values: large ? [] : rows.map((row) => cell(row, across <= most(), write)),
+      values: large ? [] : known(rows.map((row) => cell(row, across <= most(), write))),
       note: large ? `${note} There are too many cells for a picture.` : note,
     });
   }
@@ -174,10 +174,12 @@ class Shown {
       rows: rows.map((row) => [text(String(row.group)), ...(dates === undefined ? bounds(row, 1, decimals(rows, 1), "") : said(row, write))]),
       level,
       kind: this.chosen === "means" ? "groups" : "differences",
-      values: drawn.map((row) => {
-        const [point, low, high] = [row.point, row.low, row.high].map((value) => (value === null ? null : value * size));
-        return { what: String(row.group), point, low, high };
-      }),
+      values: known(
+        drawn.map((row) => {
+          const [point, low, high] = [row.point, row.low, row.high].map((value) => (value === null ? null : value * size));
+          return { what: String(row.group), point, low, high };
+        }),
+      ),
       note: this.chosen === "means" ? note : `${note} Groups differ if the interval of their difference does not contain 0.${unit}`,
     });
   }
@@ -210,7 +212,9 @@ class Shown {
     const dates = datedAs(this.relation.attribute);
     const write: Write = dates === undefined ? column(widest, 2) : (value) => iso(dates, value);
     const worded = (value: number | null): Cell => (dates === undefined || value === null ? numeric(value, write) : text(write(value)));
-    const curve: Values = below.map(({ cut, point, low, high }) => ({ kind: "below", value: cut, share: point, low, high }));
+    const curve: Values = below
+      .filter(({ point }) => point !== null)
+      .map(({ cut, point, low, high }) => ({ kind: "below", value: cut, share: point, low, high }));
     const marks = quantiles
       .filter(({ point }) => point !== null)
       .map(({ share, point, low, high }) => ({ kind: "quantile", value: point, share, start: low, end: high }));
@@ -223,10 +227,15 @@ class Shown {
         worded(high),
       ]),
       level,
-      values: [...curve, ...marks],
-      note: `From ${whole(answers)} answers.`,
+      values: curve.length === 0 ? [] : [...curve, ...marks], // a line without a point
+      note: `From ${counted(answers, "answer")}.`,
     });
   }
+}
+
+/** The rows of a picture, or none if all of their numbers are unknown: it would be empty. */
+function known(values: Values): Values {
+  return values.some(({ point }) => point !== null) ? values : [];
 }
 
 function why(reports: number, reason: string | null): string {

@@ -40,6 +40,7 @@ export async function deliver(ledger: Ledger, plan: Plan): Promise<void> {
   try {
     await sendKept(url, ledger, Report.decode(plan, entry.report), key, { attempts: 3 });
   } catch (error) {
-    throw error instanceof RelayError ? new CollectorError(error.message, error.status, error.kind) : error;
+    if (!(error instanceof RelayError)) throw error;
+    throw new CollectorError(error.message, error.status, error.status === undefined ? "unreachable" : error.kind);
   }
 }

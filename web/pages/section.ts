@@ -9,7 +9,7 @@ import type { Attribute, Distribution, EstimateRow, Estimates } from "./document
 import { html } from "./elements.js";
 import { Fresh } from "./fresh.js";
 import { CHOICES, ELSEWHERE, floor, NONE, sorted, told, UNTOLD } from "./headlines.js";
-import { column, largest, number, percent, percents, whole } from "./text.js";
+import { atMost, column, counted, largest, number, percent, percents, whole } from "./text.js";
 
 const FEW = 12; // categories that need no search
 const MOST_SENT = 4098; // categories of which the collector sends all: 4,096 of a plan, "other" and "missing"
@@ -234,19 +234,19 @@ export class Section {
       share,
       what: found.bins[index] ?? "",
     }));
-    const counted = this.attribute.holds !== "";
-    const middle = counted ? 0.5 : 0; // a bar stands over its whole number
+    const steps = this.attribute.holds !== "";
+    const middle = steps ? 0.5 : 0; // a bar stands over its whole number
     const width = Math.abs((found.edges[1] ?? 0) - (found.edges[0] ?? 0));
     const edge = column(width, 2);
     const part = percents(largest(found.shares));
     spread.update({
-      columns: [...(counted ? [{ name: "values", text: true }] : [{ name: "from" }, { name: "to" }]), { name: "share" }],
+      columns: [...(steps ? [{ name: "values", text: true }] : [{ name: "from" }, { name: "to" }]), { name: "share" }],
       rows: bins.map((bin) => [
-        ...(counted ? [text(bin.what)] : [numeric(bin.start, edge), numeric(bin.end, edge)]),
+        ...(steps ? [text(bin.what)] : [numeric(bin.start, edge), numeric(bin.end, edge)]),
         numeric(bin.share, part),
       ]),
       values: bins.map((bin) => ({ ...bin, start: bin.start - middle, end: bin.end - middle })),
-      note: `The likeliest distribution, from ${whole(found.answers)} answers. It has no intervals: its shape is only a hint.`,
+      note: `The likeliest distribution, from ${counted(found.answers, "answer")}. It has no intervals: its shape is only a hint.`,
     });
     return found.reports;
   }
@@ -278,7 +278,7 @@ const CIRCLE = "A mean of times depends on where the range begins, as the day is
 /** How the mean of a wide number is clipped, and how many people may lie beyond. */
 function clipping(floor: number | null, ceiling: number | null, beyond: number): string {
   const ends = [floor, ceiling].map((end) => number(end ?? 0)).join(" to ");
-  return `The mean of numbers clipped to ${ends}: at most ${(100 * beyond).toPrecision(2)} % of the people lie beyond.`;
+  return `The mean of numbers clipped to ${ends}: at most ${atMost(beyond)} of the people lie beyond.`;
 }
 
 /** The name of a row, and whether a share is more than noise; files have the name alone. */

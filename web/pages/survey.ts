@@ -14,7 +14,9 @@ import { button, byId, html } from "./elements";
 import { plain } from "./figures";
 import { t } from "./language";
 import { presented } from "./presentation";
+import { preview, previewed } from "./preview";
 import { answered, bytes, explained, finality, promise } from "./telling";
+import { type Step, Trail } from "./trail";
 import type { Answers } from "./words";
 
 const place = byId("content");
@@ -30,9 +32,12 @@ export function show(...parts: HTMLElement[]): void {
   place.replaceChildren(...parts);
 }
 
-/** The reason of an error, as far as it is known. */
+/** The reason of an error, as far as it is known: in the reader's language what people meet, in English the rest. */
 export function reason(error: unknown): string {
-  return error instanceof HushError ? error.message : t("wrong");
+  if (!(error instanceof HushError)) return t("wrong");
+  if (!(error instanceof CollectorError)) return error.message;
+  if (error.kind === "unreachable") return t("unreachable");
+  return error.status !== undefined && passing(error) ? t("busy") : error.message;
 }
 
 export const PAUSE = 30_000; // milliseconds until a report that waits is sent again by itself
@@ -58,6 +63,7 @@ export class Survey {
   private ticket = ""; // the id that the questions follow from
   private questions: Questions | undefined;
   private timer = 0;
+  private readonly trail = new Trail((step) => this.arrive(step));
 
   constructor(
     private readonly client: Client,
@@ -97,7 +103,10 @@ export class Survey {
 
   private ask(): void {
     say("");
-    this.questions ??= new Questions(this.plan, this.asked, this.members, () => this.review());
+    this.questions ??= new Questions(this.plan, this.asked, this.members, this.trail, () => {
+      this.trail.push("review");
+      this.review();
+    });
     show(...promise(this.plan, this.asked, Number(this.ledger.cap), this.promised), this.questions.form);
   }
 
@@ -115,7 +124,7 @@ export class Survey {
       "div",
       { class: "row actions" },
       button(t("send"), () => void this.commit(), { class: "primary" }),
-      button(t("change"), () => this.change()),
+      button(t("change"), () => this.trail.back(0, true)),
     );
     const shown = html(
       "section",
@@ -129,15 +138,22 @@ export class Survey {
     begin(heading);
   }
 
-  private change(): void {
+  /** Show the step to which the browser went. */
+  private arrive(step: Step): void {
+    if (this.questions === undefined) return;
     this.ask();
-    this.questions?.focus();
+    if (step !== "review") this.questions.show(step);
+    else if (this.questions.complete()) this.review();
   }
 
   // -- the report
 
   /** Draw the report, once and for all, and send it. From here on there is no way back. */
   private async commit(): Promise<void> {
+    if (preview) {
+      this.trail.end();
+      return previewed(explained(answerTicket(this.plan, this.answers, this.ticket), this.answers));
+    }
     this.busy(true);
     say(t("drawing"));
     const { answers } = this;
@@ -148,6 +164,7 @@ export class Survey {
       this.busy(false);
       return say(t("notDrawn", { reason: reason(error) }));
     }
+    this.trail.end();
     this.answers = {};
     this.questions?.form.reset();
     if (own) return this.send(answers);

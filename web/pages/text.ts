@@ -1,16 +1,22 @@
 // Numbers and tables as people read them, and as files.
 
-const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+// No number is written as -0: what is rounded to 0 has no sign.
+const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0, signDisplay: "negative" });
 
 export function whole(value: number): string {
   return WHOLE.format(value);
+}
+
+/** A number with its noun: 1 report, 2 reports. */
+export function counted(value: number, noun: string): string {
+  return `${whole(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
 /** Write a number with four digits, as the command line does. */
 export function number(value: number): string {
   const size = Math.abs(value);
   if (value === 0) return "0";
-  if (size < 1e-4 || size >= 1e12) return value.toExponential(3);
+  if (size < 1e-9 || size >= 1e15) return Number(value.toPrecision(4)).toExponential().replace("e+", "e");
   return size >= 1000 ? WHOLE.format(value) : new Intl.NumberFormat("en", { maximumSignificantDigits: 4 }).format(value);
 }
 
@@ -21,7 +27,7 @@ export type Write = (value: number) => string;
 export function column(fine: number, figures: number): Write {
   if (!(fine > 1e-9 && fine < 1e12)) return number;
   const places = Math.min(20, Math.max(0, figures - 1 - Math.floor(Math.log10(fine))));
-  const format = new Intl.NumberFormat("en", { minimumFractionDigits: places, maximumFractionDigits: places });
+  const format = new Intl.NumberFormat("en", { minimumFractionDigits: places, maximumFractionDigits: places, signDisplay: "negative" });
   return (value) => format.format(value);
 }
 
@@ -39,6 +45,14 @@ export function percents(fine: number, figures = 3): Write {
 /** One share in per cent. */
 export function percent(value: number, places = 3): string {
   return `${new Intl.NumberFormat("en", { maximumSignificantDigits: places }).format(100 * value)} %`;
+}
+
+/** A bound on a share in per cent: with two digits, and never too small. */
+export function atMost(share: number): string {
+  const value = 100 * share;
+  const step = 10 ** (Math.floor(Math.log10(value)) - 1);
+  const raised = value > 0 ? Math.ceil(value / step - 1e-9) * step : 0;
+  return `${new Intl.NumberFormat("en", { maximumSignificantDigits: 2 }).format(raised)} %`;
 }
 
 /** A time in the reader's zone: the date as everybody reads it, the time as the reader does. */

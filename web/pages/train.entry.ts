@@ -8,6 +8,7 @@ import { Joining } from "./joining";
 import { chosen as wanted, type Key, speak, t } from "./language";
 import { opened } from "./opened";
 import { presented } from "./presentation";
+import { mark, reading } from "./preview";
 import { reason, say, show } from "./survey";
 import { findToken, SENDER } from "./token";
 
@@ -43,7 +44,7 @@ async function start(): Promise<void> {
   frame();
   const token = findToken(SENDER);
   const ledger = await opened();
-  const client = new Client(location.origin, { ledger, attempts: 3, ...(token === null ? {} : { token }) });
+  const client = new Client(location.origin, { ledger, attempts: 3, ...reading, ...(token === null ? {} : { token }) });
   const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
   const name = await chosen(headers);
   if (name === undefined) return;
@@ -55,6 +56,7 @@ async function start(): Promise<void> {
   if (!response.ok) return say(t(REASONS[response.status] ?? "trainNeeds"));
   const phase = await readPhase(new Uint8Array(await response.arrayBuffer()));
   await dress(path, headers, phase.training.title);
+  mark();
   byId("to-dashboard").setAttribute("href", `/dashboard?training=${encodeURIComponent(name)}`);
   await new Joining(client, ledger, phase).open();
 }

@@ -176,12 +176,12 @@ function favoured({ attribute, values, chances }: Profile): string {
   return ` ${t("favoured", { low, high, likely: chance(middle), unlikely: percent(least) })}`;
 }
 
-/** A plan with a larger epsilon protects weakly. As in src/hush/planning/summary.py. */
-const WEAK = 4;
+/** Up to the first of these a promise is strong, up to the last one fair, above it weak. As in src/hush/planning/strength.py. */
+const STRENGTHS = [1, 2] as const;
 
 /** The first words about a plan that protects weakly; nothing for others. */
 export function weakness({ epsilon, k }: Pick<Plan, "epsilon" | "k">): string {
-  if (!(Number(epsilon) > WEAK)) return "";
+  if (!(Number(epsilon) > STRENGTHS[1])) return "";
   return t(k === 1 ? "weakOne" : "weakSome", { epsilon: plain(Number(epsilon)) });
 }
 

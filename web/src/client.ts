@@ -210,7 +210,7 @@ export class Client {
         wait = Math.max(wait, seconds(response.headers.get("Retry-After")));
       } catch (error) {
         if (error instanceof CollectorError) throw error;
-        problem = new CollectorError(`the collector cannot be reached${this.#perhaps((error as Error).name)}`);
+        problem = new CollectorError(`the collector cannot be reached${this.#perhaps((error as Error).name)}`, undefined, "unreachable");
       }
       if (!(attempt < attempts)) throw problem; // also if it is no number
       await new Promise((resolve) => setTimeout(resolve, wait));

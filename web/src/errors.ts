@@ -28,7 +28,10 @@ export class BudgetError extends LedgerError {
   override name = "BudgetError";
 }
 
-/** A collector that could not be reached, or that refused a request: `kind` is the problem's, `""` if unknown. */
+/**
+ * A collector that could not be reached, or that refused a request: `kind` is the problem's, "unreachable" without an
+ * answer, `""` if unknown.
+ */
 export class CollectorError extends HushError {
   override name = "CollectorError";
 

@@ -88,7 +88,7 @@ export async function fetchLists(text: string | Uint8Array, collector: string | 
     try {
       await addList(named, await read(ask, Math.min(MAX_LINE * named.count, MAX_BYTES), timeout));
     } catch (error) {
-      throw error instanceof HushError ? error : new CollectorError(`${failed}: ${(error as Error).name}`);
+      throw error instanceof HushError ? error : new CollectorError(`${failed}: ${(error as Error).name}`, undefined, "unreachable");
     }
   }
 }

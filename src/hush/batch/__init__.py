@@ -42,9 +42,10 @@ except ModuleNotFoundError as error:
         f"hush.batch needs {error.name}: pip install 'hush-ldp[batch]'", name=error.name
     ) from None
 from hush.core.columnar import parts
+from hush.core.owned import Owned
 from hush.core.plan import Plan
 from hush.errors import PlanError
-from hush.server.tally import Tally
+from hush.server.tally import Tally, with_own
 
 if TYPE_CHECKING:
     from hush.batch import files as files
@@ -130,13 +131,25 @@ def _batches_from(
     return in_order(work, joined(plan, chunks_of(plan, batches), threads, ids), threads)
 
 
-def tally(plan: Plan, reports: Any, *, threads: int | None = None) -> Tally:
-    """Count reports: a table, a record batch, or any number of record batches. Every row is checked."""
-    batches = report_batches(_checked(plan), reports)
+def tally(plan: Plan, reports: Any, *, threads: int | None = None, own: int | None = None) -> Tally:
+    """Count reports: a table, a record batch, or any number of record batches. Every row is checked.
+
+    Their metadata says how many of them a relay has added of its own; estimates take them out.
+    `own`: that number, for reports that do not say it. They are refused without it.
+    """
+    owned = Owned(own)
+    batches = report_batches(_checked(plan), reports, owned)
+    rows = reports.num_rows if isinstance(reports, pa.Table | pa.RecordBatch) else None
+    found = tally_batches(plan, batches, threads, rows)
+    return with_own(found, owned.total(found.reports))
+
+
+def tally_batches(plan: Plan, batches: Iterable[pa.RecordBatch], threads: int | None, rows: int | None = None) -> Tally:
+    """Count batches, a relay's own reports too. `rows`: how many there are, if all of them are there already."""
     # The parts of a wide set may continue in the next batch, so one thread reads such batches, in order.
     workers = 1 if max(parts(plan)) > 1 else thread_count(threads)
-    if workers > 1 and isinstance(reports, pa.Table | pa.RecordBatch):  # all rows are there already
-        size = min(max(reports.num_rows // (8 * workers), LEAST_SHARE), MAX_SHARE)
+    if workers > 1 and rows is not None:
+        size = min(max(rows // (8 * workers), LEAST_SHARE), MAX_SHARE)
         return total(side_by_side(partial(_counted, plan), list(_shared(batches, size)), workers))
     idle = [Counts(plan) for _ in range(workers)]
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from hush.core.schema import MAX_NAME, Schema
 from hush.errors import RecordError
 
+NO_TABLE = "a table must be an Arrow table, a pandas or polars frame (a lazy one too), or a dict of arrays"
 _SHOWN = 10  # how many columns a message lists
 _SEMICOLONS = "there is only one column: is it separated by semicolons?"
 _NONE = "nor is any other attribute of the schema: are the columns named?"
@@ -63,8 +64,26 @@ def batches_in(data: Any) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
+def collected(data: Any, names: Sequence[str] | None = None) -> Any:
+    """Return a table that is computed when it is asked for, as a lazy frame of polars, and others as they are.
+
+    Of a lazy frame only the columns of these names are computed, if it has them.
+    """
+    if type(data).__module__.partition(".")[0] != "polars" or type(data).__name__ != "LazyFrame":
+        return data
+    found = None
+    # The message of a query that fails may show a value.
+    with suppress(Exception):
+        known = data.collect_schema().names()
+        found = (data if names is None else data.select([name for name in names if name in known])).collect()
+    if found is None:
+        raise RecordError("the lazy frame cannot be computed: call its collect() to see why")
+    return found
+
+
 def _table(schema: Schema, data: Any) -> pa.Table:
     names = list(schema.names)
+    data = collected(data, names)
     if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns"):
         check_names(schema, [name for name in data.columns if isinstance(name, str)])
         return _joined({name: _array(name, data[name], pandas=True) for name in names})
@@ -73,12 +92,12 @@ def _table(schema: Schema, data: Any) -> pa.Table:
         return _joined({name: _array(name, data[name]) for name in names})
     if not isinstance(data, pa.Table):
         if not hasattr(data, "__arrow_c_stream__"):
-            raise RecordError("a table must be an Arrow table, a pandas or polars frame, or a dict of arrays")
+            raise RecordError(NO_TABLE)
         found = None
         with suppress(pa.ArrowException, TypeError, ValueError):
             found = pa.table(data)
         if found is None:
-            raise RecordError("a table must be an Arrow table, a pandas or polars frame, or a dict of arrays")
+            raise RecordError(NO_TABLE)
         data = found
     check_names(schema, data.schema.names)
     return data.select(names)

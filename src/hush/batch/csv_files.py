@@ -35,6 +35,9 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?", re.ASCII)  # pandas writes 3.0 where others are missing
 BOOLEAN = {"true": True, "false": False}
 """The texts of booleans, in small letters; capital ones are taken too, as pandas writes True."""
+NOT_WRITTEN = (
+    "must be a finite number, without separators between thousands and with a point before decimals: 1000000 or 0.5"
+)
 _NO_CODE = -(1 << 63)  # codes are below 2^53 in size
 _UNSOUND = ""  # among the faults: how often a value has no place in its column
 _FORM = f"CSV in UTF-8 with a header (is a quote open, or a row longer than {_BLOCK >> 20} MiB?)"
@@ -128,7 +131,7 @@ class CsvSource:
             return texts
         if not isinstance(attribute, Categorical):
             values = _numbers(texts)
-            bad, rule = compute.invert(compute.is_finite(values)), "must be a finite number"
+            bad, rule = compute.invert(compute.is_finite(values)), NOT_WRITTEN
         elif isinstance(attribute, Boolean):
             values = _booleans(texts)
             bad, rule = compute.and_(values.is_null(), texts.is_valid()), "must be true or false"

@@ -21,14 +21,15 @@ from pyarrow import ipc
 from pyarrow import parquet as pq
 
 from hush.batch.csv_files import CSV, CsvSource
-from hush.batch.reports import check_schema, report_schema
+from hush.batch.reports import check_schema, notes_of, report_schema
 from hush.batch.sources import ArrowSource, ParquetSource, Stored, recut, refuse, together
+from hush.core.owned import Owned, stated
 from hush.core.plan import Plan
 from hush.core.schema import Categorical, Schema
 from hush.errors import RecordError, ReportError
 from hush.files.atomic import check_remainders, check_target, replacing
 from hush.files.paths import ARROW, PARQUET, Paths, ends, find
-from hush.server.tally import Tally
+from hush.server.tally import Tally, with_own
 
 BATCH = 1 << 17
 _WIDE = 64  # with more columns than this a batch is half as long
@@ -75,21 +76,35 @@ class People:
 
 
 class Reports:
-    """The columns of reports, as `spec/reports.md` defines them, from Parquet and Arrow IPC files of one plan."""
+    """The columns of reports, as `spec/reports.md` defines them, from Parquet and Arrow IPC files of one plan.
 
-    def __init__(self, plan: Plan, path: Paths) -> None:
+    `own`: how many are a relay's own, among the reports of files that do not say it; without it, those are refused.
+    """
+
+    def __init__(self, plan: Plan, path: Paths, *, own: int | None = None) -> None:
         self._names = list(report_schema(plan).names)
         self._sources = [_report_source(file, plan) for file in find(path, (*PARQUET, *ARROW))]
+        self.owned = Owned(own)  # of all Parquet files, whose number of rows is known before they are read
+        for source in self._sources:
+            if source.rows is None:
+                self.owned.check(notes_of(source.columns), str(source.path))
+            else:
+                self.owned.add(notes_of(source.columns), source.rows, str(source.path))
 
     @property
     def rows(self) -> int | None:
         """How many rows there are, or None if that is known only after reading them."""
         return _total(self._sources)
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Read all rows, as often as you like."""
+    def batches(self, owned: Owned | None = None) -> Iterator[pa.RecordBatch]:
+        """Read all rows, as often as you like. `owned` learns how many of the reports are a relay's own."""
         for source in self._sources:
-            yield from source.batches(self._names, _ROW_GROUP)
+            rows = 0
+            for batch in source.batches(self._names, _ROW_GROUP):
+                rows += batch.num_rows
+                yield batch
+            if owned is not None:
+                owned.add(notes_of(source.columns), rows, str(source.path))
 
 
 def _people_source(path: Path, schema: Schema, exact: bool) -> Stored:
@@ -178,12 +193,25 @@ def randomise_file(
     return count
 
 
-def tally_files(plan: Plan, paths: Paths, *, threads: int | None = None, progress: Progress | None = None) -> Tally:
-    """Tally the reports in files, folders or patterns: Parquet and Arrow IPC."""
-    from hush.batch import tally
+def tally_files(
+    plan: Plan,
+    paths: Paths,
+    *,
+    own: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Tally:
+    """Tally the reports in files, folders or patterns: Parquet and Arrow IPC.
 
-    reports = Reports(plan, paths)
-    return tally(plan, _Told(reports.batches(), reports.rows, "tallying", progress), threads=threads)
+    Every file says how many of its reports a relay has added of its own; estimates take them out.
+    `own`: that number, for files that do not say it. They are refused without it.
+    """
+    from hush.batch import tally_batches
+
+    reports, owned = Reports(plan, paths, own=own), Owned(own)
+    batches = _Told(reports.batches(owned), reports.rows, "tallying", progress)
+    found = tally_batches(plan, batches, threads)
+    return with_own(found, owned.total(found.reports))
 
 
 # -- writing
@@ -203,8 +231,10 @@ def _writing(file: IO[bytes], path: Path, schema: pa.Schema) -> Iterator[Callabl
         "compression_level": 1,
         "use_dictionary": [name for name in schema.names if name != "report"],
         "write_page_checksum": True,  # a damaged page of small integers may otherwise still look like reports
+        "store_schema": False,  # it would be read for the metadata of the file, which are known at its end
     }
     held: list[pa.RecordBatch] = []
+    rows = 0
 
     with pq.ParquetWriter(file, schema, **options) as writer:
 
@@ -213,6 +243,8 @@ def _writing(file: IO[bytes], path: Path, schema: pa.Schema) -> Iterator[Callabl
             held.clear()
 
         def write(batch: pa.RecordBatch) -> None:
+            nonlocal rows
+            rows += batch.num_rows
             held.append(batch)
             if sum(one.num_rows for one in held) >= _ROW_GROUP:
                 flush()
@@ -220,3 +252,5 @@ def _writing(file: IO[bytes], path: Path, schema: pa.Schema) -> Iterator[Callabl
         yield write
         if held:
             flush()
+        notes = {key.decode(): value.decode() for key, value in schema.metadata.items()}
+        writer.add_key_value_metadata(notes | stated(0, rows))

@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hush.batch.arrow import NO_TABLE, collected
 from hush.batch.csv_files import BOOLEAN as TRUTHS
 from hush.batch.csv_files import CSV, INTEGER, NUMBER, CsvSource
 from hush.batch.dated import counted
@@ -97,7 +98,7 @@ class Column:
             return "any time of the day, in minutes"
         if not self.values:
             many = "many" if self.distinct is None else f"{self.distinct:,}"
-            return f"{many} different ones: name the categories, or strike it"
+            return f"{many} different ones: name the categories, ask for a text, or strike it"
         more = f", and {self._unlisted:,} more" if self._unlisted else ""
         doubt = "; if they are quantities, give low and high" if self.kind == "codes" else ""
         return f"{len(self.values)} categories{more}{doubt}"
@@ -209,6 +210,7 @@ def _opened(data: Any) -> tuple[list[str], bool, Iterator[pa.RecordBatch]]:
     """Return the names of the columns, whether all of them are texts, and the rows."""
     if isinstance(data, str) or hasattr(data, "__fspath__") or (isinstance(data, list | tuple) and data):
         return _files(data)
+    data = collected(data)
     table: pa.Table | None
     if isinstance(data, pa.Table | pa.RecordBatch):
         table = pa.table(data)
@@ -223,7 +225,7 @@ def _opened(data: Any) -> tuple[list[str], bool, Iterator[pa.RecordBatch]]:
         except (pa.ArrowException, TypeError, ValueError):
             table = None
     if table is None:
-        raise RecordError("a table must be an Arrow table, a pandas or polars frame, or a dict of arrays")
+        raise RecordError(NO_TABLE)
     _once(table.schema.names)
     return list(table.schema.names), False, iter(table.to_batches())
 

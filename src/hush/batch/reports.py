@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from hush.core.channels.alphabet import Subsets
-from hush.core.columnar import check_marks, marks, parts
+from hush.core.columnar import check_marks, joined, marks, notes_in, parts
+from hush.core.owned import Owned, stated
 from hush.core.plan import Plan
 from hush.errors import ReportError
 
@@ -19,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 @lru_cache(maxsize=64)
 def report_schema(plan: Plan, *, ids: bool = False) -> pa.Schema:
-    """Return the Arrow schema of the reports of a plan."""
+    """Return the Arrow schema of the reports of people: it says that no relay's own reports are among them."""
     alphabets = [question.channel.alphabet for question in plan.questions]
     if any(isinstance(alphabet, Subsets) for alphabet in alphabets):
         output = pa.int64()
@@ -31,14 +32,13 @@ def report_schema(plan: Plan, *, ids: bool = False) -> pa.Schema:
     fields.append(pa.field("output", output, nullable=False))
     if ids:
         fields.append(pa.field("report", pa.binary(16), nullable=False))
-    return pa.schema(fields, metadata=marks(plan))
+    return pa.schema(fields, metadata=marks(plan) | stated(0))
 
 
 def check_schema(plan: Plan, schema: pa.Schema) -> None:
     """Refuse reports of another plan or version, and columns that do not fit the format."""
-    _check_metadata(plan, schema.metadata)
-    if "attribute" in schema.names:  # where Spark keeps it
-        _check_metadata(plan, schema.field(schema.get_all_field_indices("attribute")[0]).metadata)
+    notes = notes_of(schema)
+    check_marks(plan, notes.get("hush"), notes.get("hush.core.plan"))
     for field in report_schema(plan):
         if schema.names.count(field.name) != 1:
             raise ReportError(f"reports must have one column {field.name!r}")
@@ -46,27 +46,48 @@ def check_schema(plan: Plan, schema: pa.Schema) -> None:
             raise ReportError(f"reports must have signed integers in the column {field.name!r}")
 
 
-def _check_metadata(plan: Plan, metadata: Mapping[bytes, bytes] | None) -> None:
-    found = {key: (metadata or {}).get(key.encode()) for key in marks(plan)}
-    # Bytes that are not text cannot match either.
-    check_marks(plan, *(None if value is None else value.decode(errors="replace") for value in found.values()))
+def notes_of(schema: pa.Schema) -> dict[str, str]:
+    """Return what reports say of themselves: the metadata of the schema, and of the column where Spark keeps them."""
+    places = schema.get_all_field_indices("attribute")
+    column = schema.field(places[0]).metadata if places else None
+    return joined(_texts(column), notes_in(_texts(schema.metadata)))
 
 
-def report_batches(plan: Plan, reports: Any) -> Iterator[pa.RecordBatch]:
-    """Return reports as record batches of the plan's format: from a table, a batch, or any number of batches."""
+def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:
+    # Bytes that are not text match no mark, and are no numbers.
+    return {
+        key.decode(errors="replace"): value.decode(errors="replace")
+        for key, value in (metadata or {}).items()
+        if not key.startswith(b"PARQUET:")
+    }
+
+
+def report_batches(plan: Plan, reports: Any, owned: Owned) -> Iterator[pa.RecordBatch]:
+    """Return reports as record batches of the plan's format: from a table, a batch, or any number of batches.
+
+    `owned` learns how many of them are a relay's own when all batches were taken.
+    """
     if isinstance(reports, pa.RecordBatch):
         reports = [reports]
     elif isinstance(reports, pa.Table):
         check_schema(plan, reports.schema)
+        owned.add(notes_of(reports.schema), reports.num_rows)
         yield from reports.to_batches()
         return
     elif not isinstance(reports, Iterable):
         raise ReportError("reports must be an Arrow table, a record batch, or any number of record batches")
+    rows: dict[tuple[tuple[str, str], ...], int] = {}  # batches that say the same are taken for those of one table
     for batch in reports:
         if not isinstance(batch, pa.RecordBatch):
             raise ReportError("reports must be an Arrow table, a record batch, or any number of record batches")
         check_schema(plan, batch.schema)
+        notes = notes_of(batch.schema)
+        owned.check(notes)
+        said = tuple(sorted(notes.items()))
+        rows[said] = rows.get(said, 0) + batch.num_rows
         yield batch
+    for said, number in rows.items():
+        owned.add(dict(said), number)
 
 
 def row_arrays(plan: Plan, batch: pa.RecordBatch) -> tuple[Array, Array, Array]:

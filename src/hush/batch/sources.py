@@ -79,7 +79,9 @@ class ParquetSource:
                 ]
                 self.rows: int | None = file.metadata.num_rows
             with self._file() as file:
-                self.columns = file.schema_arrow
+                # The metadata of the file has what was known only when all rows were written.
+                notes = {**(file.schema_arrow.metadata or {}), **(file.metadata.metadata or {})}
+                self.columns = file.schema_arrow.with_metadata(notes)
 
     def _file(self) -> pq.ParquetFile:
         return pq.ParquetFile(

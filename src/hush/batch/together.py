@@ -11,6 +11,7 @@ import pyarrow as pa
 from hush.batch.counting import Counts
 from hush.batch.reports import report_batches, row_arrays
 from hush.core.columnar import parts
+from hush.core.owned import Owned
 from hush.core.plan import Plan
 from hush.errors import ReportError
 from hush.server.relations.pairs import Together
@@ -20,14 +21,24 @@ _ROWS = 1 << 14  # rows whose bits are held at once
 
 
 def pairs(
-    plan: Plan, reports: Iterable[pa.RecordBatch], attribute: str, *, values: Sequence[str] | None = None
+    plan: Plan,
+    reports: Iterable[pa.RecordBatch],
+    attribute: str,
+    *,
+    values: Sequence[str] | None = None,
+    owned: Owned | None = None,
 ) -> tuple[Together, Tally]:
-    """Count the pairs of an attribute of choices, and everything else of the same reports. Every row is checked."""
+    """Count the pairs of an attribute of choices, and everything else of the same reports. Every row is checked.
+
+    Reports among which are a relay's own are refused: pairs of people alone cannot be told from theirs here. `owned`
+    learns how many there are while the reports are read; without it, the batches say it.
+    """
     found, counts = Together(plan, attribute, values), Counts(plan)
     pieces = parts(plan)[found.question]
     places = np.array(sorted(found.places))
     both = np.zeros((len(places), len(places)), dtype=np.int64)
-    for batch in report_batches(plan, reports):
+    said = Owned()
+    for batch in reports if owned is not None else report_batches(plan, reports, said):
         arrays = row_arrays(plan, batch)
         counts.add(*arrays)
         outputs = arrays[2][arrays[0] == found.question].astype("<i8")
@@ -45,4 +56,11 @@ def pairs(
         found.alone[place] = int(both[row, row])
     for (i, one), (j, other) in combinations(enumerate(places.tolist()), 2):
         found.both[one, other] = int(both[i, j])
-    return found, counts.tally()
+    tally = counts.tally()
+    own = (owned or said).total(tally.reports)
+    if own:
+        raise ReportError(
+            f"{own} of these {tally.reports} reports are a relay's own, and pairs are counted among reports of people "
+            "alone: the plan's tally has all other estimates"
+        )
+    return found, tally

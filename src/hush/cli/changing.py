@@ -59,6 +59,7 @@ def change(
         results.print_csv(rows, tallies[1].plan.schema)
     elif not commas:
         from hush.cli import printing
+        from hush.show.tables import counted
 
         printing.show(rows)
-        printing.say(f"From {tallies[0].people:,} reports before, and {tallies[1].people:,} after.")
+        printing.say(f"From {counted(tallies[0].people, 'report')} before, and {tallies[1].people:,} after.")

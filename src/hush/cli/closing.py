@@ -52,7 +52,8 @@ def close(url: str, plan: str, token: str | None, yes: bool, machine: bool) -> N
         as_json({"plan": closed.id, "closed": not closed.open, "was_open": entry.open, "reports": closed.reports})
         return
     from hush.cli import printing
+    from hush.show.tables import counted
 
     now = "takes no more reports" if entry.open else "was closed before"
-    count = "1 report" if closed.reports == 1 else f"{closed.reports:,} reports"
+    count = counted(closed.reports, "report")
     printing.say(f"Plan {closed.id[:12]}{title} {now}. It has {count}.")

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from hush.cli import completing, results
+from hush.cli.numbers import NUMBER, Count
 from hush.cli.program import ATTRIBUTES, JSON, OVERWRITE, PICTURE, PLAN, RESULT, Refused, as_it_is, as_json, program
-from hush.cli.results import CSV, EXPECTED, LEVEL, TALLY
+from hush.cli.results import CSV, EXPECTED, LEVEL, STATED, TALLY
 
 if TYPE_CHECKING:
     from hush.core.plan import Plan
     from hush.server.tally import Tally
 
-THREADS = click.option("--threads", type=click.IntRange(1), metavar="N", help="How many threads (one for each core).")
+THREADS = click.option("--threads", type=Count(1), metavar="N", help="How many threads (one for each core).")
 
 
 @program.command()
@@ -82,8 +83,9 @@ def randomise(
         as_json({"plan": made.id, "people": count, "bytes": size, "output": output})
     else:
         from hush.cli import printing
+        from hush.show.tables import counted
 
-        printing.say(f"{count:,} people, {size:,} bytes of reports. Written to {output}.")
+        printing.say(f"{counted(count, 'person', 'people')}, {size:,} bytes of reports. Written to {output}.")
 
 
 @program.command()
@@ -103,6 +105,7 @@ def randomise(
     show_default=True,
     help="The engine that counts the reports; the tally is the same.",
 )
+@STATED
 @THREADS
 @OVERWRITE
 @click.option("--json", "machine", is_flag=True, help="With -o: print JSON, not a sentence.")
@@ -111,6 +114,7 @@ def tally(
     reports: tuple[str, ...],
     output: str | None,
     engine: str,
+    own: int | None,
     threads: int | None,
     overwrite: bool,
     machine: bool,
@@ -118,7 +122,8 @@ def tally(
     """Count reports, and add tallies.
 
     REPORTS are Parquet or Arrow files of reports, folders or patterns of them. Files that end in .json are tallies of
-    the same plan, of regions or days perhaps, and are added.
+    the same plan, of regions or days perhaps, and are added. Every file says how many of its reports a relay has
+    added of its own, so that estimates take them out; one that does not say it is refused without --own.
 
     \b
     Example:
@@ -136,8 +141,10 @@ def tally(
     if output is not None:
         atomic.check_target(Path(output), overwrite=overwrite, inputs=[plan, *paths], what="the tally")
     total = sum((files.read_tally(path, made) for path in ready), Tally(made))
+    if own is not None and not others:
+        raise Refused("--own is for files of reports: tallies say it themselves")
     if others:
-        total += _count(made, others, engine, threads)
+        total += _count(made, others, engine, own, threads)
     text = total.to_json()
     if output is None:
         as_it_is(text)
@@ -145,39 +152,43 @@ def tally(
     with atomic.replacing(Path(output), overwrite=overwrite) as file:
         file.write(text.encode())
     if machine:
-        as_json({"plan": made.id, "reports": total.reports, "output": output})
+        as_json({"plan": made.id, "reports": total.people, "own": total.own, "output": output})
     else:
         from hush.cli import printing
+        from hush.show.tables import counted
 
-        printing.say(f"{total.reports:,} reports. Written to {output}.")
+        beside = f", and {total.own:,} of a relay's own" if total.own else ""
+        printing.say(f"{counted(total.people, 'report')}{beside}. Written to {output}.")
 
 
-def _count(plan: Plan, paths: list[str], engine: str, threads: int | None) -> Tally:
+def _count(plan: Plan, paths: list[str], engine: str, own: int | None, threads: int | None) -> Tally:
     from hush.cli.progress import bar
 
     with bar("tallying") as tell:
         if engine == "memory":
             from hush.batch.files import tally_files
 
-            return tally_files(plan, paths, threads=threads, progress=tell)
+            return tally_files(plan, paths, own=own, threads=threads, progress=tell)
         if engine == "spark":
-            from hush.engines import spark
-
-            return spark.tally(plan, _dataframe(plan, paths))
+            return _by_spark(plan, paths, own)
         from hush.engines import duckdb
 
-        return duckdb.tally(plan, paths, threads=threads)
+        return duckdb.tally(plan, paths, threads=threads, own=own)
 
 
-def _dataframe(plan: Plan, paths: list[str]) -> Any:
+def _by_spark(plan: Plan, paths: list[str], own: int | None) -> Tally:
     from pyspark.sql import SparkSession
 
     from hush.batch.files import Reports
     from hush.cli.files import is_elsewhere
+    from hush.engines import spark
+    from hush.server.tally import with_own
 
-    if not any(map(is_elsewhere, paths)):
-        Reports(plan, paths)  # refuses files of another plan: Spark does not show their plan
-    return SparkSession.builder.appName("hush tally").getOrCreate().read.parquet(*paths)
+    # Spark does not show the metadata of files: their plan, and how many of the reports are a relay's own.
+    here = None if any(map(is_elsewhere, paths)) else Reports(plan, paths, own=own)
+    reports = SparkSession.builder.appName("hush tally").getOrCreate().read.parquet(*paths)
+    found = spark.tally(plan, reports, own=own if here is None else 0)
+    return found if here is None else with_own(found, here.owned.total(found.reports))
 
 
 @program.command()
@@ -198,11 +209,11 @@ def _dataframe(plan: Plan, paths: list[str]) -> Any:
 )
 @click.option(
     "--tail",
-    type=float,
+    type=NUMBER,
     metavar="N",
     help="Add the means of wide numbers without a clip, if the share of people above x falls like x^-N or faster.",
 )
-@click.option("--top", type=click.IntRange(1), metavar="N", help="Only the N largest shares of each attribute.")
+@click.option("--top", type=Count(1), metavar="N", help="Only the N largest shares of each attribute.")
 @click.option("--search", metavar="TEXT", help="Only shares of categories with this text in their name.")
 @click.option(
     "--together/--each",
@@ -235,6 +246,7 @@ def estimate(
       hush estimate tally.json --picture estimates.svg
       hush estimate tally.json --remedy project --csv
     """
+    from hush.core.texts import Text
     from hush.server import estimates
 
     counted = results.read(tally, plan, machine=machine, commas=commas)
@@ -252,14 +264,22 @@ def estimate(
         top=top,
         search=search,
     )
+    asked = search is not None or top is not None or attributes
     if remedy:
         rows = rows.clip() if remedy == "clip" else rows.project()
     if attributes:
         rows = rows.like([row for row in rows if row.attribute in attributes])
     about = {"level": level, "estimator": estimator, "remedy": remedy, "together": rows.simultaneous}
-    results.put(rows, counted, about, machine=machine, commas=commas)
+    if rows or asked or machine or commas:
+        results.put(rows, counted, about, machine=machine, commas=commas)
+    texts = [] if asked or machine or commas else [one.name for one in schema.attributes if isinstance(one, Text)]
+    if texts:
+        from hush.cli import printing
+
+        printing.say(f"Texts are read by `hush frequent`: {', '.join(texts)}.")
     if picture and not rows:
-        raise Refused("there is no picture: no category has this text in its name")
+        why = "no category has this text in its name" if asked else "the plan asks for texts alone: see `hush frequent`"
+        raise Refused(f"there is no picture: {why}")
     if picture:
         from hush import plots
 

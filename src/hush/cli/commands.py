@@ -31,6 +31,7 @@ from hush.cli import (
     storing,
     training,
 )
+from hush.cli.numbers import NUMBER, WHOLE, Count
 from hush.cli.program import (
     ATTRIBUTES,
     JSON,
@@ -70,13 +71,17 @@ __all__ = [
 
 @program.command()
 @PLAN
-@click.option("--people", type=int, help="How many people are asked.")
+@click.option("--people", type=WHOLE, help="How many people are asked.")
 @click.option(
-    "--own", type=int, default=0, metavar="N", help="How many reports a relay adds to theirs, in all batches together."
+    "--own",
+    type=WHOLE,
+    default=0,
+    metavar="N",
+    help="How many reports a relay adds to theirs, in all batches together.",
 )
-@click.option("--margin", type=float, help="The other way round: find how many people this margin needs.")
+@click.option("--margin", type=NUMBER, help="The other way round: find how many people this margin needs.")
 @ATTRIBUTES
-@click.option("--level", type=float, default=0.95, show_default=True, help="Probability of the intervals.")
+@click.option("--level", type=NUMBER, default=0.95, show_default=True, help="Probability of the intervals.")
 @click.option(
     "--guesses",
     metavar="FILE",
@@ -148,9 +153,10 @@ def _needed(
         as_json({"plan": made.id, **asked, "people": needed})
     else:
         from hush.cli import printing
+        from hush.show.tables import number
 
         of = " and ".join(attributes) or "every attribute"
-        printing.say(f"{needed:,} people are needed for a margin of ±{margin:g} of {of}, at level {level:g}.")
+        printing.say(f"{needed:,} people are needed for a margin of ±{number(margin, 12)} of {of}, at level {level:g}.")
     return needed
 
 
@@ -178,7 +184,7 @@ def _predicted(
 
 @program.command()
 @PLAN
-@click.option("--draws", type=int, default=20_000, show_default=True, help="How often each sampler is run.")
+@click.option("--draws", type=WHOLE, default=20_000, show_default=True, help="How often each sampler is run.")
 @JSON
 def audit(plan: str, draws: int, machine: bool) -> None:
     """Prove the cost of a plan, and attack it.
@@ -238,7 +244,7 @@ def audit(plan: str, draws: int, machine: bool) -> None:
     shell_complete=completing.values,
     help="A value of the attribute, or (missing). Repeat it to compare.",
 )
-@click.option("--rows", type=click.IntRange(1), default=16, show_default=True, help="Longer tables are grouped.")
+@click.option("--rows", type=Count(1), default=16, show_default=True, help="Longer tables are grouped.")
 @PICTURE
 @JSON
 def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: str | None, machine: bool) -> None:
@@ -256,17 +262,15 @@ def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: s
 
     made = files.read_plan(plan)
     values = [files.value_of(made.schema[attribute], text) for text in texts]
+    listed = laws.rows(made, attribute, values, most=None if machine else rows)  # refuses what has no law to show
     favour = laws.favour(made, attribute, values)
     if machine:
-        found = [
-            {"report": row.label, "probabilities": list(map(str, row.probabilities))}
-            for row in laws.rows(made, attribute, values)
-        ]
+        found = [{"report": row.label, "probabilities": list(map(str, row.probabilities))} for row in listed]
         as_json({"plan": made.id, "attribute": attribute, "values": texts, "favour": str(favour), "rows": found})
     else:
         from hush.cli import printing
 
-        printing.show_law(laws.rows(made, attribute, values, most=rows), texts, favour, made.channel(attribute).ratio)
+        printing.show_law(listed, texts, favour, made.channel(attribute).ratio)
     if picture:
         from hush import plots
 
@@ -274,11 +278,11 @@ def law(plan: str, attribute: str, texts: tuple[str, ...], rows: int, picture: s
 
 
 @program.command()
-@click.option("--people", default=1_000_000, show_default=True, help="How many to make up.")
-@click.option("--epsilon", type=float, help="The cost of answering for each of them [1, or 4 with --relay].")
-@click.option("--level", default=0.95, show_default=True, help="Probability of the intervals.")
-@click.option("--seed", default=2019, show_default=True, help="Another seed makes other people.")
-@click.option("--port", type=int, help="The port to listen on [8000 if it is free]; 0 takes any free one.")
+@click.option("--people", type=WHOLE, default=1_000_000, show_default=True, help="How many to make up.")
+@click.option("--epsilon", type=NUMBER, help="The cost of answering for each of them [1, or 4 with --relay].")
+@click.option("--level", type=NUMBER, default=0.95, show_default=True, help="Probability of the intervals.")
+@click.option("--seed", type=WHOLE, default=2019, show_default=True, help="Another seed makes other people.")
+@click.option("--port", type=WHOLE, help="The port to listen on [8000 if it is free]; 0 takes any free one.")
 @click.option("--store", metavar="FILE", shell_complete=completing.files, help="Keep the reports in this file.")
 @click.option(
     "--picture",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from hush.cli import completing, results
+from hush.cli.numbers import Count
 from hush.cli.program import JSON, PICTURE, Refused, as_json, listed, numbers, program
 from hush.cli.results import CSV
 
@@ -34,11 +35,11 @@ USUAL = "hush,hybrid,piecewise,duchi,laplace"
     "--repetitions",
     default=10,
     show_default=True,
-    type=click.IntRange(1, 10_000),
+    type=Count(1, 10_000),
     metavar="N",
     help="How often each is run.",
 )
-@click.option("--seed", type=click.IntRange(0), metavar="N", help="The same seed gives the same errors.")
+@click.option("--seed", type=Count(0), metavar="N", help="The same seed gives the same errors.")
 @PICTURE
 @JSON
 @CSV

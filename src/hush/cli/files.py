@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hush.cli.numbers import RULE
+from hush.cli.schemas import friendly
 from hush.core import codec
-from hush.core.calendar import Counted, Date, Time
-from hush.core.kinds import Boolean, Integer
+from hush.core.calendar import Counted
 from hush.core.lists import Listed, listed_in
 from hush.core.plan import Plan
 from hush.core.schema import MISSING, NOT_JSON, Attribute, Categorical, Choices, Numeric, Schema
@@ -21,8 +22,6 @@ from hush.planning.predictions import Guess
 from hush.server.tally import Tally
 
 T = TypeVar("T")
-
-MARK = "TO BE DECIDED"  # as in `hush.batch.outlines`, which needs more libraries; a test compares
 
 
 def read(path: str) -> bytes:
@@ -155,87 +154,6 @@ def _naming(path: str, parse: Callable[[bytes], T], error: type[InputError]) -> 
         raise error(f"{'standard input' if path == '-' else path}: {refused}") from None
 
 
-def friendly(value: Any, path: str = "-") -> Schema:
-    """Return the schema that somebody wrote. Attributes with values are categorical, with low and high numeric.
-
-    Other kinds are named, as in {"name": "smokes", "kind": "boolean"}.
-
-    {"name": "page", "list": "pages.txt"} names a file with one value on each line, beside that of the schema.
-
-    A `note` beside the attributes is for people, and is not read.
-    """
-    if isinstance(value, dict):
-        if type(value.get("note")) is str:
-            value = {name: item for name, item in value.items() if name != "note"}
-        (value,) = codec.fields(value, ["attributes"], SchemaError, "a schema (or it is an array of attributes)")
-    return Schema([_attribute(item, path) for item in codec.listed(value, SchemaError, "the attributes")])
-
-
-def _attribute(item: Any, path: str) -> Attribute:
-    if not isinstance(item, dict) or type(item.get("name")) is not str:
-        raise SchemaError("an attribute must be an object with a name, and with low and high or with values")
-    fields = dict(item)
-    name = fields["name"]
-    if type(fields.get("list")) is str and "values" not in fields:
-        file = Path(fields.pop("list"))
-        fields["values"] = Listed(file if path == "-" else Path(path).parent / file)
-    _check_decided(name, fields)
-    several = "most" in fields or fields.get("kind") == Choices.kind
-    kind = Choices if several else Categorical if "values" in fields else Numeric
-    named = fields.pop("kind", kind.kind)
-    if type(named) is str and named in NAMED:
-        return _named(name, fields, named)
-    if named != kind.kind:
-        raise SchemaError(
-            f"attribute {name!r}: a numeric one has low and high, a categorical one has values, and one of several "
-            f"choices has values and most (or kind {Choices.kind!r}); other kinds are: {', '.join(NAMED)}"
-        )
-    needed, allowed = {
-        Numeric: ({"low", "high"}, {"out_of_range", "scale", "unit"}),
-        Categorical: ({"values"}, {"other"}),
-        Choices: ({"values"}, {"most"}),
-    }[kind]
-    given = set(fields) - {"name", "optional"}
-    if not needed <= given <= needed | allowed:
-        raise SchemaError(
-            f"attribute {name!r}: needs low and high (and may have out_of_range, optional, scale and unit), "
-            "or values (and may have optional, other and most)"
-        )
-    return kind(**fields)
-
-
-NAMED: dict[str, tuple[Callable[..., Attribute], set[str], set[str]]] = {
-    Boolean.kind: (Boolean, set(), {"optional"}),
-    Integer.kind: (Integer, {"low", "high"}, {"out_of_range", "optional"}),
-    Date.kind: (Date, {"low", "high"}, {"out_of_range", "optional"}),
-    Time.kind: (Time, set(), {"low", "high", "step", "out_of_range", "optional"}),
-    Text.kind: (Text, set(), {"length", "alphabet", "case", "code", "bits", "optional"}),
-}
-"""The kinds that a schema names, and the fields that they need and may have."""
-
-
-def _named(name: str, fields: dict[str, Any], kind: str) -> Attribute:
-    make, needed, allowed = NAMED[kind]
-    if not needed <= fields.keys() - {"name"} <= needed | allowed:
-        needs = f"needs {' and '.join(sorted(needed, reverse=True))}, and " if needed else ""
-        article = "an" if kind[0] in "aeiou" else "a"
-        raise SchemaError(f"attribute {name!r}: {article} {kind} one {needs}may have {', '.join(sorted(allowed))}")
-    return make(**fields)
-
-
-def _check_decided(name: str, fields: dict[str, Any]) -> None:
-    """Refuse the marks that `hush schema` leaves: somebody has to decide what is public."""
-    for key, value in fields.items():
-        listed = value if isinstance(value, list) else [value]
-        if any(isinstance(text, str) and text.startswith(MARK) for text in listed):
-            rule = "write a public number (or date) in its place"
-            if isinstance(value, list):
-                rule = "list public categories, and strike the entry with this mark"
-            raise SchemaError(
-                f"attribute {name!r}: {key} is still {MARK}: {rule}. Nothing here may be copied from private data"
-            )
-
-
 def guesses(value: Any, schema: Schema) -> dict[str, Any]:
     """Return guesses: {"age": {"mean": 40, "spread": 15}, "os": {"linux": 0.2}}."""
     if not isinstance(value, dict):
@@ -272,10 +190,10 @@ def value_of(field: Attribute, text: str) -> object:
         return next(
             (value for value, label in zip(field.values, field.labels, strict=False) if str(label) == text), text
         )
-    if isinstance(field, Counted):
+    if isinstance(field, Counted | Text):
         return text
     try:
         return float(text)
     except ValueError:
         rule = f"must be a number, or {MISSING}" if field.optional else "must be a number"
-        raise RecordError(f"attribute {field.name!r}: {rule}") from None
+        raise RecordError(f"attribute {field.name!r}: {rule}; {RULE}") from None

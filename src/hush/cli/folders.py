@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import os
 import re
 import secrets
 import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-from hush.core.calendar import Counted, Time
+from hush.cli import schemas
 from hush.core.plan import Plan
-from hush.core.schema import Attribute, Categorical, Numeric
+from hush.core.texts import Text
+from hush.server.relations.related import related
 
 EXAMPLE = "reports.example.org"
 SECRET = (".env", "read.secret", "admin.secret")
@@ -24,17 +25,32 @@ SECRET = (".env", "read.secret", "admin.secret")
 NAMES = ("schema.json", "plan.json", "compose.yaml", "Caddyfile", "README.md", "tokens", *SECRET)
 
 
-def check(folder: Path) -> None:
+@dataclass(frozen=True)
+class Beside:
+    """What a collector needs besides its plan: files by name, options of `hush serve`, and those of `hush plan`."""
+
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    serving: Sequence[tuple[str, str]] = ()
+    planning: Sequence[str] = ()
+
+
+NOTHING = Beside()
+
+
+def check(folder: Path, names: Iterable[str] = NAMES) -> None:
     """Refuse a folder that has any of the files: they may belong to a survey that people answer."""
-    for name in NAMES:
+    for name in names:
         if os.path.lexists(folder / name):
             raise FileExistsError(errno.EEXIST, "exists already, and is never overwritten", str(folder / name))
 
 
-def write(folder: Path, plan: Plan, host: str) -> list[str]:
+def write(folder: Path, plan: Plan, host: str, beside: Beside = NOTHING) -> list[str]:
     """Write all files, and return their names. After an error none of them stays."""
-    texts = made(plan, host)
-    check(folder)
+    texts = {name: text.encode() for name, text in made(plan, host, beside).items()}
+    if taken := texts.keys() & beside.files.keys():
+        raise FileExistsError(errno.EEXIST, "is a file of `hush init` itself: give it another name", min(taken))
+    texts |= beside.files
+    check(folder, texts)
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as undo:
         for name, text in texts.items():
@@ -42,27 +58,32 @@ def write(folder: Path, plan: Plan, host: str) -> list[str]:
             # A file that somebody else has made meanwhile is an error too, and secrets are never readable by others.
             with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
                 undo.callback(path.unlink, missing_ok=True)
-                file.write(text.encode())
+                file.write(text)
             if name not in SECRET:
                 path.chmod(0o644)  # the user within the container reads them
         undo.pop_all()
     return list(texts)
 
 
-def made(plan: Plan, host: str) -> dict[str, str]:
-    """Return the text of every file."""
+def made(plan: Plan, host: str, beside: Beside = NOTHING) -> dict[str, str]:
+    """Return the text of every file but those that are copied."""
     tokens = {role: secrets.token_urlsafe(32) for role in ("read", "admin")}
+    epsilon, titled = f"{plan.epsilon!r}".removesuffix(".0"), ["--title", plan.title] if plan.title else []
     words = {
         EXAMPLE: host,
         "HEADING": plan.title or "A survey",
-        "OPTIONS": f"--epsilon {plan.epsilon:g}" + (f" --title {shlex.quote(plan.title)}" if plan.title else ""),
-        "EPSILON": f"{plan.epsilon:g}",
+        "OPTIONS": shlex.join(["--epsilon", epsilon, *titled, *beside.planning]),
+        "SERVING": "".join(f" {option} {shlex.quote(value)}" for option, value in beside.serving),
+        "COPIED": "".join(f"\n| `{name}` | {_copied(name)} |" for name in beside.files),
+        "READING": "".join(f"\n       {line}" for line in _reading(plan)),
+        "EPSILON": epsilon,
         "PLAN": plan.id,
     }
     found = {
-        "schema.json": schema_of(plan),
+        "schema.json": schemas.written(plan.schema),
         "plan.json": plan.to_json(),
-        **{name: _template(name, words) for name in ("compose.yaml", "Caddyfile", "README.md")},
+        **{name: _template(name, words) for name in ("Caddyfile", "README.md")},
+        "compose.yaml": _composed(_template("compose.yaml", words), beside),
         "tokens": "".join(f"{role} {hashlib.sha256(token.encode()).hexdigest()}\n" for role, token in tokens.items()),
         ".env": f"DATABASE_PASSWORD={secrets.token_urlsafe(24)}\n",
         **{f"{role}.secret": f"{token}\n" for role, token in tokens.items()},
@@ -75,27 +96,40 @@ def _template(name: str, words: dict[str, str]) -> str:
     return re.sub("|".join(map(re.escape, words)), lambda found: words[found[0]], text)
 
 
-def schema_of(plan: Plan) -> str:
-    """Return the schema as people write it, a line for each attribute."""
-    lines = ",\n".join(f"    {json.dumps(_short(item), ensure_ascii=False)}" for item in plan.schema.attributes)
-    return f'{{\n  "attributes": [\n{lines}\n  ]\n}}\n'
+def _composed(text: str, beside: Beside) -> str:
+    """Return the compose file with the options and the files that the collector was given."""
+    for option, value in beside.serving:
+        there = value
+        if option in ("--words", "--presentation"):
+            name, _, file = value.partition("=")
+            there = f"{f'/survey/{name}' if option == '--presentation' else name}=/survey/{file}"
+        text = text.replace("      - --rate=5\n", f"      - --rate=5\n      - {option}={there}\n")
+    mounted = "      - ./tokens:/survey/tokens:ro\n"
+    return text.replace(mounted, mounted + "".join(f"      - ./{name}:/survey/{name}:ro\n" for name in beside.files))
 
 
-def _short(item: Attribute) -> dict[str, Any]:
-    """Return an attribute without its defaults."""
-    usual: dict[str, Any] = {
-        "out_of_range": "error",
-        "scale": "linear",
-        "unit": None,
-        "optional": False,
-        "kind": type(item).kind if type(item) in (Numeric, Categorical) else None,
-    }
-    value = {name: held for name, held in item.to_json().items() if usual.get(name, ...) != held}
-    if isinstance(item, Time):
-        value |= {end: value[end][:5] for end in ("low", "high") if value[end].endswith(":00")}
-        if item == Time(item.name, step=item.step, out_of_range=item.out_of_range, optional=item.optional):
-            value = {name: held for name, held in value.items() if name not in ("low", "high")}
-        return {name: held for name, held in value.items() if (name, held) != ("step", 60)}
-    if isinstance(item, Numeric) and not isinstance(item, Counted):
-        value |= {end: int(value[end]) for end in ("low", "high") if value[end] == int(value[end])}
-    return value
+def _copied(name: str) -> str:
+    """Say what a copied file is."""
+    if name == "form.json":
+        return "how the form presents the questions: see docs/browser.md"
+    if name.startswith("words-"):
+        return "the form's own words in another language"
+    return "a picture of the form" if name.startswith("image-") else "a long list of values: `plan.json` has its hash"
+
+
+def _reading(plan: Plan) -> list[str]:
+    """Return the commands that read what `hush estimate` does not: relations, ranges and texts."""
+    found = []
+    for kind, attribute, by in related(plan):
+        names = shlex.join([attribute] if by is None else [attribute, by])
+        found.append(
+            {
+                "table": f"hush crosstab tally.json {names}",
+                "means": f"hush means tally.json {shlex.quote(attribute)} --by {shlex.quote(by or '')}",
+                "association": f"hush association tally.json {names}",
+                "moments": f"hush association tally.json {names} --method moments",
+                "range": f"hush quantiles tally.json {names}",
+            }[kind]
+        )
+    texts = [item.name for item in plan.schema.attributes if isinstance(item, Text)]
+    return [*found, *(f"hush frequent tally.json --attribute {shlex.quote(name)}" for name in texts)]

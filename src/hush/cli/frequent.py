@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from hush.cli import completing, results
+from hush.cli.numbers import NUMBER, WHOLE
 from hush.cli.program import JSON, OVERWRITE, Refused, as_json, program
 from hush.cli.results import CSV, LEVEL
 
@@ -14,13 +15,17 @@ from hush.cli.results import CSV, LEVEL
 @program.command()
 @click.argument("tally", metavar="TALLY.json", shell_complete=completing.files)
 @click.option("--attribute", metavar="NAME", help="The text, if the plan asks about several.")
-@click.option("--top", default=32, show_default=True, help="How many texts to show at most.")
+@click.option("--top", type=WHOLE, default=32, show_default=True, help="How many texts to show at most.")
 @click.option("--second", metavar="TALLY.json", shell_complete=completing.files, help="The tally of a second round.")
 @click.option(
-    "--false", default=0.05, show_default=True, help="Which share of the texts shown may be wrong: held by nobody."
+    "--false",
+    type=NUMBER,
+    default=0.05,
+    show_default=True,
+    help="Which share of the texts shown may be wrong: held by nobody.",
 )
 @click.option("--plan", metavar="PLAN.json", help="Write the plan of a second round here, and show nothing.")
-@click.option("--epsilon", type=float, help="The epsilon of the second round.")
+@click.option("--epsilon", type=NUMBER, help="The epsilon of the second round.")
 @OVERWRITE
 @LEVEL
 @JSON
@@ -84,7 +89,8 @@ def frequent(
         results.print_csv(rows)
     else:
         from hush.cli import printing
+        from hush.show.tables import counted
 
         printing.show(rows)
         more = "" if ranked is None else f" of the first round and {ranked.reports:,} of the second"
-        printing.say(f"From {first.reports:,} reports{more}.")
+        printing.say(f"From {counted(first.reports, 'report')}{more}.")

@@ -9,11 +9,14 @@ from typing import TypeVar
 
 import click
 
+from hush.cli.numbers import NUMBER, Count
 from hush.cli.program import Refused
 
 F = TypeVar("F", bound=Callable[..., None])
 
-RATE = click.option("--rate", default=0.0, metavar="N", help="Reports per second from one address (0: no limit).")
+RATE = click.option(
+    "--rate", type=NUMBER, default=0.0, metavar="N", help="Reports per second from one address (0: no limit)."
+)
 FORWARDED = click.option(
     "--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is trusted."
 )
@@ -24,7 +27,7 @@ def address(port: int) -> Callable[[F], F]:
 
     def add(command: F) -> F:
         listen = click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-        kind = click.IntRange(0, 65535)
+        kind = Count(0, 65535)
         number = click.option("--port", default=port, show_default=True, type=kind, help="0 takes a free one.")
         return listen(number(command))
 
@@ -49,7 +52,7 @@ def connections(command: F) -> F:
         "--connections",
         default=8192,
         show_default=True,
-        type=click.IntRange(1, 10**6),
+        type=Count(1, 10**6),
         metavar="N",
         help="How many connections may be open. The system's limit of open files bounds it too.",
     )
@@ -58,7 +61,7 @@ def connections(command: F) -> F:
         "each",
         default=512,
         show_default=True,
-        type=click.IntRange(1, 10**6),
+        type=Count(1, 10**6),
         metavar="N",
         help="How many of them one address may have. This machine and proxies of --forwarded may have all of them.",
     )

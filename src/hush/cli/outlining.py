@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from hush.cli import completing
+from hush.cli.numbers import Count
 from hush.cli.program import OVERWRITE, RESULT, as_json, program
 
 
@@ -23,7 +24,7 @@ from hush.cli.program import OVERWRITE, RESULT, as_json, program
     "--categories",
     default=50,
     show_default=True,
-    type=click.IntRange(1, 4096),
+    type=Count(1, 4096),
     metavar="N",
     help="List at most this many categories.",
 )

@@ -16,6 +16,7 @@ from hush.cli import channels as channel_options
 from hush.cli import completing, promises
 from hush.cli import wishes as wish_options
 from hush.cli.groups import grouped
+from hush.cli.numbers import NUMBER
 from hush.cli.program import OVERWRITE, as_it_is, program
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ target_options = grouped(
 
 @program.command()
 @click.argument("schema", metavar="SCHEMA.json", shell_complete=completing.files)
-@click.option("--epsilon", type=float, help="The cost of answering for each person, 0.001 to 16.")
+@click.option("--epsilon", type=NUMBER, help="The cost of answering for each person, 0.001 to 16.")
 @channel_options.options
 @wish_options.options
 @promises.options

@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import click
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from hush.cli import streams
 from hush.planning.laws import Row
 from hush.server.tally import Tally
-from hush.show.tables import Shown, Table, chance, sure, up
+from hush.show.tables import Shown, Table, chance, counted, sure, up
 
 WIDE = 110  # where the output is not a terminal
+LONG = 100  # rows: Rich takes a millisecond for each
+GAP = 3  # blanks between columns, as Rich has them
 
 
 def console() -> Console:
@@ -32,8 +36,33 @@ def say(*lines: str) -> None:
 def show(shown: Shown) -> None:
     """Print a plan, predictions or any other table, and the sentences beneath it."""
     table = shown.table()
-    click.echo("\n".join(line.rstrip() for line in _text(table.grid()).splitlines()).strip("\n") + "\n")
+    lines = _long(table) if len(table.rows) > LONG else None
+    if lines is None:
+        lines = _text(table.grid()).splitlines()
+    click.echo("\n".join(line.rstrip() for line in lines).strip("\n") + "\n")
     say(*table.notes)
+
+
+def _long(table: Table) -> list[str] | None:
+    """Return a long table as Rich would print it, in a hundredth of the time; None if it is too wide, and is folded."""
+    columns = list(zip(table.columns, *table.rows, strict=True))
+    widths = [max(map(cell_len, column)) for column in columns]
+    if sum(widths) + GAP * (len(widths) - 1) + 2 > console().width:
+        return None
+    padded = [
+        [_padded(cell, width, left=index < table.texts) for cell in column]
+        for index, (column, width) in enumerate(zip(columns, widths, strict=True))
+    ]
+    head, *rows = (" " + (" " * GAP).join(cells) for cells in zip(*padded, strict=True))
+    rule = " " + "─" * (sum(widths) + GAP * (len(widths) - 1))
+    return [*_text(Text(head, style="bold"), soft_wrap=True).splitlines(), rule, *rows]
+
+
+def _padded(cell: str, width: int, *, left: bool) -> str:
+    """Return a cell as wide as its column. Blanks at its end count for the width alone."""
+    kept = cell.rstrip()
+    blank = " " * (width - cell_len(kept))
+    return kept + blank if left else blank + kept
 
 
 def _text(item: RenderableType, **options: bool) -> str:
@@ -48,7 +77,7 @@ def show_estimates(rows: Shown, tally: Tally) -> None:
     """Print estimates, and their source."""
     show(rows)
     title = f" {tally.plan.title!r}" if tally.plan.title else ""
-    say(f"From {tally.people:,} reports of plan {tally.plan.id[:12]}{title}.")
+    say(f"From {counted(tally.people, 'report')} of plan {tally.plan.id[:12]}{title}.")
 
 
 def show_law(rows: Sequence[Row], names: Sequence[str], favour: Fraction, ratio: Fraction) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ import click
 
 from hush import __version__
 from hush.cli import completing, streams
+from hush.cli.numbers import refusal
 
 DISTRIBUTION = "hush-ldp"  # as package indexes know hush, where another program has its name
 EXTRAS = {
@@ -236,9 +238,12 @@ def as_it_is(text: str) -> None:
 def number(text: str, option: str) -> float:
     """Read a number within the value of an option."""
     try:
-        return float(text)
+        found = float(text)
     except ValueError:
-        raise Refused(f"{option}: {text!r} is not a number") from None
+        raise Refused(f"{option}: {refusal(text)}") from None
+    if not math.isfinite(found):
+        raise Refused(f"{option}: {text!r} is not a finite number")
+    return found
 
 
 def listed(text: str, known: Sequence[str] = ()) -> list[str]:

@@ -9,6 +9,7 @@ import click
 
 from hush.cli import completing, progress
 from hush.cli.groups import grouped
+from hush.cli.numbers import NUMBER, WHOLE
 from hush.cli.program import Refused
 
 if TYPE_CHECKING:
@@ -57,28 +58,28 @@ options = grouped(
     Promise,
     click.option(
         "--central",
-        type=float,
+        type=NUMBER,
         metavar="EPSILON",
         help="In place of --epsilon, if a relay shuffles the reports: find the largest epsilon for which "
         "shuffled batches keep this central one. It needs --delta, and --crowd or --own.",
     ),
-    click.option("--delta", type=float, help="With --central: the probability with which this promise may fail."),
+    click.option("--delta", type=NUMBER, help="With --central: the probability with which this promise may fail."),
     click.option(
         "--crowd",
-        type=int,
+        type=WHOLE,
         metavar="N",
         help="With --central: how many people answer honestly in a batch, at least.",
     ),
     click.option(
         "--own",
-        type=int,
+        type=WHOLE,
         metavar="N",
         help="With --central: how many reports the relay adds to a batch, if all others may lie.",
     ),
-    click.option("--local", type=float, help=f"With --central: the most that epsilon may be [{LOCAL:g}]."),
+    click.option("--local", type=NUMBER, help=f"With --central: the most that epsilon may be [{LOCAL:g}]."),
     click.option(
         "--margin",
-        type=float,
+        type=NUMBER,
         help="With --central, in place of --crowd: find the smallest crowd with this margin.",
     ),
     click.option(
@@ -106,6 +107,7 @@ def designed(schema: Schema, epsilon: float | None, promise: Promise, wishes: di
     if promise.central is None:
         return Designed(design(schema, epsilon, **wishes))
     from hush.planning.shuffle import shuffle
+    from hush.show.tables import number
 
     assert promise.delta is not None
     crowd, own, needed = promise.crowd, promise.own, None
@@ -114,7 +116,9 @@ def designed(schema: Schema, epsilon: float | None, promise: Promise, wishes: di
         if promise.margin is not None:
             people = _people(schema, promise, promise.margin, kept, wishes)
             of = promise.attribute or "every attribute"
-            needed = f"{people:,} people are needed for a margin of ±{promise.margin:g} of {of}, all in one batch."
+            needed = (
+                f"{people:,} people are needed for a margin of ±{number(promise.margin, 12)} of {of}, all in one batch."
+            )
             crowd = people if own is None else None
         plan = design(schema, crowd=crowd, own=own, **kept, **wishes)
     return Designed(plan, shuffle(plan, delta=promise.delta, crowd=crowd, own=own), needed)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hush.cli import completing, results
+from hush.cli.numbers import NUMBER
 from hush.cli.program import JSON, PICTURE, PLAN, Refused, numbers, program
-from hush.cli.results import CSV, EXPECTED, LEVEL, TALLY
+from hush.cli.results import CSV, EXPECTED, LEVEL, STATED, TALLY
 
 if TYPE_CHECKING:
     from hush.server.relations.groups import Means
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 TOGETHER = click.option("--simultaneous", is_flag=True, help="All intervals hold together with this probability.")
 OWN = click.option("--no-pool", "alone", is_flag=True, help="Use no other question about the same attributes.")
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)  # of `hush.quantiles`; a test compares
-NUMBER = click.argument("attribute", metavar="NUMBER", shell_complete=completing.attributes)
+ATTRIBUTE = click.argument("attribute", metavar="NUMBER", shell_complete=completing.attributes)
 
 
 @contextmanager
@@ -126,7 +127,7 @@ def crosstab(
 
 @program.command()
 @TALLY
-@NUMBER
+@ATTRIBUTE
 @click.option(
     "--by",
     required=True,
@@ -225,13 +226,13 @@ def association(
 
 @program.command()
 @TALLY
-@NUMBER
+@ATTRIBUTE
 @EXPECTED
 @LEVEL
 @click.option(
     "--share",
     "shares",
-    type=float,
+    type=NUMBER,
     multiple=True,
     metavar="X",
     help="Find the value that this share of people lie below (repeatable). [default: .1 .25 .5 .75 .9]",
@@ -310,13 +311,13 @@ def _rough(
 
 @program.command()
 @TALLY
-@NUMBER
+@ATTRIBUTE
 @EXPECTED
 @LEVEL
 @click.option(
     "--cut",
     "cuts",
-    type=float,
+    type=NUMBER,
     multiple=True,
     metavar="X",
     help="Find the share of people with at most this value (repeatable). [default: all cuts of the plan]",
@@ -361,6 +362,7 @@ def below(
 @click.option("--value", "values", multiple=True, metavar="V", help="Only pairs of these values (repeatable).")
 @LEVEL
 @click.option("--each", is_flag=True, help="Each interval holds on its own with this probability, not all together.")
+@STATED
 @JSON
 @CSV
 def pairs(
@@ -370,6 +372,7 @@ def pairs(
     values: tuple[str, ...],
     level: float,
     each: bool,
+    own: int | None,
     machine: bool,
     commas: bool,
 ) -> None:
@@ -386,12 +389,14 @@ def pairs(
     from hush.batch.files import Reports
     from hush.batch.together import pairs as counted
     from hush.cli import files
+    from hush.core.owned import Owned
 
     if machine and commas:
         raise Refused("give either --json or --csv")
     made = files.read_plan(plan)
     made.schema[attribute]  # raises, and lists the known ones
+    kept, owned = Reports(made, files.expand(reports), own=own), Owned(own)
     with _advised("--choices pairs"):
-        found, tally = counted(made, Reports(made, files.expand(reports)).batches(), attribute, values=values or None)
+        found, tally = counted(made, kept.batches(owned), attribute, values=values or None, owned=owned)
         rows = found.pairs(level, simultaneous=not each)
     results.put(rows, tally, {"level": level, "simultaneous": not each}, machine=machine, commas=commas)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hush.cli import completing, listening
+from hush.cli.numbers import Count
 from hush.cli.program import program
 
 if TYPE_CHECKING:
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 @click.option(
     "--least",
     required=True,
-    type=click.IntRange(2, 65536),
+    type=Count(2, 65536),
     metavar="N",
     help="Hold reports of a plan until this many are there.",
 )
 @click.option(
     "--own",
     required=True,
-    type=click.IntRange(0, 65535),
+    type=Count(0, 65535),
     metavar="M",
     help="Reports that the relay draws itself and adds to each batch.",
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hush.cli import completing
+from hush.cli.numbers import NUMBER, Count
 from hush.cli.program import Refused, as_json
 
 if TYPE_CHECKING:
@@ -23,7 +24,13 @@ EXPECTED = click.option(
     shell_complete=completing.files,
     help="Refuse a tally of any other plan.",
 )
-LEVEL = click.option("--level", type=float, default=0.95, show_default=True, help="Probability of the intervals.")
+LEVEL = click.option("--level", type=NUMBER, default=0.95, show_default=True, help="Probability of the intervals.")
+STATED = click.option(
+    "--own",
+    type=Count(0),
+    metavar="N",
+    help="How many are a relay's own, among the reports of files that do not say it.",
+)
 CSV = click.option("--csv", "commas", is_flag=True, help="Print CSV, not a table.")
 
 
@@ -64,7 +71,8 @@ def named(rows: Rows[Any], schema: Schema) -> list[dict[str, Any]]:
     """Return for each row what its JSON has beside its numbers: `named`, those that are dates or times of day."""
     found = []
     for row, words in zip(rows, rows.worded(schema), strict=True):
-        texts = {name: value for name, value in words.items() if value != getattr(row, name) and value is not None}
+        # Unknown numbers stay what they are: of these nothing is equal to itself.
+        texts = {name: value for name, value in words.items() if isinstance(value, str) and value != getattr(row, name)}
         found.append({"named": texts} if texts else {})
     return found
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from hush.cli.numbers import RULE
 from hush.cli.program import Refused
 from hush.cli.streams import visible
 
@@ -42,7 +43,8 @@ def pilot_of(spec: str) -> Pilot:
     counts = numbers.split("+")
     if not name or len(counts) != 2 or not all(_is_count(text) for text in counts):
         raise Refused(
-            "--narrow is the file of a plan, the people of the pilot and those expected after it: PLAN.json=20000+80000"
+            "--narrow is the file of a plan, the people of the pilot and those expected after it: "
+            f"PLAN.json=20000+80000; {RULE}"
         )
     if max(map(len, counts)) > MOST_DIGITS:
         raise Refused("--narrow: fewer people than that exist")
@@ -115,6 +117,31 @@ def presentations(specs: tuple[str, ...], languages: Iterable[str] = ()) -> Pres
         for one in trained:
             found.trainings[one.name], found.described[one.name] = shown, one
     return found
+
+
+def copied(plan: Plan, path: Path, languages: Iterable[str]) -> dict[str, bytes]:
+    """Check the presentation of a plan, and return copies of its files: form.json, and the pictures beside it."""
+    import json
+
+    from hush.collector.images import gather
+    from hush.collector.presentation import read
+    from hush.core import codec
+    from hush.errors import InputError
+
+    try:
+        text = path.read_bytes()
+        shown, pictures = gather(read(text, plan, languages), path.parent)
+        value = codec.load(text, InputError)
+    except OSError as error:
+        raise Refused(f"--presentation: the file cannot be read: {error.strerror}") from None
+    except InputError as error:
+        raise Refused(f"--presentation: {error}") from None
+    if shown.logo is not None:
+        value["logo"]["file"] = shown.logo.file
+    for name, one in shown.attributes.items():
+        if one.image is not None:
+            value["attributes"][name]["image"]["file"] = one.image.file
+    return {"form.json": f"{json.dumps(value, ensure_ascii=False, indent=2)}\n".encode(), **pictures}
 
 
 def _trainings_in(path: str) -> list[Training]:
@@ -209,7 +236,7 @@ def add_training(store: Store, spec: str) -> None:
     if not name or not _is_count(people):
         raise Refused(
             "--training is the file of a course, COURSE.json, or that of a first round and the people per round: "
-            "ROUND.json=10000"
+            f"ROUND.json=10000; {RULE}"
         )
     if len(people) > MOST_DIGITS:
         raise Refused("--training: fewer people than that exist")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -11,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hush.cli import completing, listening, rounds, through
+from hush.cli.numbers import Count
 from hush.cli.program import RESULT, Refused, as_json, program
 from hush.cli.storing import STORE
 
 if TYPE_CHECKING:
     from hush.collector.settings import Settings
+    from hush.collector.stores.base import Store
 
 
 @program.command()
@@ -49,6 +53,12 @@ if TYPE_CHECKING:
     metavar="PLAN.json=FILE.json",
     help="How the form presents a plan, or the training of COURSE.json: words, order, widgets, colour and pictures. "
     "The plan and its id stay the same.",
+)
+@click.option(
+    "--preview",
+    is_flag=True,
+    help="Show the forms and keep nothing: no store, and no report is taken. On any collector, an address of the form "
+    "that ends in &preview shows it without sending.",
 )
 @click.option(
     "--words",
@@ -106,7 +116,7 @@ if TYPE_CHECKING:
     "least",
     default=20,
     show_default=True,
-    type=click.IntRange(0, 10**9),
+    type=Count(0, 10**9),
     metavar="N",
     help="Renew them after at least this many new reports. With --reveal-every 0s and 0 here, they follow each report.",
 )
@@ -146,7 +156,7 @@ if TYPE_CHECKING:
     "--held",
     default=256,
     show_default=True,
-    type=click.IntRange(16, 10**6),
+    type=Count(16, 10**6),
     metavar="MIB",
     help="Memory for unanswered requests.",
 )
@@ -169,6 +179,7 @@ def serve(
     training: tuple[str, ...],
     narrow: tuple[str, ...],
     presentation: tuple[str, ...],
+    preview: bool,
     words: tuple[str, ...],
     lists: tuple[str, ...],
     tokens: str | None,
@@ -209,7 +220,6 @@ def serve(
     """
     from hush.cli import access, files
     from hush.collector import serve as service
-    from hush.collector.stores.opening import open_store
     from hush.core.sealing import CollectorKey
 
     listening.check_rate(rate)
@@ -255,6 +265,7 @@ def serve(
         images=presented.images,
         words=spoken,
         embed=frozenset(listening.origin_of(site, "--embed") for site in embed),
+        preview=preview,
     )
     through.promises(read, named)  # before they are added to the store
     public = _public(settings.sealed_key)
@@ -263,8 +274,7 @@ def serve(
             Path(f"{sealed_keys[0]}.pub").write_text(f"{public}\n")
         except OSError as error:
             raise Refused(f"the public key cannot be written: {error.strerror}") from None
-    with listening.failing():
-        opened = open_store(store)
+    with listening.failing(), _opened(store, preview) as opened:
         try:
             for plan in read:
                 opened.add_plan(plan, keep)  # type: ignore[arg-type]
@@ -284,6 +294,8 @@ def serve(
                 ids = [held.plan.id for held in opened.plans()]
                 roles: list[str] = sorted(settings.open)
                 form = named is not None or not sealed_only
+                if preview and not machine:
+                    click.echo("hush: a preview: no report is taken, and nothing is kept")
                 _announce(address, ids, list(opened.trainings()), roles, machine, public, form=form, promises=promises)
                 if named is not None and not machine:
                     page = f"https://{names[0]}" if names else address
@@ -292,6 +304,24 @@ def serve(
             service.run(opened, settings, host=host, port=port, forwarded=forwarded, ready=ready)
         finally:
             opened.close()
+
+
+@contextmanager
+def _opened(url: str, preview: bool) -> Iterator[Store]:
+    """Open the store, or one that counts nothing and is forgotten."""
+    if not preview:
+        from hush.collector.stores.opening import open_store
+
+        yield open_store(url)
+        return
+    from click.core import ParameterSource
+
+    if click.get_current_context().get_parameter_source("store") is not ParameterSource.DEFAULT:
+        raise Refused("--preview keeps nothing: leave out --store")
+    from hush.collector.stores.preview import PreviewStore
+
+    with tempfile.TemporaryDirectory(prefix="hush-") as folder:
+        yield PreviewStore(Path(folder) / "preview.db")
 
 
 def _public(secret: bytes) -> str:

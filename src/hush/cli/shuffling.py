@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import click
 
+from hush.cli.numbers import NUMBER, WHOLE
 from hush.cli.program import JSON, PLAN, as_json, program
 
 
 @program.command("shuffle")
 @PLAN
-@click.option("--delta", type=float, required=True, help="The probability with which the promise may fail: 1e-6.")
-@click.option("--crowd", type=int, metavar="N", help="How many people answer honestly in a batch, at least.")
-@click.option("--own", type=int, metavar="N", help="How many reports the relay adds to a batch, if all others may lie.")
-@click.option("--batches", type=int, default=1, show_default=True, help="In how many batches a person takes part.")
+@click.option("--delta", type=NUMBER, required=True, help="The probability with which the promise may fail: 1e-6.")
+@click.option("--crowd", type=WHOLE, metavar="N", help="How many people answer honestly in a batch, at least.")
+@click.option(
+    "--own", type=WHOLE, metavar="N", help="How many reports the relay adds to a batch, if all others may lie."
+)
+@click.option("--batches", type=WHOLE, default=1, show_default=True, help="In how many batches a person takes part.")
 @JSON
 def command(plan: str, delta: float, crowd: int | None, own: int | None, batches: int, machine: bool) -> None:
     """Bound what a collector learns about one person from shuffled batches of reports.

@@ -58,13 +58,26 @@ def export(store: str, segments: str | None, output: str, plan_id: str | None, m
       hush export --store sqlite://hush.db -o reports
     """
     from hush.collector.segments import export as write
+    from hush.collector.submissions import Form
+    from hush.show.tables import counted
 
     with _opened(store, plan_id) as (opened, plan):
-        reports = write(opened, plan, _folder(store, segments), Path(output))
+        found = write(opened, plan, _folder(store, segments), Path(output))
+        left = sum(stored.reports for stored in opened.bodies(plan) if stored.form is Form.TALLY)
     if machine:
-        as_json({"plan": plan.id, "reports": reports})
-    else:
-        click.echo(f"{reports} reports of plan {plan.id[:12]} written to {visible(output)}")
+        as_json({"plan": plan.id, "reports": found.reports, "own": found.own, "in_tallies": left})
+        return
+    among = f", {found.own:,} of them a relay's own," if found.own else ""
+    click.echo(f"{counted(found.reports, 'report')} of plan {plan.id[:12]}{among} written to {visible(output)}")
+    if found.own is None:
+        click.echo(
+            "hush: some were stored by an older hush, which did not write down how many are a relay's own: "
+            "`hush tally` needs that number, as --own N",
+            err=True,
+        )
+    if left:
+        came = "report came as a tally" if left == 1 else "reports came as tallies"
+        click.echo(f"hush: {left:,} {came}, which have no rows: they are not among these", err=True)
 
 
 @program.command()
@@ -81,6 +94,7 @@ def compact(store: str, segments: str | None, plan_id: str | None, machine: bool
     """
     from hush.collector.segments import compact as move
     from hush.collector.stores.opening import file_of
+    from hush.show.tables import counted
 
     with _opened(store, plan_id) as (opened, plan):
         made = move(opened, plan, _folder(store, segments), tidy=file_of(store) is not None)
@@ -89,7 +103,7 @@ def compact(store: str, segments: str | None, plan_id: str | None, machine: bool
         as_json({"plan": plan.id, "segments": written})
         return
     for segment in made:
-        click.echo(f"{visible(segment.file)}: {segment.reports} reports")
+        click.echo(f"{visible(segment.file)}: {counted(segment.reports, 'report')}")
     if not made:
         click.echo("nothing to compact")
 

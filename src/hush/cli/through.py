@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hush.cli import progress
+from hush.cli.numbers import NUMBER, WHOLE
 from hush.cli.program import Refused
 
 if TYPE_CHECKING:
@@ -42,13 +43,15 @@ def options(command: F) -> F:
     )
     crowd = click.option(
         "--relay-crowd",
-        type=int,
+        type=WHOLE,
         metavar="N",
         help="How many people answer honestly in each of its batches, at least: its --least, minus possible liars.",
     )
-    own = click.option("--relay-own", type=int, metavar="M", help="How many reports it adds to each batch: its --own.")
+    own = click.option(
+        "--relay-own", type=WHOLE, metavar="M", help="How many reports it adds to each batch: its --own."
+    )
     delta = click.option(
-        "--relay-delta", type=float, metavar="DELTA", help="The probability with which its promise may fail: 1e-6."
+        "--relay-delta", type=NUMBER, metavar="DELTA", help="The probability with which its promise may fail: 1e-6."
     )
     for option in (delta, own, crowd, relay):
         command = option(command)

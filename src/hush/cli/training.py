@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hush.cli import completing
+from hush.cli.numbers import NUMBER, WHOLE
 from hush.cli.planning import Target, target_options
 from hush.cli.program import Refused, as_it_is, program
 
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
 @click.option(
     "--label", required=True, metavar="NAME", help="The attribute that is predicted; the others are features."
 )
-@click.option("--epsilon", type=float, required=True, help="The cost of taking part for each person, 0.001 to 16.")
-@click.option("--people", type=int, required=True, help="How many people take part, each once.")
+@click.option("--epsilon", type=NUMBER, required=True, help="The cost of taking part for each person, 0.001 to 16.")
+@click.option("--people", type=WHOLE, required=True, help="How many people take part, each once.")
 @click.option(
     "--loss", help="logistic or hinge for classes, squared for numbers; by default the first or the last of these."
 )
 @click.option("--ordered", multiple=True, metavar="NAME", help="A category whose values are listed in their order.")
-@click.option("--waves", type=int, metavar="N", help="Add a public map of N random waves to the features.")
-@click.option("--pilot", type=float, metavar="SHARE", help="The share of people who answer the pilot.")
+@click.option("--waves", type=WHOLE, metavar="N", help="Add a public map of N random waves to the features.")
+@click.option("--pilot", type=NUMBER, metavar="SHARE", help="The share of people who answer the pilot.")
 @click.option("--title", default="training", show_default=True, help="Its name; each person takes part in it once.")
 @target_options
 @click.option("--json", "machine", is_flag=True, help="Print the course itself, as JSON.")

@@ -11,6 +11,7 @@ import click
 
 from hush.cli import completing
 from hush.cli.groups import grouped
+from hush.cli.numbers import NUMBER, refusal
 from hush.cli.program import Refused, listed, number
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Wishes:
         """Return these options as `hush.design` takes them."""
         if self.singles is not None and not (self.relation or self.range_):
             raise Refused("--singles is for plans with --relation or --range")
-        cuts = dict(_bands(text) for text in self.bands)
+        cuts = dict(_bands(schema, text) for text in self.bands)
         trees = dict(_range(schema, text) for text in self.range_)
         if len(cuts) < len(self.bands) or len(trees) < len(self.range_):
             raise Refused("--bands and --range: name every attribute once")
@@ -49,6 +50,12 @@ class Wishes:
             "ranges": trees,
         }
 
+    def written(self) -> list[str]:
+        """Return the options again, as somebody would write them."""
+        named = (("--relation", self.relation), ("--bands", self.bands), ("--range", self.range_))
+        found = [word for option, values in named for value in values for word in (option, value)]
+        return found if self.singles is None else [*found, "--singles", f"{self.singles!r}"]
+
 
 options = grouped(
     "wishes",
@@ -62,7 +69,7 @@ options = grouped(
     ),
     click.option(
         "--singles",
-        type=float,
+        type=NUMBER,
         help=f"With relations: the share of people who are asked one attribute alone. [default: {SINGLES}]",
     ),
     click.option(
@@ -95,10 +102,14 @@ def designing() -> Iterator[None]:
         raise DesignError(text + "such as --bands NAME=18,40,65" if wanted else text) from None
 
 
-def _bands(text: str) -> tuple[str, list[float]]:
+def _bands(schema: Schema, text: str) -> tuple[str, list[Any]]:
+    from hush.core.calendar import Counted
+
     name, equals, cuts = text.rpartition("=")
     if not equals:
         raise Refused("--bands is written NAME=CUTS, such as age=24,40,60")
+    if name in schema.names and isinstance(schema[name], Counted):
+        return name, [cut.strip() for cut in cuts.split(",")]  # dates and times of day, which the design reads
     return name, [number(cut, "--bands") for cut in cuts.split(",")]
 
 
@@ -108,6 +119,6 @@ def _range(schema: Schema, text: str) -> tuple[str, int]:
     name, equals, count = text.rpartition("=")
     if text in schema.names or not equals:
         return text, BRANCHES**DEPTH
-    if not count.isdecimal() or len(count) > 9:
-        raise Refused("--range is written NAME or NAME=BANDS, such as age=64")
+    if not (count.isascii() and count.isdecimal()) or len(count) > 9:
+        raise Refused(f"--range is written NAME or NAME=BANDS, such as age=64; {refusal(count, whole=True)}")
     return name, int(count)

@@ -29,15 +29,17 @@ import pyarrow as pa
 from hush.batch.binary import ids_of, rows_of
 from hush.batch.counting import Counts
 from hush.batch.plainly import kernels_only
-from hush.batch.reports import check_schema, report_schema, row_arrays
+from hush.batch.reports import check_schema, notes_of, report_schema, row_arrays
 from hush.collector.submissions import Batch, Form, Single
 from hush.collector.vectors import layout_of
 from hush.core import codec
+from hush.core.blanket import blanket_of
 from hush.core.channels import Grouped, Output, Subsets
 from hush.core.columnar import parts
+from hush.core.owned import OWN, ROWS, Owned
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE, MAX_TEXT, TAG_SIZE, VERSION, Report, sizes
-from hush.errors import ReportError, TallyError
+from hush.errors import PlanError, ReportError, TallyError
 from hush.server.tally import Tally
 
 Array = np.ndarray[Any, Any]
@@ -64,6 +66,7 @@ MAX_TALLY = 1 << 40  # reports
 MAX_PIECES = 4096  # record batches of a stream
 MAX_METADATA = 1 << 16  # bytes of a message of a stream, without the rows
 KEPT_SCHEMAS, MAX_KEPT = 64, 1 << 12  # how many, and of how many bytes at most
+METADATA = {"hush", "hush.core.plan", OWN, ROWS}
 END_MARK = b"\xff\xff\xff\xff\0\0\0\0"
 
 
@@ -243,7 +246,21 @@ def arrow(plan: Plan, body: bytes, id_: bytes, check_ids: bool) -> Batch:
     _nonempty(vector)
     if check_ids and (len(ids) != vector[0] or len(set(ids)) != len(ids)):
         raise ReportError("every report of a batch has an id of its own, in all of its rows, one after the other")
-    return Batch(plan, id_, vector, Form.ARROW, body, tuple(ids))
+    own = _own(plan, pieces, int(vector[0]))
+    return Batch(plan, id_, layout_of(plan).with_own(vector, own), Form.ARROW, body, tuple(ids))
+
+
+def _own(plan: Plan, pieces: list[pa.RecordBatch], reports: int) -> int:
+    """Return how many reports of a stream are a relay's own, as its metadata must say."""
+    owned = Owned(how=f"in the metadata {OWN} and {ROWS}")
+    owned.add(notes_of(pieces[0].schema), sum(piece.num_rows for piece in pieces))
+    own = owned.total(reports)
+    if own:
+        try:
+            blanket_of(plan)
+        except PlanError as error:
+            raise ReportError(f"no relay has reports of its own for this plan: {error}") from None
+    return own
 
 
 def _arrays(plan: Plan, piece: pa.RecordBatch) -> tuple[Array, Array, Array]:
@@ -322,8 +339,9 @@ def _check_columns(plan: Plan, schema: pa.Schema) -> None:
     if "report" in schema.names and schema.field("report").type != pa.binary(ID_SIZE):
         raise ReportError(f"the column 'report' must have {ID_SIZE} bytes, of fixed size")
     notes = [schema.metadata or {}, *(field.metadata or {} for field in schema)]
-    if not {key for note in notes for key in note} <= {b"hush", b"hush.core.plan"}:
-        raise ReportError("a stream of reports has the metadata hush and hush.core.plan alone, as all of it is stored")
+    if not {key.decode(errors="replace") for note in notes for key in note} <= METADATA:
+        names = ", ".join(sorted(METADATA))
+        raise ReportError(f"a stream of reports has the metadata {names} alone, as all of it is stored")
     if "part" in schema.names and not pa.types.is_signed_integer(schema.field("part").type):
         raise ReportError("reports must have signed integers in the column 'part'")
 

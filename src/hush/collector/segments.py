@@ -5,6 +5,9 @@ drops the bodies it replaces. A crash in between leaves a file that no record na
 removes it. Reports that were sent one by one keep their ids in a column `report`; a segment has either all ids or none,
 so there are two at most for each compaction. Tallies that other collectors handed on have no rows, and stay in the
 database.
+
+Every file says how many of its reports are a relay's own (`hush.core.owned`). A store of an older hush may not know
+that of what it kept then: if it has counted own reports, files with such reports say nothing, and `hush tally` asks.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,11 +26,23 @@ from hush.batch.reports import report_schema
 from hush.collector import formats
 from hush.collector.stores.base import Segment, Store, Stored
 from hush.collector.submissions import Form
-from hush.core.columnar import WORD_BITS, parts
+from hush.core.columnar import WORD_BITS, marks, parts
+from hush.core.owned import stated
 from hush.core.plan import Plan
 from hush.core.report import Report
 
 ROW_GROUP = 1 << 20
+
+
+class Written(NamedTuple):
+    """How many reports were written; how many of them are a relay's own, or None if nobody knows."""
+
+    reports: int = 0
+    own: int | None = 0
+
+    def plus(self, reports: int, own: int | None) -> Written:
+        """Return the sum."""
+        return Written(self.reports + reports, None if self.own is None or own is None else self.own + own)
 
 
 def table_of(plan: Plan, stored: Stored) -> pa.Table | None:
@@ -91,28 +107,33 @@ def compact(store: Store, plan: Plan, folder: Path, *, tidy: bool = True) -> lis
         made = []
         for ids in (True, False):
             name = f"{plan.id[:16]}-{last:012}-{'ids' if ids else 'rows'}.parquet"
-            reports = _write(store, plan, folder / name, ids, last)
-            if reports:
+            written = _write(store, plan, folder / name, ids, last)
+            if written.reports:
                 digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-                made.append(Segment(name, reports, digest))
+                made.append(Segment(name, written.reports, digest, written.own))
         if made:
             store.replace(plan, last, made)
     return made
 
 
-def _write(store: Store, plan: Plan, path: Path, ids: bool, last: int) -> int:
-    """Write the rows with ids, or those without; return their number of reports."""
+def _write(store: Store, plan: Plan, path: Path, ids: bool, last: int) -> Written:
+    """Write the rows with ids, or those without."""
     draft = path.with_name(path.name + ".new")
     schema = report_schema(plan, ids=ids)
-    reports = 0
-    with pq.ParquetWriter(draft, schema, compression="zstd", write_page_checksum=True) as writer:
+    found, rows = Written(), 0
+    # The schema of Arrow would be read for the metadata, which are known when all rows are written.
+    options = {"compression": "zstd", "write_page_checksum": True, "store_schema": False}
+    with pq.ParquetWriter(draft, schema, **options) as writer:
         for stored, table in stored_tables(store, plan, last):
             if ("report" in table.schema.names) == ids:
                 writer.write_table(table, row_group_size=ROW_GROUP)
-                reports += stored.reports
-    if not reports:
+                found, rows = found.plus(stored.reports, stored.own), rows + table.num_rows
+        if found.own is None and store.tally(plan).own == 0:  # whatever was not written down
+            found = found._replace(own=0)
+        writer.add_key_value_metadata(marks(plan) | ({} if found.own is None else stated(found.own, rows)))
+    if not found.reports:
         draft.unlink()
-        return 0
+        return found
     with draft.open("rb") as file:
         os.fsync(file.fileno())
     draft.replace(path)
@@ -121,23 +142,25 @@ def _write(store: Store, plan: Plan, path: Path, ids: bool, last: int) -> int:
         os.fsync(handle)
     finally:
         os.close(handle)
-    return reports
+    return found
 
 
-def export(store: Store, plan: Plan, folder: Path, out: Path) -> int:
-    """Write all stored reports of a plan as Parquet files into a folder; return their number."""
+def export(store: Store, plan: Plan, folder: Path, out: Path) -> Written:
+    """Write all stored reports of a plan as Parquet files into a folder."""
     out.mkdir(parents=True, exist_ok=True)
     if any(out.glob(f"{plan.id[:16]}-*.parquet")):
         raise FileExistsError(errno.EEXIST, "the folder has an export of this plan, and both would be counted")
-    total = 0
+    total = Written()
     with store.compacting(plan):
         for segment in store.segments(plan):
             data = (folder / segment.file).read_bytes()
             if hashlib.sha256(data).hexdigest() != segment.digest:
                 raise OSError(f"the segment {segment.file} is damaged")
             (out / segment.file).write_bytes(data)
-            total += segment.reports
+            total = total.plus(segment.reports, segment.own)
         last = max((stored.place for stored in store.bodies(plan)), default=0)
         for ids in (True, False):
-            total += _write(store, plan, out / f"{plan.id[:16]}-{'ids' if ids else 'rows'}.parquet", ids, last)
+            total = total.plus(
+                *_write(store, plan, out / f"{plan.id[:16]}-{'ids' if ids else 'rows'}.parquet", ids, last)
+            )
     return total

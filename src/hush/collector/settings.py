@@ -93,7 +93,8 @@ class Settings:
     The form sends there, and the pages name its promise. `by`: count by day or week too; None keeps no times.
     `presentations`: how the form presents plans, by plan id. `presented_trainings`: how it presents trainings, by their
     names. `images`: the pictures of presentations, by the names under which they are served. `embed`: the origins of
-    sites that may show the form in a frame. `words`: the form's words in further languages, by tag.
+    sites that may show the form in a frame. `words`: the form's words in further languages, by tag. `preview`: the
+    forms say that they are a preview, and send nothing.
     """
 
     max_body: int = 16 << 20
@@ -133,6 +134,7 @@ class Settings:
     images: Mapping[str, bytes] = field(default_factory=dict)
     embed: frozenset[str] = frozenset()
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    preview: bool = False
 
     def __post_init__(self) -> None:
         """Refuse unknown roles, an open role admin, and negative numbers."""

@@ -29,6 +29,7 @@ class Outcome(Enum):
     LATE = "late"  # for a round of a training that is over: not counted
     CLOSED = "closed"  # the plan takes no more reports
     UNKNOWN = "unknown"  # the store does not have this plan or training
+    PREVIEW = "preview"  # the collector shows forms, and counts nothing
 
 
 class Form(Enum):

@@ -5,6 +5,9 @@ The batch engine reads rows with Arrow; DuckDB and Spark read them themselves. T
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+
 from hush.core.channels.alphabet import Subsets
 from hush.core.plan import Plan
 from hush.errors import ReportError
@@ -12,6 +15,7 @@ from hush.errors import ReportError
 VERSION = "2"
 OLDER = ("1",)
 WORD_BITS = 64
+SPARK = "org.apache.spark.sql.parquet.row.metadata"  # where Spark writes the metadata of columns into a file
 
 
 def parts(plan: Plan) -> list[int]:
@@ -41,6 +45,24 @@ def pieces(group: int, first: int, bits: int = WORD_BITS) -> tuple[int, int]:
 def marks(plan: Plan) -> dict[str, str]:
     """Return the metadata that reports of a plan carry."""
     return {"hush": VERSION, "hush.core.plan": plan.id}
+
+
+def notes_in(metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return the metadata of reports, with those of the column `attribute`, where Spark can keep them."""
+    found: dict[str, str] = {}
+    try:
+        columns = {field["name"]: field["metadata"] for field in json.loads(metadata[SPARK])["fields"]}
+        found = {str(name): str(value) for name, value in dict(columns.get("attribute", {})).items()}
+    except (ValueError, LookupError, TypeError, RecursionError):
+        pass  # it is not there, or of another kind
+    return joined(found, metadata)
+
+
+def joined(one: Mapping[str, str], two: Mapping[str, str]) -> dict[str, str]:
+    """Return the metadata of two places, which must not differ."""
+    if any(two.get(name, text) != text for name, text in one.items()):
+        raise ReportError("the metadata of the reports and of their column 'attribute' differ")
+    return {**one, **two}
 
 
 def check_marks(plan: Plan, version: str | None, plan_id: str | None) -> None:

@@ -126,8 +126,15 @@ class Plan:
                 raise PlanError("weights are for k = 1, one for each question")
             for weight in self.weights:
                 codec.integer(weight, 1, MAX_WEIGHT, PlanError, "the weight of a question")
-        if sum(question.channel.alphabet.size for question in self.questions) > MAX_OUTPUTS:
-            raise PlanError(f"all channels together may have at most {MAX_OUTPUTS} outputs")
+        sizes: dict[tuple[str, ...], int] = {}
+        for question in self.questions:
+            sizes[question.attributes] = sizes.get(question.attributes, 0) + question.channel.alphabet.size
+        if (total := sum(sizes.values())) > MAX_OUTPUTS:
+            largest = max(sizes, key=lambda names: sizes[names])
+            raise PlanError(
+                f"all channels together may have at most {MAX_OUTPUTS} outputs, and these have {total}; the questions "
+                f"about {', '.join(map(repr, largest))} have {sizes[largest]} of them"
+            )
         if len(self.questions) > MAX_QUESTIONS:
             raise PlanError(f"a plan has at most {MAX_QUESTIONS} questions")
         if len({question.views for question in self.questions}) < len(self.questions):

@@ -89,6 +89,21 @@ def _check_codes(codes: Iterable[object]) -> None:
         raise SchemaError(f"the codes of all texts of a schema have at most {MAX_DIGITS} digits together")
 
 
+def _is_table(record: object) -> bool:
+    """Say whether a record is a table of people: a frame, something that Arrow can read, or a list of records."""
+    if hasattr(record, "columns") or hasattr(record, "__arrow_c_stream__"):
+        return True
+    return isinstance(record, list | tuple) and any(isinstance(item, Mapping) for item in record)
+
+
+def _pair(item: object) -> tuple[Any, Any]:
+    """Return a pair. Texts of two letters, such as names of columns, are none."""
+    if not isinstance(item, tuple | list):
+        raise TypeError
+    name, value = item
+    return name, value
+
+
 @dataclass(frozen=True)
 class Schema:
     """The attributes of a record, in order."""
@@ -155,13 +170,18 @@ class Schema:
 
     def _paired(self, record: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         values: dict[str, Any] = {}
+        if _is_table(record):
+            raise RecordError(
+                "a record is that of one person, and this is a table: hush.batch.randomise(plan, table) takes many"
+            )
         try:
-            pairs = [(name, value) for name, value in record]
+            pairs = [(name, value) for name, value in map(_pair, record)]
         except (TypeError, ValueError):
             pairs = [("", None)]
         for name, value in pairs:
             if not isinstance(name, str) or not name:
-                raise RecordError("a record must be a mapping, or pairs of name and value")
+                row = ": row.to_dict() is one" if hasattr(record, "to_dict") else ""
+                raise RecordError(f"a record must be a mapping, or pairs of name and value{row}")
             if name in values:
                 known = f"attribute {name!r}: is" if name in self._encoders else "an attribute is"
                 raise RecordError(f"{known} given more than once")

@@ -28,7 +28,7 @@ from hush.demo.relayed import Division
 from hush.demo.service import DemoError, Service, serving
 from hush.device.client import Client
 from hush.server.estimates import MAX_LEVEL, Estimate
-from hush.show.tables import farther
+from hush.show.tables import decimals, farther, percent
 
 MOST = 10_000_000  # people; they are held in memory
 EPSILON = 1.0
@@ -86,10 +86,9 @@ def run(options: Options) -> None:
     secret = secrets.token_bytes(KEY_SIZE) if options.relay else b""
     Path(options.picture).parent.mkdir(parents=True, exist_ok=True)
     with serving(plan, options.store, options.port, secret) as service:
+        if stays:  # else nobody is there to look, and both are gone when this ends
+            say(f"The form       {service.page('/')}", f"The dashboard  {service.page('/dashboard')}", "")
         say(
-            f"The form       {service.page('/')}",
-            f"The dashboard  {service.page('/dashboard')}",
-            "",
             f"{options.people:,} people each answer {plan.k} of {len(plan.questions)} questions, at epsilon = "
             f"{plan.epsilon:g}.",
             *(["", *relayed.promises(plan, division), ""] if division else []),
@@ -101,6 +100,8 @@ def run(options: Options) -> None:
         if options.machine:
             print(json.dumps(results(rows, true, service.plan, options), ensure_ascii=False, indent=2), flush=True)
         say(f"A picture of the estimates is in {options.picture}.")
+        if not stays:
+            say("On a terminal, and without --once, form and dashboard stay open until Ctrl-C.")
         if stays:
             _say(
                 "",
@@ -200,7 +201,7 @@ def verdict(rows: Sequence[Estimate], true: Truth, level: float) -> str:
 
 def table(rows: Sequence[Estimate], true: Truth, level: float) -> Iterator[str]:
     """Return the lines of a table: truth beside estimate, and a star where the interval misses it."""
-    interval = f"{100 * level:g} % interval"
+    interval = percent(level, "interval")
     yield f"{'attribute':<17}{'category':<16}{'truth':>9}{'estimate':>10}{'margin':>9}{interval:>21}{'answers':>9}"
     for row in rows:
         fact = true[row.attribute, row.category]
@@ -209,9 +210,9 @@ def table(rows: Sequence[Estimate], true: Truth, level: float) -> Iterator[str]:
             yield f"{name}{fact:>9,.3f}   nobody has answered"
             continue
         wide = farther(row.point, row.low, row.high)
-        places = min(3, max(0, 1 - math.floor(math.log10(wide))))  # two digits of the margin
+        places = min(3, max(0, 1 - math.floor(math.log10(wide)))) if wide > 0 else 3  # two digits of the margin
         truth, point, shown, low, high = (
-            f"{value:,.{places}f}" for value in (fact, row.point, wide, row.low, row.high)
+            decimals(value, places) for value in (fact, row.point, wide, row.low, row.high)
         )
         star = "" if covers(row, true) else " *"
         yield f"{name}{truth:>9}{point:>10}{'±' + shown:>9}{f'{low} .. {high}':>21}{row.answers:>9,}{star}"

@@ -9,7 +9,6 @@ pass a connection that has the extension.
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Sequence
@@ -18,14 +17,13 @@ from typing import Any
 
 import duckdb
 
-from hush.core.columnar import check_marks
+from hush.core.columnar import SPARK, check_marks, notes_in
+from hush.core.owned import OWN, ROWS, Owned
 from hush.core.plan import Plan
 from hush.engines.sql import Layout, check_columns, masked
 from hush.engines.totals import tally_of
 from hush.errors import ReportError
-from hush.server.tally import Tally
-
-SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
+from hush.server.tally import Tally, with_own
 
 Place = str | os.PathLike[str]
 
@@ -36,20 +34,28 @@ def tally(
     *,
     connection: duckdb.DuckDBPyConnection | None = None,
     threads: int | None = None,
+    own: int | None = None,
 ) -> Tally:
     """Count reports in columns: Parquet files (a path, a folder, a glob, a list of these) or a relation of DuckDB.
 
     All rows count, or none: a row that breaks a rule of `spec/reports.md` raises ReportError. Files that name another
     plan are refused; a relation cannot name its plan. Report ids are ignored: duplicate rows count twice.
+
+    `own`: how many are a relay's own, among the reports that do not say it. A relation cannot say it, so it needs
+    this: 0 if no relay added any.
     """
+    owned = Owned(own)
     if isinstance(reports, duckdb.DuckDBPyRelation):
         if connection is not None or threads is not None:
             raise ReportError("a relation belongs to a connection already: give it neither connection nor threads")
-        return _count(plan, reports)
+        owned.check({})
+        found = _count(plan, reports)
+        owned.add({}, sum(found.answered))
+        return with_own(found, owned.total(found.reports))
     if connection is not None:
         if threads is not None:
             raise ReportError("threads is for a connection made here: SET threads on the one you bring")
-        return _count_files(plan, reports, connection)
+        return _count_files(plan, reports, connection, owned)
     with tempfile.TemporaryDirectory(prefix="hush-") as folder:
         config: dict[str, Any] = {
             "autoinstall_known_extensions": False,
@@ -59,11 +65,11 @@ def tally(
         }
         if threads is not None:
             config["threads"] = threads
-        with duckdb.connect(config=config) as own:
-            return _count_files(plan, reports, own)
+        with duckdb.connect(config=config) as made:
+            return _count_files(plan, reports, made, owned)
 
 
-def _count_files(plan: Plan, reports: Place | Sequence[Place], connection: Any) -> Tally:
+def _count_files(plan: Plan, reports: Place | Sequence[Place], connection: Any, owned: Owned) -> Tally:
     places = [reports] if isinstance(reports, str | os.PathLike) else list(reports)
     patterns = [str(Path(place) / "*.parquet") if Path(place).is_dir() else os.fspath(place) for place in places]
     if not patterns:
@@ -74,38 +80,34 @@ def _count_files(plan: Plan, reports: Place | Sequence[Place], connection: Any) 
             raise ReportError("there are no files of reports")
         if len(set(files)) < len(files):
             raise ReportError(f"a file must not be counted twice: {len(files) - len(set(files))} of the files are")
-        _check_metadata(plan, connection, files)
+        _check_metadata(plan, connection, files, owned)
         # Files may differ in the widths of their columns: take the widest, not that of the first file.
-        return _count(plan, connection.read_parquet(files, union_by_name=True, hive_partitioning=False))
+        found = _count(plan, connection.read_parquet(files, union_by_name=True, hive_partitioning=False))
+        return with_own(found, owned.total(found.reports))
     except (duckdb.ConnectionException, duckdb.InterruptException, duckdb.OutOfMemoryException):
         raise  # these errors do not concern the files
     except (duckdb.Error, RuntimeError, UnicodeDecodeError) as error:  # damaged files were seen to cause these
         raise ReportError("the reports cannot be read as Parquet files") from error
 
 
-def _check_metadata(plan: Plan, connection: Any, files: list[str]) -> None:
+def _check_metadata(plan: Plan, connection: Any, files: list[str], owned: Owned) -> None:
     """Check the key-value metadata of every file, also in the form that Spark writes."""
     # Compare keys and values as bytes: they need not be text.
-    rows = connection.execute(
-        "SELECT file_name, key, value FROM parquet_kv_metadata(?) WHERE key IN (?, ?, ?)",
-        [files, b"hush", b"hush.core.plan", SPARK_SCHEMA],
+    found = connection.execute(
+        "SELECT file_name, key, value FROM parquet_kv_metadata(?) WHERE key IN (?, ?, ?, ?, ?)",
+        [files, *(key.encode() for key in ("hush", "hush.core.plan", OWN, ROWS, SPARK))],
     ).fetchall()
-    for file, key, value in rows:
-        text = value.decode(errors="replace")
-        marks = _spark_marks(text) if key == SPARK_SCHEMA else {key.decode(): text}
+    rows = connection.execute("SELECT file_name, num_rows FROM parquet_file_metadata(?)", [files]).fetchall()
+    metadata: dict[str, dict[str, str]] = {file: {} for file, _ in rows}
+    for file, key, value in found:
+        metadata[file][key.decode()] = value.decode(errors="replace")
+    for file, number in rows:
+        notes = notes_in(metadata[file])
         try:
-            check_marks(plan, marks.get("hush"), marks.get("hush.core.plan"))
+            check_marks(plan, notes.get("hush"), notes.get("hush.core.plan"))
+            owned.add(notes, number)
         except ReportError as error:
             raise ReportError(f"{Path(file).name!r}: {error}") from None
-
-
-def _spark_marks(text: str) -> dict[str, str]:
-    """Return the metadata of the column `attribute`, where Spark can keep it. Other text has none."""
-    try:
-        fields = {field["name"]: field["metadata"] for field in json.loads(text)["fields"]}
-        return dict(fields.get("attribute", {}))
-    except (ValueError, LookupError, TypeError):
-        return {}
 
 
 def _count(plan: Plan, relation: Any) -> Tally:

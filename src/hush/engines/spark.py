@@ -26,11 +26,12 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, Short
 from hush.batch.reports import report_schema
 from hush.core.columnar import check_marks, marks
 from hush.core.lists import fetched, listed_in
+from hush.core.owned import Owned, stated
 from hush.core.plan import Plan
 from hush.engines.sql import Layout, check_columns, paired
 from hush.engines.totals import tally_of
 from hush.errors import RecordError
-from hush.server.tally import Tally
+from hush.server.tally import Tally, with_own
 
 # The lower part of this id is the number of the row in its partition, so at most 2^30 rows share a bucket. In practice
 # a bucket is a partition, whose rows Spark sums first anyway.
@@ -43,20 +44,27 @@ TYPES: dict[pa.DataType, type[DataType]] = {
 }
 
 
-def tally(plan: Plan, dataframe: DataFrame) -> Tally:
+def tally(plan: Plan, dataframe: DataFrame, *, own: int | None = None) -> Tally:
     """Count reports in columns, in one pass.
 
     All rows count, or none: a row that breaks a rule of `spec/reports.md` raises ReportError. Spark does not show the
     metadata of files. Reports from `randomise` carry the plan's id in the metadata of a column, and are refused if they
     belong to another plan. Report ids are ignored: duplicate rows count twice.
+
+    `own`: how many of all these reports are a relay's own. Those of `randomise` say that none are; others are refused
+    without it, as a collector may have written them.
     """
-    layout = Layout(plan)
+    layout, owned = Layout(plan), Owned(own)
     fields = {field.name: field for field in dataframe.schema.fields}
     has_part = check_columns(layout, {name: field.dataType.simpleString() for name, field in fields.items()})
     said = fields["attribute"].metadata or {}
     check_marks(plan, said.get("hush"), said.get("hush.core.plan"))
+    said = {} if own is not None else said  # a union of tables has the metadata of the first
+    owned.check(said)
     text = layout.query("{reports}", has_part=has_part, ones=paired(BUCKET))
-    return tally_of(layout, dataframe.sparkSession.sql(text, reports=dataframe).collect())
+    found = tally_of(layout, dataframe.sparkSession.sql(text, reports=dataframe).collect())
+    owned.add(said, sum(found.answered))
+    return with_own(found, owned.total(found.reports))
 
 
 def randomise(plan: Plan, dataframe: DataFrame) -> DataFrame:
@@ -113,7 +121,12 @@ def _schema(plan: Plan) -> StructType:
     """Return the schema of reports, with the plan's id where Spark keeps it, also through Parquet files."""
     return StructType(
         [
-            StructField(field.name, TYPES[field.type](), False, marks(plan) if field.name == "attribute" else None)
+            StructField(
+                field.name,
+                TYPES[field.type](),
+                False,
+                marks(plan) | stated(0) if field.name == "attribute" else None,
+            )
             for field in report_schema(plan)
         ]
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 from hush.core.exact import log_above
 from hush.core.plan import Plan, Question
@@ -12,10 +11,8 @@ from hush.core.schema import Schema
 from hush.core.views import Bands
 from hush.core.word_views import Member
 from hush.planning import points, sets, wide
+from hush.planning.strength import STRENGTHS, WEAK, strength
 from hush.show.tables import Table, number, up
-
-WEAK = 4
-"""Above this epsilon a report is mostly the answer. As in web/pages/words.ts."""
 
 
 def table(plan: Plan) -> Table:
@@ -37,8 +34,9 @@ def table(plan: Plan) -> Table:
             )
         )
     low, high = sizes(plan)
-    gives = "mostly gives the answer away" if plan.k == 1 else "gives away much about the answers together"
-    weak = (f"Weak: above epsilon = {WEAK} a report {gives}.",) if Fraction(plan.epsilon) > WEAK else ()
+    told = "the answer" if plan.k == 1 else "the answers together"
+    above = f"{WEAK.capitalize()}: above epsilon = {STRENGTHS[-1][0]} a report says much about {told}."
+    weak = (above,) if strength(plan.epsilon) == WEAK else ()
     notes = (
         f"Each person answers {plan.k} of {len(plan.questions)} questions, in "
         f"{low if low == high else f'{low} to {high}'} bytes, and it costs epsilon = "

@@ -24,7 +24,7 @@ from hush.plots.panels import BLUE, COLOURS, MAX_BARS, RED, styled
 from hush.plots.relations import below, crosstab, differences, means, quantiles
 from hush.server.distributions import Distribution
 from hush.server.estimates import Estimate, Estimates
-from hush.show.tables import percent
+from hush.show.tables import number, percent
 
 import altair as alt  # isort: skip - after hush.plots.panels, whose error explains how to install it
 
@@ -208,7 +208,7 @@ def _errors(rows: Sequence[Any], names: list[str]) -> panels.Panel:
         x=panels.log_x("epsilon:Q", epsilons, "epsilon per person", epsilons if len(epsilons) <= FEW else None),
         color=alt.Color("design:N", sort=names, title="design", scale=alt.Scale(domain=names)),
     )
-    tooltip = [alt.Tooltip("design:N"), alt.Tooltip("epsilon:Q"), alt.Tooltip("error:Q", format=".3~g")]
+    tooltip = [alt.Tooltip("design:N"), alt.Tooltip("epsilon:Q"), alt.Tooltip("error:Q", format=".3~r")]
     lines = base.mark_line(strokeWidth=1.5, opacity=0.7).encode(y=y)
     dots = base.mark_point(filled=True, size=24, opacity=1).encode(y=y, tooltip=tooltip)
     rules = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q"), y2="high:Q")
@@ -345,7 +345,7 @@ def _value_label(value: object) -> str:
         return YES if value else NO
     if isinstance(value, list):
         return " + ".join(value) or "(none)"
-    return f"{value:,.12g}" if isinstance(value, float) else str(value)
+    return number(value, 12) if isinstance(value, float) else str(value)
 
 
 def save(chart: Chart, path: str | Path) -> None:

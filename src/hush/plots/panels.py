@@ -33,7 +33,9 @@ COLOURS = (BLUE, RED, "#4d7c0f", "#7e22ce", "#0f766e", "#a16207")
 LIGHT_COLOURS = ("#8cc1ff", "#ffa262", "#a5d86e", "#d8b4fe", "#5eead4", "#fcd34d")  # for dark surfaces
 SHADES = {"light": ("#f3f7fc", "#8cc1ff"), "dark": ("#1c2330", "#1d5796")}
 """The cells of tables, from none to the largest share. Texts of the theme are readable on all of them."""
-SHORT = "format(datum.value, datum.value < 1000 ? '~g' : '~s')"  # Vega's: 20000 as 20k
+SHORT = "format(datum.value, abs(datum.value) < 1000 ? '~r' : '~s')"  # Vega's: 20000 as 20k, and 0.0000002 as it is
+LONG = ",.6~r"
+"""The format of tooltips that have a number of the attribute, as in web/pages/charts.ts: no power of ten."""
 
 CLOCK = """[
   timeFormat(datum.value, seconds(datum.value) ? '%H:%M:%S' : '%H:%M'),
@@ -49,7 +51,7 @@ def mean(data: Data, title: str, width: Width = 480, labels: str = SHORT) -> Pan
     x = alt.X("start:Q", scale=alt.Scale(zero=False, nice=False), axis=_numbers(title, labels))
     base = alt.Chart(data).encode(y=alt.Y("what:N", title=None, axis=alt.Axis(domain=False, ticks=False)))
     track = base.mark_rule(style="track", strokeWidth=8).encode(x=x, x2="end:Q")
-    tooltip = _tooltip(",.6~g")
+    tooltip = _tooltip(LONG)
     dot = base.mark_point(style="estimate", filled=True, size=70, opacity=1).encode(x=alt.X("point:Q"), tooltip=tooltip)
     return alt.layer(track, dot, *_interval(base, tooltip)).properties(width=width, height=30)
 
@@ -147,7 +149,7 @@ def differences(data: Data, title: str, width: Width = 480) -> Panel:
 def _dots(data: Data, title: str, labels: str = SHORT) -> list[alt.Chart]:
     base = alt.Chart(data).encode(y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(labelLimit=180)))
     x = alt.X("point:Q", scale=alt.Scale(zero=False), axis=_numbers(title, labels))
-    tooltip = _tooltip(",.6~g")
+    tooltip = _tooltip(LONG)
     dots = (
         base.transform_filter("isValid(datum.point)")
         .mark_point(style="estimate", filled=True, size=70, opacity=1)
@@ -165,7 +167,7 @@ def below(data: Data, title: str, width: Width = 480, labels: str = SHORT) -> Pa
     y = alt.Y("share:Q", axis=alt.Axis(title="share below", format="~%", tickCount=5))
     base = alt.Chart(data)
     curve = base.transform_filter("datum.kind == 'below'")
-    tooltip = [alt.Tooltip("value:Q", format=",.6~g"), alt.Tooltip("share:Q", title="share below", format=".2~%")]
+    tooltip = [alt.Tooltip("value:Q", format=LONG), alt.Tooltip("share:Q", title="share below", format=".2~%")]
     band = curve.mark_area(style="interval", opacity=0.25).encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
     line = curve.mark_line(style="estimate", strokeWidth=2).encode(x=x, y=y, tooltip=tooltip)
     marked = base.transform_filter("datum.kind == 'quantile'")
@@ -190,7 +192,7 @@ def timeline(data: Data, title: str, width: Width = 480) -> Panel:
 
 def periods(data: Data, title: str, width: Width = 480) -> Panel:
     """Draw an estimate in each period with its interval, in the order of the rows. Rows: what, point, low, high."""
-    return _periods(data, alt.Axis(title=title, labelExpr=SHORT, tickCount=4), ",.6~g", width)
+    return _periods(data, alt.Axis(title=title, labelExpr=SHORT, tickCount=4), LONG, width)
 
 
 def period_shares(data: Data, title: str, width: Width = 480) -> Panel:
@@ -236,7 +238,7 @@ def loss(data: Data, title: str, width: Width = 480) -> Panel:
     line = base.mark_line(style="estimate").encode(y=y)
     dots = base.mark_point(style="estimate", filled=True, size=50, opacity=1).encode(
         y=alt.Y("loss:Q"),
-        tooltip=[alt.Tooltip("round:Q"), alt.Tooltip("loss:Q", format=".4~g")],
+        tooltip=[alt.Tooltip("round:Q"), alt.Tooltip("loss:Q", format=".4~r")],
     )
     return alt.layer(line, dots, rules).properties(width=width, height=180)
 
@@ -253,7 +255,7 @@ def weights(data: Data, title: str, width: Width = 480) -> Panel:
             tooltip=[
                 alt.Tooltip("round:Q"),
                 alt.Tooltip("what:N", title="weight"),
-                alt.Tooltip("value:Q", format=".4~g"),
+                alt.Tooltip("value:Q", format=".4~r"),
             ],
         )
         .properties(width=width, height=220)

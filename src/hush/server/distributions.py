@@ -16,6 +16,7 @@ from hush.server.intervals import Interval, bounds, needed, says_nothing
 from hush.server.ladders import Fitted, clipped, fitted
 from hush.server.sources import asked
 from hush.server.tally import Tally
+from hush.show.tables import number as digits
 
 if TYPE_CHECKING:
     import altair as alt
@@ -152,7 +153,7 @@ def _bin(start: float, end: float, number: Numeric | None) -> str:
         return number.spanned(start, end - 1)
     whole = number is not None and number.whole
     ends = (start, end - 1) if whole else (start, end)
-    words = [f"{end:,.6g}" for end in ends]
+    words = [f"{end:,.0f}" if whole else digits(end, 6) for end in ends]
     return words[0] if whole and ends[0] == ends[1] else " to ".join(words)
 
 

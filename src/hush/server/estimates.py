@@ -70,7 +70,7 @@ from hush.server.sources import (
 )
 from hush.server.tally import Tally
 from hush.show.rows import Rows
-from hush.show.tables import Table, percent, within
+from hush.show.tables import Table, most, number, percent, within
 
 MAX_LEVEL = 1 - 1e-9
 MAX_TAIL = 100
@@ -139,7 +139,7 @@ class Estimates(Rows[Estimate]):
             what = "mean" if row.category is None else f"share of {row.category}"
             if row.beyond is not None and row.needed is None:
                 what = f"mean of {clipping(row)}"
-                notes.append(f"{what}: at most {100 * row.beyond:.2g} % of the people lie beyond.")
+                notes.append(f"{what}: at most {most(row.beyond)} of the people lie beyond.")
             if row.tail is not None:
                 what = "mean without a clip"
                 notes.append(
@@ -554,8 +554,8 @@ def clipping(row: Estimate) -> str:
     assert row.floor is not None
     assert row.ceiling is not None
     if row.floor >= 0:
-        return f"min({row.attribute}, {row.ceiling:,.6g})"
-    return f"{row.attribute} clipped to {row.floor:,.6g}..{row.ceiling:,.6g}"
+        return f"min({row.attribute}, {number(row.ceiling, 6)})"
+    return f"{row.attribute} clipped to {number(row.floor, 6)}..{number(row.ceiling, 6)}"
 
 
 def points(tally: Tally) -> list[float]:

@@ -54,7 +54,7 @@ from hush.server.own import MANY
 from hush.server.sources import supported
 from hush.server.tally import Tally
 from hush.show.rows import Rows
-from hush.show.tables import Table, percent, within
+from hush.show.tables import Table, figures, percent, within
 
 EMPTY = 40  # prefixes that nobody holds and that are kept all the same, on average, at each step
 KEPT = 400  # prefixes, at most
@@ -118,7 +118,7 @@ class FrequentTexts(Rows[FrequentText]):
             shown.append((_line(row), write(row.share), f"{write(row.low)} .. {write(row.high)}"))
         notes = [f"All other texts: {max(self.others, 0.0):.3f}." if self else "No text can be told from noise."]
         if math.isfinite(self.floor):
-            notes.append(f"A text held by less than about {self.floor:.2g} of the people is likely missed.")
+            notes.append(f"A text held by less than about {figures(self.floor)} of the people is likely missed.")
             notes.append(f"About {self.liars:,} people who lie together can add a text of their choice.")
         return Table(("text", "share", percent(self.level, "interval")), shown, texts=1, notes=tuple(notes))
 

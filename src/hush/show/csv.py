@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Iterable, Sequence
 
@@ -22,8 +23,8 @@ _NUMBER = re.compile(r"[+\-][0-9]+(\.[0-9]+)?")
 
 
 def cell(value: object) -> object:
-    """Return a value as a cell of a table: None becomes empty, and a text cannot be a formula."""
-    if value is None:
+    """Return a value as a cell of a table: what is unknown or has no end is empty, and a text cannot be a formula."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
         return value

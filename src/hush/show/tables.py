@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING
@@ -26,12 +27,53 @@ _GAP = "   "
 # -- numbers
 
 
-def number(x: float) -> str:
-    """Write a number with four digits, and with a power of ten only if necessary."""
-    if 1000 <= abs(x) < 1e12:
+def unbounded(x: float) -> str | None:
+    """Return the word for what is no finite number: it is unknown, or the interval has no end there."""
+    if math.isnan(x):
+        return "unknown"
+    return "open" if math.isinf(x) else None
+
+
+def number(x: float, digits: int = 4) -> str:
+    """Write a number with four digits, or so many, and with a power of ten only if necessary."""
+    if (word := unbounded(x)) is not None:
+        return word
+    text = f"{x:.{digits}g}"
+    size = abs(float(text))
+    if size == 0:
+        return "0"
+    if 10 ** (digits - 1) <= size < 1e15:
         return f"{x:,.0f}"
-    text = f"{x:.4g}"
-    return "0" if float(text) == 0 else text
+    if 1e-9 <= size < 1e15:
+        return figures(x, digits)
+    factor, power = text.split("e")
+    return f"{factor}e{int(power)}"
+
+
+def counted(n: int, noun: str, nouns: str | None = None) -> str:
+    """Return a number with its noun: 1 report, 2 reports."""
+    return f"{n:,} {noun if n == 1 else nouns or f'{noun}s'}"
+
+
+def decimals(x: float, places: int) -> str:
+    """Write a number with so many decimals. What is rounded to nothing has no sign."""
+    text = f"{x:,.{places}f}"
+    return text.removeprefix("-") if not text.strip("-0.") else text
+
+
+def figures(x: float, digits: int = 2) -> str:
+    """Write a number with so many digits that mean something, and never with a power of ten."""
+    text = f"{Decimal(f'{x:.{digits}g}'):,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def most(share: float) -> str:
+    """Write a bound on a share in per cent: with two digits, and never too small. As in web/pages/text.ts."""
+    value = 100 * share
+    if not value > 0:
+        return "0 %"
+    step = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return f"{figures(math.ceil(value / step - 1e-9) * step)} %"
 
 
 def up(x: float | Fraction, digits: int) -> str:
@@ -66,12 +108,12 @@ def within(low: float, high: float, named: Callable[[float], str | None] | None 
     `named` gives the words of an attribute for its numbers, if it has some: dates, for instance.
     """
     if named is not None and named(0.0) is not None:
-        return lambda value: (named(value) if math.isfinite(value) else None) or "unknown"
+        return lambda value: unbounded(value) or named(value) or "unknown"
     half = (high - low) / 2
     if not (math.isfinite(half) and 1e-9 < half < 1e12):
         return number
     places = max(0, 1 - math.floor(math.log10(half)))
-    return lambda value: "unknown" if math.isnan(value) else f"{value:,.{places}f}"
+    return lambda value: unbounded(value) or decimals(value, places)
 
 
 def farther(point: float, low: float, high: float) -> float:
@@ -81,7 +123,7 @@ def farther(point: float, low: float, high: float) -> float:
 
 def percent(level: float | None, what: str) -> str:
     """Name a column of intervals or margins, with their level if it is known."""
-    return what if level is None else f"{100 * level:g} % {what}"
+    return what if level is None else f"{100 * level:.12g} % {what}"
 
 
 # -- tables

@@ -22,6 +22,7 @@ REFUSALS = {
     Outcome.OVERLAPPING: "overlapping",
     Outcome.LATE: "late",
     Outcome.UNKNOWN: "not-found",
+    Outcome.PREVIEW: "preview",
 }
 
 

@@ -154,6 +154,12 @@ def speaking(file: File, tags: tuple[str, ...]) -> File:
     return _file("page.html", file.content.replace(b'data-languages=""', f'data-languages="{" ".join(tags)}"'.encode()))
 
 
+@lru_cache(maxsize=8)
+def previewing(file: File) -> File:
+    """Return a form that sends nothing."""
+    return _file("page.html", file.content.replace(b'data-preview="no"', b'data-preview="yes"'))
+
+
 def english(what: str = "words") -> dict[str, str]:
     """Return the form's own words in English, or those of the explanation."""
     words: dict[str, str] = json.loads(find(f"{what}-en.json").content)
@@ -218,6 +224,8 @@ def endpoints(settings: Settings) -> Sequence[Endpoint]:
         what = {PAGES["/"]: "words", PAGES["/train"]: "words", PAGES["/explanation"]: "explanation"}.get(name)
         if tags := tuple(sorted(tag for tag in settings.words if f"{what}-{tag}.json" in words)):
             file = speaking(file, tags)
+        if settings.preview:
+            file = previewing(file)
 
         async def handle(request: Request) -> Response:
             return sent(request, file, policy)

@@ -11,6 +11,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "not-allowed": (403, "This token does not allow that"),
     "no-token": (401, "A token that is known here is needed"),
     "sealed-only": (403, "This collector takes sealed batches from a relay, and nothing else"),
+    "preview": (403, "This collector is a preview: it counts nothing"),
     "other-key": (409, "This is sealed for another key"),
     "not-found": (404, "There is no such thing here"),
     "bad-method": (405, "This address does not take that method"),

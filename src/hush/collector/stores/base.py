@@ -76,20 +76,25 @@ class HeldPlan:
 
 
 class Stored(NamedTuple):
-    """A stored body: its place in the order of arrival, how many reports it holds, and how to read it."""
+    """A stored body: its place in the order of arrival, how many reports it holds, and how to read it.
+
+    `own`: how many of them are a relay's own; None if an older hush stored it, which did not write that down.
+    """
 
     place: int
     reports: int
     form: Form
     body: bytes
+    own: int | None = 0
 
 
 class Segment(NamedTuple):
-    """A Parquet file that has taken the place of stored bodies."""
+    """A Parquet file that has taken the place of stored bodies. `own`: as of those."""
 
     file: str
     reports: int
     digest: str
+    own: int | None = 0
 
 
 class Live(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,15 @@ NO_LOSSES = np.zeros(0, dtype=np.int64)
 TRAINING = 1 << 40  # ids belong to plans, by their numbers, and to trainings, by theirs plus this
 
 
+class Kept(NamedTuple):
+    """A body to keep: how many reports it holds, how to read it, and how many of them are a relay's own."""
+
+    reports: int
+    form: Form
+    body: bytes
+    own: int = 0
+
+
 class PlanBook:
     """The additions of one commit to one plan: counts, single reports as one body, and batches."""
 
@@ -44,7 +53,7 @@ class PlanBook:
         self.refused = 0  # sealed reports that did not open
         self._keeps = held.keep == "reports"
         self._singles: list[bytes] = []
-        self._batches: list[tuple[int, Form, bytes]] = []
+        self._batches: list[Kept] = []
 
     def count(self, submission: Single | Batch) -> None:
         """Count a submission that is new."""
@@ -53,7 +62,8 @@ class PlanBook:
             self._singles.append(submission.report.encode())
         else:
             self.added = plus(self.added, submission.vector)  # the tally of another collector may count own reports
-            self._batches.append((int(submission.vector[0]), submission.form, submission.body))
+            own = self.layout.own(submission.vector)
+            self._batches.append(Kept(int(submission.vector[0]), submission.form, submission.body, own))
 
     def count_opened(self, opened: Opened, old: Sequence[Report]) -> None:
         """Count a sealed batch, without the reports that were counted before."""
@@ -63,17 +73,18 @@ class PlanBook:
             self.layout.subtract(vector, report)
         left_out = {report.id for report in old}
         kept = [report.encode() for report in opened.found if report.id not in left_out]
-        self.added = plus(self.added, self.layout.with_own(vector, min(opened.own, len(kept))))
+        own = min(opened.own, len(kept))
+        self.added = plus(self.added, self.layout.with_own(vector, own))
         if kept:
-            self._batches.append((len(kept), Form.REPORTS, b"".join(kept)))
+            self._batches.append(Kept(len(kept), Form.REPORTS, b"".join(kept), own))
 
-    def bodies(self) -> list[tuple[int, Form, bytes]]:
-        """Return the bodies to keep: number of reports, form and bytes. None, if only tallies are kept."""
+    def bodies(self) -> list[Kept]:
+        """Return the bodies to keep. None, if only tallies are kept."""
         if not self._keeps:
             return []
         found = list(self._batches)
         if self._singles:
-            found.append((len(self._singles), Form.REPORTS, b"".join(self._singles)))
+            found.append(Kept(len(self._singles), Form.REPORTS, b"".join(self._singles)))
         return found
 
 

@@ -313,14 +313,14 @@ class PostgresStore(Store):
         last = row[0] if row is not None else None
         while last is not None:
             rows = self._pool.rows(
-                "select place, reports, form, body from bodies where plan = %s and place > %s and place <= %s "
+                "select place, reports, form, body, own from bodies where plan = %s and place > %s and place <= %s "
                 "order by place limit %s",
                 (number, after, last, PAGE),
             )
             if not rows:
                 return
-            for place, reports, form, body in rows:
-                yield Stored(place, reports, Form(form), body)
+            for place, reports, form, body, own in rows:
+                yield Stored(place, reports, Form(form), body, own)
                 after = place
 
     # -- compaction
@@ -339,7 +339,7 @@ class PostgresStore(Store):
     def segments(self, plan: Plan) -> list[Segment]:
         """Return the Parquet files that hold reports of a plan."""
         rows = self._pool.rows(
-            "select file, reports, digest from segments where plan = %s order by number", (self._plan(plan.id)[0],)
+            "select file, reports, digest, own from segments where plan = %s order by number", (self._plan(plan.id)[0],)
         )
         return [Segment(*row) for row in rows]
 
@@ -355,7 +355,8 @@ class PostgresStore(Store):
                 raise StoreError("these segments do not hold the same reports as the store")
             for segment in segments:
                 db.execute(
-                    "insert into segments (plan, file, reports, digest) values (%s, %s, %s, %s)", (number, *segment)
+                    "insert into segments (plan, file, reports, digest, own) values (%s, %s, %s, %s, %s)",
+                    (number, *segment),
                 )
 
     # -- trainings

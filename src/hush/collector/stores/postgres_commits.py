@@ -141,10 +141,10 @@ class Commit:
                 "insert into tallies (plan, shard, vector) values (%s, %s, %b)",
                 (number, self._shard, layout.encode(book.added)),
             )
-        for count, form, body in book.bodies():
+        for kept in book.bodies():
             self._db.execute(
-                "insert into bodies (plan, reports, form, body) values (%s, %s, %s, %b)",
-                (number, count, form.value, body),
+                "insert into bodies (plan, reports, form, body, own) values (%s, %s, %s, %b, %s)",
+                (number, kept.reports, kept.form.value, kept.body, kept.own),
             )
 
     def _write_wide(self, number: int, book: PlanBook) -> None:

@@ -110,6 +110,11 @@ MIGRATIONS: tuple[LiteralString, ...] = (
       plan integer not null, shard integer not null, reports bigint not null, primary key (plan, shard)
     );
     """,
+    # How many of the reports in a body or a segment are a relay's own; null where an older hush did not write it.
+    """
+    alter table bodies add column own bigint;
+    alter table segments add column own bigint;
+    """,
 )
 
 

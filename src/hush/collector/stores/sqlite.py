@@ -278,8 +278,8 @@ class SqliteStore(Store):
         few, before = book.layout.encode_few(book.added), self._increments.get(number, 0)
         after = book.layout.room(before, few)
         self._db.executemany(
-            "insert into bodies (plan, reports, form, body) values (?, ?, ?, ?)",
-            ((number, count, form.value, body) for count, form, body in book.bodies()),
+            "insert into bodies (plan, reports, form, body, own) values (?, ?, ?, ?, ?)",
+            ((number, kept.reports, kept.form.value, kept.body, kept.own) for kept in book.bodies()),
         )
         if after is not None:
             self._db.execute("insert into increments (plan, counts) values (?, ?)", (number, few))
@@ -390,14 +390,14 @@ class SqliteStore(Store):
             with self._lock, sqlite_file.failing():
                 number = self._find(plan.id)[0]
                 rows = self._db.execute(
-                    "select place, reports, form, body from bodies where plan = ? and place > ? "
+                    "select place, reports, form, body, own from bodies where plan = ? and place > ? "
                     "order by place limit 64",
                     (number, after),
                 ).fetchall()
             if not rows:
                 return
-            for place, reports, form, body in rows:
-                yield Stored(place, reports, Form(form), body)
+            for place, reports, form, body, own in rows:
+                yield Stored(place, reports, Form(form), body, own)
                 after = place
 
     # -- compaction
@@ -407,7 +407,7 @@ class SqliteStore(Store):
         with self._lock, sqlite_file.failing():
             number = self._find(plan.id)[0]
             rows = self._db.execute(
-                "select file, reports, digest from segments where plan = ? order by number", (number,)
+                "select file, reports, digest, own from segments where plan = ? order by number", (number,)
             ).fetchall()
         return [Segment(*row) for row in rows]
 
@@ -422,7 +422,7 @@ class SqliteStore(Store):
             if sum(reports for (reports,) in deleted) != sum(segment.reports for segment in segments):
                 raise StoreError("these segments do not hold the same reports as the store")
             self._db.executemany(
-                "insert into segments (plan, file, reports, digest) values (?, ?, ?, ?)",
+                "insert into segments (plan, file, reports, digest, own) values (?, ?, ?, ?, ?)",
                 ((number, *segment) for segment in segments),
             )
 

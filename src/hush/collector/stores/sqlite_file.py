@@ -94,6 +94,11 @@ MIGRATIONS = (
     create table given (plan integer not null, key blob not null, primary key (plan, key)) strict, without rowid;
     create table refused (plan integer primary key, reports integer not null) strict
     """,
+    # How many of the reports in a body or a segment are a relay's own; null where an older hush did not write it.
+    """
+    alter table bodies add column own integer;
+    alter table segments add column own integer
+    """,
 )
 
 _held: set[tuple[int, int]] = set()  # the files that this process has locked

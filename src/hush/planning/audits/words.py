@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hush.core.plan import Plan
 from hush.core.schema import Numeric
 from hush.show.tables import down as down
-from hush.show.tables import sure
+from hush.show.tables import number, sure
 from hush.show.tables import up as up
 
 if TYPE_CHECKING:
@@ -81,15 +81,15 @@ def _leverage_lines(question: QuestionAudit, plan: Plan) -> Iterator[str]:
         groups.setdefault((row.attribute, row.category is None, row.shift), []).append(label)
     if len(groups) > 4:
         worst = max(question.leverage, key=lambda row: row.shift)
-        yield f"  One malicious report among n moves a point by {worst.shift:,.4g}/n at most."
+        yield f"  One malicious report among n moves a point by {number(worst.shift)}/n at most."
         return
     for (name, mean, shift), labels in groups.items():
         attribute = plan.schema[name]
         width = attribute.high - attribute.low if isinstance(attribute, Numeric) and mean else 1.0
         what = labels[0] if len(labels) == 1 else "the share of a category"
         yield (
-            f"  One malicious report among n moves {what} of {name!r} by {shift:,.4g}/n at most, "
-            f"{shift / width:.3g} times as far as a lie in an open poll."
+            f"  One malicious report among n moves {what} of {name!r} by {number(shift)}/n at most, "
+            f"{number(shift / width, 3)} times as far as a lie in an open poll."
         )
 
 

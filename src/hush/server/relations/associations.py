@@ -30,6 +30,7 @@ from hush.server.relations.margins import margin
 from hush.server.relations.rows import Related, Relations, checked_level, related
 from hush.server.sources import asked
 from hush.server.tally import Tally
+from hush.show.tables import number as digits
 
 Method = Literal["copula", "moments"]
 _LEAST = 1e-6  # a share below a cut closer to 0 or 1 than this says nothing
@@ -78,8 +79,10 @@ def _copula(tally: Tally, attribute: str, by: str, level: float) -> Related:
     first, second = (_among(tally, Bands(name, (cuts[name],))) for name in (attribute, by))
     for name, share in ((attribute, first), (by, second)):
         if not _LEAST < share.point < 1 - _LEAST:
+            field = tally.plan.schema[name]
+            cut = (field.named(cuts[name]) if isinstance(field, Numeric) else None) or digits(cuts[name], 12)
             raise EstimateError(
-                f"attribute {name!r}: about all people seem to lie on one side of the cut {cuts[name]:g}: an "
+                f"attribute {name!r}: about all people seem to lie on one side of the cut {cut}: an "
                 "association needs a cut near the middle of the people"
             )
     z = [NormalDist().inv_cdf(share.point) for share in (first, second)]

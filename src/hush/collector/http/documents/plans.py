@@ -52,7 +52,7 @@ class PlanEntry(msgspec.Struct):
     """A plan that this collector has, and the reports that readers see of it.
 
     `after`: the pilot that it follows. `next`: the plan that follows this pilot. Both are ids, or null. `own`: the
-    number of a relay's own reports that came with them; their average was subtracted. `refused`: sealed reports that
+    number of a relay's own reports that came with them; estimates take them out. `refused`: sealed reports that
     were dropped, as they did not open or came twice in a batch. `relay`: both promises of its reports, if they come
     through a relay; null without one.
     """
