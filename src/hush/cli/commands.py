@@ -190,10 +190,12 @@ def audit(plan: str, draws: int, machine: bool) -> None:
     Example:
       hush audit plan.json --draws 5000
     """
-    from hush.cli import files
+    from hush.cli import files, progress
     from hush.planning import audits
 
-    result = audits.audit(files.read_plan(plan), draws=draws)
+    made = files.read_plan(plan)
+    with progress.bar("auditing") as told:
+        result = audits.audit(made, draws=draws, told=told)
     if machine:
         questions = [
             {
