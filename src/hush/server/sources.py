@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Literal, TypeVar
 
 from hush.core.channels import Channel, Geometry, Ladder, Reading, Summed
+from hush.core.channels.base import noise_of
 from hush.core.channels.squares import Squares
 from hush.core.plan import Plan
 from hush.core.schema import MAX_CATEGORIES, MISSING, Attribute, Categorical, Choices, Numeric
@@ -123,7 +124,7 @@ def any_of(plan: Plan, index: int, counts: tuple[int, int] = (0, 0)) -> Target:
     assert isinstance(channel, Geometry)
     without, within = map(float, channel.supports)
     reading = Reading(0, 0, counts, (without, within))
-    return Target(attribute, 0, (Source(reading, channel, plan.inclusions[index], _noise(reading, attribute)),))
+    return Target(attribute, 0, (Source(reading, channel, plan.inclusions[index], noise_of(reading, attribute)),))
 
 
 def repeated(rows: Iterable[T], plan: Plan, apart: Collection[int]) -> list[T]:
@@ -177,7 +178,7 @@ def sources(plan: Plan, tally: Tally | None = None, apart: Collection[int] = ())
             if first < 0 or (plan.k > 1 and first != index):
                 continue
             seen = plan.attributes[index][reading.attribute]
-            source = Source(reading, question.channel, plan.inclusions[index] * reading.share, _noise(reading, seen))
+            source = Source(reading, question.channel, plan.inclusions[index] * reading.share, noise_of(reading, seen))
             found.setdefault((name, symbol), []).append(source)
     order = {item.name: (place, isinstance(item, Choices)) for place, item in enumerate(plan.schema.attributes)}
     # Stable: within an attribute as its channel lists them. Choices may have many channels, and are sorted.
@@ -190,18 +191,6 @@ def _member_symbol(plan: Plan, view: Member, symbol: int | None) -> int | None:
     choices = plan.schema[view.attribute]
     assert isinstance(choices, Choices)
     return {1: view.place(plan.schema), 2: len(choices.values)}.get(symbol or 0)
-
-
-def _noise(reading: Reading | Summed, attribute: Attribute) -> float:
-    """Return the variance of one report's value in the reference population."""
-    x = 0.0
-    if reading.symbol is not None:
-        x = 0.5 if isinstance(attribute, Numeric) else 1 / len(attribute.labels)
-    if reading.squares is not None:
-        return sum(reading.squares.variances(x)) / 2
-    assert isinstance(reading, Reading)
-    smallest, largest = min(reading.values), max(reading.values)
-    return (largest - x) * (x - smallest)
 
 
 def targets(tally: Tally, estimator: Estimator, apart: Collection[int] = ()) -> Iterator[Read]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from hush.core.channels import Cells, Rows, Subset, Unary
 from hush.core.looking import View
@@ -77,6 +78,10 @@ class Margin:
 
     def masses(self) -> list[float]:
         """The shares that variances use, from all parts together."""
+        return self._masses
+
+    @cached_property
+    def _masses(self) -> list[float]:
         size = len(self.labels)
         found = [part.masses(size) for part in self.parts]
         return [
