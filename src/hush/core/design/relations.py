@@ -129,13 +129,14 @@ def questions(schema: Schema, makers: Makers, epsilon: Fraction, wishes: Wishes)
     alone = _alone(schema, makers, epsilon, wishes.importance) if singles != 0 else []
     gone, left_out = {*wishes.without}, list[LeftOut]()
     _covered(schema, (*alone, *related), gone)
-    found = _Divided(schema, alone, related, wishes)
+    told: dict[tuple[Sequence[View], str], float] = {}
+    found = _Divided(schema, alone, related, wishes, told)
     while wishes.people is not None and not wishes.insist and (hopeless := found.hopeless(wishes.people)):
         left_out += hopeless
         gone |= {one.key for one in hopeless}
         related = [one for one in related if one.key not in gone]
         _covered(schema, (*alone, *related), gone)
-        found = _Divided(schema, alone, related, wishes)
+        found = _Divided(schema, alone, related, wishes, told)
     weights = tuple(max(1, round(share * _WEIGHT)) for share in found.shares)
     places = {one.key: tuple(found.places[part.question.views] for part in one.asked) for one in (*alone, *related)}
     hardness = {one.key: found.margin(one, 1) / one.average for one in related}
@@ -143,10 +144,20 @@ def questions(schema: Schema, makers: Makers, epsilon: Fraction, wishes: Wishes)
 
 
 class _Divided:
-    """Units with the shares of their questions, each of which is asked once."""
+    """Units with the shares of their questions, each of which is asked once.
 
-    def __init__(self, schema: Schema, alone: Sequence[Unit], related: Sequence[Unit], wishes: Wishes) -> None:
-        self.related, self._needs = related, wishes.needs
+    `told` keeps how much the questions tell of attributes, for other units of the same schema.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        alone: Sequence[Unit],
+        related: Sequence[Unit],
+        wishes: Wishes,
+        told: dict[tuple[Sequence[View], str], float],
+    ) -> None:
+        self.related, self._needs, self._told = related, wishes.needs, told
         self.places: dict[tuple[View, ...], int] = {}
         self.asked: list[Question] = []
         for one in (*alone, *related):
@@ -202,12 +213,10 @@ class _Divided:
     def _tells(self, schema: Schema, place: int, name: str) -> float:
         """Return how much one report to a question tells of an attribute."""
         question = self.asked[place]
-        channel, at = question.channel, question.views.index(Value(name))
-        if isinstance(channel, Geometry):  # all its categories are alike
-            share = Fraction(1, channel.size)
-            return 1 / float(channel.variance(share) + share * (1 - share))
-        readings = channel.readings(channel.alphabet.zeros(), 0)
-        return 1 / noise_of(next(reading for reading in readings if reading.attribute == at), schema[name])
+        key = question.views, name
+        if key not in self._told:
+            self._told[key] = _told(schema, question, name)
+        return self._told[key]
 
     def margin(self, one: Unit, people: int) -> float:
         """Return the margin of the items of a relation, of equal shares."""
@@ -224,6 +233,16 @@ class _Divided:
         found.reverse()  # of those that are alike the last one is left out first
         found.sort(key=lambda one: round(-one.margin / one.average, 6))
         return found[: 1 if len(self.related) <= _FEW else -(-len(found) // 10)]
+
+
+def _told(schema: Schema, question: Question, name: str) -> float:
+    """Return how much one report to a question tells of an attribute: 1 over its variance."""
+    channel, at = question.channel, question.views.index(Value(name))
+    if isinstance(channel, Geometry):  # all its categories are alike
+        share = Fraction(1, channel.size)
+        return 1 / float(channel.variance(share) + share * (1 - share))
+    readings = channel.readings(channel.alphabet.zeros(), 0)
+    return 1 / noise_of(next(reading for reading in readings if reading.attribute == at), schema[name])
 
 
 def _parts(alone: Sequence[Unit], related: Sequence[Unit], fixed: float | None) -> dict[Key, float]:

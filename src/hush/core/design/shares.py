@@ -51,14 +51,20 @@ def divided(rows: Sequence[Row], count: int, least: Sequence[float] = ()) -> lis
     wanted = math.fsum(base)
     if wanted >= 1:
         return _kept([share / wanted for share in base])
+    alone, several = [0.0] * count, list[tuple[float, list[tuple[int, float]]]]()
+    for weight, tells in rows:
+        if len(tells) == 1:  # how much one report tells cancels out
+            alone[next(iter(tells))] += weight
+        else:
+            several.append((weight, list(tells.items())))
     rest = [(1 - wanted) / count] * count
     for _ in range(_STEPS):
         shares = [a + b for a, b in zip(base, rest, strict=True)]
-        slopes = [0.0] * count
-        for weight, tells in rows:
-            known = math.fsum(shares[j] * much for j, much in tells.items())
+        slopes = [weight / share if weight else 0.0 for weight, share in zip(alone, shares, strict=True)]
+        for weight, told in several:
+            known = math.fsum(shares[j] * much for j, much in told)
             if weight and known > 0:
-                for j, much in tells.items():
+                for j, much in told:
                     slopes[j] += weight * much / known
         moved = [share * slope for share, slope in zip(rest, slopes, strict=True)]
         total = math.fsum(moved)
